@@ -137,6 +137,19 @@ def test_room_that_others_take_is_told(
     assert told["wanted_count"] == 1900 and told["accepted_count"] < 1900
 
 
+def test_a_limit_that_no_burst_has_met_has_no_verdict(
+    shared_probe: Path, broken_signals: Path, quick: list[str]
+) -> None:
+    """Signals of others leave the queue: 64 beyond the limit that was set are no more beyond it."""
+    words = ("SIG-B-QUE", "-p", "burst=10", "-p", "scopes=process", "-p", "receivers=handler")
+    libc = on(broken_signals, "sig_leave")
+    stream = run(shared_probe, *words, *quick, variables=libc)
+    assert failing(stream) == set()
+    assert "limit/handler/process" not in stream.verdicts
+    assert "intact/handler/process" in stream.verdicts
+    assert "limit_not_reached" in stream.events
+
+
 @limits
 @realtime
 @pytest.mark.parametrize("receiver", RECEIVERS)

@@ -410,6 +410,17 @@ static bool is_limit_kept(const struct totals *totals)
            totals->never_refused_count == 0;
 }
 
+/* Where others' signals have left the queue meanwhile, the limit was not met. */
+static void tell_not_met(struct run *run)
+{
+    arena_event_once(run->arena, "limit_not_reached",
+                     DATA(data_text("receiver", variant_text(run, "receivers")),
+                          data_text("scope", variant_text(run, "scopes"))),
+                     "%s, %s: no burst met the limit, since signals of others left the queue "
+                     "meanwhile: not known whether the sender gets EAGAIN there",
+                     variant_text(run, "receivers"), variant_text(run, "scopes"));
+}
+
 static void judge_edge(struct run *run)
 {
     const struct totals *totals = &((struct own *)run->own)->totals;
@@ -427,7 +438,10 @@ static void judge_edge(struct run *run)
     if (totals->other_error_count > 0)
         snprintf(text + used, sizeof text - (size_t)used, ", errno %d in %llu", totals->other_error,
                  (count)totals->other_error_count);
-    judge_one(run, "limit", is_limit_kept(totals), text);
+    if (totals->refused_count == 0 && is_limit_kept(totals))
+        tell_not_met(run);
+    else
+        judge_one(run, "limit", is_limit_kept(totals), text);
     uint64_t bad = edge->wrong_count + edge->lower_later_count + edge->not_fifo_count;
     JUDGE("intact", edge->received_count == totals->edge_sent_count && bad == 0,
           "%llu queued when the limit was reached, %llu delivered, %llu of them changed or out of "
