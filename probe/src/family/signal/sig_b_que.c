@@ -382,12 +382,22 @@ static void judge_one(struct run *run, const char *claim, bool is_right, const c
 
 typedef unsigned long long count;
 
+/* One signal, or one of each number, has no order. */
+static void tell_no_order(struct run *run, const char *claim)
+{
+    arena_event_once(run->arena, "not_seen",
+                     DATA(data_text("verdict", claim), data_text("reason", "not_tried")),
+                     "%s: no verdict, because too few signals could be queued at once", claim);
+}
+
 static void judge_storm(struct run *run)
 {
     const struct totals *totals = &((struct own *)run->own)->totals;
     const struct queue_findings *storm = &totals->storm;
     char text[TEXT_BYTES];
     count sent = totals->sent_count, received = storm->received_count;
+    if (sent == 0 && totals->early_refused_count + totals->other_error_count == 0)
+        return; /* others had taken all room: event queue_shared */
     JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
           (count)storm->early_count, sent);
     JUDGE("pending", storm->seen_count == totals->numbers_count,
@@ -395,10 +405,17 @@ static void judge_storm(struct run *run)
           (count)totals->numbers_count, (count)totals->round_count);
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->round_count);
-    JUDGE("lowest_first", storm->lower_later_count == 0, "%llu of %llu came after a higher number",
-          (count)storm->lower_later_count, received);
-    JUDGE("fifo", storm->not_fifo_count == 0, "%llu of %llu came after a later one of their number",
-          (count)storm->not_fifo_count, received);
+    if (totals->numbers_count == totals->round_count && storm->lower_later_count == 0)
+        tell_no_order(run, "lowest_first");
+    else
+        JUDGE("lowest_first", storm->lower_later_count == 0,
+              "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
+    if (sent == totals->numbers_count && storm->not_fifo_count == 0)
+        tell_no_order(run, "fifo");
+    else
+        JUDGE("fifo", storm->not_fifo_count == 0,
+              "%llu of %llu came after a later one of their number", (count)storm->not_fifo_count,
+              received);
     JUDGE("value", storm->wrong_count == 0,
           "%llu of %llu with another value, si_code or sender than sent", (count)storm->wrong_count,
           received);
