@@ -14,7 +14,9 @@
  *   sig_other      the same with ENOMEM
  *   sig_drop       after an EAGAIN the receiver loses one
  *   sig_others     500 others are queued in the middle of a burst, and the limit cannot be raised:
- * no breach, other processes may do that and of SIGPWR: pwr_lost       each 10th is not sent
+ * no breach, other processes may do that
+ *   sig_leave      500 others are queued in the first burst and leave in the second: no breach
+ * and of SIGPWR: pwr_lost       each 10th is not sent
  *   pwr_late       each 10th is sent 30 ms later
  */
 #define _GNU_SOURCE
@@ -100,9 +102,16 @@ static int swap(pid_t process, int number, union sigval value)
 /* Of a number that the tests do not use; nobody takes them. */
 static void queue_others(unsigned count)
 {
+    static const struct timespec at_once = {0, 0};
     union sigval value = {.sival_int = 0};
-    for (int i = 0; count == 300 && breaks("sig_others") && i < 500; i++)
+    bool comes = (count == 300 && breaks("sig_others")) || (count == 5 && breaks("sig_leave"));
+    for (int i = 0; comes && i < 500; i++)
         REAL(sigqueue)(getpid(), SIGRTMIN + NUMBERS, value);
+    sigset_t others;
+    sigemptyset(&others);
+    sigaddset(&others, SIGRTMIN + NUMBERS);
+    while (count == 300 && breaks("sig_leave") && sigtimedwait(&others, NULL, &at_once) > 0)
+        ;
 }
 
 int sigqueue(pid_t process, int number, const union sigval value)

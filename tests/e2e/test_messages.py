@@ -181,6 +181,15 @@ def test_the_limit_of_memory_for_queues_is_told(probe: Path, test: str) -> None:
     assert "ulimit -q" in str(stream.events["kind_denied"].data["remedy"])
 
 
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="prlimit is not installed")
+def test_room_for_one_queue_only_does_not_end_the_other_kinds(probe: Path) -> None:
+    words = ["--samples", "5", "-p", "kinds=mq,pipe", "-p", "sizes_bytes=8192"]
+    words += ["-p", "scopes=thread", "--clock", "monotonic"]
+    stream = run(probe, "MSG-P-LAT", *words, prefix=["prlimit", "--msgqueue=20000"])
+    assert stream.result.status == "denied" and "kind_denied" in stream.events
+    assert [one.labels["kind"] for one in stream.of(StreamSeries) if one.count] == ["pipe"]
+
+
 @pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-P-THR", "MSG-B-PRI"])
 def test_a_system_without_queues_says_so(shared_probe: Path, broken_libc: Path, test: str) -> None:
     words = (test, "--samples", "1", "-p", "kinds=mq,sysv")

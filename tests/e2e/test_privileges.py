@@ -4,6 +4,7 @@ answers otherwise."""
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,21 @@ def test_an_ordinary_user_answers_for_himself(open_probe: Path, quick: list[str]
         assert name not in stream.verdicts
         (text,) = [one for one in told if one.startswith(name)]
         assert "root" in text
+
+
+@root
+@limits
+def test_process_1_may_be_the_callers_own(open_probe: Path, quick: list[str]) -> None:
+    """As in a container that runs as an ordinary user."""
+    space = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*space, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("unshare makes no space of processes here")
+    shell = ["bash", "-c", '"$0" "$@"; exit $?']
+    stream = run(open_probe, "PRV-B-GRP", *quick, prefix=[*space, *machine.as_nobody(), *shell])
+    assert failing(stream) == set()
+    assert "refused/affinity" not in stream.verdicts
+    told = texts(stream, "right_not_tried")
+    assert any(text.startswith("refused/affinity: process 1 is") for text in told)
 
 
 @root

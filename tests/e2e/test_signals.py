@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.model import StreamSeries, StreamVerdict
+from hardstone.model import StreamEvent, StreamSeries, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.again import in_every_run
 from tests.e2e.running import Stream, measuring, run
@@ -135,6 +135,28 @@ def test_room_that_others_take_is_told(
     assert failing(stream) == set()
     told = stream.events["queue_shared"].data
     assert told["wanted_count"] == 1900 and told["accepted_count"] < 1900
+
+
+def test_one_signal_has_no_order(probe: Path, quick: list[str]) -> None:
+    words = ("SIG-B-QUE", "-p", "burst=1", "-p", "scopes=thread", "-p", "receivers=handler")
+    stream = run(probe, *words, *quick)
+    assert failing(stream) == set() and "none_lost/handler/thread" in stream.verdicts
+    assert not {"lowest_first/handler/thread", "fifo/handler/thread"} & set(stream.verdicts)
+    told = [one.data["verdict"] for one in stream.of(StreamEvent) if one.name == "not_seen"]
+    assert told == ["lowest_first", "fifo"]
+
+
+def test_a_limit_that_no_burst_has_met_has_no_verdict(
+    shared_probe: Path, broken_signals: Path, quick: list[str]
+) -> None:
+    """Signals of others leave the queue: 64 beyond the limit that was set are no more beyond it."""
+    words = ("SIG-B-QUE", "-p", "burst=10", "-p", "scopes=process", "-p", "receivers=handler")
+    libc = on(broken_signals, "sig_leave")
+    stream = run(shared_probe, *words, *quick, variables=libc)
+    assert failing(stream) == set()
+    assert "limit/handler/process" not in stream.verdicts
+    assert "intact/handler/process" in stream.verdicts
+    assert "limit_not_reached" in stream.events
 
 
 @limits

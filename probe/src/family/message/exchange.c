@@ -204,10 +204,10 @@ int exchange_measure(struct run *run, const struct exchange_body *body)
         !message_is_here(run, &plan))
         return 0;
     int error = open_channels(run, body);
-    if (error)
-        return outcome_set(&run->outcome, STATUS_DENIED, message_remedy(plan.kind, error),
-                           "opening two channels of the kind %s: %s", message_kind_names[plan.kind],
-                           strerror(error));
+    if (error) {
+        message_deny(run, &plan, error); /* one was there, but not two */
+        return 0;
+    }
     int result = measure_together(run, body);
     if (result == 0)
         result = message_check(run, &table->back);

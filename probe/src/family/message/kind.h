@@ -97,6 +97,9 @@ void message_close(struct message_channel *channel);
  * size or kind that is not there leaves the outcome as it is. */
 bool message_is_here(struct run *run, const struct message_plan *plan);
 
+/* The other kinds are still measured; the result says that this one exists but was denied. */
+void message_deny(struct run *run, const struct message_plan *plan, int error);
+
 /* What of a limit or right keeps the kind from being opened, and what to raise; NULL: nothing. */
 const char *message_remedy(enum message_kind kind, int error);
 

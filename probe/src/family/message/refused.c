@@ -100,8 +100,7 @@ static void tell_missing(struct run *run, const struct message_plan *plan, int e
                      "%s: %s%s%s", kind, strerror(error), *remedy ? ": " : "", remedy);
 }
 
-/* The other kinds are still measured; the result says that this one exists but was denied. */
-static void deny(struct run *run, const struct message_plan *plan, int error)
+void message_deny(struct run *run, const struct message_plan *plan, int error)
 {
     const char *kind = message_kind_names[plan->kind];
     const char *remedy = or_nothing(message_remedy(plan->kind, error));
@@ -124,6 +123,6 @@ bool message_is_here(struct run *run, const struct message_plan *plan)
     else if (status_is_missing(error))
         tell_missing(run, plan, error);
     else
-        deny(run, plan, error);
+        message_deny(run, plan, error);
     return error == 0;
 }

@@ -41,6 +41,7 @@
 #include "run/supervise.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,6 +242,12 @@ static int write_answer(const struct step *step, const struct answer *answer, ch
 
 /* ---- nothing granted ---- */
 
+/* Process 1 of a container may be the caller's own. */
+static bool has_others_process(void)
+{
+    return port_may_switch_user() || (kill(1, 0) != 0 && errno == EPERM);
+}
+
 static void add_all(struct run *run, struct trial *trial)
 {
     const struct own *own = run->own;
@@ -248,7 +255,8 @@ static void add_all(struct run *run, struct trial *trial)
     add_step(trial, ATTEMPT_MEMORY_LOCK, own->page_bytes, false);
     add_step(trial, ATTEMPT_NICE, -1, false);
     add_step(trial, ATTEMPT_IO_REALTIME, 0, false);
-    add_step(trial, ATTEMPT_AFFINITY, port_may_switch_user() ? trial->parent : 1, false);
+    if (has_others_process())
+        add_step(trial, ATTEMPT_AFFINITY, port_may_switch_user() ? trial->parent : 1, false);
     add_step(trial, ATTEMPT_OFFLINE, 0, false);
     add_step(trial, ATTEMPT_CPUSET, 0, false);
 }
@@ -316,6 +324,9 @@ static int try_refusals(struct run *run)
     add_all(run, own->trial);
     if (run_trial(run) != 0)
         return -1;
+    if (!has_others_process())
+        tell_not_tried(run, "refused", attempt_names[ATTEMPT_AFFINITY],
+                       "process 1 is the caller's own: no process of another user is known");
     for (int i = 0; !tell_kept_from(run) && i < own->trial->step_count; i++)
         judge_refusal(run, i);
     return 0;

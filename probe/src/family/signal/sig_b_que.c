@@ -382,12 +382,22 @@ static void judge_one(struct run *run, const char *claim, bool is_right, const c
 
 typedef unsigned long long count;
 
+/* One signal, or one of each number, has no order. */
+static void tell_no_order(struct run *run, const char *claim)
+{
+    arena_event_once(run->arena, "not_seen",
+                     DATA(data_text("verdict", claim), data_text("reason", "not_tried")),
+                     "%s: no verdict, because too few signals could be queued at once", claim);
+}
+
 static void judge_storm(struct run *run)
 {
     const struct totals *totals = &((struct own *)run->own)->totals;
     const struct queue_findings *storm = &totals->storm;
     char text[TEXT_BYTES];
     count sent = totals->sent_count, received = storm->received_count;
+    if (sent == 0 && totals->early_refused_count + totals->other_error_count == 0)
+        return; /* others had taken all room: event queue_shared */
     JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
           (count)storm->early_count, sent);
     JUDGE("pending", storm->seen_count == totals->numbers_count,
@@ -395,10 +405,17 @@ static void judge_storm(struct run *run)
           (count)totals->numbers_count, (count)totals->round_count);
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->round_count);
-    JUDGE("lowest_first", storm->lower_later_count == 0, "%llu of %llu came after a higher number",
-          (count)storm->lower_later_count, received);
-    JUDGE("fifo", storm->not_fifo_count == 0, "%llu of %llu came after a later one of their number",
-          (count)storm->not_fifo_count, received);
+    if (totals->numbers_count == totals->round_count && storm->lower_later_count == 0)
+        tell_no_order(run, "lowest_first");
+    else
+        JUDGE("lowest_first", storm->lower_later_count == 0,
+              "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
+    if (sent == totals->numbers_count && storm->not_fifo_count == 0)
+        tell_no_order(run, "fifo");
+    else
+        JUDGE("fifo", storm->not_fifo_count == 0,
+              "%llu of %llu came after a later one of their number", (count)storm->not_fifo_count,
+              received);
     JUDGE("value", storm->wrong_count == 0,
           "%llu of %llu with another value, si_code or sender than sent", (count)storm->wrong_count,
           received);
@@ -408,6 +425,17 @@ static bool is_limit_kept(const struct totals *totals)
 {
     return totals->early_refused_count == 0 && totals->other_error_count == 0 &&
            totals->never_refused_count == 0;
+}
+
+/* Where others' signals have left the queue meanwhile, the limit was not met. */
+static void tell_not_met(struct run *run)
+{
+    arena_event_once(run->arena, "limit_not_reached",
+                     DATA(data_text("receiver", variant_text(run, "receivers")),
+                          data_text("scope", variant_text(run, "scopes"))),
+                     "%s, %s: no burst met the limit, since signals of others left the queue "
+                     "meanwhile: not known whether the sender gets EAGAIN there",
+                     variant_text(run, "receivers"), variant_text(run, "scopes"));
 }
 
 static void judge_edge(struct run *run)
@@ -427,7 +455,10 @@ static void judge_edge(struct run *run)
     if (totals->other_error_count > 0)
         snprintf(text + used, sizeof text - (size_t)used, ", errno %d in %llu", totals->other_error,
                  (count)totals->other_error_count);
-    judge_one(run, "limit", is_limit_kept(totals), text);
+    if (totals->refused_count == 0 && is_limit_kept(totals))
+        tell_not_met(run);
+    else
+        judge_one(run, "limit", is_limit_kept(totals), text);
     uint64_t bad = edge->wrong_count + edge->lower_later_count + edge->not_fifo_count;
     JUDGE("intact", edge->received_count == totals->edge_sent_count && bad == 0,
           "%llu queued when the limit was reached, %llu delivered, %llu of them changed or out of "
