@@ -100,6 +100,15 @@ def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: 
     assert not list(folder.iterdir())
 
 
+def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Path) -> None:
+    words = ["--samples", "256", "--duration-ns", "600ms", "--dir", str(folder)]
+    stream = run(probe, STR, *words)
+    written, told = counts(stream, "write"), data(stream, "streamed")
+    for mode in set(told) & {"buffered", "direct"}:
+        assert written[mode] == 256 or int(str(told[mode]["total_ns"])) >= 280_000_000
+        assert "rests of the test" in stream.events["streamed"].text
+
+
 def test_the_writer_wrote_beside_each_reader_but_one(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
