@@ -4,6 +4,7 @@ files, what they do where space, rights or the file system are not as they shoul
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
-from tests.e2e.running import Running, Stream, measuring, run
+from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -99,6 +100,15 @@ def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: 
     assert not list(folder.iterdir())
 
 
+def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Path) -> None:
+    words = ["--samples", "256", "--duration-ns", "600ms", "--dir", str(folder)]
+    stream = run(probe, STR, *words)
+    written, told = counts(stream, "write"), data(stream, "streamed")
+    for mode in set(told) & {"buffered", "direct"}:
+        assert written[mode] == 256 or int(str(told[mode]["total_ns"])) >= 280_000_000
+        assert "rests of the test" in stream.events["streamed"].text
+
+
 def test_the_writer_wrote_beside_each_reader_but_one(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
@@ -109,6 +119,28 @@ def test_the_writer_wrote_beside_each_reader_but_one(
     ran = data(stream, "writer_ran")
     assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
     assert all(int(str(one["written_bytes"])) >= MIB for one in ran.values())
+
+
+@pytest.mark.skipif(shutil.which("ionice") is None, reason="ionice is not installed")
+def test_the_writer_never_has_the_readers_io_priority(
+    probe: Path, quick: list[str], folder: Path
+) -> None:
+    """A process inherits it: the writer of rt_io is started by a reader that has it already."""
+    with measuring(probe, PRI, "-p", "mode=rt_io", *LONG, "--dir", str(folder), *quick) as running:
+        reader = measuring_thread(running.pid)
+        if "realtime" not in io_priority(reader):
+            pytest.skip("no real-time I/O priority here")
+        children = Path(f"/proc/{running.pid}/task/{reader}/children").read_text().split()
+        found = {io_priority(int(pid)) for pid in children}
+        os.kill(running.pid, signal.SIGINT)
+        running.rest()
+    assert found == {"best-effort: prio 4"}
+
+
+def io_priority(pid: int) -> str:
+    return subprocess.run(
+        ["ionice", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 # ---- claims, on a device whose count is made up ----

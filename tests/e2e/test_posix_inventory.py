@@ -16,6 +16,7 @@ from random import Random
 import pytest
 
 from hardstone.model import StreamEvent, StreamVerdict
+from tests.e2e import machine
 from tests.e2e.conftest import helper
 from tests.e2e.running import Stream, measuring, run
 
@@ -203,6 +204,14 @@ def test_priorities_that_cannot_be_set_fail(
     stream = lying(shared_probe, broken, "stuck")
     assert not stream.verdicts["priorities_32/fifo"]
     assert "is told" in evidence(stream, "priorities_32/fifo")
+
+
+def test_priorities_that_could_not_be_tried_hold_nothing(probe: Path) -> None:
+    if machine.no_other_user() is not None:
+        pytest.skip(str(machine.no_other_user()))
+    stream = run(probe, TEST, "--policy", "other", prefix=machine.as_nobody())
+    assert limits(stream)["priorities_fifo_count"] >= 32
+    assert not {name for name in stream.verdicts if name.startswith("priorities_32")}
 
 
 def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(

@@ -65,7 +65,7 @@ def test_a_call_that_is_missing_is_not_one_that_fails() -> None:
 def test_limits_clocks_priorities_and_profiles() -> None:
     text = shown()
     assert line_with(text, "timer max") == "timer max 16 (too low) 32"
-    assert line_with(text, "sigqueue max") == "sigqueue max no limit 32"
+    assert line_with(text, "sigqueue max") == "sigqueue max not told 32"
     assert "SCHED_FIFO 99, SCHED_RR 99 priorities; POSIX requires 32" in text
     assert line_with(text, "PSE52") == "PSE52 satisfied"
     assert line_with(text, "PSE53 ") == "PSE53 next: 2 missing message passing, sporadic server"

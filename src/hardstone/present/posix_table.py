@@ -235,7 +235,7 @@ def _remarks(option: PosixOption) -> Iterator[str]:
 
 
 def _limit(one: PosixLimit) -> LimitRow:
-    value = "no limit" if one.value == NO_LIMIT else format_count(one.value)
+    value = "not told" if one.value == NO_LIMIT else format_count(one.value)
     value += " (too low)" if one.is_below else ""
     least = "" if one.least is None else format_count(one.least)
     return LimitRow(spoken(one.name), value, least, one.is_below)

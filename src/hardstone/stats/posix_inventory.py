@@ -66,7 +66,7 @@ class PosixProfile(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class PosixLimit(msgspec.Struct, kw_only=True, frozen=True):
-    """A limit; -1: there is none. `least` is what POSIX requires, null if nothing."""
+    """A limit; -1: sysconf tells none. `least` is what POSIX requires, null if nothing."""
 
     name: str
     value: int

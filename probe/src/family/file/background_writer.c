@@ -37,7 +37,8 @@ static int write_piece(const struct background_table *table, int64_t at)
 static void write_on(void *argument)
 {
     struct background_table *table = argument;
-    int error = 0;
+    int error = port_set_io_class(PORT_IO_BEST_EFFORT); /* not the reader's, which it inherits */
+    error = error == ENOTSUP ? 0 : error;
     for (int64_t at = 0; error == 0 && !atomic_load(&table->is_over); at += PIECE_BYTES) {
         if (at + PIECE_BYTES > table->file_bytes)
             at = 0;

@@ -258,13 +258,13 @@ static void judge_claims(struct run *run, const struct inventory *inventory)
                       claims.open_count ? "; denied or not tried: " : "", claims.open);
 }
 
-/* Tells priorities that could not be set; too few are a fault also then. */
+/* Too few are a fault also where none could be set; enough of them hold nothing then. */
 static void judge_priorities(struct run *run, const char *policy, const struct answer *answer)
 {
     char name[ARENA_NAME_BYTES];
     bool is_enough = answer->number >= REACH_PRIORITIES;
     snprintf(name, sizeof name, "priorities_32/%s", policy);
-    if (answer->result == CALL_UNTRIED)
+    if (answer->result == CALL_UNTRIED || (answer->result == CALL_DENIED && is_enough))
         return;
     arena_verdict(run->arena, is_enough && !is_broken(answer->result), name, "%lld priorities%s%s",
                   (long long)answer->number,
