@@ -18,6 +18,7 @@
  *   sig_leave      500 others are queued in the first burst and leave in the second: no breach
  * and of SIGPWR: pwr_lost       each 10th is not sent
  *   pwr_late       each 10th is sent 30 ms later
+ *   pwr_idle       the process that keeps the CPU busy hardly runs: no breach
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -130,6 +131,15 @@ int sigqueue(pid_t process, int number, const union sigval value)
         REAL(sigqueue)(process, number, value);
     int answer = REAL(sigqueue)(process, mirrored(number), bent(value, count));
     return answer == 0 ? 0 : answer_refusal();
+}
+
+/* The busy process of PWR-B-SIG hardly runs. */
+void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t place)
+{
+    static const struct timespec idle = {0, 40000000};
+    if (breaks("pwr_idle") && sched_getscheduler(0) == SCHED_OTHER)
+        nanosleep(&idle, NULL);
+    return REAL(mmap)(at, bytes, protection, flags, file, place);
 }
 
 int kill(pid_t process, int number)

@@ -1,6 +1,7 @@
 /* Floods: what each reaches, and what is told where a call fails. */
 #include "base/posix_source.h"
 
+#include "port/file.h"
 #include "port/port.h"
 #include "work/flood.h"
 
@@ -25,8 +26,8 @@ ssize_t __real_send(int socket, const void *buffer, size_t length, int flags);
 ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags);
 int __real_port_event_timer_open(int64_t start_ns, int64_t period_ns);
 int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns);
-int __real_port_anonymous_file(const char *folder);
-int __wrap_port_anonymous_file(const char *folder);
+int __real_port_anonymous_file_with(const char *folder, int flags);
+int __wrap_port_anonymous_file_with(const char *folder, int flags);
 pid_t __real_port_fork(void);
 pid_t __wrap_port_fork(void);
 int __real_port_direct_io(int descriptor);
@@ -56,9 +57,9 @@ int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns)
     return failing == TIMER ? fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
 }
 
-int __wrap_port_anonymous_file(const char *folder)
+int __wrap_port_anonymous_file_with(const char *folder, int flags)
 {
-    return failing == FILE_CALL ? fail(ENOTSUP) : __real_port_anonymous_file(folder);
+    return failing == FILE_CALL ? fail(ENOTSUP) : __real_port_anonymous_file_with(folder, flags);
 }
 
 pid_t __wrap_port_fork(void)

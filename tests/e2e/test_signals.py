@@ -245,6 +245,17 @@ def test_a_breach_of_the_notice_is_seen(
 
 
 @realtime
+def test_a_notice_on_an_idle_cpu_shows_no_bound(
+    shared_probe: Path, broken_signals: Path, quick: list[str]
+) -> None:
+    words = ("PWR-B-SIG", "--samples", "100", *quick)
+    stream = run(shared_probe, *words, variables=on(broken_signals, "pwr_idle"))
+    assert "delivered" in stream.verdicts
+    assert stream.verdicts.get("within_bound") is not True  # false where the host was late
+    assert ("within_bound" in stream.verdicts) != ("not_seen" in stream.events)
+
+
+@realtime
 def test_lost_notices_are_counted(
     shared_probe: Path, broken_signals: Path, quick: list[str]
 ) -> None:

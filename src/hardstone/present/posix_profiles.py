@@ -9,7 +9,9 @@ from hardstone.present.wording import spoken
 from hardstone.stats.posix_inventory import PosixProfile
 
 PROFILES_MEANING = (
-    "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose."
+    "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose. "
+    "Lists of PSE51 to PSE53 by public documents that quote the standard; PSE54 is our reading, "
+    "and units that POS-B-INV has no call for (system database, wide characters) are not in it."
 )
 
 

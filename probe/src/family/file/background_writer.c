@@ -142,8 +142,9 @@ int background_writer_start(struct background_writer *writer)
 static void tell(const struct background_writer *writer, const char *mode, int64_t pieces_count,
                  int64_t elapsed_ns)
 {
-    double mb_per_s =
-        elapsed_ns > 0 ? (double)pieces_count * PIECE_BYTES / 1e6 / ((double)elapsed_ns / 1e9) : 0;
+    double mb_per_s = elapsed_ns > 0
+                          ? (double)(pieces_count * PIECE_BYTES) / 1e6 / ((double)elapsed_ns / 1e9)
+                          : 0;
     arena_event(writer->place->run->arena, "writer_ran", -1,
                 DATA(data_text("mode", mode),
                      data_integer("written_bytes", pieces_count * PIECE_BYTES),

@@ -30,6 +30,7 @@
 #include "family/file/async_calls.h"
 #include "family/file/channel.h"
 #include "family/file/channel_claims.h"
+#include "family/file/place.h"
 #include "family/file/request_claims.h"
 #include "family/file/rescue.h"
 #include "family/file/ring_claims.h"
@@ -104,11 +105,18 @@ static void release_signal(const struct own *own)
     pthread_sigmask(SIG_SETMASK, &own->mask, NULL);
 }
 
+/* Without a folder there are no claims about files, and an event says so. */
+static int check_folder(struct run *run)
+{
+    return run->request->folder ? file_place_check(run) : 0;
+}
+
 static int prepare_scratch(struct run *run)
 {
     struct own *own = run->own;
     struct scratch scratch = {.folder = ""};
-    if (scratch_choose(&scratch, true, run->request->seed ^ (uint64_t)clock_monotonic_ns()) == 0)
+    uint64_t seed = run->request->seed ^ (uint64_t)clock_monotonic_ns();
+    if (scratch_choose_in(&scratch, run->request->folder, true, seed) == 0)
         scratch_sweep(&scratch);
     if (ipc_cleanup_open_with(&own->cleanup, run, &scratch) != 0)
         return -1;
@@ -202,9 +210,10 @@ const struct test fio_b_asy = {
     .source = "[O] Obenland 2000, [H] HP-UX 1987",
     .params = params,
     .verdicts = verdicts,
-    .needs = TEST_NEEDS_A_CPU,
+    .needs = TEST_NEEDS_A_CPU | TEST_NEEDS_FILES,
     .setup_ns = INT64_C(200000000),
     .sample_ns = 1,
+    .check = check_folder,
     .prepare = prepare,
     .measure_variant = measure_variant,
     .judge = judge,

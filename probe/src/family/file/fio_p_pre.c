@@ -158,6 +158,7 @@ static int take(struct run *run)
         if (begin_file(run) != 0)
             return -1;
     }
+    file_place_renew(&own->place, own->size_bytes);
     uint64_t begin = clock_begin(&run->clock);
     ssize_t done = pwrite(own->file, own->place.memory, own->size_bytes, (off_t)own->at);
     uint64_t middle = clock_end(&run->clock);

@@ -171,7 +171,7 @@ static void finish(struct run *run)
 
 static void pause_at_random(struct own *own)
 {
-    struct timespec pause = {.tv_nsec = (long)(erand48(own->random) * MOST_PAUSE_NS)};
+    struct timespec pause = {.tv_nsec = (long)(erand48(own->random) * (double)MOST_PAUSE_NS)};
     nanosleep(&pause, NULL);
 }
 

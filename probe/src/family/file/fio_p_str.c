@@ -4,7 +4,7 @@
  * The measuring thread, at the run's priority, writes size_bytes after size_bytes from memory to a
  * new file. `write`: begin = before the write, end = after it. `throughput`: bytes per second of
  * each window; a window is 100 ms or longer and ends with a write; a file that is written in less
- * is one window. `total`: begin = before the first write of a file, end = after the fdatasync
+ * has none. `total`: begin = before the first write of a file, end = after the fdatasync
  * behind its last one.
  *
  *   buffered  ordinary writes, and one fdatasync at the end, which is in `total` only: a window
@@ -12,7 +12,8 @@
  * the page cache (O_DIRECT), where the file system can do that
  *
  * A file has file_bytes, or fewer where the number of samples, the time or the space ends it
- * before. What 2 GB would take is worked out from bytes and `total` (event streamed).
+ * before. What 2 GB would take is worked out from bytes and `total` (event streamed), if they are
+ * those of 256 MiB or of a second.
  *
  * How it could be wrong: a stream that is much shorter than memory tells of the page cache in mode
  * buffered. A thread that hardly blocks has to rest between two windows, so that it is not
@@ -37,6 +38,8 @@ enum { WRITE, THROUGHPUT, TOTAL };
 enum mode { BUFFERED, DIRECT };
 
 #define TWO_GB INT64_C(2000000000)
+#define LEAST_BYTES (INT64_C(256) << 20)
+#define LEAST_NS INT64_C(1000000000)
 
 static const char *const mode_names[] = {"buffered", "direct", NULL};
 
@@ -69,10 +72,9 @@ struct own {
     int64_t begin_ns, rested_ns; /* of this file; rests of the run before it */
     struct throughput window;
     struct cpu_share cpu_share;
-    bool has_window; /* of this file, that is over */
     int short_count;
     /* Of all files of the variant. */
-    int64_t streamed_bytes, streamed_ns, synchronised_ns, all_rested_ns;
+    int64_t window_count, streamed_bytes, streamed_ns, synchronised_ns, all_rested_ns;
 };
 
 static int prepare(struct run *run)
@@ -104,6 +106,7 @@ static int begin_mode(struct run *run)
     own->mode = (enum mode)variant_number(run, "mode");
     own->short_count = 0;
     own->streamed_bytes = own->streamed_ns = own->synchronised_ns = own->all_rested_ns = 0;
+    own->window_count = 0;
     bool is_aligned = own->size_bytes % FILE_BLOCK_BYTES == 0;
     if (own->mode == DIRECT && (!own->place.can_direct || !is_aligned)) {
         const char *cause = is_aligned ? "the system or the file system cannot do direct I/O"
@@ -124,7 +127,6 @@ static int begin_file(struct run *run)
 {
     struct own *own = run->own;
     own->at = 0;
-    own->has_window = false;
     if (ftruncate(own->file, 0) != 0 || fsync(own->file) != 0)
         return file_place_fail(run, errno, "beginning a file anew");
     rt_budget_rest_now(&run->rt_budget);
@@ -146,10 +148,6 @@ static int end_file(struct run *run)
     int64_t end_ns = run_anchor(run);
     int64_t total_ns = end_ns - own->begin_ns;
     record_value(run_record(run, TOTAL), total_ns, run_at_ns(run, end_ns));
-    if (!own->has_window)
-        record_value(run_record(run, THROUGHPUT),
-                     throughput_of(own->at, written_ns - own->begin_ns),
-                     run_at_ns(run, written_ns));
     own->streamed_bytes += own->at;
     own->streamed_ns += total_ns;
     own->all_rested_ns += run->rt_budget.rested_ns - own->rested_ns;
@@ -179,7 +177,7 @@ static int take_write(struct run *run)
     int64_t per_s = throughput_take(&own->window, bytes, now_ns);
     if (per_s < 0)
         return 0;
-    own->has_window = true;
+    own->window_count++;
     record_value(run_record(run, THROUGHPUT), per_s, run_at_ns(run, now_ns));
     if (cpu_share_is_used(&own->cpu_share, &run->rt_budget, cpu_share_clock_ns(now_ns), now_ns))
         rt_budget_rest_now(&run->rt_budget);
@@ -214,19 +212,25 @@ static void tell_streamed(struct run *run)
         return;
     double per_s = (double)own->streamed_bytes / ((double)own->streamed_ns / 1e9);
     double two_gb_s = (double)TWO_GB / per_s;
+    bool is_long = own->streamed_bytes >= LEAST_BYTES || own->streamed_ns >= LEAST_NS;
+    char two_gb[64] = "too short to say what 2 GB take";
+    if (is_long)
+        snprintf(two_gb, sizeof two_gb, "at that rate 2 GB take %.1f s", two_gb_s);
     arena_event(
         run->arena, "streamed", -1,
         DATA(data_text("mode", mode_names[own->mode]), data_integer("bytes", own->streamed_bytes),
              data_integer("total_ns", own->streamed_ns),
              data_integer("synchronising_ns", own->synchronised_ns),
              data_integer("rested_ns", own->all_rested_ns), data_number("bytes_per_s", per_s),
-             data_integer("two_gb_ns", (int64_t)(two_gb_s * 1e9)),
+             is_long ? data_integer("two_gb_ns", (int64_t)(two_gb_s * 1e9)) : data_none(),
+             data_integer("windows_count", own->window_count),
              data_integer("short_writes_count", own->short_count)),
         "%s: %lld MiB in %.3f s, of which the fdatasync at the end took %.3f s, and rests of the "
-        "test %.3f s: %.1f MB/s; at that rate 2 GB take %.1f s%s",
+        "test %.3f s: %.1f MB/s; %s%s%s",
         mode_names[own->mode], (long long)(own->streamed_bytes >> 20),
         (double)own->streamed_ns / 1e9, (double)own->synchronised_ns / 1e9,
-        (double)own->all_rested_ns / 1e9, per_s / 1e6, two_gb_s,
+        (double)own->all_rested_ns / 1e9, per_s / 1e6, two_gb,
+        own->window_count == 0 ? "; it was over before a window of 100 ms was" : "",
         own->short_count > 0 ? "; some writes were short" : "");
 }
 

@@ -191,6 +191,7 @@ static int take(struct run *run)
     bool is_last = own->mode == FDATASYNC;
     if (own->at + (int64_t)own->size_bytes > FILE_BYTES)
         own->at = 0;
+    file_place_renew(&own->place, own->size_bytes);
     uint64_t begin = clock_begin(&run->clock);
     ssize_t done = pwrite(own->file, own->place.memory, own->size_bytes, (off_t)own->at);
     int result = is_last && done >= 0 ? file_place_synchronise(own->file) : 0;
@@ -227,7 +228,7 @@ static void tell_counted(struct run *run)
         "%s: in %llu of %llu writes the device has counted data; %lld KiB were written to "
         "it meanwhile, by everybody, with %lld flushes of its cache",
         mode_names[own->mode], (unsigned long long)counted->seen_count,
-        (unsigned long long)(counted->seen_count + counted->unseen_count),
+        (unsigned long long)counted->seen_count + counted->unseen_count,
         (long long)(synchronised_device_bytes(counted) >> 10), (long long)flushes);
 }
 
@@ -284,7 +285,7 @@ static void judge_mode(struct run *run, enum mode mode)
     arena_verdict(run->arena, synchronised_holds(counted), name,
                   "in %llu of %llu writes the device had counted new data when the call returned",
                   (unsigned long long)counted->seen_count,
-                  (unsigned long long)(counted->seen_count + counted->unseen_count));
+                  (unsigned long long)counted->seen_count + counted->unseen_count);
 }
 
 static int judge(struct run *run)

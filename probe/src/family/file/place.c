@@ -168,7 +168,7 @@ bool file_place_is_short(struct file_place *place, int file, int64_t now_ns)
 
 /* ---- begin and end ---- */
 
-/* No two blocks are alike, and none is compressible: a device or file system must write them. */
+/* No two blocks are alike, and none is compressible. */
 static void fill_memory(unsigned char *memory, uint64_t seed)
 {
     uint64_t state = seed | 1;
@@ -178,6 +178,13 @@ static void fill_memory(unsigned char *memory, uint64_t seed)
         state ^= state << 17;
         memory[i] = (unsigned char)(state >> 32);
     }
+}
+
+void file_place_renew(struct file_place *place, size_t bytes)
+{
+    place->renewed_count++;
+    for (size_t at = 0; at + sizeof place->renewed_count <= bytes; at += FILE_BLOCK_BYTES)
+        memcpy(place->memory + at, &place->renewed_count, sizeof place->renewed_count);
 }
 
 static int make_memory(struct file_place *place)

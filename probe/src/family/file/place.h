@@ -25,6 +25,7 @@ struct file_place {
     int64_t looked_ns;     /* of file_place_is_short */
     unsigned char *memory; /* aligned, of FILE_MOST_WRITE_BYTES, no page all alike */
     void *memory_block;
+    uint64_t renewed_count;
     struct sigaction before; /* of SIGXFSZ */
     bool is_signal_ignored;
 };
@@ -36,6 +37,10 @@ int file_place_check(struct run *run);
  * starts a second process. 0, or -1 with the outcome. Call file_place_close in any case. */
 int file_place_open(struct file_place *place, struct run *run, bool has_process);
 void file_place_close(struct file_place *place);
+
+/* Makes each block of the first `bytes` of memory another one than before, so that a device that
+ * keeps equal blocks once has to write it. */
+void file_place_renew(struct file_place *place, size_t bytes);
 
 /* Opens an empty file with `flags` (0, O_DSYNC, O_SYNC). Descriptor, or -1 with the outcome. */
 int file_place_file(const struct file_place *place, int flags);

@@ -40,7 +40,7 @@ enum {
 };
 
 static const struct param_spec params[] = {
-    {"kinds", PARAM_NAME, true, "mq,pipe,unix,sysv,ring", 0, 0, message_kind_names,
+    {"kinds", PARAM_NAME, true, "mq,pipe,fifo,unix,sysv,ring", 0, 0, message_kind_names,
      "kinds of message channel", "kind"},
     MESSAGE_SCOPE_PARAM,
     MESSAGE_SIZE_PARAM("8192"),
