@@ -24,15 +24,26 @@ struct bench {
     int file, count, error;
     bool is_synchronised; /* fdatasync belongs to the write */
     double ns;
+    uint64_t written_count;
+    unsigned char data[SIZE_BYTES];
 };
 
-static int write_at(const struct bench *bench, long at)
+/* Each block is another one, and not compressible, as those of the test. */
+static void fill(struct bench *bench)
 {
-    static unsigned char data[SIZE_BYTES];
-    return pwrite(bench->file, data, SIZE_BYTES, (off_t)at) == SIZE_BYTES ? 0 : errno;
+    unsigned short state[3] = {1, 2, 3};
+    for (int i = 0; i < SIZE_BYTES; i++)
+        bench->data[i] = (unsigned char)(erand48(state) * 256);
 }
 
-static int write_once(const struct bench *bench, long at)
+static int write_at(struct bench *bench, long at)
+{
+    bench->written_count++;
+    memcpy(bench->data, &bench->written_count, sizeof bench->written_count);
+    return pwrite(bench->file, bench->data, SIZE_BYTES, (off_t)at) == SIZE_BYTES ? 0 : errno;
+}
+
+static int write_once(struct bench *bench, long at)
 {
     int error = write_at(bench, at);
     if (!error && bench->is_synchronised && fdatasync(bench->file) != 0)
@@ -43,6 +54,7 @@ static int write_once(const struct bench *bench, long at)
 static void write_on(void *argument)
 {
     struct bench *bench = argument;
+    fill(bench);
     for (long at = 0; at < FILE_BYTES && !bench->error; at += SIZE_BYTES)
         bench->error = write_at(bench, at);
     if (!bench->error && fsync(bench->file) != 0)

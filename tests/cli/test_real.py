@@ -49,7 +49,8 @@ def results(home: Path) -> dict[str, Any]:
     """Of one run of all tests of the register, by their names."""
     if not PROBE.exists():
         pytest.skip("there is no build/probe/hardstone-probe: make setup")
-    quick = ("-D", "200ms", "-p", "mechanisms=nanosleep")  # which only some of them have
+    # Parameters that only some of them have.
+    quick = ("-D", "200ms", "-p", "mechanisms=nanosleep", "-p", "window_ns=2ms")
     done = hardstone(home, "run", *TESTS, *quick, "--json", "--quiet")
     assert done.stdout, done.stderr.decode()
     return {one["test"]: one for one in json.loads(done.stdout)["results"]}

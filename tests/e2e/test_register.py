@@ -29,7 +29,7 @@ ONE_FORM = ("-p", "kinds=unnamed", "-p", "scopes=thread")
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
 # sched(7): a thread whose priority is lowered goes to the head of its new queue, whatever the
 # call; POSIX says to the tail for pthread_setschedparam.
-KNOWN_FINDINGS = {"lowered_setschedparam"}
+KNOWN_FINDINGS = {"lowered_setschedparam", "base_limits_at_least_posix_minimum"}
 
 
 def registered() -> list[Descriptor]:

@@ -6,14 +6,18 @@ import io
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 import pytest
 
 from hardstone.calling import as_typed
 from hardstone.model import Conditions, Event, Plan, PlannedTest, Result, RunDocument, Verdict
 from hardstone.present.headline import headline, result_conditions_text
+from hardstone.stats.summary import summarise
 from hardstone.terminal.plan import print_plan
 from hardstone.terminal.run_rows import not_realtime_lines
+from hardstone.terminal.series_table import _cells
 from hardstone.terminal.whole_run import print_whole
+from tests.report import sample
 from tests.stats import make
 
 
@@ -203,3 +207,9 @@ def test_an_idle_remark_sends_no_codes_to_the_terminal() -> None:
     text = printed(make.document(results=[result]))
     assert "with single" in text
     assert "\x1b" not in text and "\x07" not in text
+
+
+def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
+    windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
+    *_, worst = _cells(summarise(windows), 1.0, "", "")
+    assert worst.plain == "2 MB/s"

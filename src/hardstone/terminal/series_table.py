@@ -12,14 +12,14 @@ from rich.text import Text
 from hardstone.errors import InputError
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.present.quantile_text import level_text, quantile_value
-from hardstone.present.wording import format_value, labels_text, spoken, work_text
+from hardstone.present.wording import format_value, is_rate, labels_text, spoken, work_text
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import deepest_of
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.terminal.words import words
 from hardstone.units import format_count
 
-_MOST_ROWS = 400  # rows take time to print, and nobody reads more
+_MOST_ROWS = 800  # rows take time to print, and nobody reads more
 _MARKS = {"at the": "*", "within": "+"}
 
 
@@ -149,4 +149,7 @@ def _cells(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> 
     yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
     yield Text(quantile_value(median, unit, quantum_ns) + mark)
     yield Text(quantile)
-    yield Text(format_value(figures.max, unit, quantum_ns) + wrong, style="bold")
+    yield Text(
+        format_value(figures.min if is_rate(unit) else figures.max, unit, quantum_ns) + wrong,
+        style="bold",
+    )

@@ -440,7 +440,6 @@ const struct test prv_b_grp = {
     .source = "[H] Hewlett-Packard 1987, privilege groups",
     .params = params,
     .verdicts = verdicts,
-    .default_samples = 1,
     .setup_ns = INT64_C(100000000),
     .sample_ns = 1,
     .check = check,
