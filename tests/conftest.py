@@ -50,10 +50,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
             path = nodeid.partition("::")[0]
             if path.startswith("tests/guests/"):
                 return f"guests {kernel_of(nodeid)}"
-            is_machine = path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
-            return "machine" if is_machine else path
+            return "machine" if uses_the_machine(path) else path
 
     return OneForTheMachine(config, log)
+
+
+def uses_the_machine(path: str) -> bool:
+    return path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What one worker has to run in turn takes longest: it begins first."""
+    items.sort(key=lambda item: not uses_the_machine(item.nodeid.partition("::")[0]))
 
 
 @pytest.fixture

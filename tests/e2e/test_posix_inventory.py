@@ -176,8 +176,7 @@ def test_a_user_without_rights_is_denied_and_no_claim_fails(open_probe: Path) ->
         assert found[option][2] == "denied"
     assert found["timers"][2] == "works"
     assert stream.verdicts["claims_are_true"]
-    assert stream.verdicts["priorities_32/fifo"]
-    assert "not permitted" in evidence(stream, "priorities_32/fifo")
+    assert "priorities_32/fifo" not in stream.verdicts  # none could be set
 
 
 def test_a_call_that_hangs_or_ends_its_process_is_told(shared_probe: Path, broken: Path) -> None:

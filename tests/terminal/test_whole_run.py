@@ -15,7 +15,7 @@ from hardstone.present.headline import headline, result_conditions_text
 from hardstone.stats.summary import summarise
 from hardstone.terminal.plan import print_plan
 from hardstone.terminal.run_rows import not_realtime_lines
-from hardstone.terminal.series_table import _cells
+from hardstone.terminal.series_table import cells_of
 from hardstone.terminal.whole_run import print_whole
 from tests.report import sample
 from tests.stats import make
@@ -211,5 +211,5 @@ def test_an_idle_remark_sends_no_codes_to_the_terminal() -> None:
 
 def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
     windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
-    *_, worst = _cells(summarise(windows), 1.0, "", "")
+    *_, worst = cells_of(summarise(windows), 1.0, "", "")
     assert worst.plain == "2 MB/s"

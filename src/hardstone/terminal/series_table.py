@@ -85,7 +85,7 @@ class SeriesTable:
         is_wrong = is_contradictory(series)
         if is_wrong:
             self._note(MARK_NOTE)
-        table.add_row(label, *_cells(figures, quantum_ns, mark, MARK if is_wrong else ""))
+        table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
 
     def _mark(self, series: Series, instrument: Instrument | None) -> str:
         note = instrument_limit(series, instrument)
@@ -138,7 +138,8 @@ def _varying_labels(series: Series, group: list[Series]) -> str:
     return labels_text(varying or series.labels)
 
 
-def _cells(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
+def cells_of(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
+    """What stands in the columns beside the name. The worst of a rate is its least value."""
     unit = figures.unit
     median = next((found for found in figures.quantiles if found.q == 0.5), None)
     deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
