@@ -137,10 +137,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = error_before;
 }
 
+/* Where the queue has no place, a signal tells no sender: the order to end counts all the same. */
 static void sleep_for_handler(struct table *table)
 {
     unsigned count = atomic_load_explicit(&table->received_count, memory_order_relaxed);
-    while (atomic_load_explicit(&table->received_count, memory_order_acquire) == count)
+    while (atomic_load_explicit(&table->received_count, memory_order_acquire) == count &&
+           !atomic_load_explicit(&table->is_over, memory_order_relaxed))
         sigsuspend(&table->while_waiting);
 }
 
@@ -152,7 +154,8 @@ static int wait_for_signal(struct table *table)
         if (queued_wait(&table->asked, &info, NULL) < 0)
             return errno;
         end = clock_end(table->clock);
-    } while (!note(table, end, &info));
+    } while (!note(table, end, &info) &&
+             !atomic_load_explicit(&table->is_over, memory_order_relaxed));
     return 0;
 }
 
