@@ -2,8 +2,6 @@
 
 #include "fake_port.h"
 
-#include "port/io_ring.h"
-#include "port/memory_pressure.h"
 #include "port/port.h"
 
 #include <errno.h>
@@ -314,100 +312,4 @@ int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
     *descriptor = fake_port.latency_descriptor = dup(STDERR_FILENO);
     *in_force_us = others_us > 0 && others_us < us ? others_us : us;
     return 0;
-}
-
-int port_memory_group_choose(char group[PORT_GROUP_BYTES], uint64_t seed)
-{
-    (void)seed;
-    group[0] = '\0';
-    return ENOTSUP;
-}
-
-int port_memory_group_make(const char *group)
-{
-    (void)group;
-    return ENOTSUP;
-}
-
-int port_memory_group_enter(const char *group)
-{
-    (void)group;
-    return ENOTSUP;
-}
-
-int64_t port_memory_group_used(const char *group)
-{
-    (void)group;
-    return -1;
-}
-
-int port_memory_group_limit(const char *group, int64_t bytes)
-{
-    (void)group, (void)bytes;
-    return ENOTSUP;
-}
-
-int port_memory_group_remove(const char *group)
-{
-    (void)group;
-    return 0;
-}
-
-int port_end_first(void)
-{
-    return ENOTSUP;
-}
-
-int port_page_out(void *memory, size_t bytes)
-{
-    (void)memory, (void)bytes;
-    return ENOTSUP;
-}
-
-int64_t port_locked_bytes(void)
-{
-    return -1;
-}
-
-int port_io_ring_open(struct port_io_ring *ring)
-{
-    ring->is_open = false;
-    return ENOTSUP;
-}
-
-const char *port_io_ring_refusal(int error)
-{
-    (void)error;
-    return FAKE_REASON;
-}
-
-void port_io_ring_close(struct port_io_ring *ring)
-{
-    (void)ring;
-}
-
-int port_io_ring_read(struct port_io_ring *ring, int file, void *buffer, size_t bytes,
-                      int64_t offset, uint64_t tag)
-{
-    (void)ring, (void)file, (void)buffer, (void)bytes, (void)offset, (void)tag;
-    return ENOTSUP;
-}
-
-int port_io_ring_write(struct port_io_ring *ring, int file, const void *buffer, size_t bytes,
-                       int64_t offset, uint64_t tag)
-{
-    (void)ring, (void)file, (void)buffer, (void)bytes, (void)offset, (void)tag;
-    return ENOTSUP;
-}
-
-int port_io_ring_cancel(struct port_io_ring *ring, uint64_t target, uint64_t tag)
-{
-    (void)ring, (void)target, (void)tag;
-    return ENOTSUP;
-}
-
-bool port_io_ring_take(struct port_io_ring *ring, uint64_t *tag, int32_t *result)
-{
-    (void)ring, (void)tag, (void)result;
-    return false;
 }
