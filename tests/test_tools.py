@@ -402,13 +402,14 @@ def test_programs_are_tried_out_where_programs_may_run(tmp_path: Path) -> None:
 def test_checks_get_a_folder_for_temporary_files_where_programs_may_run(tmp_path: Path) -> None:
     ask = (
         "import sys; sys.path.insert(0, 'tools')\n"
-        "import os, pathlib, subprocess, check\n"
+        "import os, pathlib, shutil, subprocess, check\n"
         "check.leave_noexec_tmpdir()\n"
         "import tempfile; folder = tempfile.mkdtemp()\n"
         "program = pathlib.Path(folder, 'program')\n"
         "program.write_text('#!/bin/sh\\necho ran')\n"
         "program.chmod(0o755)\n"
         "subprocess.run([program], check=True)\n"
+        "shutil.rmtree(folder)\n"
     )
     done = with_noexec_tmpdir(tmp_path, sys.executable, "-c", ask)
     assert done.returncode == 0, done.stderr
