@@ -13,31 +13,26 @@
 #define INLINE inline
 #endif
 
-static INLINE struct tire_mass mass_at(const struct tire_state *state, int64_t i)
-{
-    return (struct tire_mass){state->x[i], state->y[i], state->vx[i], state->vy[i]};
-}
-
 /* Masses of one half of the circle, so that those opposite are contiguous too: `across` is the way
- * to them. */
+ * to them. The new values are parameters, since only there compilers heed `restrict`. */
 static INLINE void advance_half(const struct tire *given, const struct tire_state *now,
-                                const struct tire_state *next, int64_t begin, int64_t end,
-                                int64_t across)
+                                int64_t begin, int64_t end, int64_t across, double *restrict new_x,
+                                double *restrict new_y, double *restrict new_vx, double *restrict new_vy)
 {
     const struct tire tire = *given; /* known not to change in the loop */
-    const struct tire_state from = *now;
-    double *restrict x = next->x, *restrict y = next->y;
-    double *restrict vx = next->vx, *restrict vy = next->vy;
+    const double *x = now->x, *y = now->y, *vx = now->vx, *vy = now->vy;
     for (int64_t i = begin; i < end; i++) {
-        struct tire_mass mass = mass_at(&from, i), before = mass_at(&from, i - 1);
-        struct tire_mass after = mass_at(&from, i + 1), opposite = mass_at(&from, i + across);
+        struct tire_mass mass = {x[i], y[i], vx[i], vy[i]};
+        struct tire_mass before = {x[i - 1], y[i - 1], vx[i - 1], vy[i - 1]};
+        struct tire_mass after = {x[i + 1], y[i + 1], vx[i + 1], vy[i + 1]};
+        struct tire_mass opposite = {x[i + across], y[i + across], vx[i + across], vy[i + across]};
         tire_integrate(&tire, &mass, tire_spring(&tire, &mass, &before, tire.rest_ring_m),
                        tire_spring(&tire, &mass, &after, tire.rest_ring_m),
                        tire_spring(&tire, &mass, &opposite, tire.rest_across_m));
-        x[i] = mass.x;
-        y[i] = mass.y;
-        vx[i] = mass.vx;
-        vy[i] = mass.vy;
+        new_x[i] = mass.x;
+        new_y[i] = mass.y;
+        new_vx[i] = mass.vx;
+        new_vy[i] = mass.vy;
     }
 }
 
@@ -45,8 +40,8 @@ static INLINE void advance_block(const struct tire *tire, const struct tire_stat
                                  const struct tire_state *next, int64_t begin, int64_t end)
 {
     int64_t half = tire->masses / 2;
-    advance_half(tire, now, next, begin, end < half ? end : half, half);
-    advance_half(tire, now, next, begin > half ? begin : half, end, -half);
+    advance_half(tire, now, begin, end < half ? end : half, half, next->x, next->y, next->vx, next->vy);
+    advance_half(tire, now, begin > half ? begin : half, end, -half, next->x, next->y, next->vx, next->vy);
 }
 
 static void advance_plain(const struct tire *tire, const struct tire_state *now,
