@@ -88,7 +88,7 @@
 /* Rows of all tables of whole numbers that a test keeps at most, 48 bytes each; 0: no test keeps
  * tables (record/row_table.h). */
 #ifndef HS_ARENA_ROWS
-#define HS_ARENA_ROWS (1 << 17)
+#define HS_ARENA_ROWS (1 << 16)
 #endif
 /* Compact form of a series that shares its record, beside its maxima: at least; and what all series
  * have together, if that is more. */
