@@ -2,7 +2,9 @@
 
 #include "family/simulate/simulation.h"
 
+#include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_costs.h"
+#include "family/simulate/tire_frames.h"
 #include "realtime/scheduling.h"
 
 #include <errno.h>
@@ -112,6 +114,7 @@ int simulation_declare(struct run *run, int64_t expected_ns)
 {
     run->plan.duration_ns = expected_ns < RUN_LONGEST_NS ? expected_ns : RUN_LONGEST_NS;
     run->plan.more_events = (uint32_t)variant_count(run) * 2;
+    tire_plan_frames(run);
     return variant_declare(run);
 }
 
@@ -459,6 +462,6 @@ void simulation_tell(struct simulation *simulation, const struct step_counts *co
 
 int simulation_judge(struct run *run)
 {
-    (void)run;
-    return 0;
+    tire_keep_frames(run);
+    return tire_judge(run);
 }
