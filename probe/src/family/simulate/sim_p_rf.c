@@ -98,28 +98,31 @@ static int measure_once(struct run *run, int64_t limit_ns)
     uint64_t steps = simulation_steps(run);
     if (simulation_run(simulation, steps, 0, limit_ns) != 0)
         return -1;
-    if (simulation_finished(simulation) == steps) {
-        int64_t end_ns = simulation->team.start_ns + simulation->wall_ns;
-        record_value(run_record(run, TOTAL_TIME), simulation->wall_ns, run_at_ns(run, end_ns));
-    }
-    simulation_tell(simulation, NULL);
-    tell_paused(run, simulation);
+    if (simulation_finished(simulation) < steps)
+        return 0;
+    struct record *record = run_record(run, TOTAL_TIME);
+    int64_t end_ns = simulation->team.start_ns + simulation->wall_ns;
+    record_value(record, simulation->wall_ns, run_at_ns(run, end_ns));
+    if (record->count == 1)
+        simulation_keep_blocks(simulation);
     return 0;
 }
 
+/* Until one is stopped. The last one is told. */
 static int measure_variant(struct run *run)
 {
+    struct simulation *simulation = run->own;
     struct run_budget budget = run_budget(run, variant_count(run));
     const struct record *record = run_record(run, TOTAL_TIME);
-    int64_t now_ns = clock_monotonic_ns();
+    uint64_t before;
     do {
-        uint64_t before = record->count;
+        before = record->count;
         if (measure_once(run, budget.end_ns) != 0)
             return -1;
-        if (record->count == before)
-            return 0;
-        now_ns = clock_monotonic_ns();
-    } while (run_budget_left(&budget, record->count, now_ns));
+    } while (record->count > before &&
+             run_budget_left(&budget, record->count, clock_monotonic_ns()));
+    simulation_tell(simulation, NULL);
+    tell_paused(run, simulation);
     return 0;
 }
 

@@ -207,6 +207,7 @@ static int measure_variant(struct run *run)
     record_value(run_record(run, MISSED), (int64_t)counts->missed, run_at_ns(run, now_ns));
     look_at_delay(run, counts);
     simulation_tell(simulation, counts);
+    simulation_keep_blocks(simulation);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 
 #include "family/simulate/simulation.h"
 
+#include "family/simulate/step_blocks.h"
 #include "family/simulate/tire_checks.h"
-#include "family/simulate/tire_costs.h"
 #include "family/simulate/tire_frames.h"
 #include "realtime/scheduling.h"
 
@@ -113,7 +113,8 @@ uint64_t simulation_steps(const struct run *run)
 int simulation_declare(struct run *run, int64_t expected_ns)
 {
     run->plan.duration_ns = expected_ns < RUN_LONGEST_NS ? expected_ns : RUN_LONGEST_NS;
-    run->plan.more_events = (uint32_t)variant_count(run) * 2;
+    run->plan.more_events = (uint32_t)variant_count(run) * 3;
+    step_blocks_plan(run);
     tire_plan_frames(run);
     return variant_declare(run);
 }
@@ -458,6 +459,12 @@ void simulation_tell(struct simulation *simulation, const struct step_counts *co
                     "%lld masses, %d threads, %s, %s: one thread was %d steps ahead of another "
                     "one, which ended this simulation",
                     (long long)simulation->tire.masses, team->threads, solver, policy, STEP_SLOTS);
+}
+
+void simulation_keep_blocks(const struct simulation *simulation)
+{
+    step_blocks_keep(&simulation->team, simulation->tire.masses,
+                     simulation_solvers[simulation->solver], policy_names[simulation->policy]);
 }
 
 int simulation_judge(struct run *run)

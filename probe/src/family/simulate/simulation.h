@@ -92,8 +92,10 @@ int simulation_run(struct simulation *simulation, uint64_t steps, int64_t period
 /* Steps that all threads have finished. */
 uint64_t simulation_finished(const struct simulation *simulation);
 
-/* Tells the variant that has run, as the event `simulation`, and keeps its blocks. `counts`: of
- * real time, else NULL. */
+/* Tells the variant that has run, as the event `simulation`. `counts`: of real time, else NULL. */
 void simulation_tell(struct simulation *simulation, const struct step_counts *counts);
+
+/* Keeps its blocks as tables, where they were asked for: once a variant. */
+void simulation_keep_blocks(const struct simulation *simulation);
 
 #endif

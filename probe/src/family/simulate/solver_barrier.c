@@ -26,18 +26,27 @@ void solver_barrier_close(struct solver_barrier *solver)
     step_barrier_close(&solver->barrier);
 }
 
-/* Blocks of whole cache lines, the first of them one line longer where the division leaves some. */
-static int64_t block_begin(const struct solver_barrier *solver, int thread)
+static int64_t least(int64_t one, int64_t other)
 {
-    int64_t masses = solver->tire->masses, lines = (masses + TIRE_PAD - 1) / TIRE_PAD;
+    return one < other ? one : other;
+}
+
+/* In lines of the half, which is rounded up: the first blocks have one more where the division
+ * leaves some. */
+static int64_t first_line(const struct solver_barrier *solver, int64_t lines, int thread)
+{
     int64_t each = lines / solver->threads, more = lines % solver->threads;
-    int64_t line = thread * each + (thread < more ? thread : more);
-    return line * TIRE_PAD < masses ? line * TIRE_PAD : masses;
+    return thread * each + least(thread, more);
 }
 
 void solver_barrier_part(const struct solver_barrier *solver, int thread, struct barrier_part *part)
 {
-    part->begin = block_begin(solver, thread);
-    part->end = block_begin(solver, thread + 1);
+    int64_t masses = solver->tire->masses, lines = (masses / 2 + TIRE_PAD - 1) / TIRE_PAD;
+    int64_t half = least(lines * TIRE_PAD, masses);
+    int64_t begin = first_line(solver, lines, thread) * TIRE_PAD;
+    int64_t end = first_line(solver, lines, thread + 1) * TIRE_PAD;
+    part->blocks[0] = (struct barrier_block){least(begin, masses), least(end, masses)};
+    part->blocks[1] =
+        (struct barrier_block){least(half + begin, masses), least(half + end, masses)};
     part->step = 0;
 }

@@ -1,7 +1,11 @@
 /* The better solver: two states, of which each step reads one and writes the other, and one barrier
- * a step. Each thread has a contiguous block whose ends are multiples of a cache line, so that no
- * two threads write to one; a mass is computed by one thread from the state before, so the result
- * has the same bits for every number of threads. */
+ * a step. A mass is computed by one thread from the state before, so the result has the same bits
+ * for every number of threads.
+ *
+ * Each thread has a contiguous block of the first half of the circle and the one opposite to it:
+ * only the neighbours at their ends come from the caches of other CPUs. (With one block each, all
+ * masses opposite would: on CPUs without a common cache two threads took three times as long as
+ * one.) The ends of blocks are multiples of a cache line, so that no two threads write to one. */
 #ifndef HS_FAMILY_SIMULATE_SOLVER_BARRIER_H
 #define HS_FAMILY_SIMULATE_SOLVER_BARRIER_H
 
@@ -16,9 +20,14 @@ struct solver_barrier {
     struct step_barrier barrier;
 };
 
-/* What one thread does: masses begin to end - 1; none where there are more threads than blocks. */
-struct barrier_part {
+/* What one thread does: masses begin to end - 1 of two blocks; none where there are more threads
+ * than blocks. */
+struct barrier_block {
     int64_t begin, end;
+};
+
+struct barrier_part {
+    struct barrier_block blocks[2];
     uint64_t step;
 };
 
@@ -39,9 +48,11 @@ static inline void solver_barrier_compute(const struct solver_barrier *solver,
                                           const struct barrier_part *part)
 {
     const struct tire_state *now = &solver->states[part->step & 1];
-    if (part->begin < part->end)
-        tire_advance(solver->tire, now, &solver->states[~part->step & 1], part->begin, part->end,
-                     solver->code);
+    const struct tire_state *next = &solver->states[~part->step & 1];
+    for (int i = 0; i < 2; i++)
+        if (part->blocks[i].begin < part->blocks[i].end)
+            tire_advance(solver->tire, now, next, part->blocks[i].begin, part->blocks[i].end,
+                         solver->code);
 }
 
 static inline bool solver_barrier_pass(struct solver_barrier *solver, struct barrier_part *part)

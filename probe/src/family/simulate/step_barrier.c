@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Some microseconds: the time that a thread takes to fall asleep and to wake up. */
-enum { SPINS = 2000 };
+/* Some 20 us: the time that a thread takes to fall asleep and to wake up, on a CPU that sleeps
+ * too. */
+enum { SPINS = 20000 };
 
 int step_barrier_open(struct step_barrier *barrier, int threads, int cpus)
 {
