@@ -8,11 +8,11 @@ import pytest
 
 from hardstone.model import Result
 from hardstone.report import svg
-from hardstone.report.charts.tire_blocks import blocks_chart, shown_steps
-from hardstone.report.charts.tire_frames import MOST_PANELS, frames_chart, shown_frames
+from hardstone.report.charts.tire_block_chart import blocks_chart, shown_steps
+from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, shown_frames
 from hardstone.report.theme import interactive
 from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
-from hardstone.stats.tire_tables import StepBlocks, blocks_of, frames_of
+from hardstone.stats.tire_kept import StepBlocks, blocks_of, frames_of
 from tests.report.sketches import Sketches
 from tests.stats import make
 from tests.stats.made_tables import MS, blocks, frame, steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardstone.stats.tire_tables import MeanBlock, StepBlocks, mean_blocks
+from hardstone.stats.tire_kept import MeanBlock, StepBlocks, mean_blocks
 from hardstone.units import format_count, format_ns
 
 HEADINGS = ("thread", "CPU", "steps", "read", "compute", "write", "wait")

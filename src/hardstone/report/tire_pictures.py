@@ -5,18 +5,18 @@ from __future__ import annotations
 from hardstone.model import Result
 from hardstone.present.tire_block_table import block_rows, headings
 from hardstone.present.wording import shorten
-from hardstone.report.charts.tire_blocks import (
+from hardstone.report.charts.tire_block_chart import (
     blocks_chart,
     blocks_text,
     near_deadline_ns,
     shown_steps,
 )
-from hardstone.report.charts.tire_frames import MOST_PANELS, frames_chart, frames_text
+from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, frames_text
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, packed
 from hardstone.report.safe import json_for_script
 from hardstone.report.theme import Spec, interactive
-from hardstone.stats.tire_tables import Frame, StepBlocks, blocks_of, frames_of
+from hardstone.stats.tire_kept import Frame, StepBlocks, blocks_of, frames_of
 from hardstone.units import format_count, format_ns
 
 MOST_VARIANTS = 6

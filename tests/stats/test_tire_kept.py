@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Result, Table
-from hardstone.stats.tire_tables import (
+from hardstone.stats.tire_kept import (
     MOST_FRAMES,
     MOST_THREADS,
     Block,
@@ -19,7 +19,7 @@ from hardstone.stats.tire_tables import (
     mean_blocks,
 )
 from tests.stats import make
-from tests.stats.made_tables import MS, blocks, frame, steps
+from tests.stats.made_tables import COLUMNS, MS, blocks, frame, steps
 
 
 def of(*tables: Table) -> Result:
@@ -185,7 +185,7 @@ NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 40)
 )
 @settings(max_examples=150, deadline=None)
 def test_no_table_is_too_odd(data: dict[str, Any], rows: list[list[int]]) -> None:
-    names = (*Block._fields, "x_um", "y_um")
+    names = (*COLUMNS, "x_um", "y_um")
     found = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     for name in ("frame", "blocks"):
         result = of(Table(name=name, data=data, columns=found))
