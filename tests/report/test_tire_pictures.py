@@ -102,9 +102,9 @@ def test_what_is_left_of_a_late_step_is_no_wait() -> None:
     assert shown_steps(two_threads(late=3)) == [2, 3, 4]
     assert parts(spec, 3, "0")["compute"] == (1.02, 15.02)
     late = parts(spec, 4, "0")
-    assert late["earlier step"] == (0, 7.02)
+    assert late["behind"] == (0, 7.02)
     assert late["wait"] == pytest.approx((7.02, 7.04))
-    assert "earlier step" not in parts(spec, 4, "1")
+    assert "behind" not in parts(spec, 4, "1")
 
 
 def test_the_solver_with_a_barrier_reads_nothing_and_waits_at_it() -> None:

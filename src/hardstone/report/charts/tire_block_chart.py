@@ -11,15 +11,15 @@ MOST_STEPS = 3
 _MOST_ROWS = 36
 _ROW_HEIGHT = 15
 _FAR = 2.5  # a deadline that is further away than this is not drawn
-_WAIT, _READ, _COMPUTE, _WRITE, _EARLIER = "wait", "read", "compute", "write", "earlier step"
-_BARRIER = "barrier"
+_WAIT, _READ, _COMPUTE, _WRITE, _BARRIER = "wait", "read", "compute", "write", "barrier"
+_BEHIND = "behind"  # it has not ended an earlier step
 _COLOURS = {
     _WAIT: "var(--quiet)",
     _READ: PALETTE[0],
     _COMPUTE: PALETTE[1],
     _WRITE: "var(--ink)",
     _BARRIER: "var(--ink)",
-    _EARLIER: PALETTE[3],
+    _BEHIND: PALETTE[3],
 }
 
 
@@ -130,10 +130,10 @@ def _panel(blocks: StepBlocks, step: int) -> list[Row]:
 def _parts(
     block: Block, before: Block | None, start_ns: int, last: str
 ) -> list[tuple[str, int, int]]:
-    """Parts after the start of the step; first what the thread still did for earlier ones."""
+    """Parts after the start of the step; first while it had not ended an earlier one."""
     free_ns = max(start_ns, before.write_ns) if before is not None else start_ns
     parts = [
-        (_EARLIER, start_ns, free_ns),
+        (_BEHIND, start_ns, free_ns),
         (_WAIT, free_ns, block.begin_ns),
         (_READ, block.begin_ns, block.read_ns),
         (_COMPUTE, block.read_ns, block.compute_ns),
