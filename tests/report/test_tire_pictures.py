@@ -143,6 +143,10 @@ def test_every_picture_is_drawn_still_and_live() -> None:
         assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
 
 
+def test_the_floor_is_drawn_once_a_moment() -> None:
+    assert svg.render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"') == 2
+
+
 def test_odd_pictures_are_drawn() -> None:
     flat = frame(0)
     flat.columns["y_um"] = [0] * 20

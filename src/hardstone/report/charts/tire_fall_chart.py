@@ -120,6 +120,7 @@ def _axis(field: str, ends: tuple[float, float]) -> Spec:
 
 def _floor() -> Spec:
     return {
+        "transform": [{"filter": "datum.n === 0"}],  # once a panel
         "mark": mark("rule", strokeWidth=1.5, color="var(--ink)"),
         "encoding": {"y": {"datum": 0, "type": "quantitative"}},
     }
