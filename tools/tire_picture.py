@@ -27,7 +27,7 @@ _VIEW = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 def stream(probe: Path) -> list[bytes]:
     words = [word for name, value in PARAMS.items() for word in ("-p", f"{name}={value}")]
-    command = [probe, "run", TEST, "--json", "--samples", "1", *words]
+    command = [str(probe), "run", TEST, "--json", "--samples", "1", *words]
     return subprocess.run(command, capture_output=True, check=True).stdout.splitlines()
 
 
