@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from hardstone.cli.measuring import Prepared, prepare, run_one
@@ -20,6 +21,7 @@ from hardstone.model import TARGETS_SCHEMA, NotRun, Plan, Plans, RunDocument, Ru
 from hardstone.plan import PlanError
 from hardstone.store import StoreError
 from hardstone.targets import find_target
+from hardstone.targets.base import Target
 
 _INTERRUPTED = "the command was interrupted"
 _NO_STORE = "an earlier run could not be stored"
@@ -33,11 +35,12 @@ def measure_several(
     wants_report: bool,
     ends_at: tuple[type[HardstoneError], ...] = (),
     after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
+    way: Way | None = None,
 ) -> int:
     """Measures the targets `names`, at least two, one after another: the exit code.
 
     An error of `ends_at` at the first target ends all. `after` is called with the documents once
-    they are printed, unless as JSON.
+    they are printed, unless as JSON. `way` is how each is planned and run, if not as `tests`.
     """
     if options["output"] is not None:
         raise InputError(
@@ -46,10 +49,19 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = Tour(names, tests, options, (PlanError, *ends_at))
+    usual = Way(lambda target, name: prepare(target, name, tests, options), run_one)
+    tour = Tour(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
-    return _run_all(tour, options, after, wants_report=wants_report)
+    return _run_all(tour, options, after, (way or usual).run, wants_report=wants_report)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a target, by its name, is prepared, and how what was prepared is run, as `run_one`."""
+
+    prepare: Callable[[Target, str], Prepared]
+    run: Callable[..., tuple[RunDocument, int]]
 
 
 class Tour:
@@ -61,12 +73,17 @@ class Tour:
         tests: Sequence[str],
         options: Mapping[str, Any],
         ends_at: tuple[type[HardstoneError], ...],
+        prepare_one: Callable[[Target, str], Prepared] | None = None,
     ) -> None:
         self.names = names
         self._ends_at = ends_at
         self.not_run: list[NotRun] = []
         self._tests = tests
         self._options = options
+        self._prepare = prepare_one or self._usual
+
+    def _usual(self, target: Target, name: str) -> Prepared:
+        return prepare(target, name, self._tests, self._options)
 
     def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
         """Calls `work` with each target while it is open; gives what is not None of its results.
@@ -80,7 +97,7 @@ class Tour:
                 tell(f"target {place + 1} of {len(self.names)}: {name}")
             try:
                 with closing(find_target(name)) as target:
-                    code = work(prepare(target, name, self._tests, self._options))
+                    code = work(self._prepare(target, name))
             except self._ends_at as error:
                 if not codes:
                     raise
@@ -119,6 +136,7 @@ def _run_all(
     tour: Tour,
     options: Mapping[str, Any],
     after: Callable[[Sequence[RunDocument]], None],
+    run_it: Callable[..., tuple[RunDocument, int]],
     *,
     wants_report: bool,
 ) -> int:
@@ -129,7 +147,7 @@ def _run_all(
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_screen
-        document, code = run_one(prepared, options, show, wants_report=wants_report)
+        document, code = run_it(prepared, options, show, wants_report=wants_report)
         documents.append(document)
         return code
 
