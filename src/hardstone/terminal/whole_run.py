@@ -41,6 +41,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     from hardstone.present.preemption_pairs import pairs_in
     from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
     from hardstone.terminal.preemption_view import show_pair
+    from hardstone.terminal.tire_view import show_tire
 
     console = make_console(stream)
     print_head(console, document)
@@ -57,6 +58,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     show_kernel_time(console, document)
     show_posix(console, document)
     show_search(console, document)
+    show_tire(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)
     commands = dict.fromkeys(one.command for one in unlike if one.command)

@@ -1,0 +1,15 @@
+"""Names of the tire's tests, series and events, as the probe declares them."""
+
+from __future__ import annotations
+
+REAL_TIME = "SIM-S-RT"
+REAL_FAST = "SIM-P-RF"
+TESTS = (REAL_TIME, REAL_FAST)
+MISSED = "missed"
+LATENESS = "lateness"
+STEP_TIME = "step_time"
+TOTAL_TIME = "total_time"
+SIMULATION = "simulation"
+COSTS = "tire_costs"
+DELAYED = "delayed_on_purpose"
+NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
