@@ -17,6 +17,7 @@ import msgspec
 from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register, Result, Sweep
 from hardstone.plan.params import fill_params
 from hardstone.plan.problems import Problems
+from hardstone.plan.sweep_check import checked_sweep
 from hardstone.plan.sweep_coarse import why_coarse
 from hardstone.plan.sweep_points import (
     AGAIN,
@@ -61,14 +62,14 @@ class Sweeper:
     """Chooses the points of a plan with a sweep."""
 
     def __init__(self, plan: Plan, register: Register) -> None:
-        """`register` has the tests of the sweep. ValueError for a plan without a sweep."""
-        if plan.sweep is None:
-            raise ValueError("the plan has no sweep")
-        self.sweep: Sweep = plan.sweep
+        """`register` has the tests of the sweep. ValueError for a plan that is not of one."""
+        self.sweep: Sweep = checked_sweep(plan)
         self.curves = _curves(plan, self.sweep)
         self._tests = {one.id: one for one in register.tests}
-        self._conditions = list(dict.fromkeys((one.load, one.cpu_config) for one in plan.tests))
+        self._conditions = list(product(plan.loads, plan.cpu_configs))
         self._templates = _templates(plan, self._tests, self.sweep)
+        if any((self.sweep.test, *where) not in self._templates for where in self._conditions):
+            raise ValueError("the plan lacks a point of a condition")
         self._before_ns = {
             (one.test, one.load, one.cpu_config): one.expected_ns
             for one in plan.tests
@@ -230,7 +231,7 @@ def _figure(params: Mapping[str, ParamValue], name: str) -> int:
 
 
 def _curves(plan: Plan, sweep: Sweep) -> Curves:
-    conditions = dict.fromkeys((one.load, one.cpu_config) for one in plan.tests)
+    conditions = product(plan.loads, plan.cpu_configs)
     parts = list(product(conditions, sweep.policies, sweep.solvers, sweep.threads))
     main, fast = (
         [Curve(test, solver, policy, threads, *where) for where, policy, solver, threads in parts]

@@ -23,6 +23,7 @@ from hardstone.plan.make import make_plan
 from hardstone.plan.params import fill_params
 from hardstone.plan.problems import Problems
 from hardstone.plan.sweep import Sweeper, own_time_ns
+from hardstone.plan.sweep_check import MOST_POINTS, curve_count, points_of_curve
 from hardstone.plan.sweep_command import sweep_words
 from hardstone.plan.sweep_request import SweepRequest, SweepWish, read_request
 from hardstone.plan.sweep_results import REALFAST, REALTIME
@@ -33,7 +34,6 @@ OPENING = ("THR-P-SLS", "SEM-P-SHF")
 FAST_MASSES = (400, 1000)
 _FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 2
 _REALTIME_POLICIES = ("fifo", "rr")
-_MOST_POINTS = 8_000  # of a sweep: a document holds twice as many
 
 
 def make_sweep_plan(
@@ -67,12 +67,13 @@ def make_sweep_plan(
     sweep = _sweep(wish, has_fast=request.has_fast and wish.test == REALTIME)
     before = [one for one in plan.tests if one.test in OPENING]
     before += _frames(wish, plan, timed[REALFAST], problems) if wish.frames else []
+    _check_points(plan, sweep)
     plan = msgspec.structs.replace(plan, sweep=sweep, tests=points)
     first = Sweeper(plan, register).first_points()
     plan = msgspec.structs.replace(
         plan, tests=[*before, *first], command=sweep_words(request, plan)
     )
-    _check_size(plan, sweep, len(first))
+    _check_time(plan, sweep, len(first))
     return plan
 
 
@@ -167,12 +168,17 @@ def _frames(wish: SweepWish, plan: Plan, timed: _Timed, problems: Problems) -> l
     return [timed.with_point(first, _template(wish, timed.test, params))]
 
 
-def _check_size(plan: Plan, sweep: Sweep, curves: int) -> None:
+def _check_points(plan: Plan, sweep: Sweep) -> None:
+    curves, points = curve_count(plan, sweep), points_of_curve(sweep)
+    if curves * points > MOST_POINTS:
+        problems = Problems()
+        cause = f"the sweep has {curves} curves of up to {points} points"
+        problems.add(cause, f"ask for at most {MOST_POINTS} points: fewer threads, loads or sizes")
+        problems.raise_if_any()
+
+
+def _check_time(plan: Plan, sweep: Sweep, curves: int) -> None:
     problems = Problems()
-    points = curves * (len(sweep.masses) or sweep.points_most)
-    if points > _MOST_POINTS:
-        cause = f"the sweep has {curves} curves of up to {points // curves} points"
-        problems.add(cause, f"ask for at most {_MOST_POINTS} points: fewer threads, loads or sizes")
     needed_ns = sum(one.expected_ns for one in plan.tests)
     if sweep.within_ns and needed_ns > sweep.within_ns:
         cause = f"--within: one point of each of {curves} curves takes {format_span(needed_ns)}"
