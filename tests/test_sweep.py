@@ -224,6 +224,15 @@ def test_a_probe_that_fails_has_a_second_chance() -> None:
     assert sweeper.next_tests([cut, cut], 0) == []
 
 
+def test_what_was_not_counted_did_not_hold() -> None:
+    plan = plan_of(threads="1", frames="0", has_fast=False)
+    sweeper = Sweeper(plan, register())
+    uncounted = result_of(plan.tests[-1], series=[])
+    assert sweeper.next_tests([uncounted], 0) == []
+    ((_, why),) = sweeper.coarse([uncounted]).items()
+    assert why == "measured at 400 masses: its missed steps were not counted"
+
+
 def test_points_most_bounds_each_curve() -> None:
     results = swept(plan_of(threads="1,2", points="7"), threshold(100_000))
     counts = Counter(curve_of(one) for one in results if one.test == "SIM-S-RT")

@@ -122,6 +122,7 @@ def test_targets_in_turn_each_have_a_document(hardstone: Hardstone, tmp_path: Pa
     assert done.code == EXIT_OK, done.err
     assert [entry.status for entry in Store().runs()] == ["complete", "complete"]
     assert done.err.count("report: ") == 2
+    assert "real-time is not real-fast" in done.out.lower()
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,24 @@ def measure_several(
     tour = Tour(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
-    return _run_all(tour, options, after, (way or usual).run, wants_report=wants_report)
+    return _run_all(tour, options, after, way or usual, wants_report=wants_report)
+
+
+def _print_table(documents: Sequence[RunDocument]) -> None:
+    from hardstone.present.target_table import target_table
+    from hardstone.terminal.beside_targets import print_target_table
+
+    print_target_table(target_table(documents))
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a target, by its name, is prepared, and how what was prepared is run, as `run_one`."""
+    """How a target, by its name, is prepared, how what was prepared is run, as `run_one`, and how
+    two documents or more are shown beside each other."""
 
     prepare: Callable[[Target, str], Prepared]
     run: Callable[..., tuple[RunDocument, int]]
+    show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
 
 
 class Tour:
@@ -136,7 +145,7 @@ def _run_all(
     tour: Tour,
     options: Mapping[str, Any],
     after: Callable[[Sequence[RunDocument]], None],
-    run_it: Callable[..., tuple[RunDocument, int]],
+    way: Way,
     *,
     wants_report: bool,
 ) -> int:
@@ -147,12 +156,12 @@ def _run_all(
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_screen
-        document, code = run_it(prepared, options, show, wants_report=wants_report)
+        document, code = way.run(prepared, options, show, wants_report=wants_report)
         documents.append(document)
         return code
 
     codes = tour.visit(run)
-    problem = printed(lambda: _print_runs(documents, tour.not_run, as_json=is_json))
+    problem = printed(lambda: _print_runs(documents, tour.not_run, way, as_json=is_json))
     if problem is None and not is_json:
         problem = printed(lambda: after(documents))
     for one in tour.not_run:
@@ -160,14 +169,13 @@ def _run_all(
     return tour.code(codes) or problem or EXIT_OK
 
 
-def _print_runs(documents: list[RunDocument], not_run: list[NotRun], *, as_json: bool) -> None:
+def _print_runs(
+    documents: list[RunDocument], not_run: list[NotRun], way: Way, *, as_json: bool
+) -> None:
     if as_json:
         print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
     elif len(documents) > 1:
-        from hardstone.present.target_table import target_table
-        from hardstone.terminal.beside_targets import print_target_table
-
-        print_target_table(target_table(documents))
+        way.show_beside(documents)
 
 
 def _plan_all(tour: Tour, *, as_json: bool) -> int:

@@ -30,8 +30,9 @@ def simulate(mode: str, options: Mapping[str, Any]) -> int:
     names = lab_targets(options["target"], options)
     if len(names) > 1:
         from hardstone.cli.several_targets import Way, measure_several
+        from hardstone.terminal.tire_beside import print_tires
 
-        way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep)
+        way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep, print_tires)
         return measure_several(names, (), options, wants_report=True, way=way)
     with closing(find_target(names[0])) as target:
         prepared = prepare_sweep(target, names[0], mode=mode, options=options)

@@ -12,6 +12,7 @@ from hardstone.plan.sweep_points import Point
 REALTIME, REALFAST = "SIM-S-RT", "SIM-P-RF"
 SIMULATIONS = (REALTIME, REALFAST)
 _MISSED = "missed"
+_UNCOUNTED = "its missed steps were not counted"
 _MOST_FAILURES = 2
 
 
@@ -77,16 +78,20 @@ def read_results(results: Iterable[Result]) -> dict[Curve, Found]:
 
 
 def _take(curve: Found, result: Result) -> None:
-    """A probe that failed, or was cut off, has a second chance; a refusal ends the curve."""
-    if result.status == "measured" and is_whole(result):
-        curve.points.append(Point(masses_of(result), missed_of(result.series) > 0))
+    """A probe that failed, or was cut off, has a second chance; a refusal ends the curve. A
+    deadline that nobody counted is not one that held."""
+    missed = missed_of(result.series) if result.test == REALTIME else 0
+    if result.status == "measured" and is_whole(result) and missed is not None:
+        curve.points.append(Point(masses_of(result), missed > 0))
         return
     curve.failures += 1
     if is_whole(result) or curve.failures >= _MOST_FAILURES:
-        reason = result.reason or "no reason given"
+        uncounted = result.status == "measured" and result.complete
+        reason = result.reason or (_UNCOUNTED if uncounted else "no reason given")
         curve.ended = f"{result.status} at {masses_of(result)} masses: {reason}"
 
 
-def missed_of(series: Sequence[Series]) -> int:
-    """Steps that missed their deadline, 0 in a test that has no deadlines."""
-    return max((one.max or 0 for one in series if one.name == _MISSED), default=0)
+def missed_of(series: Sequence[Series]) -> int | None:
+    """Steps that missed their deadline; None where they were not counted."""
+    counts = [one.max for one in series if one.name == _MISSED and one.max is not None]
+    return max(counts, default=None)
