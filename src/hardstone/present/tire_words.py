@@ -19,7 +19,7 @@ HELD = (
     "the share of missed steps to about 3/N, at 95 % confidence (exact, Clopper and Pearson), if "
     "steps miss independently. Steps of one run depend on each other, so the true bound is higher."
 )
-BOUND = "bound: share of missed steps, at 95 % if steps are independent; held is not never"
+BOUND = "bound: of the share missed, 95 %, if steps are independent; held is not never"
 
 
 class CurveNames:
