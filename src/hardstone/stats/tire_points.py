@@ -13,7 +13,7 @@ import msgspec
 
 from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.stats.conditions import condition_of
-from hardstone.stats.tire_figures import (
+from hardstone.stats.tire_counts import (
     Counts,
     Deadlines,
     StepTime,

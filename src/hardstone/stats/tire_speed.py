@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from hardstone.stats.signed_rank import hodges_lehmann, signed_rank_p
-from hardstone.stats.tire_figures import Total
+from hardstone.stats.tire_counts import Total
 from hardstone.stats.tire_points import Point
 
 ALPHA = 0.05
