@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -59,8 +60,14 @@ LIBRARIES = {
 }
 
 
+@cache
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> ast.AST:
+    return ast.parse(path.read_text("utf-8"))
 
 
 def part(path: Path) -> str:
@@ -69,9 +76,10 @@ def part(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
-def imported_names(tree: ast.AST) -> set[str]:
+@cache
+def imported_names(path: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -82,7 +90,7 @@ def imported_names(tree: ast.AST) -> set[str]:
 
 
 def imported_parts(path: Path) -> set[str]:
-    names = imported_names(ast.parse(path.read_text("utf-8")))
+    names = imported_names(path)
     parts = {name.split(".")[1] for name in names if name.startswith("hardstone.")}
     return {name for name in parts if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists()}
 
@@ -103,9 +111,10 @@ def test_a_module_imports_only_what_its_part_may(path: Path) -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_is_used_where_it_belongs(library: str) -> None:
-    trees = ((part(path), ast.parse(path.read_text("utf-8"))) for path in modules())
     users = {
-        room for room, tree in trees if library in {n.split(".")[0] for n in imported_names(tree)}
+        part(path)
+        for path in modules()
+        if library in {name.split(".")[0] for name in imported_names(path)}
     }
     assert users and users <= LIBRARIES[library]
 
@@ -127,9 +136,8 @@ def test_only_the_command_line_joins_campaign_and_report() -> None:
 
 def test_no_pickle_no_eval_no_shell() -> None:
     for path in modules():
-        tree = ast.parse(path.read_text("utf-8"))
-        assert not imported_names(tree) & {"pickle", "marshal", "shelve"}, path
-        for node in ast.walk(tree):
+        assert not imported_names(path) & {"pickle", "marshal", "shelve"}, path
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", "")
                 assert name not in {"eval", "exec"}, path

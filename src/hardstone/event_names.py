@@ -21,6 +21,7 @@ NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
 PARTS_SEEN = "parts_seen"
 DROPPED = "events_dropped"  # more events than fit
+TABLES_CUT = "tables_not_stored"  # a run asked for more than a document holds
 PARTS_NOT_SEEN = "parts_not_seen"  # totals only
 TRACED = "traced"
 NOT_SEEN = "not_seen"  # a verdict that could not be given

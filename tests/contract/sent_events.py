@@ -15,9 +15,10 @@ _NAMED_ELSEWHERE = {
     ("shield.c", "DATA"): {"not_put_back"},  # by the caller, in shield_run.c
     ("undo.c", "DATA"): {"not_put_back"},
     ("shield_run.c", "event"): {"offline", "shielded"},
-    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped"},
+    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped", "table_dropped"},
     ("thr_p_pre.c", "doubt->event"): {"nobody_to_preempt", "not_at_once"},
 }
+_TABLE = re.compile(r"\brow_table_add\(")  # its data are those of a table
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"({_STRING})|/\*.*?\*/", re.DOTALL)
 _TOKEN = re.compile(rf"{_STRING}|'(?:\\.|[^'\\])*'|.", re.DOTALL)
@@ -42,8 +43,11 @@ def source_of(path: Path) -> str:
 
 
 def data_count(source: str) -> int:
-    """How many lists of data are in a source, empty ones counted."""
-    return len(_DATA.findall(source))
+    """How many lists of data of events are in a source, empty ones counted."""
+    tables = ",".join(
+        ",".join(_arguments(source, match.end())) for match in _TABLE.finditer(source)
+    )
+    return len(_DATA.findall(source)) - len(_DATA.findall(tables))
 
 
 def calls(file: str, source: str) -> list[Call]:
