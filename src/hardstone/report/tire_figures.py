@@ -92,7 +92,7 @@ def _left_out(all_panels: Sequence[str], shown: Sequence[str]) -> str:
 
 
 def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
-    timed = _by_curve(one for one in points if one.total)
+    timed = _by_curve(one for one in points if one.total and not one.has_frames)
     lines = chosen(one.threads for one in timed)
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)

@@ -9,7 +9,13 @@ from hardstone.present import tire_cost_table, tire_published, tire_statement_te
 from hardstone.present.tire_cost_table import CostTable, cost_table
 from hardstone.present.tire_published import PublishedTire, published_tire
 from hardstone.present.tire_statement_text import StatementText, statement_texts
-from hardstone.present.tire_table import BoundRow, bound_rows, denied_lines, point_rows
+from hardstone.present.tire_table import (
+    BoundRow,
+    bound_rows,
+    denied_lines,
+    paused_lines,
+    point_rows,
+)
 from hardstone.present.tire_words import HELD
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
@@ -22,7 +28,7 @@ _MOST_PROBLEMS = 12
 
 @dataclass(frozen=True)
 class TirePage:
-    """`is_sweep` is left to the page; `point_count` counts all points, `points` has some rows."""
+    """`points` has at most some hundred rows. `denied`: what was refused, or paused."""
 
     rows: list[BoundRow]
     has_solver: bool
@@ -42,7 +48,10 @@ class TirePage:
     costs_meaning: str = tire_cost_table.ABOUT
     cost_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_cost_table.HEADINGS))
     study_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_published.HEADINGS))
-    point_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_table.POINT_HEADINGS))
+    point_headings: tuple[str, ...] = tuple(
+        one[0].upper() + one[1:] for one in tire_table.POINT_HEADINGS
+    )
+    points_meaning: str = tire_table.POINTS
 
 
 def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage | None:
@@ -63,5 +72,5 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
         points=listed,
         points_caption=f"All {format_count(len(points))} points{more}",
         problems=problems_of(points)[:_MOST_PROBLEMS],
-        denied=denied_lines(points),
+        denied=[*denied_lines(points), *paused_lines(points)],
     )

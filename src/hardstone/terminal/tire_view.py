@@ -48,7 +48,8 @@ def show_tire(console: Console, document: RunDocument) -> None:
     _show_statement(console, tire_statement_text.statement_texts(document, points))
     _show_costs(console, tire_cost_table.cost_table(document, points))
     _show_published(console, tire_published.published_tire(document, points))
-    for text in (*problems_of(points)[:_MOST_PROBLEMS], *tire_table.denied_lines(points)):
+    told = [*tire_table.denied_lines(points), *tire_table.paused_lines(points)]
+    for text in (*problems_of(points)[:_MOST_PROBLEMS], *told):
         console.print(words(text, "yellow"))
     console.print()
 
