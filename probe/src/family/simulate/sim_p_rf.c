@@ -25,6 +25,7 @@
 
 #include "family/simulate/simulation.h"
 
+#include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_costs.h"
 
 static const struct param_spec params[] = {
@@ -40,6 +41,8 @@ static const struct series_spec series[] = {
     {0},
 };
 enum { TOTAL_TIME };
+
+static const struct verdict_spec verdicts[] = {TIRE_VERDICTS, {0}};
 
 /* For deadlines: more than any solver takes on a slow CPU. */
 #define MASS_STEP_NS 1000.0
@@ -135,6 +138,7 @@ const struct test sim_p_rf = {
     .source = "[G] Garre et al. 2014, section 4",
     .params = params,
     .series = series,
+    .verdicts = verdicts,
     .default_samples = 1,
     .setup_ns = 50000000,
     .sample_param = "masses",

@@ -39,6 +39,7 @@
 
 #include "family/simulate/simulation.h"
 
+#include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_costs.h"
 
 #include <stdio.h>
@@ -75,6 +76,7 @@ static const struct series_spec series[] = {
 enum { MISSED, LATENESS, STEP_TIME };
 
 static const struct verdict_spec verdicts[] = {
+    TIRE_VERDICTS,
     {"late_once", "a step that was made late on purpose is counted as missed, once and only once"},
     {0},
 };

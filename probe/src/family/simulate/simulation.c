@@ -3,6 +3,8 @@
 #include "family/simulate/simulation.h"
 
 #include "family/simulate/step_blocks.h"
+#include "family/simulate/tire_checks.h"
+#include "family/simulate/tire_frames.h"
 #include "realtime/scheduling.h"
 
 #include <errno.h>
@@ -113,6 +115,7 @@ int simulation_declare(struct run *run, int64_t expected_ns)
     run->plan.duration_ns = expected_ns < RUN_LONGEST_NS ? expected_ns : RUN_LONGEST_NS;
     run->plan.more_events = (uint32_t)variant_count(run) * 3;
     step_blocks_plan(run);
+    tire_plan_frames(run);
     return variant_declare(run);
 }
 
@@ -466,6 +469,6 @@ void simulation_keep_blocks(const struct simulation *simulation)
 
 int simulation_judge(struct run *run)
 {
-    (void)run;
-    return 0;
+    tire_keep_frames(run);
+    return tire_judge(run);
 }
