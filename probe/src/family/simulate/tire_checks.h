@@ -3,6 +3,7 @@
 #ifndef HS_FAMILY_SIMULATE_TIRE_CHECKS_H
 #define HS_FAMILY_SIMULATE_TIRE_CHECKS_H
 
+#include "family/simulate/tire_bits.h"
 #include "family/simulate/tire_fall.h"
 #include "run/run.h"
 
@@ -16,17 +17,14 @@
                "from contact on there is never more than then"},                                   \
     {"symmetry", "left and right mirror each other to the bit"},                                   \
     {"momentum", "until contact, the momentum is that of gravity"},                                \
-    {"same_bits", "all numbers of blocks and all codes give the same bits"}
+    {"same_bits", "all numbers of threads and all codes give the same bits"}
 /* clang-format on */
 
 /* Without gravity, springs at their rest lengths: nothing moves, but for rounding. */
 void tire_find_rest(struct tire_trial *trial, struct tire_finding *found);
 
-/* 1, 2, 3 and 7 blocks, by each code of this processor: the same bits as the whole circle at once
- * by the plain code, in each step until long after contact. */
-void tire_find_same_bits(struct tire_trial *trial, struct tire_finding *found);
-
-/* The step `judge` of the tests: adds these verdicts, and those of tire_find_fall. */
+/* The step `judge` of the tests: adds these verdicts, and those of tire_find_fall and
+ * tire_find_same_bits. */
 int tire_judge(struct run *run);
 
 #endif
