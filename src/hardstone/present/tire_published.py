@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.model import RunDocument
 from hardstone.present.headline import target_text
-from hardstone.present.tire_words import CurveNames
+from hardstone.present.tire_words import CurveNames, threads_text
 from hardstone.present.wording import clean, shorten
 from hardstone.published import Figure, figures_of, load_studies
 from hardstone.stats.kind_of_time import why_not_beside_hardware
@@ -21,6 +21,7 @@ MOST_ROWS = 24
 MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
 HEADINGS = ("system", "threads", "held", "missed from")
 _STEP_NS = 10_000_000
+_MOST_TOLD = 8
 ANY = "any"
 
 
@@ -93,6 +94,12 @@ def pretest() -> str:
     return f"step {step}, Linux: first miss at {found['linux first miss']}"
 
 
+def published_costs() -> tuple[float, float]:
+    """The time of a spring and of a mass on the machine of the study, in ns."""
+    found = load_studies()[STUDY].tables["simulation"]["cost_ns"]
+    return float(found["one spring force"]), float(found["integrate one mass"])
+
+
 def _row(one: PublishedPoint) -> tuple[str, ...]:
     return (
         one.system,
@@ -134,11 +141,14 @@ def told_of(bounds: Sequence[Bound], figure: Figure) -> str:
     wanted = threads_of(figure)
     own = [one for one in bounds if wanted in (None, one.curve.threads)]
     if not own:
-        return f"- (not measured with {wanted} threads)"
+        return "- (not measured" + (f" with {wanted} threads)" if wanted else ")")
     is_held = figure.statistic == MOST_HELD
     told = []
-    for one in own[:4]:
+    for one in own[:_MOST_TOLD]:
         cell = one.held if is_held else one.first_missed
         masses = format_count(cell.masses) if cell else "none"
-        told.append(f"{masses} ({shorten(one.curve.policy, 12)}, {one.curve.threads} threads)")
-    return clean(", ".join(told))
+        told.append(
+            f"{masses} ({shorten(one.curve.policy, 12)}, {threads_text(one.curve.threads)})"
+        )
+    more = f" and {len(own) - _MOST_TOLD} more" if len(own) > _MOST_TOLD else ""
+    return clean(", ".join(told)) + more

@@ -17,6 +17,10 @@ MOST_ROWS = 64
 MOST_POINT_ROWS = 300
 HEADINGS = ("policy", "under", "threads", "held", "missed at", "missed", "bound")
 HEADINGS_OF_STEPS = ("mean", "p99", "max")
+POINTS = (
+    "Total: mean of the repeats. CPU time of all threads, switches (voluntary + involuntary) and "
+    "blocked semaphore operations: of the last repeat."
+)
 POINT_HEADINGS = (
     "masses",
     "threads",
@@ -29,6 +33,9 @@ POINT_HEADINGS = (
     "p99",
     "max",
     "total",
+    "CPU time",
+    "switches",
+    "blocked",
     "status",
 )
 STEPS = (
@@ -120,7 +127,7 @@ def _why(point: Point) -> str:
     if point.status != "measured":
         return shorten(f"{point.status}, {point.reason or 'no reason was given'}", 90)
     if not point.is_whole:
-        return "cut off before its end"
+        return "ended before its last step"
     return "its released steps are not known"
 
 
@@ -147,8 +154,42 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(step.p99_ns if step else None),
         format_ns(step.max_ns if step else None),
         format_ns(point.total.mean_ns if point.total else None),
+        format_ns(point.work.cpu_ns),
+        _switches(point),
+        _blocked(point),
         "measured" if point.is_whole else _why(point),
     )
+
+
+def _switches(point: Point) -> str:
+    """Voluntary + involuntary."""
+    counts = (point.work.voluntary_count, point.work.involuntary_count)
+    if None in counts:
+        return "-"
+    return " + ".join(format_count(one or 0) for one in counts)
+
+
+def _blocked(point: Point) -> str:
+    """Semaphore operations that blocked, of all."""
+    work = point.work
+    if not work.operations_count or work.blocked_count is None:
+        return "-"
+    return f"{format_count(work.blocked_count)} of {format_count(work.operations_count)}"
+
+
+def paused_lines(points: Sequence[Point]) -> list[str]:
+    """Total times that have time in them in which the simulation did not have the CPU."""
+    paused = [one for one in points if one.paused_ns is not None]
+    if not paused:
+        return []
+    worst = max(paused, key=lambda one: one.paused_ns or 0)
+    total = format_ns(worst.total.mean_ns) if worst.total else "its time"
+    return [
+        f"At {len(paused)} points of SIM-P-RF the only thread did not have the CPU all the time, "
+        f"which is in the total time: {format_ns(worst.paused_ns)} of {total} with "
+        f"{format_count(worst.masses)} masses, {shorten(worst.policy, 12)}; real-time throttling "
+        "takes such time"
+    ]
 
 
 def denied_lines(points: Sequence[Point]) -> list[str]:

@@ -9,17 +9,19 @@ from hardstone.present.quantile_text import share_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.tire_bound import Cell
+from hardstone.stats.tire_names import REAL_FAST
 from hardstone.stats.tire_points import Curve
 from hardstone.units import format_count, format_ns
 
 NAME_CHARACTERS = 24
+_USUAL = ((10_000_000, 60), (10_000_000, 0))
 HELD = (
     "Held: the largest number of masses at which no step missed its deadline, there and at every "
     "smaller number measured. None of N steps missed does not mean that none ever will: it bounds "
     "the share of missed steps to about 3/N, at 95 % confidence (exact, Clopper and Pearson), if "
     "steps miss independently. Steps of one run depend on each other, so the true bound is higher."
 )
-BOUND = "bound: share of missed steps, at 95 % if steps are independent; held is not never"
+BOUND = "bound: of the share missed, 95 %, if steps are independent; held is not never"
 
 
 class CurveNames:
@@ -34,9 +36,11 @@ class CurveNames:
         return shorten(self._names.label(condition), NAME_CHARACTERS)
 
     def panel(self, curve: Curve) -> str:
-        """Everything but the threads: "fifo, heavy", "fifo, barrier"."""
+        """Everything but the threads: "fifo, heavy", "fifo, barrier, step 1 ms"."""
         solver = "" if curve.solver == "semaphore" else curve.solver
-        parts = (curve.policy, solver, self.under(curve))
+        usual = curve.test != REAL_FAST or (curve.step_ns, curve.simulated_s) in _USUAL
+        step = "" if usual else f"step {format_ns(curve.step_ns)}, {curve.simulated_s} s"
+        parts = (curve.policy, solver, self.under(curve), step)
         return ", ".join(shorten(one, NAME_CHARACTERS) for one in parts if one)
 
 

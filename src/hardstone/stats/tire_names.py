@@ -12,4 +12,6 @@ TOTAL_TIME = "total_time"
 SIMULATION = "simulation"
 COSTS = "tire_costs"
 DELAYED = "delayed_on_purpose"
+PAUSED = "real_fast_paused"  # the only thread did not have the CPU
+OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
 NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown

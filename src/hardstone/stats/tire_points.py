@@ -6,14 +6,14 @@ The documents are untrusted: a figure that cannot be is left out, and `problems`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.stats.conditions import condition_of
-from hardstone.stats.tire_figures import (
+from hardstone.stats.tire_counts import (
     Counts,
     Deadlines,
     StepTime,
@@ -25,17 +25,17 @@ from hardstone.stats.tire_figures import (
 )
 from hardstone.stats.tire_names import (
     DELAYED,
-    NAME_CHARACTERS,
+    OUT_OF_STEP,
+    PAUSED,
+    REAL_FAST,
     REAL_TIME,
-    SIMULATION,
     STEP_TIME,
     TESTS,
     TOTAL_TIME,
 )
+from hardstone.stats.tire_variants import Variant, counted_of, requested_of, timed_of
 
 MOST_POINTS = 8192
-MOST_MASSES = 4_000_000
-MOST_THREADS = 256
 _DEFAULT_STEP_NS = 10_000_000
 
 
@@ -51,14 +51,17 @@ class Curve(NamedTuple):
     preemption: str
     step_ns: int
     period_ns: int
+    simulated_s: int
 
 
 class Point(msgspec.Struct, kw_only=True, frozen=True):
     """One variant of one result. None: not known, or it does not exist.
 
     `is_whole`: measured to its end. `is_delayed`: a step was made late on purpose, so its misses
-    say nothing about the system. `deadlines` are those of SIM-S-RT, `total` is that of SIM-P-RF.
-    `result` is the place of the result in the document.
+    say nothing about the system. `simulated_s` is that of SIM-P-RF, 0 for SIM-S-RT. `has_frames`:
+    it was asked for pictures. `paused_ns`: the only thread of SIM-P-RF did not have the CPU, by
+    real-time throttling or other work. `deadlines` are those of SIM-S-RT, `total` is that of
+    SIM-P-RF. `result` is the place of the result in the document.
     """
 
     test: str
@@ -71,6 +74,7 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
     preemption: str
     step_ns: int
     period_ns: int
+    simulated_s: int
     status: str
     reason: str | None
     remedy: str | None
@@ -78,6 +82,8 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
     is_whole: bool
     is_delayed: bool
     is_realtime: bool | None
+    has_frames: bool
+    paused_ns: int | None
     result: int
     deadlines: Deadlines | None = None
     step_time: StepTime | None = None
@@ -97,6 +103,7 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
             preemption=self.preemption,
             step_ns=self.step_ns,
             period_ns=self.period_ns,
+            simulated_s=self.simulated_s,
         )
 
     @property
@@ -122,107 +129,20 @@ def points_of(document: RunDocument) -> list[Point]:
     return list(islice(found, MOST_POINTS))
 
 
-class _Key(NamedTuple):
-    masses: int
-    threads: int
-    solver: str
-    policy: str
-
-
 def _of_result(result: Result, number: int) -> Iterator[Point]:
-    counted = _counted(result)
-    timed = _timed(result)
+    counted = counted_of(result)
+    timed = timed_of(result)
     keys = list(dict.fromkeys([*timed, *counted]))
     if not keys:
-        keys = list(_requested(result))
+        keys = list(requested_of(result))
     for key in keys:
         yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
-
-
-def _counted(result: Result) -> dict[_Key, dict[str, DataValue]]:
-    """The data of the events `simulation`; counts of one variant that was resumed are added up."""
-    found: dict[_Key, dict[str, DataValue]] = {}
-    for event in result.events:
-        if event.name != SIMULATION:
-            continue
-        data = event.data
-        key = _key(
-            data.get("masses_count"),
-            data.get("threads_count"),
-            data.get("solver"),
-            data.get("policy"),
-        )
-        if key is None:
-            continue
-        known = found.get(key)
-        found[key] = dict(data) if known is None else _added(known, data)
-    return found
-
-
-def _added(one: Mapping[str, DataValue], other: Mapping[str, DataValue]) -> dict[str, DataValue]:
-    """Sums of the counts of both; what one of them does not know, the sum does not."""
-    summed: dict[str, DataValue] = {}
-    for name in one.keys() & other.keys():
-        first, second = count_of(one[name]), count_of(other[name])
-        if name in ("masses_count", "threads_count", "cpus_count") or first is None:
-            summed[name] = one[name]
-        elif second is not None and name != "first_missed_count":
-            summed[name] = first + second
-    return summed
-
-
-def _timed(result: Result) -> dict[_Key, dict[str, Series]]:
-    found: dict[_Key, dict[str, Series]] = {}
-    for series in result.series:
-        labels = series.labels
-        key = _key(
-            labels.get("masses"),
-            labels.get("threads"),
-            labels.get("solver"),
-            labels.get("policy"),
-        )
-        if key is not None:
-            found.setdefault(key, {}).setdefault(series.name, series)
-    return found
-
-
-def _requested(result: Result) -> Iterator[_Key]:
-    """The variants that a result without values was asked for."""
-    params = result.params
-    lists = [params.get(name) for name in ("masses", "threads", "solver", "policy")]
-    choices = [one if isinstance(one, list) else [one] for one in lists]
-    real_policy = result.conditions.policy or "run"
-    for masses, threads, solver, policy in islice(product(*choices), 256):
-        key = _key(masses, threads, solver, real_policy if policy == "run" else policy)
-        if key is not None:
-            yield key
-
-
-def _key(masses: object, threads: object, solver: object, policy: object) -> _Key | None:
-    """None where these are not those of a simulation."""
-    mass_count, thread_count = _whole(masses), _whole(threads)
-    if mass_count is None or not 0 < mass_count <= MOST_MASSES:
-        return None
-    if thread_count is None or not 0 < thread_count <= MOST_THREADS:
-        return None
-    if not isinstance(solver, str) or not isinstance(policy, str) or not solver or not policy:
-        return None
-    return _Key(mass_count, thread_count, solver[:NAME_CHARACTERS], policy[:NAME_CHARACTERS])
-
-
-def _whole(value: object) -> int | None:
-    """A label may be text: "400"."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
-        return int(value)
-    return value if isinstance(value, int) else None
 
 
 def _point(
     result: Result,
     number: int,
-    key: _Key,
+    key: Variant,
     series: Mapping[str, Series],
     data: Mapping[str, DataValue],
 ) -> Point:
@@ -240,13 +160,16 @@ def _point(
         preemption=where.preemption,
         step_ns=step_ns,
         period_ns=(_param(result, "period_ns") or step_ns) if result.test == REAL_TIME else 0,
+        simulated_s=(_param(result, "simulated_s") or 0) if result.test == REAL_FAST else 0,
         status=result.status,
         reason=result.reason,
         remedy=result.remedy,
         command=result.command,
-        is_whole=result.status == "measured" and result.complete and not result.interrupted,
+        is_whole=_is_whole(result, key),
         is_delayed=any(event.name == DELAYED for event in result.events),
         is_realtime=result.conditions.realtime,
+        has_frames=_param(result, "frames") is not None,
+        paused_ns=_paused_ns(result, key),
         result=number,
         deadlines=counts.deadlines() if result.test == REAL_TIME else None,
         step_time=step_time_of(series.get(STEP_TIME)),
@@ -254,6 +177,30 @@ def _point(
         work=counts.work(),
         problems=tuple(counts.problems),
     )
+
+
+def _is_whole(result: Result, key: Variant) -> bool:
+    is_apart = any(
+        event.name == OUT_OF_STEP
+        and (event.data.get("masses_count"), event.data.get("threads_count")) == key[:2]
+        for event in result.events
+    )
+    is_measured = result.status == "measured" and result.complete
+    return is_measured and not result.interrupted and not is_apart
+
+
+def _paused_ns(result: Result, key: Variant) -> int | None:
+    """How long the only thread did not have the CPU, as far as that is known."""
+    if result.test != REAL_FAST or key.threads != 1:
+        return None
+    lost = (
+        count_of(event.data.get("lost_ns"))
+        for event in result.events
+        if event.name == PAUSED
+        and event.data.get("masses_count") == key.masses
+        and event.data.get("policy") == key.policy
+    )
+    return next(lost, None)
 
 
 def _param(result: Result, name: str) -> int | None:

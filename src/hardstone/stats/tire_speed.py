@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil, exp, log, log2
 from typing import Literal
 
 import msgspec
 
 from hardstone.stats.signed_rank import hodges_lehmann, signed_rank_p
-from hardstone.stats.tire_figures import Total
+from hardstone.stats.tire_counts import Total
 from hardstone.stats.tire_points import Point
 
 ALPHA = 0.05
@@ -26,6 +26,7 @@ class Place(msgspec.Struct, kw_only=True, frozen=True):
     masses: int
     step_ns: int
     period_ns: int
+    simulated_s: int
 
 
 class Speed(msgspec.Struct, kw_only=True, frozen=True):
@@ -33,7 +34,8 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
 
     `ratio` is the Hodges-Lehmann estimate, `low` and `high` are its interval at 95 % (None: too few
     points), `least` and `most` the range over the points. `overlapping`: points at which the
-    repeats of both sides overlap, of `repeated` at which both were repeated.
+    repeats of both sides overlap, of `repeated` at which both were repeated. `paused`: points of
+    each side whose only thread did not have the CPU all the time.
     """
 
     places: list[Place]
@@ -44,6 +46,7 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
     most: float
     overlapping: int
     repeated: int
+    paused: tuple[int, int]
     p: float
     p_adjusted: float
     faster: Which | None
@@ -61,6 +64,7 @@ def _place(point: Point) -> Place:
         masses=point.masses,
         step_ns=point.step_ns,
         period_ns=point.period_ns,
+        simulated_s=point.simulated_s,
     )
 
 
@@ -86,7 +90,7 @@ def _joined(one: Total, other: Total) -> Total:
     )
 
 
-def speed_of(first_points: Iterable[Point], second_points: Iterable[Point]) -> Speed | None:
+def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> Speed | None:
     """Both sides at the points that they share; None where there is none."""
     first, second = _totals(first_points), _totals(second_points)
     places = thinned([one for one in first if one in second])
@@ -108,11 +112,16 @@ def speed_of(first_points: Iterable[Point], second_points: Iterable[Point]) -> S
             most=exp(max(logs)),
             overlapping=sum(_overlap(first[one], second[one]) for one in repeated),
             repeated=len(repeated),
+            paused=(_paused(first_points, places), _paused(second_points, places)),
             p=p,
             p_adjusted=p,
             faster=None,
         )
     )
+
+
+def _paused(points: Iterable[Point], places: list[Place]) -> int:
+    return sum(one.paused_ns is not None and _place(one) in places for one in points)
 
 
 def _overlap(one: Total, other: Total) -> bool:

@@ -115,6 +115,7 @@ def _cells(bounds: Iterable[Bound]) -> dict[Place, Cell]:
             masses=cell.masses,
             step_ns=bound.curve.step_ns,
             period_ns=bound.curve.period_ns,
+            simulated_s=0,
         ): cell
         for bound in bounds
         for cell in bound.cells

@@ -18,7 +18,7 @@ from hardstone.present.tire_map import (
     legend,
     map_texts,
 )
-from hardstone.present.tire_statement import statement_texts
+from hardstone.present.tire_statement_text import statement_texts
 from hardstone.present.tire_table import BoundRow, bound_rows
 from hardstone.present.tire_words import BOUND
 from hardstone.present.wording import one_line, shorten

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from hardstone.model import RunDocument
-from hardstone.present import tire_costs, tire_published, tire_statement, tire_table
-from hardstone.present.tire_statement import StatementText
+from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
+from hardstone.present.tire_statement_text import StatementText
 from hardstone.present.tire_words import HELD
 from hardstone.stats.tire_points import has_tire, points_of, problems_of
 from hardstone.terminal.one_screen import print_screen
@@ -45,10 +45,11 @@ def show_tire(console: Console, document: RunDocument) -> None:
         console.print()
     for line in map_lines(console, document, points):
         console.print(line)
-    _show_statement(console, tire_statement.statement_texts(document, points))
-    _show_costs(console, tire_costs.cost_table(document, points))
+    _show_statement(console, tire_statement_text.statement_texts(document, points))
+    _show_costs(console, tire_cost_table.cost_table(document, points))
     _show_published(console, tire_published.published_tire(document, points))
-    for text in (*problems_of(points)[:_MOST_PROBLEMS], *tire_table.denied_lines(points)):
+    told = [*tire_table.denied_lines(points), *tire_table.paused_lines(points)]
+    for text in (*problems_of(points)[:_MOST_PROBLEMS], *told):
         console.print(words(text, "yellow"))
     console.print()
 
@@ -74,11 +75,11 @@ def _held(rows: Sequence[tire_table.BoundRow]) -> Table:
 def _show_statement(console: Console, found: Sequence[StatementText]) -> None:
     if not found:
         return
-    console.print(words(tire_statement.TITLE.lower(), "bold"))
+    console.print(words(tire_statement_text.TITLE.lower(), "bold"))
     for one in found:
         for number, (text, style) in enumerate(statement_parts(one)):
             console.print(words(text if number == 0 else f"  {text}", style))
-    console.print(words(tire_statement.ABOUT, "dim"))
+    console.print(words(tire_statement_text.ABOUT, "dim"))
     console.print()
 
 
@@ -93,11 +94,11 @@ def statement_parts(one: StatementText) -> Iterator[tuple[str, str]]:
         yield f"Open: {text}.", "yellow"
 
 
-def _show_costs(console: Console, found: tire_costs.CostTable) -> None:
+def _show_costs(console: Console, found: tire_cost_table.CostTable) -> None:
     if found.rows:
         console.print(words("a step by the cost model", "bold"))
         print_table(console, _costs(found.rows))
-        console.print(words(tire_costs.ABOUT, "dim"))
+        console.print(words(tire_cost_table.ABOUT, "dim"))
     for text in (*found.notes, *found.lacking):
         console.print(words(text, "dim"))
     if found.rows or found.lacking:
@@ -108,7 +109,7 @@ def _costs(rows: Sequence[tuple[str, ...]]) -> Table:
     """What fits into 80 columns: masses, threads, policy, model, measured, residuals."""
     has_under = any(row[3] != "-" for row in rows)
     places = (2, *[3] * has_under, 1, 0, 8, 9, 10, 12)
-    table = _table([tire_costs.HEADINGS[place] for place in places], left=1)
+    table = _table([tire_cost_table.HEADINGS[place] for place in places], left=1)
     for row in rows:
         table.add_row(*(words(row[place]) for place in places))
     return table

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
+from hardstone.present.tire_published import published_costs
 from hardstone.present.tire_words import CurveNames
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import listed
 from hardstone.stats.tire_bound import bounds_of
-from hardstone.stats.tire_costs import Model, NoModel, models_of
+from hardstone.stats.tire_costs import Model, NoModel, inputs_of, models_of
 from hardstone.stats.tire_names import REAL_TIME
 from hardstone.stats.tire_points import Point, by_curve
 from hardstone.units import format_count, format_ns
@@ -58,7 +59,26 @@ def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
     return CostTable(
         rows=[_row(one, names) for one in models[:MOST_ROWS]],
         lacking=_lacking([one for one in found if isinstance(one, NoModel)], names),
-        notes=list(dict.fromkeys(note for one in models[:MOST_ROWS] for note in one.notes)),
+        notes=[
+            *_inputs(document, models),
+            *dict.fromkeys(note for one in models[:MOST_ROWS] for note in one.notes),
+        ],
+    )
+
+
+def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
+    """The times of single operations, beside those of the study."""
+    if not models:
+        return
+    spring, mass = published_costs()
+    found = inputs_of(document, models[0].point)
+    if isinstance(found, str):
+        return
+    yield (
+        f"one spring {format_ns(found.spring_ns)}, one mass {format_ns(found.mass_ns)}, one "
+        f"uncontended semaphore {format_ns(found.semaphore_ns)}, a switch "
+        f"{format_ns(found.switch_ns)}, a hand-over {format_ns(found.hand_over_ns)}; on the "
+        f"machine of the study a spring {format_ns(spring)} and a mass {format_ns(mass)}"
     )
 
 

@@ -102,6 +102,9 @@ def _speed(speed: Speed | None, first: str, second: str) -> str:
         if speed.repeated
         else "; each time was measured once, so their spread is not known"
     )
+    for name, paused in zip((first, second), speed.paused, strict=True):
+        if paused:
+            spread += f"; {name} did not have the CPU all the time at {_points(paused)}"
     return (
         f"Total time of {second}: {speed.ratio:.3g} times that of {first}{interval} "
         f"({speed.least:.3g} to {speed.most:.3g} over {_points(count)}, p {_p(speed.p_adjusted)}"
