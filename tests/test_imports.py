@@ -145,6 +145,12 @@ def test_no_pickle_no_eval_no_shell() -> None:
                 assert not shell, path
 
 
+def test_nothing_loads_what_takes_half_of_every_command() -> None:
+    """scipy.stats: each command that opens the store would load it, whatever it does."""
+    users = [path for path in modules() if {"scipy.stats"} & imported_names(path)]
+    assert users == []
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"]])
 def test_help_imports_click_and_nothing_heavy(arguments: list[str]) -> None:
     program = (

@@ -503,6 +503,31 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     folder: Text | None = None
 
 
+class Sweep(msgspec.Struct, kw_only=True, frozen=True):
+    """How a sweep of the tire chooses its points: one test with one value in each list.
+
+    A curve has one solver, policy, number of threads, load and CPU configuration. `masses`: each is
+    measured on each curve; empty: the largest without a missed deadline is searched from
+    `masses_least` to `masses_most`, with at most `points_most` points of a curve. `within_ns`:
+    measuring time that was asked for, 0: no limit. `block_steps` are kept in one point of each
+    curve, and `frames` pictures of the state in one. `fast_masses`: sizes at which a sweep in real
+    time ends with SIM-P-RF.
+    """
+
+    test: Name
+    solvers: Annotated[list[Name], _FEW]
+    policies: Annotated[list[Name], _FEW]
+    threads: Annotated[list[Int64], _FEW]
+    masses: Annotated[list[Int64], _FEW]
+    masses_least: Int64
+    masses_most: Int64
+    points_most: Int64
+    within_ns: DurationNs
+    block_steps: Int64 = 0
+    frames: Int64 = 0
+    fast_masses: Annotated[list[Int64], _FEW] = []
+
+
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """What will be run. Pure data: the same request gives the same plan.
 
@@ -513,6 +538,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
     above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
+    `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
+    were known before.
     """
 
     name: Name
@@ -533,6 +560,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     trace: bool = False
     watched_ns: Int64 | None = None
     preemption_models: Annotated[list[Name], _FEW] = []
+    sweep: Sweep | None = None
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

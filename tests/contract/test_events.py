@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from itertools import combinations
 
 from hardstone import schema
@@ -25,10 +26,10 @@ def _rows() -> dict[str, set[str]]:
 
 def _differences(rows: dict[str, set[str]], sent: list[Call]) -> list[str]:
     """Words that a call sends and the row of its event lacks, and the reverse."""
-    words = {
-        name: set[str]().union(*(call.words for call in sent if name in call.names))
-        for name in rows
-    }
+    words: dict[str, set[str]] = defaultdict(set)
+    for call in sent:
+        for name in call.names:
+            words[name] |= call.words
     return [
         f"{call.file} sends {name}.{word}: not in its row"
         for call in sent

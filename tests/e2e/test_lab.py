@@ -41,29 +41,6 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def document_of(arguments: list[str], store: Path) -> dict[str, object]:
-    done = subprocess.run(
-        [*HARDSTONE, *arguments, "--json", "--quiet", "--store", str(store)],
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    found: dict[str, object] = json.loads(done.stdout)
-    return found
-
-
-@pytest.mark.slow
-def test_a_deterministic_run_gives_the_same_document_twice(tmp_path: Path, memory: Path) -> None:
-    arguments = ["run", "TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC", "--samples", "100"]
-    arguments += ["--target", "lab:debian", "--deterministic"]
-    first, second = (document_of(arguments, tmp_path / str(number)) for number in range(2))
-    differing = {name for name in first if first[name] != second[name]}
-    assert differing <= {"id", "started_utc", "finished_utc"}
-    assert {one["status"] for one in first["results"]} == {"measured"}  # type: ignore[attr-defined]
-    assert list(memory.iterdir()) == []
-
-
 @pytest.mark.slow
 def test_a_killed_tool_leaves_no_guest_and_loses_no_value(tmp_path: Path, memory: Path) -> None:
     store = tmp_path / "store"

@@ -19,7 +19,7 @@ from tests.stats import make
 from tests.store.fake_probe import stream
 from tests.store.test_recovery import left_behind, recovered
 from tests.targets import sample
-from tests.test_campaign import FIRST, _Recorded
+from tests.test_campaign import FIRST, Recorded
 from tests.test_campaign import make as plan_of
 
 TEST = "TMR-P-LAT"
@@ -176,7 +176,7 @@ def test_the_tables_of_a_recording_are_kept(store: Store, monkeypatch: pytest.Mo
 
 def _hung(tmp_path: Path, store: Store, lines: list[str]) -> Result:
     path = sample.scenario(tmp_path, {FIRST: [{"hang": True}]}, dump=lines)
-    target = _Recorded(path)
+    target = Recorded(path)
     return Campaign(target, store).run(plan_of((FIRST,)), target.facts()).document.results[0]
 
 

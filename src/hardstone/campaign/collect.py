@@ -14,7 +14,6 @@ from hardstone.errors import HardstoneError, TargetError
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result
 from hardstone.stats.conditions import Names, result_under
-from hardstone.stats.noise import with_noise
 from hardstone.store import CopyCost
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
@@ -113,9 +112,13 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         _salvage(common.target, result, backing)
     if backing is not None:
         tell_copies(result, common.journal.copy_cost())
+    if result.windows:
+        from hardstone.stats.noise import with_noise
+
+        result = with_noise(result)
     if isinstance(error, TargetError):
-        raise TargetGoneError(error, result_under(planned, with_noise(result)))
-    return Measured(result_under(planned, with_noise(result)), is_broken)
+        raise TargetGoneError(error, result_under(planned, result))
+    return Measured(result_under(planned, result), is_broken)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps
 
@@ -76,6 +75,8 @@ class _Spectrum:
 
 
 def _peaks(spectrum: _Spectrum) -> list[Rate]:
+    from scipy.ndimage import uniform_filter1d
+
     amplitude, step_hz = spectrum.amplitude, spectrum.step_hz
     first, last = int(LEAST_HZ / step_hz) + 1, min(int(MOST_HZ / step_hz), amplitude.size - 2)
     if first >= last:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import rankdata
 
 from hardstone.stats.comb import TOLERANCES_NS, Comb, Line, comb_near, is_comb
 from hardstone.stats.comb_rates import candidate_rates
+from hardstone.stats.mean_ranks import mean_ranks
 from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray
 
 MOST_COMBS = 8
@@ -102,7 +102,7 @@ def marked(comb: Comb, mark: Mark) -> Comb:
 def _mark(slots: IntArray, length: IntArray) -> Mark | None:
     """The class of slots whose gaps are longer than the others', most clearly of all classes."""
     best, found = _LEAST_RANKED, None
-    ranks = rankdata(length)
+    ranks = mean_ranks(length)
     for every in range(2, _MOST_EVERY + 1):
         if slots.size < every * _LEAST_MARKED:
             break

@@ -14,7 +14,6 @@ from hardstone.errors import InputError, TargetError
 from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
-from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
 from hardstone.store.documents import read_document
@@ -69,7 +68,10 @@ def _spare(left: Left) -> RunDocument | None:
 def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
     """Conditions as planned: a stream that was cut does not end with them. What its gaps are is
     found here, as when the tool was not ended."""
-    result = with_noise(result)
+    if result.windows:
+        from hardstone.stats.noise import with_noise
+
+        result = with_noise(result)
     planned = document.plan.tests[place : place + 1]
     if planned and planned[0].test == result.test:
         result.params = result.params or planned[0].params

@@ -17,7 +17,8 @@
  * to them. The new values are parameters, since only there compilers heed `restrict`. */
 static INLINE void advance_half(const struct tire *given, const struct tire_state *now,
                                 int64_t begin, int64_t end, int64_t across, double *restrict new_x,
-                                double *restrict new_y, double *restrict new_vx, double *restrict new_vy)
+                                double *restrict new_y, double *restrict new_vx,
+                                double *restrict new_vy)
 {
     const struct tire tire = *given; /* known not to change in the loop */
     const double *x = now->x, *y = now->y, *vx = now->vx, *vy = now->vy;
@@ -40,8 +41,10 @@ static INLINE void advance_block(const struct tire *tire, const struct tire_stat
                                  const struct tire_state *next, int64_t begin, int64_t end)
 {
     int64_t half = tire->masses / 2;
-    advance_half(tire, now, begin, end < half ? end : half, half, next->x, next->y, next->vx, next->vy);
-    advance_half(tire, now, begin > half ? begin : half, end, -half, next->x, next->y, next->vx, next->vy);
+    advance_half(tire, now, begin, end < half ? end : half, half, next->x, next->y, next->vx,
+                 next->vy);
+    advance_half(tire, now, begin > half ? begin : half, end, -half, next->x, next->y, next->vx,
+                 next->vy);
 }
 
 static void advance_plain(const struct tire *tire, const struct tire_state *now,
