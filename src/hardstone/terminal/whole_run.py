@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -50,7 +51,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     if len(conditions_in(document)) > 1:
         print_side_by_side(console, document)
     else:
-        _print_series(console, document)
+        _print_series(console, replace(document, results=listed_results(document)))
     print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
