@@ -22,6 +22,9 @@ WARNINGS += ["-Wno-missing-field-initializers"]
 
 Command = list[str]
 
+# What only computes leaves the CPUs to tests, which wait in turn.
+BEHIND: Command = ["nice", "-n4"]
+
 
 class Skip(Exception):
     """The reason why a check does not run here."""
@@ -93,7 +96,7 @@ def unit_tests(
         register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
         return [
             ["meson", "setup", *again, *options, folder, str(PROBE)],
-            ["ninja", "-C", folder],
+            [*BEHIND, "ninja", "-C", folder],
             tests,
             *([[*register, f"{folder}/hardstone-probe"]] if sanitizer != "none" else []),
         ]
@@ -131,7 +134,7 @@ def succeeds(command: Command, stdin: str = "") -> bool:
 def analysis() -> Sequence[Command]:
     c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
     options = ["--quiet", "--warnings-as-errors=*", "-p", "build/probe"]
-    return [["nice", "-n4", str(PINNED / "clang-tidy"), *options, file] for file in c_files]
+    return [[*BEHIND, str(PINNED / "clang-tidy"), *options, file] for file in c_files]
 
 
 def portable() -> Sequence[Command]:
@@ -140,7 +143,7 @@ def portable() -> Sequence[Command]:
     program.parent.mkdir(parents=True, exist_ok=True)
     files = [file for file in sources((".c",)) if is_portable(Path(file))]
     build = [*compiler(), *WARNINGS, "-O1", "-Iprobe/src", "-o", str(program), *files]
-    return [[*build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
+    return [[*BEHIND, *build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
 
 
 def is_portable(file: Path) -> bool:
