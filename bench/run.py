@@ -9,13 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import statistics
 import struct
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import (
@@ -32,11 +30,13 @@ from bench import (
     switches,
     table,
     timers,
+    tire,
     toolkit,
     view,
     wakeup,
 )
-from bench.rounds import Joined, Metrics, Side, Spread, measure
+from bench.comparison import Comparison
+from bench.rounds import Metrics, Side, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
@@ -49,20 +49,6 @@ WAKEUP_LOOP = PROBE.parent / "tests" / "hardstone-wakeup-bench"
 CYCLICTEST_POLL_NS = 10_000_000  # of its main thread
 INSTRUMENT = PROBE.parent / "tests" / "hardstone-bench"
 DMA_LATENCY = Path("/dev/cpu_dma_latency")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """`metrics` maps what the sides give to (title, unit)."""
-
-    name: str
-    metrics: dict[str, tuple[str, str]]
-    own: Side
-    peer: Side | None = None
-    peer_name: str = ""
-    reading: Callable[[Spread], str] = table.smaller_is_better
-    peer_names: dict[str, str] = field(default_factory=dict)  # by metric, where they differ
-    joined: Joined = statistics.fmean
 
 
 @contextmanager
@@ -411,6 +397,7 @@ def comparisons(folder: Path) -> list[Comparison]:
         Comparison("night", night, toolkit.LongReport(folder)),
         *counts(),
         *file_writes(),
+        *tire.comparisons(PROBE),
         *guests(),
     ]
 

@@ -343,7 +343,7 @@ def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
     assert run_options(make((FIRST,)), facts).counter_hz is None
 
 
-class _Recorded(FakeTarget):
+class Recorded(FakeTarget):
     """Leaves a recording behind, as a probe that was killed does."""
 
     def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
@@ -355,7 +355,7 @@ def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store
     path = sample.scenario(
         tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST, calibrated={"turns": 7})
     )
-    target = _Recorded(path)
+    target = Recorded(path)
     result = Campaign(target, store).run(make((FIRST,)), target.facts()).document.results[0]
     assert (result.status, result.complete) == ("timeout", False)
     assert result.series[0].count == 2000
@@ -365,7 +365,7 @@ def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store
 
 def test_the_recording_of_a_target_that_was_lost_is_read(tmp_path: Path, store: Store) -> None:
     path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, dump=sample.stream(FIRST))
-    target = _Recorded(path)
+    target = Recorded(path)
     outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
     result = outcome.document.results[0]
     assert outcome.exit_code == EXIT_UNREACHABLE

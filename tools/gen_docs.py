@@ -24,6 +24,7 @@ import docs_output
 import docs_rules
 import docs_tests
 import picture
+import tire_picture
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Register
 
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 PICTURES = {DOCS / "images" / "report.png": "", DOCS / "images" / "figures.png": "result-1"}
+TIRE = DOCS / "images" / "tire.svg"
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 CHANGELOG = ROOT / "CHANGELOG.md"
 BIBLIOGRAPHY = DOCS / "bibliography.md"
@@ -86,6 +88,12 @@ def take_pictures(home: Path) -> None:
             picture.take(report, path, browser, at)
 
 
+def draw_tire(shown_in: list[Path]) -> None:
+    """The picture of the falling tire, where a document shows it."""
+    if any(TIRE.name in path.read_text() for path in shown_in if path.exists()):
+        TIRE.write_text(tire_picture.drawing(tire_picture.stream(PROBE)))
+
+
 def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "bench" / "README.md"]
 
@@ -108,6 +116,8 @@ def main() -> int:
     arguments = parser.parse_args()
     only = chosen(arguments.only, parser.error)
     pages = generated_files()
+    if arguments.measure:
+        draw_tire(only)
     for path in documents():
         if path.exists() and path not in pages:
             pages[path] = docs_output.refresh(

@@ -301,6 +301,8 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->more_events = head.more_events;
     arena->window_room = head.window_room;
     arena->gap_room = head.gap_room;
+    arena->table_room = head.table_room;
+    arena->row_room = head.row_room;
     arena->kept_begin = head.kept_begin;
     arena->window_room = head.window_room;
     arena->gap_room = head.gap_room;

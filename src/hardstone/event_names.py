@@ -21,6 +21,7 @@ NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
 PARTS_SEEN = "parts_seen"
 DROPPED = "events_dropped"  # more events than fit
+TABLES_CUT = "tables_not_stored"  # a run asked for more than a document holds
 PARTS_NOT_SEEN = "parts_not_seen"  # totals only
 TRACED = "traced"
 NOT_SEEN = "not_seen"  # a verdict that could not be given
@@ -38,6 +39,8 @@ POSIX_CLOCKS = "posix_clocks"
 POSIX_PROFILE = "posix_profile"
 POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
+# The simulation of the tire, which has tables of its own.
+TIRE = ("simulation", "tire_costs")
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")
 # What a shield did: long, and the same in every test.

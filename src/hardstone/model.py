@@ -32,6 +32,8 @@ Unit = Literal["ns", "count", "bytes_per_s"]
 YEAR_NS = 31_557_600_000_000_000
 MOST_SERIES = 1 << 14  # of a result
 MOST_GAPS = 1 << 20  # of a recording
+MOST_TABLES = 1 << 12  # of a result
+MOST_ROWS = 1 << 14  # of a table
 MOST_MAXIMA = 1 << 21  # of a series; the probe keeps at most 2**17
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 DurationNs = Annotated[int, Meta(ge=-100 * YEAR_NS, le=100 * YEAR_NS)]
@@ -254,6 +256,20 @@ class Window(msgspec.Struct, kw_only=True):
     timer_interrupts_count: Int64 | None = None
 
 
+class Table(msgspec.Struct, kw_only=True):
+    """Whole numbers that a test kept beside its series: pictures of a simulation, times of threads.
+
+    `data` says what they are of, with the unit at the end of each key; all `columns` have the same
+    number of rows, and the unit at the end of their names. A row of zeros was not written.
+    """
+
+    name: Name
+    data: Annotated[dict[Name, DataValue], Meta(max_length=64)] = {}
+    columns: Annotated[
+        dict[Name, Annotated[list[Int64], Meta(max_length=MOST_ROWS)]], Meta(max_length=64)
+    ] = {}
+
+
 class CombMark(msgspec.Struct, kw_only=True):
     """Every `every`-th gap of a comb is longer: `median_ns`, against `rest_median_ns`."""
 
@@ -351,6 +367,10 @@ class StreamWindow(Window, kw_only=True, tag_field="type", tag="window"):
     pass
 
 
+class StreamTable(Table, kw_only=True, tag_field="type", tag="table"):
+    pass
+
+
 class StreamSeries(Series, kw_only=True, tag_field="type", tag="series"):
     pass
 
@@ -401,6 +421,7 @@ StreamLine = (
     | StreamInterval
     | StreamTrace
     | StreamWindow
+    | StreamTable
     | StreamSeries
     | StreamVerdict
     | StreamResult
@@ -416,7 +437,7 @@ class Result(msgspec.Struct, kw_only=True):
     `params` are those of the request; `calibrated` has the values of calibrated parameters in
     the measurement. `started_uptime_ns`: its begin on a clock that counts from boot.
     `windows` has the gaps of a watching loop, and `noise` what was found in them, for each
-    recording of the result.
+    recording of the result. `tables` has whole numbers that the test kept beside its series.
     `foreign_count` counts lines of other programs on a shared console;
     `foreign_lines` are the first of them.
     """
@@ -443,6 +464,7 @@ class Result(msgspec.Struct, kw_only=True):
     traces: Annotated[list[Trace], _FEW] = []
     windows: Annotated[list[Window], _MANY] = []
     noise: Annotated[list[Noise], _FEW] = []
+    tables: Annotated[list[Table], Meta(max_length=MOST_TABLES)] = []
     started_uptime_ns: Int64 | None = None
     foreign_count: Int64 = 0
     foreign_lines: Annotated[list[Text], _FEW] = []
@@ -481,6 +503,31 @@ class PlannedTest(msgspec.Struct, kw_only=True, frozen=True):
     folder: Text | None = None
 
 
+class Sweep(msgspec.Struct, kw_only=True, frozen=True):
+    """How a sweep of the tire chooses its points: one test with one value in each list.
+
+    A curve has one solver, policy, number of threads, load and CPU configuration. `masses`: each is
+    measured on each curve; empty: the largest without a missed deadline is searched from
+    `masses_least` to `masses_most`, with at most `points_most` points of a curve. `within_ns`:
+    measuring time that was asked for, 0: no limit. `block_steps` are kept in one point of each
+    curve, and `frames` pictures of the state in one. `fast_masses`: sizes at which a sweep in real
+    time ends with SIM-P-RF.
+    """
+
+    test: Name
+    solvers: Annotated[list[Name], _FEW]
+    policies: Annotated[list[Name], _FEW]
+    threads: Annotated[list[Int64], _FEW]
+    masses: Annotated[list[Int64], _FEW]
+    masses_least: Int64
+    masses_most: Int64
+    points_most: Int64
+    within_ns: DurationNs
+    block_steps: Int64 = 0
+    frames: Int64 = 0
+    fast_masses: Annotated[list[Int64], _FEW] = []
+
+
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """What will be run. Pure data: the same request gives the same plan.
 
@@ -491,6 +538,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     none. `trace`: the kernel's events around the worst values are kept. `watched_ns`: a latency
     above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
+    `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
+    were known before.
     """
 
     name: Name
@@ -511,6 +560,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     trace: bool = False
     watched_ns: Int64 | None = None
     preemption_models: Annotated[list[Name], _FEW] = []
+    sweep: Sweep | None = None
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

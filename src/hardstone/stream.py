@@ -35,9 +35,11 @@ from hardstone.model import (
     StreamLoad,
     StreamResult,
     StreamSeries,
+    StreamTable,
     StreamTrace,
     StreamVerdict,
     StreamWindow,
+    Table,
     Trace,
     Verdict,
     Window,
@@ -49,6 +51,7 @@ from hardstone.stats.identity import (
     load_problem,
     pair_problem,
     series_problem,
+    table_problem,
     window_problem,
 )
 
@@ -117,6 +120,7 @@ class StreamReader:
             StreamInterval: self._take_interval,
             StreamTrace: self._take_trace,
             StreamWindow: self._take_window,
+            StreamTable: self._take_table,
             StreamSeries: self._take_series,
             StreamVerdict: self._take_verdict,
             StreamResult: self._take_result,
@@ -277,6 +281,12 @@ class StreamReader:
         if problem is not None:
             raise StreamError(problem)
         self._result.windows.append(Window(**msgspec.structs.asdict(line)))
+
+    def _take_table(self, line: StreamTable) -> None:
+        problem = table_problem(line)
+        if problem is not None:
+            raise StreamError(f"table {line.name!r}: {problem}")
+        self._result.tables.append(Table(**msgspec.structs.asdict(line)))
 
     def _take_series(self, line: StreamSeries) -> None:
         key = (line.name, tuple(sorted(line.labels.items())))

@@ -15,9 +15,13 @@ _NAMED_ELSEWHERE = {
     ("shield.c", "DATA"): {"not_put_back"},  # by the caller, in shield_run.c
     ("undo.c", "DATA"): {"not_put_back"},
     ("shield_run.c", "event"): {"offline", "shielded"},
-    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped"},
+    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped", "table_dropped"},
     ("thr_p_pre.c", "doubt->event"): {"nobody_to_preempt", "not_at_once"},
 }
+# Lists of data that are a table's: in the call, or in a variable beside it.
+_TABLE = re.compile(r"\brow_table_add\(")
+_TABLE_DATA = re.compile(r"\bconst struct datum \*\w+ =\s*DATA\(")
+_COLUMNS = re.compile(r"\bconst char \*const \w*columns\w*\[\] = \{([^}]*)\}")
 _STRING = r'"(?:\\.|[^"\\])*"'
 _COMMENT = re.compile(rf"({_STRING})|/\*.*?\*/", re.DOTALL)
 _TOKEN = re.compile(rf"{_STRING}|'(?:\\.|[^'\\])*'|.", re.DOTALL)
@@ -42,8 +46,31 @@ def source_of(path: Path) -> str:
 
 
 def data_count(source: str) -> int:
-    """How many lists of data are in a source, empty ones counted."""
-    return len(_DATA.findall(source))
+    """How many lists of data of events are in a source, empty ones counted."""
+    return len(_DATA.findall(source)) - len(_table_lists(source))
+
+
+def table_words(source: str) -> tuple[set[str], set[str]]:
+    """Names of the tables that a source keeps, and the keys of their data and their columns."""
+    calls_of = [_arguments(source, match.end()) for match in _TABLE.finditer(source)]
+    if not calls_of:
+        return set(), set()
+    names = {name for given in calls_of for name in _LITERAL.findall(given[1])}
+    keys = set(_KEY.findall(",".join(_table_lists(source))))
+    columns = [set(_LITERAL.findall(one)) for one in _COLUMNS.findall(source)]
+    return names, keys.union(*columns)
+
+
+def _table_lists(source: str) -> list[str]:
+    """The lists of data of tables in a source."""
+    if not _TABLE.search(source):
+        return []
+    given = [one for match in _TABLE.finditer(source) for one in _arguments(source, match.end())]
+    declared = _TABLE_DATA.finditer(source)
+    return [
+        *(one for one in given if _DATA.search(one)),
+        *(",".join(_arguments(source, match.end())) for match in declared),
+    ]
 
 
 def calls(file: str, source: str) -> list[Call]:

@@ -19,6 +19,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "SIG-B-QUE": ("--samples", "1", "-p", "burst=1000"),
     "PRV-B-GRP": ("--samples", "1"),
     "RSP-P-FIX": ("--samples", "3", "-p", "block_ns=1ms"),
+    "SIM-S-RT": ("--samples", "5"),
+    "SIM-P-RF": ("--samples", "1", "-p", "simulated_s=2"),
 }
 
 

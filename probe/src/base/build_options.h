@@ -85,6 +85,11 @@
 #ifndef HS_ARENA_TRACE_LINES
 #define HS_ARENA_TRACE_LINES 48
 #endif
+/* Rows of all tables of whole numbers that a test keeps at most, 48 bytes each; 0: no test keeps
+ * tables (record/row_table.h). */
+#ifndef HS_ARENA_ROWS
+#define HS_ARENA_ROWS (1 << 16)
+#endif
 /* Compact form of a series that shares its record, beside its maxima: at least; and what all series
  * have together, if that is more. */
 #ifndef HS_ARENA_KEPT_BYTES
@@ -132,6 +137,9 @@
 #endif
 #if HS_ARENA_TRACES < 1 || HS_ARENA_TRACE_LINES < 1
 #error "HS_ARENA_TRACES, HS_ARENA_TRACE_LINES: at least 1"
+#endif
+#if HS_ARENA_ROWS < 0 || HS_ARENA_ROWS > (1 << 18)
+#error "HS_ARENA_ROWS: 0 to 262144"
 #endif
 #if HS_WATCH_THREADS < 1 || HS_WATCH_COUNTS < 1
 #error "HS_WATCH_THREADS, HS_WATCH_COUNTS: at least 1"

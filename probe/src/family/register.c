@@ -53,7 +53,9 @@
     TEST(fio_p_pre) \
     TEST(fio_p_str) \
     TEST(fio_p_pri) \
-    TEST(pos_b_inv)
+    TEST(pos_b_inv) \
+    TEST(sim_s_rt) \
+    TEST(sim_p_rf)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

@@ -187,7 +187,11 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->kept_end = head->kept_begin;
     head->window_room = plan->window_room;
     head->gap_room = plan->gap_room;
-    head->bytes = arena_gaps_offset(head) + arena_gaps_bytes(head);
+    head->row_room = plan->row_room <= ROW_TABLE_ALL ? plan->row_room : ROW_TABLE_ALL;
+    if (ROW_TABLE_ALL > 0)
+        head->table_room =
+            plan->table_room < ROW_TABLE_TABLES ? plan->table_room : ROW_TABLE_TABLES;
+    head->bytes = arena_tables_offset(head) + arena_tables_bytes(head);
 }
 
 static void lay_out(struct arena *arena, const struct arena *head, const struct arena_plan *plan)

@@ -10,7 +10,9 @@
  *   slots     records for new values; series that are measured one after another share a slot
  *   kept      compact form of the series that no longer have a slot (kept.h)
  *   gaps      gaps of a loop with the windows in which it ran, for a test that has them
- * (gap_table.h) A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
+ *             (gap_table.h)
+ *   tables    whole numbers in rows and columns, for a test that keeps them (row_table.h)
+ * A build for a small system sets the sizes with HS_ARENA_... (base/build_options.h).
  */
 #ifndef HS_RECORD_ARENA_H
 #define HS_RECORD_ARENA_H
@@ -149,6 +151,8 @@ struct arena {
     _Atomic uint64_t kept_end;      /* where the next one begins; those before it are whole */
     uint32_t kept_count;            /* series that have an entry */
     uint32_t window_room, gap_room; /* of the table of gaps; 0: there is none */
+    uint32_t table_room, row_room;  /* of tables, and of the rows of all; 0: there are none */
+    uint32_t table_lost;            /* tables that found no room */
     struct arena_series series[];
 };
 
@@ -157,6 +161,7 @@ struct arena_plan {
     int64_t duration_ns;
     uint32_t more_events; /* places for events, where a test has some for each of many CPUs */
     uint32_t window_room, gap_room; /* of a table of gaps (gap_table.h) */
+    uint32_t table_room, row_room;  /* of tables (row_table.h), and of the rows of all */
     uint32_t series_count, series_room, slot_count;
     struct arena_series *series;
 };

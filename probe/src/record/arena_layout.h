@@ -6,6 +6,7 @@
 #include "record/arena.h"
 #include "record/gap_window.h"
 #include "record/kept.h"
+#include "record/row_entry.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -15,10 +16,11 @@
 /* The same for builds whose files have the same layout. */
 static inline uint64_t arena_layout_version(void)
 {
-    const uint64_t parts[] = {sizeof(struct arena),  sizeof(struct arena_series),
-                              sizeof(struct record), RECORD_SUB_BITS,
-                              RECORD_TOP_BIT,        ARENA_KEPT_BYTES,
-                              ARENA_KEPT_ALL_BYTES,  sizeof(struct gap_window)};
+    const uint64_t parts[] = {sizeof(struct arena),    sizeof(struct arena_series),
+                              sizeof(struct record),   RECORD_SUB_BITS,
+                              RECORD_TOP_BIT,          ARENA_KEPT_BYTES,
+                              ARENA_KEPT_ALL_BYTES,    sizeof(struct gap_window),
+                              sizeof(struct row_table)};
     uint64_t version = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         version = (version ^ parts[i]) * UINT64_C(0x100000001b3);
@@ -82,6 +84,27 @@ static inline uint64_t arena_gaps_bytes(const struct arena *arena)
         return 0;
     return sizeof(struct gap_table) + (uint64_t)arena->window_room * sizeof(struct gap_window) +
            (uint64_t)arena->gap_room * sizeof(struct gap_entry);
+}
+
+/* Tables are behind the gaps: their count, the head of each, and the rows of all. */
+#define ARENA_TABLES_HEAD ((sizeof(struct row_tables) + 63) / 64 * 64)
+
+static inline uint64_t arena_tables_offset(const struct arena *arena)
+{
+    return arena_gaps_offset(arena) + arena_align(arena_gaps_bytes(arena));
+}
+
+static inline uint64_t arena_table_heads_bytes(const struct arena *arena)
+{
+    return arena_align((uint64_t)arena->table_room * sizeof(struct row_table));
+}
+
+static inline uint64_t arena_tables_bytes(const struct arena *arena)
+{
+    if (arena->table_room == 0)
+        return 0;
+    return ARENA_TABLES_HEAD + arena_table_heads_bytes(arena) +
+           (uint64_t)arena->row_room * sizeof(struct row_table_row);
 }
 
 static inline struct record *arena_slot(struct arena *arena, uint32_t slot)

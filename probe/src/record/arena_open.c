@@ -5,6 +5,7 @@
 #include "record/counter_table.h"
 #include "record/gap_table.h"
 #include "record/recover.h"
+#include "record/row_table.h"
 #include "record/trace_table.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@ static bool has_room(const struct arena *arena, size_t bytes)
            arena->more_events <= EVENTS_MOST && arena->duration_ns >= 0 &&
            arena->kept_begin == arena_slot_offset(arena, arena->slot_count) &&
            arena->window_room <= GAP_TABLE_WINDOWS && arena->gap_room <= GAP_TABLE_MOST &&
-           bytes == arena_gaps_offset(arena) + arena_gaps_bytes(arena);
+           arena->table_room <= ROW_TABLE_TABLES && arena->row_room <= ROW_TABLE_ALL &&
+           bytes == arena_tables_offset(arena) + arena_tables_bytes(arena);
 }
 
 static bool has_series(const struct arena *arena)
@@ -159,6 +161,7 @@ static struct arena *repair(struct arena *arena)
     counter_table_repair(arena);
     trace_table_repair(arena);
     gap_table_repair(arena);
+    row_table_repair(arena);
     if (arena->calibrated_count > ARENA_CALIBRATED)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)

@@ -5,6 +5,7 @@
 #include "load/report.h"
 #include "record/counter_table.h"
 #include "record/trace_table.h"
+#include "run/table_lines.h"
 #include "run/window_lines.h"
 #include "shield/shield.h"
 
@@ -226,7 +227,8 @@ static uint32_t events(struct emit *emit, const struct arena *arena)
     }
     return kept + more_events(emit, "events_dropped", noted - kept, "more events did not fit") +
            more_events(emit, "intervals_dropped", arena->interval_lost,
-                       "seconds with a worst value found no room");
+                       "seconds with a worst value found no room") +
+           more_events(emit, "table_dropped", arena->table_lost, "tables found no room");
 }
 
 static void labels(struct emit *emit, const struct arena_series *series)
@@ -497,6 +499,7 @@ void stream_rest(struct emit *emit, const struct run *run)
     intervals(emit, run->arena);
     traces(emit, run->arena);
     window_lines(emit, run->arena);
+    table_lines(emit, run->arena);
     for (uint32_t i = 0; i < run->arena->series_count; i++)
         if (arena_is_named(run->arena, i))
             series_line(emit, run->arena, i, run->befores, run->scratch);
@@ -559,6 +562,7 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
     intervals(emit, arena);
     traces(emit, arena);
     window_lines(emit, arena);
+    table_lines(emit, arena);
     for (uint32_t i = 0; i < arena->series_count; i++)
         if (arena_is_named(arena, i))
             series_line(emit, arena, i, NULL, scratch);

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-import hardstone
+import msgspec
+
 from hardstone.campaign.carry import carried
 from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
 from hardstone.campaign.events import (
@@ -24,7 +23,9 @@ from hardstone.campaign.events import (
 )
 from hardstone.campaign.interrupt import stop_on_signals
 from hardstone.campaign.keeper import Keeper
+from hardstone.campaign.new_document import new_document, now_utc
 from hardstone.campaign.outcome import exit_code, realtime_advice, standing_code
+from hardstone.campaign.ticker import Ticker
 from hardstone.doctor import advice_lines, diagnose
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -34,7 +35,6 @@ from hardstone.errors import (
     worst_code,
 )
 from hardstone.model import (
-    RUN_SCHEMA,
     ClockCheck,
     Facts,
     Plan,
@@ -43,21 +43,18 @@ from hardstone.model import (
     Result,
     RunDocument,
     RunStatus,
-    Tool,
-    Trust,
 )
 from hardstone.stats.conditions import names_in
 from hardstone.stats.joined_run import joined_run
 from hardstone.stats.moved import environment_moved
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
-from hardstone.store import Journal, Store, StoreError, new_run_id
+from hardstone.store import Journal, Store, StoreError
 from hardstone.targets.alone import WAITING
 from hardstone.targets.base import Stop, Target, run_options
 
 Answer = TypeVar("Answer")
 
-_TICK_NS = 1_000_000_000
 _UNLOCKED = "measurements at the same time would disturb each other unnoticed"
 _STOPPING = "Stopping; results so far are kept. Press Ctrl-C again to quit now."
 
@@ -84,12 +81,18 @@ class Campaign:
         store: Store,
         on_event: Callable[[CampaignEvent], None] = lambda event: None,
         why_end: Callable[[RunDocument], str | None] = lambda document: None,
+        more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
     ) -> None:
-        """`why_end` is called after each result: with a reason, the other tests are skipped."""
+        """`why_end` is called after each result: with a reason, the other tests are skipped.
+
+        `more` is called once all tests of the plan have a result: what it gives is added to the
+        plan and measured, until it gives none.
+        """
         self._target = target
         self._store = store
         self._on_event = on_event
         self._why_end = why_end
+        self._more = more
         self._end: str | None = None
         self._stop = Stop()
         self._gone: str | None = None
@@ -109,10 +112,7 @@ class Campaign:
         The document keeps what `register` declares of the tests of the plan. `resumes`: a stored
         run, of one test, of which this one becomes a part.
         """
-        document = _new_document(plan, facts, self._target)
-        asked = {one.test for one in plan.tests}
-        known = register.tests if register is not None else []
-        document.descriptors = [one for one in known if one.id in asked]
+        document = new_document(plan, facts, self._target, register)
         with (
             stop_on_signals(self._stop),
             self._target.alone(
@@ -161,22 +161,39 @@ class Campaign:
         return True
 
     def _run_tests(self, document: RunDocument, collector: Collector) -> None:
-        plan = document.plan
-        total = len(plan.tests)
-        for position, planned in enumerate(plan.tests, 1):
-            why = self._skip_reason()
-            if why is None:
-                self._on_event(MeasuringStarted(planned, position, total))
-                result = self._measure(planned, carried(planned, document.results), collector)
-            else:
-                result = skipped(planned, plan, why)
-            collector.tell_looks(result)
-            mark_breach(result, plan.watched_ns)
-            document.results.append(result)
-            collector.journal.result(result)
-            self._end = self._end or self._why_end(document)
-            self._on_event(MeasuringFinished(planned, position, total, result))
+        position = 0
+        while self._has_next(document, position, collector.journal):
+            planned = document.plan.tests[position]
+            position += 1
+            self._run_test(planned, position, document, collector)
         self._is_cut_short = self._stop.is_set()
+
+    def _has_next(self, document: RunDocument, position: int, journal: Keeper) -> bool:
+        """Whether the plan has a test after `position` of them, be it one that is added now."""
+        plan = document.plan
+        if position == len(plan.tests) and self._skip_reason() is None:
+            added = self._more(document)
+            if added:
+                document.plan = msgspec.structs.replace(plan, tests=[*plan.tests, *added])
+                journal.planned(added)
+        return position < len(document.plan.tests)
+
+    def _run_test(
+        self, planned: PlannedTest, position: int, document: RunDocument, collector: Collector
+    ) -> None:
+        total = len(document.plan.tests)
+        why = self._skip_reason()
+        if why is None:
+            self._on_event(MeasuringStarted(planned, position, total))
+            result = self._measure(planned, carried(planned, document.results), collector)
+        else:
+            result = skipped(planned, document.plan, why)
+        collector.tell_looks(result)
+        mark_breach(result, document.plan.watched_ns)
+        document.results.append(result)
+        collector.journal.result(result)
+        self._end = self._end or self._why_end(document)
+        self._on_event(MeasuringFinished(planned, position, total, result))
 
     def _warn(self, text: str) -> None:
         self._on_event(Warned(text))
@@ -190,7 +207,7 @@ class Campaign:
 
     def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
         """The result of `asked`: `planned` with the parameters that the run has found."""
-        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
+        ticker = Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
         try:
             measured = measure(collector, asked, ticker.look)
         except TargetGoneError as error:
@@ -219,7 +236,7 @@ class Campaign:
         after = self._at_end(self._target.facts, "the facts")
         if after is not None:
             document.environment_moved = environment_moved(before.facts, after.facts)
-        document.finished_utc = _now_utc()
+        document.finished_utc = now_utc()
         document.status = self._status(document)
         document.advice = [
             *realtime_advice(document, before.facts, self._target.probe_path()),
@@ -255,45 +272,3 @@ class Campaign:
                 self._gone = error.cause
             self._warn(f"{what} could not be read again after the run: {error}")
             return None
-
-
-class _Ticker:
-    """Calls `on_tick` at most once a second."""
-
-    def __init__(self, on_tick: Callable[[int], None]) -> None:
-        self._on_tick = on_tick
-        self._start_ns = self._last_ns = time.monotonic_ns()
-
-    def look(self) -> None:
-        now_ns = time.monotonic_ns()
-        if now_ns - self._last_ns >= _TICK_NS:
-            self._last_ns = now_ns
-            self._on_tick(now_ns - self._start_ns)
-
-
-def _new_document(plan: Plan, facts: Facts, target: Target) -> RunDocument:
-    tool = Tool(
-        version=hardstone.__version__,
-        probe_version=facts.probe_version,
-        probe_sha256=target.probe_sha256(),
-        compiler=facts.compiler,
-        libc=facts.libc,
-    )
-    return RunDocument(
-        schema=RUN_SCHEMA,
-        id=new_run_id(),
-        name=plan.name,
-        started_utc=_now_utc(),
-        finished_utc=None,
-        status="incomplete",
-        trust=Trust(grade="indicative", reasons=["the run is not finished"]),
-        tool=tool,
-        system=facts.facts,
-        plan=plan,
-        instrument=facts.instrument,
-        results=[],
-    )
-
-
-def _now_utc() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -178,14 +178,14 @@ def _salvage(target: Target, result: Result, backing: str) -> None:
     except HardstoneError:
         return
     found = reader.finish()
-    if any(series.count for series in found.series):
+    if any(series.count for series in found.series) or found.tables:
         result.series, result.events = found.series, result.events + found.events
         result.instrument = result.instrument or found.instrument
         result.conditions, result.environment = found.conditions, found.environment
         result.calibrated = result.calibrated or found.calibrated
         result.load = result.load or found.load
         result.intervals, result.traces = found.intervals, found.traces
-        result.windows = found.windows
+        result.windows, result.tables = found.windows, found.tables or result.tables
         result.started_uptime_ns = result.started_uptime_ns or found.started_uptime_ns
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hardstone.model import Result, RunDocument
+from hardstone.model import PlannedTest, Result, RunDocument
 from hardstone.store import CopyCost, Journal, StoreError
 
 
@@ -41,6 +41,13 @@ class Keeper:
     def stream_line(self, test: str, raw: bytes) -> None:
         try:
             self._journal.stream_line(test, raw)
+        except StoreError as error:
+            self._fail(error)
+
+    def planned(self, tests: Sequence[PlannedTest]) -> None:
+        """Records tests that the plan of the document already has."""
+        try:
+            self._journal.planned(tests)
         except StoreError as error:
             self._fail(error)
 

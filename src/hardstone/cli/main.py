@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "evaluate",
     "run": "run",
     "latstat": "latstat",
+    "simulate": "simulate",
     "load": "load",
     "list": "list_tests",
     "explain": "explain",

@@ -18,7 +18,7 @@ from hardstone.cli.printing import printed
 from hardstone.cli.reaching_told import notices_told
 from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
-from hardstone.model import Facts, Plan, Register, RunDocument, Scalar
+from hardstone.model import Facts, Plan, PlannedTest, Register, RunDocument, Scalar
 from hardstone.plan import NONE, Models, Request, make_plan
 from hardstone.report.output_file import regular_target
 from hardstone.store import StoreError
@@ -72,7 +72,7 @@ def prepare(
     fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
     fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(tests=tuple(tests), target=name, **fields)
-    others = _place_problems(options) + folder_problems(options, name)
+    others = place_problems(options) + folder_problems(options, name)
     target.open(notices_told(quiet=options["quiet"]))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.load)
@@ -91,18 +91,20 @@ def run_one(
     wants_report: bool,
     reporter: Reporter | None = None,
     resumes: RunDocument | None = None,
+    more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
 ) -> tuple[RunDocument, int]:
     """Runs the plan: the document, stored and shown, and the exit code.
 
     `show` prints the document; None: it is printed later. `reporter` prints what happens meanwhile.
-    `resumes`: the stored run that this one becomes a part of.
+    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan, as
+    that of Campaign.
     """
     from hardstone.cli.progress import make_reporter
 
     output: Path | None = options["output"]
     store = open_store(options["store"], prepared.target)
     with reporter or make_reporter(quiet=options["quiet"]) as telling:
-        campaign = Campaign(prepared.target, store, telling.take)
+        campaign = Campaign(prepared.target, store, telling.take, more=more)
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:
@@ -114,7 +116,7 @@ def run_one(
     return document, code
 
 
-def _place_problems(options: Mapping[str, Any]) -> list[str]:
+def place_problems(options: Mapping[str, Any]) -> list[str]:
     """What is wrong with the places that were named, of store and report."""
     problems = []
     store, output = options["store"], options["output"]

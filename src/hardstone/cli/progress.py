@@ -24,7 +24,7 @@ from hardstone.cli.steps_told import StepsTold
 from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.wording import clean, shorten
-from hardstone.stats.conditions import Names, condition_of
+from hardstone.stats.conditions import Names, condition_of, planned_conditions
 from hardstone.targets.base import QUIET, REBUILD
 from hardstone.terminal.console import make_console
 from hardstone.units import format_span
@@ -63,7 +63,7 @@ class QuietReporter(Unopened):
 
     def take(self, event: CampaignEvent) -> None:
         if isinstance(event, RunStarted):
-            self._names = Names(list(dict.fromkeys(map(condition_of, event.plan.tests))))
+            self._names = Names(planned_conditions(event.plan))
         if isinstance(event, Warned):
             tell(event.text)
 
@@ -83,16 +83,23 @@ class PlainReporter(QuietReporter):
     def take(self, event: CampaignEvent) -> None:
         super().take(event)
         if isinstance(event, RunStarted):
-            tell(_start_text(event.plan))
+            tell(self.start_text(event.plan))
             for line in _legend(event.plan, self._names):
                 tell(line)
         elif isinstance(event, MeasuringStarted):
-            span = format_span(event.planned.expected_ns)
-            name = self._names.name(event.planned)
-            tell(f"{event.position} of {event.total}  {name}  about {span}")
+            tell(self.begin_text(event, self._names.name(event.planned)))
         elif isinstance(event, Tick):
             for line in self._steps.lines(event):
                 tell(line)
+
+    def start_text(self, plan: Plan) -> str:
+        """What is said of a plan before it begins."""
+        return _start_text(plan)
+
+    def begin_text(self, event: MeasuringStarted, name: str) -> str:
+        """What is said of a test, called `name`, when it begins."""
+        span = format_span(event.planned.expected_ns)
+        return f"{event.position} of {event.total}  {name}  about {span}"
 
 
 class UnfailingReporter:
@@ -167,8 +174,7 @@ class LiveReporter(QuietReporter):
             for line in _legend(event.plan, self._names):
                 self._print(line)
         elif isinstance(event, MeasuringStarted):
-            name = self._names.name(event.planned)
-            self._show(f"{name}  {event.position} of {event.total}", 0)
+            self._show(self.begin_text(event, self._names.name(event.planned)), 0)
         elif isinstance(event, Tick):
             for line in self._steps.lines(event):
                 self._print(line)
@@ -191,15 +197,24 @@ class LiveReporter(QuietReporter):
         if self._task is None or self._plan is None:
             return
         done_ns = self._done_ns + elapsed_ns
-        left_ns = max(0, sum(test.expected_ns for test in self._plan.tests) - done_ns)
+        left_ns = self.left_ns(self._plan, done_ns)
         self._current = current or self._current
         self._progress.update(
             self._task,
             completed=done_ns,
+            total=done_ns + left_ns,
             refresh=True,
             current=self._current,
             left=f"{format_span(left_ns)} left",
         )
+
+    def begin_text(self, event: MeasuringStarted, name: str) -> str:
+        """What is shown of a test, called `name`, while it runs."""
+        return f"{name}  {event.position} of {event.total}"
+
+    def left_ns(self, plan: Plan, done_ns: int) -> int:
+        """About how long the run still takes, after `done_ns` of the times that were expected."""
+        return max(0, sum(test.expected_ns for test in plan.tests) - done_ns)
 
     def _print(self, text: str) -> None:
         self._progress.console.print(_cut(text), markup=False, highlight=False, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from hardstone.cli.measuring import Prepared, prepare, run_one
@@ -20,6 +21,7 @@ from hardstone.model import TARGETS_SCHEMA, NotRun, Plan, Plans, RunDocument, Ru
 from hardstone.plan import PlanError
 from hardstone.store import StoreError
 from hardstone.targets import find_target
+from hardstone.targets.base import Target
 
 _INTERRUPTED = "the command was interrupted"
 _NO_STORE = "an earlier run could not be stored"
@@ -33,11 +35,12 @@ def measure_several(
     wants_report: bool,
     ends_at: tuple[type[HardstoneError], ...] = (),
     after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
+    way: Way | None = None,
 ) -> int:
     """Measures the targets `names`, at least two, one after another: the exit code.
 
     An error of `ends_at` at the first target ends all. `after` is called with the documents once
-    they are printed, unless as JSON.
+    they are printed, unless as JSON. `way` is how each is planned and run, if not as `tests`.
     """
     if options["output"] is not None:
         raise InputError(
@@ -46,10 +49,28 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = Tour(names, tests, options, (PlanError, *ends_at))
+    usual = Way(lambda target, name: prepare(target, name, tests, options), run_one)
+    tour = Tour(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
-    return _run_all(tour, options, after, wants_report=wants_report)
+    return _run_all(tour, options, after, way or usual, wants_report=wants_report)
+
+
+def _print_table(documents: Sequence[RunDocument]) -> None:
+    from hardstone.present.target_table import target_table
+    from hardstone.terminal.beside_targets import print_target_table
+
+    print_target_table(target_table(documents))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a target, by its name, is prepared, how what was prepared is run, as `run_one`, and how
+    two documents or more are shown beside each other."""
+
+    prepare: Callable[[Target, str], Prepared]
+    run: Callable[..., tuple[RunDocument, int]]
+    show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
 
 
 class Tour:
@@ -61,12 +82,17 @@ class Tour:
         tests: Sequence[str],
         options: Mapping[str, Any],
         ends_at: tuple[type[HardstoneError], ...],
+        prepare_one: Callable[[Target, str], Prepared] | None = None,
     ) -> None:
         self.names = names
         self._ends_at = ends_at
         self.not_run: list[NotRun] = []
         self._tests = tests
         self._options = options
+        self._prepare = prepare_one or self._usual
+
+    def _usual(self, target: Target, name: str) -> Prepared:
+        return prepare(target, name, self._tests, self._options)
 
     def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
         """Calls `work` with each target while it is open; gives what is not None of its results.
@@ -80,7 +106,7 @@ class Tour:
                 tell(f"target {place + 1} of {len(self.names)}: {name}")
             try:
                 with closing(find_target(name)) as target:
-                    code = work(prepare(target, name, self._tests, self._options))
+                    code = work(self._prepare(target, name))
             except self._ends_at as error:
                 if not codes:
                     raise
@@ -119,6 +145,7 @@ def _run_all(
     tour: Tour,
     options: Mapping[str, Any],
     after: Callable[[Sequence[RunDocument]], None],
+    way: Way,
     *,
     wants_report: bool,
 ) -> int:
@@ -129,12 +156,12 @@ def _run_all(
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_screen
-        document, code = run_one(prepared, options, show, wants_report=wants_report)
+        document, code = way.run(prepared, options, show, wants_report=wants_report)
         documents.append(document)
         return code
 
     codes = tour.visit(run)
-    problem = printed(lambda: _print_runs(documents, tour.not_run, as_json=is_json))
+    problem = printed(lambda: _print_runs(documents, tour.not_run, way, as_json=is_json))
     if problem is None and not is_json:
         problem = printed(lambda: after(documents))
     for one in tour.not_run:
@@ -142,14 +169,13 @@ def _run_all(
     return tour.code(codes) or problem or EXIT_OK
 
 
-def _print_runs(documents: list[RunDocument], not_run: list[NotRun], *, as_json: bool) -> None:
+def _print_runs(
+    documents: list[RunDocument], not_run: list[NotRun], way: Way, *, as_json: bool
+) -> None:
     if as_json:
         print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
     elif len(documents) > 1:
-        from hardstone.present.target_table import target_table
-        from hardstone.terminal.beside_targets import print_target_table
-
-        print_target_table(target_table(documents))
+        way.show_beside(documents)
 
 
 def _plan_all(tour: Tour, *, as_json: bool) -> int:

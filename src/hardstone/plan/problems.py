@@ -38,6 +38,11 @@ class Problems:
         self._lines += [line for line in others._lines if line not in self._lines]
 
     @property
+    def lines(self) -> tuple[str, ...]:
+        """All problems so far, one line each."""
+        return tuple(self._lines)
+
+    @property
     def is_empty(self) -> bool:
         return not self._lines
 

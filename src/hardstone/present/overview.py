@@ -15,11 +15,14 @@ from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
+from hardstone.present.tire_lines import deadlines_missed
 from hardstone.present.wording import one_line, series_text, shorten, spoken, work_text
 from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import condition_of, listed, names_in
 from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.summary import median_of
+from hardstone.stats.tire_names import TESTS as TIRE
+from hardstone.stats.tire_sweep import sweep_points
 from hardstone.stats.trust import has_run
 from hardstone.units import format_count, format_ns
 
@@ -163,11 +166,15 @@ def meaning_of(document: RunDocument, test: str, verdict: str) -> str:
 
 
 def timings(document: RunDocument) -> list[Timing]:
-    """The decisive series of each result that timed something, in the order of the run."""
+    """The decisive series of each result that timed something, in the order of the run.
+
+    Points of a sweep have pictures of their own.
+    """
     names = names_in(document)
+    points = sweep_points(document)
     found = []
-    for result in document.results:
-        if kind_of(result.test) == "behaviour":
+    for number, result in enumerate(document.results):
+        if kind_of(result.test) == "behaviour" or number in points:
             continue
         series = decisive_series(result)
         if series is not None and series.max is not None:
@@ -242,6 +249,8 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     lacking = list(_not_measured(document))
     yield from (one for one in lacking if one.is_grave)
     yield from _releases_missed(document)
+    if late := deadlines_missed(document):
+        yield StandsOut(late)
     loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
     if loads:
         who = listed(one.who for one in unlike if one.kind == "load")
@@ -298,6 +307,8 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
+        if result.test in TIRE:
+            continue
         counting = [one for one in result.series if _counts_releases(one)]
         total = sum(round((one.mean or 0) * one.count) for one in counting)
         if not counting:  # of a probe that had no such series

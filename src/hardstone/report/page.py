@@ -39,10 +39,12 @@ from hardstone.report.results import (
 )
 from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
+from hardstone.report.tire_page import tire_page
 from hardstone.stats.comparison import Comparison, comparisons_in
 from hardstone.stats.conditions import names_in
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
+from hardstone.stats.tire_sweep import listed_results, sweep_points
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -131,9 +133,10 @@ def _context(
 ) -> dict[str, Any]:
     head = head_of(document)
     document = with_readable_histograms(document)
-    results = document.results
+    results = listed_results(document)
     beside = comparisons_in(document)
     settings = settings_of(document, lookup, drawer, limits, beside, live=live)
+    tire = tire_page(document, drawer, live=live)
     anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
     tables = side_tables(beside, shown, settings.names, settings)
@@ -144,6 +147,8 @@ def _context(
         "beside": tables,
         "preemption": pairs_in(document),
         "posix": posix_tables(document),
+        "tire": tire,
+        "is_sweep": bool(sweep_points(document)),
         "posix_anchors": _only_anchors(results, shown),
         "condition_count": len(beside[0].conditions) if beside else 1,
         "legend": list(settings.names.legend().items()),
@@ -174,16 +179,17 @@ def settings_of(
     live: bool,
 ) -> Settings:
     """What all sections of a report of `document` share."""
+    results = listed_results(document)
     return Settings(
         lookup=lookup,
         drawer=drawer,
         deepest=deepest_of(document.plan.profile),
-        charts_each=_charts_each(document.results, beside),
+        charts_each=_charts_each(results, beside),
         names=names_in(document),
         live=live,
         instrument=document.instrument,
         run_id=document.id,
-        worst_each=worst_each(document.results),
+        worst_each=worst_each(results),
         limits=limits,
         watched_ns=document.plan.watched_ns,
         why_not_beside=why_not_beside_hardware(document),

@@ -30,7 +30,10 @@ from hardstone.report.preemption_sheet import preemption_sheet
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import HEIGHT, WIDTH, Sheet
+from hardstone.report.tire_page import tire_page
+from hardstone.report.tire_sheet import tire_sheets
 from hardstone.stats.comparison import comparisons_in
+from hardstone.stats.tire_sweep import listed_results
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -57,12 +60,14 @@ def render_pdf(
         settings = settings_of(readable, spec_lookup, drawing, limits, beside, live=False)
         sections = [
             section_of(one, f"result-{number}", settings)
-            for number, one in enumerate(readable.results, 1)
+            for number, one in enumerate(listed_results(readable), 1)
         ]
         sheets = [_cover(head, sections)]
         sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
         for table in posix_tables(readable):
             sheets += posix_sheets(head.subject, table)
+        tire = tire_page(readable, drawing, live=False)
+        sheets += tire_sheets(head.subject, tire) if tire else []
         for section in sections:
             sheets += _pages(head, conditions, section)
         return _joined(head.name, document.id, sheets)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in
+from hardstone.stats.tire_sweep import sweep_points
 
 _CPU = "cpu"
 Key = tuple[str, tuple[tuple[str, int | str], ...]]
@@ -62,12 +63,18 @@ class Comparison:
 
 
 def comparisons_in(document: RunDocument) -> list[Comparison]:
-    """Every test of a run with several conditions, in the order of the results; else empty."""
+    """Every test of a run with several conditions, in the order of the results; else empty.
+
+    Points of a sweep are not compared one by one.
+    """
     conditions = conditions_in(document)
     if len(conditions) < 2:
         return []
     found: dict[str, dict[Condition, Result]] = {}
-    for result in document.results:
+    points = sweep_points(document)
+    for number, result in enumerate(document.results):
+        if number in points:
+            continue
         found.setdefault(result.test, {})[condition_of(result)] = result
     return [_comparison(test, conditions, results) for test, results in found.items()]
 

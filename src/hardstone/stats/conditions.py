@@ -13,7 +13,7 @@ from os.path import commonprefix
 from typing import NamedTuple
 
 from hardstone.event_names import DIFFER
-from hardstone.model import Conditions, DataValue, Event, PlannedTest, Result, RunDocument
+from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result, RunDocument
 
 NOT_KNOWN = "not known"
 _SINGLE = "single"
@@ -63,8 +63,15 @@ def conditions_in(document: RunDocument) -> list[Condition]:
 
 
 def _planned(document: RunDocument) -> list[Condition]:
-    tests = document.plan.tests if document.plan.loads else []
-    return list(dict.fromkeys(condition_of(one) for one in tests))
+    return planned_conditions(document.plan) if document.plan.loads else []
+
+
+def planned_conditions(plan: Plan) -> list[Condition]:
+    """The conditions of a plan, of a sweep also those that its results may still lead to."""
+    later = []
+    if plan.sweep is not None:
+        later = [Condition(load, config) for load in plan.loads for config in plan.cpu_configs]
+    return list(dict.fromkeys([*map(condition_of, plan.tests), *later]))
 
 
 def result_under(planned: PlannedTest, result: Result) -> Result:

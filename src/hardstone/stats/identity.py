@@ -7,7 +7,7 @@ from itertools import chain, islice
 from operator import itemgetter, lt
 
 from hardstone.errors import InputError
-from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Window
+from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Table, Window
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -194,6 +194,16 @@ def _gap_problem(window: Window) -> str | None:
             return f"the gap at {begin_ns} ns begins before the one before it ended"
         end_ns = begin_ns + length_ns
     return None if end_ns <= window.end_ns else f"a gap ends at {end_ns} ns, after its window"
+
+
+def table_problem(table: Table) -> str | None:
+    """What makes a table impossible, or None: no columns, or columns of unequal length."""
+    lengths = {len(column) for column in table.columns.values()}
+    if not lengths:
+        return "it has no columns"
+    if len(lengths) > 1:
+        return f"its columns have from {min(lengths)} to {max(lengths)} rows"
+    return None
 
 
 def windows_problem(windows: Sequence[Window]) -> str | None:

@@ -7,13 +7,25 @@ from typing import TypeVar
 
 import msgspec
 
-from hardstone.model import Event, Instrument, Interval, LoadReached, Result, Series, Trace, Window
+from hardstone.model import (
+    MOST_TABLES,
+    Event,
+    Instrument,
+    Interval,
+    LoadReached,
+    Result,
+    Series,
+    Table,
+    Trace,
+    Window,
+)
 from hardstone.stats.joined_events import joined_events, of_part, part_after
 from hardstone.stats.joined_series import empty_like, joined_series
 
 Timed = TypeVar("Timed", Event, Interval, Trace)
 _MOST_TIMED = 1 << 12  # of each kind, as a stream may have
 _MOST_WINDOWS = 1 << 13
+_MOST_DATA = 63  # of a table; a document may hold one more
 _LEVELS = ("load_average_1min_milli",)  # no counters: those of the latest part
 
 
@@ -53,6 +65,7 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
     windows = [*first.windows, *_shifted_windows(second.windows, shift_ns)]
     kept.windows = windows[:_MOST_WINDOWS]
     kept.noise = [*first.noise, *second.noise]
+    kept.tables = [*first.tables, *_tables_of_part(second.tables, number)][:MOST_TABLES]
     traces = [*first.traces, *_shifted(second.traces, shift_ns)]
     kept.traces = traces if len(traces) <= _MOST_TIMED else _of_worst(traces, kept)
     return kept
@@ -92,6 +105,16 @@ def _shifted_windows(windows: Sequence[Window], shift_ns: int) -> list[Window]:
     return [
         msgspec.structs.replace(one, begin_ns=one.begin_ns + shift_ns, end_ns=one.end_ns + shift_ns)
         for one in windows
+    ]
+
+
+def _tables_of_part(tables: Sequence[Table], number: int) -> list[Table]:
+    """Their times count from moments of their own part, so they are not shifted but named."""
+    return [
+        msgspec.structs.replace(one, data={"part": number, **one.data})
+        if len(one.data) <= _MOST_DATA
+        else one
+        for one in tables
     ]
 
 

@@ -22,6 +22,7 @@ from hardstone.model import (
     Tool,
 )
 from hardstone.stats.joined_results import joined_results, unknown_of_one
+from hardstone.stats.joined_sweep import joined_points
 from hardstone.stats.moved import environment_moved
 from hardstone.stats.tracing import other_tracing
 from hardstone.stats.trust import grade_run
@@ -74,6 +75,8 @@ def joined_run(whole: RunDocument, part: RunDocument) -> RunDocument:
     parts = parts_of(whole)
     if part.id in {one.id for one in parts}:
         return whole
+    if whole.plan.sweep is not None:
+        return _joined_sweep(whole, part, parts)
     results = list(whole.results)
     place = _place(results, parts, whole, part)
     result = part.results[0] if part.results else None
@@ -83,6 +86,18 @@ def joined_run(whole: RunDocument, part: RunDocument) -> RunDocument:
         added.status = "incomplete"
     for one in added.results:
         mark_breach(one, whole.plan.watched_ns)
+    added.trust = grade_run(added)
+    return added
+
+
+def _joined_sweep(whole: RunDocument, part: RunDocument, parts: list[Part]) -> RunDocument:
+    """Points are added and never pooled: each has a begin of its own."""
+    why = _why_other_system(_facts_of(parts[-1], whole), part.system)
+    found = joined_points(whole, part, parts, why)
+    first = part.results[0] if part.results else None
+    later = _part(part, first, found.place, whole.system)
+    added = _grown(whole, part, [*found.parts, later], found.results)
+    added.plan = msgspec.structs.replace(whole.plan, tests=found.tests)
     added.trust = grade_run(added)
     return added
 
@@ -174,16 +189,10 @@ def _span(span_ns: int) -> str:
 
 def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | None:
     """Why `part` cannot be joined to `before`."""
-    was = _facts_of(before, whole)
     later = part.results[0]
-    other = _difference(was, part.system, _MACHINE)
-    if other:
-        return f"another machine: {other}"
-    if was.get(_BOOT) is None or part.system.get(_BOOT) is None:
-        return "whether it is the same boot of the same machine is not known"
-    if was[_BOOT] != part.system[_BOOT]:
-        kernel = _difference(was, part.system, _KERNEL)
-        return f"the machine was rebooted{': ' if kernel else ''}{kernel}"
+    why = _why_other_system(_facts_of(before, whole), part.system)
+    if why is not None:
+        return why
     if before.started_uptime_ns is None or later.started_uptime_ns is None:
         return "when it began is not known on the clock that counts from boot"
     if later.started_uptime_ns < before.started_uptime_ns + before.duration_ns:
@@ -192,6 +201,19 @@ def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | Non
     changed = _other_conditions(earlier.conditions, later.conditions)
     changed = changed or other_tracing(earlier, later)
     return f"other conditions: {changed}" if changed else None
+
+
+def _why_other_system(was: Facts, now: Facts) -> str | None:
+    """Why figures of both are of two systems: another machine, or another boot of it."""
+    other = _difference(was, now, _MACHINE)
+    if other:
+        return f"another machine: {other}"
+    if was.get(_BOOT) is None or now.get(_BOOT) is None:
+        return "whether it is the same boot of the same machine is not known"
+    if was[_BOOT] != now[_BOOT]:
+        kernel = _difference(was, now, _KERNEL)
+        return f"the machine was rebooted{': ' if kernel else ''}{kernel}"
+    return None
 
 
 def _difference(was: Facts, now: Facts, names: tuple[str, ...]) -> str:
@@ -221,13 +243,16 @@ def _facts_of(part: Part, whole: RunDocument) -> dict[str, Scalar]:
 
 
 def _part(document: RunDocument, result: Result | None, place: int | None, known: Facts) -> Part:
+    duration_ns = result.duration_ns if result is not None else 0
+    if document.plan.sweep is not None:
+        duration_ns = measured_ns(document)
     names = {*document.system, *known}
     return Part(
         id=document.id,
         result=place,
         started_utc=document.started_utc,
         started_uptime_ns=result.started_uptime_ns if result is not None else None,
-        duration_ns=result.duration_ns if result is not None else 0,
+        duration_ns=duration_ns,
         uncertainty_ns=_uncertainty_ns(result),
         tool=document.tool,
         system={

@@ -12,13 +12,13 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
-from hardstone.stats.identity import histogram_problem, windows_problem
+from hardstone.stats.identity import histogram_problem, table_problem, windows_problem
 from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
 from hardstone.store.convert import decode_document
 from hardstone.store.place import Place, is_run_id
 from hardstone.store.run_summary import entry_of, write_summary
 from hardstone.store.store_error import StoreError, store_errors
-from hardstone.store.thin import thinned
+from hardstone.store.thin import thinned, with_fewer_tables
 
 MOST_SERIES_OF_RUN = 1 << 17
 _ANOTHER = "name another file"
@@ -49,8 +49,8 @@ def replace_document(place: Place, document: RunDocument) -> Path:
 
 def encode_document(document: RunDocument) -> bytes:
     """The content of a run's file. A run with more maxima than can be read again gets longer
-    intervals."""
-    return gzip.compress(msgspec.json.encode(thinned(document)), mtime=0)
+    intervals, and one with more tables loses the last ones."""
+    return gzip.compress(msgspec.json.encode(thinned(with_fewer_tables(document))), mtime=0)
 
 
 def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> RunDocument:
@@ -70,7 +70,12 @@ def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
     if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
         raise InputError(f"{source} holds more than {MOST_SERIES_OF_RUN} series", _ANOTHER)
-    problem = _time_problem(document) or _histogram_problem(document) or _gap_problem(document)
+    problem = (
+        _time_problem(document)
+        or _histogram_problem(document)
+        or _gap_problem(document)
+        or _table_problem(document)
+    )
     if problem is not None:
         raise InputError(f"{source}: {problem}", "import or measure it again")
     return document
@@ -99,6 +104,15 @@ def _gap_problem(document: RunDocument) -> str | None:
         problem = windows_problem(result.windows)
         if problem is not None:
             return f"{result.test[:40]}: {problem}"
+    return None
+
+
+def _table_problem(document: RunDocument) -> str | None:
+    for result in document.results:
+        for table in result.tables:
+            problem = table_problem(table)
+            if problem is not None:
+                return f"{result.test[:40]} table {table.name[:40]}: {problem}"
     return None
 
 

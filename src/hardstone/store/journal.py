@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from hardstone.memory import Recorder
-from hardstone.model import Result, RunDocument
+from hardstone.model import PlannedTest, Result, RunDocument
 from hardstone.store.documents import encode_document, write_document
 from hardstone.store.journal_folder import create_journal, remove_journal
 from hardstone.store.place import Place
@@ -24,6 +24,7 @@ from hardstone.store.records import (
     RESERVE_NAME,
     BeginRecord,
     LineRecord,
+    PlannedRecord,
     Record,
     ResultRecord,
     RunRecord,
@@ -115,6 +116,10 @@ class Journal:
         self._recording = path
         self._copier = SlotCopier(self._memory, path, slot_paths(self._folder, self._number))
         return path
+
+    def planned(self, tests: Sequence[PlannedTest]) -> None:
+        """Records tests that are added to the plan; they are on disk when this returns."""
+        self._append(PlannedRecord(tests=list(tests)), is_sync=True)
 
     def has_recording(self) -> bool:
         """Whether the probe has recorded anything of the running test."""

@@ -136,7 +136,8 @@ def _samples(reader: StreamReader) -> int:
     return sum(series.count for series in reader.finish().series)
 
 
-def _worth(reader: StreamReader) -> tuple[bool, bool, int]:
-    """Whether there are samples, then whether nothing was wrong, then how many there are."""
+def _worth(reader: StreamReader) -> tuple[bool, bool, int, int]:
+    """Whether there are samples, then whether nothing was wrong, then how many there are, then how
+    many tables."""
     samples = _samples(reader)
-    return samples > 0, reader.problem is None, samples
+    return samples > 0, reader.problem is None, samples, len(reader.finish().tables)

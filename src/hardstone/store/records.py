@@ -12,7 +12,7 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.files import open_regular
-from hardstone.model import Result, RunDocument
+from hardstone.model import PlannedTest, Result, RunDocument
 from hardstone.store.convert import converted_result, converted_run
 from hardstone.store.place import is_run_id
 
@@ -61,7 +61,13 @@ class ResultRecord(msgspec.Struct, tag="result", tag_field="kind"):
     result: Result
 
 
-Record = RunRecord | BeginRecord | LineRecord | ResultRecord
+class PlannedRecord(msgspec.Struct, tag="planned", tag_field="kind"):
+    """Tests that were added to the plan while it ran."""
+
+    tests: Annotated[list[PlannedTest], msgspec.Meta(max_length=_MOST_RESULTS)]
+
+
+Record = RunRecord | BeginRecord | LineRecord | ResultRecord | PlannedRecord
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
@@ -96,6 +102,8 @@ class Replay:
                 self.schema = record.document.schema
                 self.is_noisy = record.is_noisy
                 self.document = converted_run(record.document)
+            case PlannedRecord():
+                self._add(record.tests)
             case BeginRecord():
                 self.started = Started(record.test, record.number, record.backing)
             case LineRecord():
@@ -107,6 +115,11 @@ class Replay:
                 if len(self.results) < _MOST_RESULTS:
                     self.results.append(converted_result(record.result, self.schema))
                 self.started = None
+
+    def _add(self, tests: list[PlannedTest]) -> None:
+        if self.document is not None and len(self.document.plan.tests) < _MOST_RESULTS:
+            plan = self.document.plan
+            self.document.plan = msgspec.structs.replace(plan, tests=[*plan.tests, *tests])
 
 
 def encode_record(record: Record) -> bytes:

@@ -1,13 +1,16 @@
-"""Limits the maxima of a long run by longer intervals, as the probe does."""
+"""Limits what a stored run holds: the maxima of a long one by longer intervals, as the probe does,
+and tables by leaving out the last ones."""
 
 from __future__ import annotations
 
 import msgspec
 
-from hardstone.model import RunDocument, Series
+from hardstone.event_names import TABLES_CUT
+from hardstone.model import Event, Result, RunDocument, Series, Table
 
 # Half of what `content_of` reads; histograms and all else need the rest.
 MOST_STORED_MAXIMA = 6_000_000
+MOST_STORED_CELLS = 2_000_000  # of all tables
 
 
 def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
@@ -28,6 +31,35 @@ def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocumen
         for result in document.results
     ]
     return msgspec.structs.replace(document, results=results)
+
+
+def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> RunDocument:
+    """`document` with the first tables that have at most `most` numbers together; an event of each
+    result tells how many it lost."""
+    if sum(_cells(table) for result in document.results for table in result.tables) <= most:
+        return document
+    results = []
+    for result in document.results:
+        kept = []
+        for table in result.tables:
+            most -= _cells(table)
+            if most >= 0:
+                kept.append(table)
+        results.append(_with_tables(result, kept))
+    return msgspec.structs.replace(document, results=results)
+
+
+def _cells(table: Table) -> int:
+    return sum(len(column) for column in table.columns.values())
+
+
+def _with_tables(result: Result, kept: list[Table]) -> Result:
+    lost = len(result.tables) - len(kept)
+    if not lost:
+        return result
+    text = f"{lost} tables are not stored: those of all results together are too large"
+    event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
+    return msgspec.structs.replace(result, tables=kept, events=[*result.events, event])
 
 
 def joined(series: Series, most: int) -> Series:

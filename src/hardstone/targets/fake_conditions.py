@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hardstone.model import PlannedTest
-from hardstone.targets.scenario import Under
+from hardstone.targets.scenario import Under, single
 
 _MEASURED = ("instrument", "series", "verdict", "event", "load")
 Line = dict[str, Any]
@@ -37,6 +37,7 @@ class _Stream:
         self._found = found
         self._ending = next((one for one in reversed(found) if one.status), None)
         self._change: Counter[str] = Counter()  # of lines, by type
+        self._has_params = any(one.params for one in found)
 
     def take(self, raw: bytes) -> Iterator[bytes]:
         """The lines that replace the line `raw` under these conditions; none or several."""
@@ -47,6 +48,8 @@ class _Stream:
         if self._ending is not None and line["type"] in _MEASURED:
             self._change[line["type"]] -= 1
             return
+        if self._has_params:
+            line = self._as_requested(line)
         if line["type"] == "result":
             for added in self._added():
                 self._change[added["type"]] += 1
@@ -55,6 +58,15 @@ class _Stream:
         elif line["type"] == "footer":
             line = self._footer(line)
         yield msgspec.json.encode(line)
+
+    def _as_requested(self, line: Line) -> Line:
+        if line["type"] == "header":
+            return {**line, "params": self._planned.params}
+        if line["type"] != "series":
+            return line
+        asked = {name: single(self._planned, name) for name in line.get("labels", {})}
+        known = {name: value for name, value in asked.items() if value is not None}
+        return {**line, "labels": {**line.get("labels", {}), **known}}
 
     def _added(self) -> Iterator[Line]:
         for under in self._found:

@@ -29,6 +29,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     load = "heavy"
     cpu_config = "shielded"
     preemption = "none"             # the model switched to; "" where it is not switched
+    params = { masses = "1000.." }  # globs, or LEAST..MOST; header and labels are as requested
     steps = [...]                   # in place of the test's own
     reached = [{ element = "cpu", ... }]          # load lines, as the probe sends them
     events = [{ name = "load_short", text = "..." }]
@@ -86,6 +87,7 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     load: str = "*"
     cpu_config: str = "*"
     preemption: str = "*"
+    params: dict[str, str] = {}
     steps: list[str | Step] | None = None
     reached: list[LoadReached] = []
     events: list[Event] = []
@@ -99,7 +101,22 @@ class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         """Whether the globs match `planned`."""
         asked = (planned.test, planned.load, planned.cpu_config, planned.preemption or "")
         globs = (self.test, self.load, self.cpu_config, self.preemption)
-        return all(fnmatchcase(text, glob) for text, glob in zip(asked, globs, strict=True))
+        has_params = all(_fits(planned, name, wanted) for name, wanted in self.params.items())
+        return has_params and all(map(fnmatchcase, asked, globs))
+
+
+def single(planned: PlannedTest, name: str) -> int | str | None:
+    """The value of a parameter that has one."""
+    value = planned.params.get(name)
+    return (value[0] if len(value) == 1 else None) if isinstance(value, list) else value
+
+
+def _fits(planned: PlannedTest, name: str, wanted: str) -> bool:
+    value = single(planned, name)
+    low, dots, high = wanted.partition("..")
+    if dots and isinstance(value, int):
+        return int(low or 0) <= value <= int(high or value)
+    return fnmatchcase(str(value), wanted)
 
 
 class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -13,6 +13,7 @@ from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.section_text import whole_length
 from hardstone.present.time_words import time_mark
+from hardstone.present.tire_published import comparable, is_of_sweep, told_of
 from hardstone.present.wording import format_value
 from hardstone.published import (
     AddressError,
@@ -27,6 +28,8 @@ from hardstone.published import (
 )
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.tire_bound import bounds_of
+from hardstone.stats.tire_points import points_of
 from hardstone.terminal.beside_doubts import doubts_of, verdicts_text, why_another
 from hardstone.terminal.console import make_console
 from hardstone.terminal.kernel_kinds import Stand, beside
@@ -77,6 +80,9 @@ def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
     address = figures[0].address
     run = " ".join(filter(None, ("this run", time_mark(document.system))))
     where = {name: value for name, value in address.conditions.items() if name != "policy"}
+    if is_of_sweep(figures[0]):
+        yield from _sweep_rows(document, figures, run)
+        return
     for result in document.results:
         if result.test == address.test and is_under(result, where):
             system = f"{run}, {config_text(result.conditions)}"
@@ -86,6 +92,17 @@ def _rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
                 yield Row(
                     (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
                 )
+
+
+def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> Iterator[Row]:
+    """Numbers of masses come from all points of a load, and from no single result."""
+    bounds = bounds_of(points_of(document))
+    for load in dict.fromkeys(one.curve.load for one in bounds):
+        own = [one for one in bounds if one.curve.load == load and comparable(one)]
+        told = why_not_beside_hardware(document) or ", ".join(
+            f"{one.statistic} {told_of(own, one)}" for one in figures
+        )
+        yield Row((within(figures[0].address),), load, run, told)
 
 
 def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:

@@ -19,10 +19,12 @@ from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
 from hardstone.present.posix_table import posix_lines
+from hardstone.present.tire_lines import tire_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.present.wording import clean, one_line, shorten
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.contradictions import trust_of
+from hardstone.stats.tire_sweep import sweep_points
 from hardstone.terminal.console import make_console
 from hardstone.terminal.run_rows import (
     NOT_REALTIME,
@@ -35,6 +37,7 @@ from hardstone.terminal.run_rows import (
 )
 from hardstone.terminal.screen_bars import bar_lines
 from hardstone.terminal.screen_columns import column_lines
+from hardstone.terminal.tire_screen import screen_lines
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 _ENOUGH_FOR_TIMINGS = 8
@@ -55,7 +58,9 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
         room = MOST_LINES - len(above) - len(below)
         if room >= _ENOUGH_FOR_TIMINGS:
             break
-    if len(conditions_in(document)) > 1:
+    if sweep_points(document):
+        figures = screen_lines(console, document, room)
+    elif len(conditions_in(document)) > 1:
         figures = column_lines(document, console.width, room)
     else:
         figures = list(bar_lines(console, document, room))
@@ -101,6 +106,8 @@ class _Words:
             yield from self._labelled("" if number else "kernel time", f"{who} {text}")
         for number, text in enumerate(posix_lines(self.document)):
             yield from self._labelled("" if number else "POSIX", text)
+        for number, text in enumerate(tire_lines(self.document)):
+            yield from self._labelled("" if number else "simulation", text)
         yield from self._noise()
         yield from self._why_late()
         yield from self._advice()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -13,6 +14,7 @@ from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.present.notices import deviations, idle_remarks
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.stats.tire_sweep import listed_results
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.kernel_view import show_kernel_time
 from hardstone.terminal.noise_rows import print_noise
@@ -41,6 +43,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     from hardstone.present.preemption_pairs import pairs_in
     from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
     from hardstone.terminal.preemption_view import show_pair
+    from hardstone.terminal.tire_view import show_tire
 
     console = make_console(stream)
     print_head(console, document)
@@ -48,7 +51,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     if len(conditions_in(document)) > 1:
         print_side_by_side(console, document)
     else:
-        _print_series(console, document)
+        _print_series(console, replace(document, results=listed_results(document)))
     print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
@@ -57,6 +60,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     show_kernel_time(console, document)
     show_posix(console, document)
     show_search(console, document)
+    show_tire(console, document)
     _print_verdicts(console, document)
     unlike = deviations(document)
     commands = dict.fromkeys(one.command for one in unlike if one.command)
@@ -102,6 +106,6 @@ def _print_why_late(console: Console, document: RunDocument) -> None:
 
 def _print_verdicts(console: Console, document: RunDocument) -> None:
     names = names_in(document)
-    for result in document.results:
+    for result in listed_results(document):
         rows = [verdict_row(verdict, result.test) for verdict in result.verdicts]
         print_rows(console, f"behaviours of {names.name(result)}", rows)

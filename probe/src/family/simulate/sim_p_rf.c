@@ -1,0 +1,154 @@
+/* SIM-P-RF: the simulation of SIM-S-RT in real-fast mode (Garre et al. 2014, section 4): as fast as
+ * possible, for a simulated time of simulated_s.
+ *
+ *   total_time  from the common start to the end of the last thread
+ *
+ * begin = the moment (CLOCK_MONOTONIC) at which all threads are released together, which is chosen
+ * when each has been set up and sleeps until it; end = the clock reading of the thread that ends
+ * last, after its last step. Nothing waits between steps but for semaphores or the barrier of the
+ * solver, and no clock is read but by those that look whether the run should end, once in some
+ * hundred microseconds.
+ *
+ * Threads, policies and CPUs are those of SIM-S-RT. Under `deadline` there is no period: step_ns is
+ * asked for, with nine tenths of the CPUs, so the kernel throttles the threads for a tenth of the
+ * time, or for more where there are more threads than CPUs. That is what a simulation under
+ * SCHED_DEADLINE gets.
+ *
+ * How it could be wrong: real-time threads compute for seconds here. Real-time throttling, or the
+ * fair server of newer kernels, takes some of each second for ordinary programs, and the time is in
+ * total_time: the event real_fast_paused tells how long the CPUs were not the simulation's. The
+ * wake-up of the threads is in total_time too. With the solver `semaphore` threads may run apart:
+ * one that has a CPU for itself may end before another one begins, and what they compute then is
+ * not the tire; it takes as long.
+ */
+#include "base/posix_source.h"
+
+#include "family/simulate/simulation.h"
+
+#include "family/simulate/tire_checks.h"
+#include "family/simulate/tire_costs.h"
+
+static const struct param_spec params[] = {
+    SIMULATION_PARAMS,
+    {"simulated_s", PARAM_COUNT, false, "60", 1, 86400, NULL, "simulated time", NULL},
+    SIMULATION_MORE_PARAMS,
+    {0},
+};
+
+static const struct series_spec series[] = {
+    {"total_time", "ns", "masses,threads,solver,policy", "release of all threads at once",
+     "clock reading of the thread that ends last, after its last step"},
+    {0},
+};
+enum { TOTAL_TIME };
+
+static const struct verdict_spec verdicts[] = {TIRE_VERDICTS, {0}};
+
+/* For deadlines: more than any solver takes on a slow CPU. */
+#define MASS_STEP_NS 1000.0
+#define STEP_NS 20000.0
+
+static int check(struct run *run)
+{
+    return simulation_check(run);
+}
+
+static int declare(struct run *run)
+{
+    const struct param_value *masses = run_param(run, "masses");
+    double sum = 0, repeats = run->samples > 0 ? (double)run->samples : 1;
+    for (int i = 0; i < masses->count; i++)
+        sum += (double)masses->number[i] / masses->count;
+    double ns = (sum * MASS_STEP_NS + STEP_NS) * (double)simulation_steps(run) * repeats *
+                variant_count(run);
+    if (run->duration_ns > 0 && (double)run->duration_ns < ns)
+        ns = (double)run->duration_ns;
+    return simulation_declare(run, ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS);
+}
+
+/* What the CPUs that the threads could use did not do for them, in a simulation whose threads
+ * always compute: not told for a barrier or semaphores, where they may wait for each other. */
+static void tell_paused(struct run *run, const struct simulation *simulation)
+{
+    const struct team *team = &simulation->team;
+    int64_t cpu_ns = team->members[0].cpu_ns, runtime_ns, period_ns;
+    bool is_realtime = simulation->policy != POLICY_OTHER;
+    if (!is_realtime || team->threads != 1 || cpu_ns < 0 ||
+        !port_realtime_budget(&runtime_ns, &period_ns) ||
+        simulation->wall_ns - cpu_ns < (period_ns - runtime_ns) / 2)
+        return;
+    arena_event(run->arena, "real_fast_paused", run_at_ns(run, clock_monotonic_ns()),
+                DATA(data_integer("masses_count", simulation->tire.masses),
+                     data_text("policy", policy_names[simulation->policy]),
+                     data_integer("total_ns", simulation->wall_ns),
+                     data_integer("lost_ns", simulation->wall_ns - cpu_ns),
+                     data_integer("runtime_ns", runtime_ns), data_integer("period_ns", period_ns)),
+                "%lld masses, 1 thread, %s: for %lld ms of %lld ms it did not have the CPU; "
+                "real-time throttling is on (%lld ms of each %lld ms)",
+                (long long)simulation->tire.masses, policy_names[simulation->policy],
+                (long long)((simulation->wall_ns - cpu_ns) / 1000000),
+                (long long)(simulation->wall_ns / 1000000), (long long)(runtime_ns / 1000000),
+                (long long)(period_ns / 1000000));
+}
+
+/* A simulation that was stopped has no total. */
+static int measure_once(struct run *run, int64_t limit_ns)
+{
+    struct simulation *simulation = run->own;
+    uint64_t steps = simulation_steps(run);
+    if (simulation_run(simulation, steps, 0, limit_ns) != 0)
+        return -1;
+    if (simulation_finished(simulation) < steps)
+        return 0;
+    struct record *record = run_record(run, TOTAL_TIME);
+    int64_t end_ns = simulation->team.start_ns + simulation->wall_ns;
+    record_value(record, simulation->wall_ns, run_at_ns(run, end_ns));
+    if (record->count == 1)
+        simulation_keep_blocks(simulation);
+    return 0;
+}
+
+/* Until one is stopped. The last one is told. */
+static int measure_variant(struct run *run)
+{
+    struct simulation *simulation = run->own;
+    struct run_budget budget = run_budget(run, variant_count(run));
+    const struct record *record = run_record(run, TOTAL_TIME);
+    uint64_t before;
+    do {
+        before = record->count;
+        if (measure_once(run, budget.end_ns) != 0)
+            return -1;
+    } while (record->count > before &&
+             run_budget_left(&budget, record->count, clock_monotonic_ns()));
+    simulation_tell(simulation, NULL);
+    tell_paused(run, simulation);
+    return 0;
+}
+
+static int measure(struct run *run)
+{
+    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    return variants_measure(run);
+}
+
+const struct test sim_p_rf = {
+    .id = "SIM-P-RF",
+    .title = "Total time of a simulation in real-fast mode",
+    .source = "[G] Garre et al. 2014, section 4",
+    .params = params,
+    .series = series,
+    .verdicts = verdicts,
+    .default_samples = 1,
+    .setup_ns = 50000000,
+    .sample_param = "masses",
+    .sample_percent = 90000000, /* 0.9 ms a mass: 6000 steps of 150 ns */
+    .check = check,
+    .has_variant = simulation_has_variant,
+    .declare = declare,
+    .prepare = simulation_prepare,
+    .measure = measure,
+    .measure_variant = measure_variant,
+    .judge = simulation_judge,
+    .finish = simulation_finish,
+};

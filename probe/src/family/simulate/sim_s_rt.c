@@ -1,0 +1,249 @@
+/* SIM-S-RT: missed deadlines of a simulation in real time (Garre et al. 2014, section 4): the tire
+ * (tire.h), one step a period.
+ *
+ *   missed     steps that missed their deadline, one value for each variant
+ *   lateness   for each missed step that was done: the end of its last thread - its deadline
+ *   step_time  for each step that was done: from the begin of its first thread to the end of its
+ *              last
+ *
+ * Step k is released at start + k x period_ns; its deadline is the next release. Each thread sleeps
+ * until the release (clock_nanosleep, absolute), reads the clock (its begin), does its part
+ * (solver_semaphore.h, solver_barrier.h) and reads the clock (its end; with barriers, when it has
+ * passed the barrier). A thread that is behind goes on at once. A step that ends late on any thread
+ * is missed, and counted once (step_ring.h). So is a step that was not done although its deadline
+ * had passed when the variant ended.
+ *
+ * Threads: `threads` of them, created by the measuring thread at its policy and priority; it only
+ * waits. Under `shared` they are bound to nothing, else to the CPU of the run. Policy `deadline` is
+ * SCHED_DEADLINE with a period of period_ns and nine tenths of the CPUs in equal parts; each thread
+ * sets itself.
+ *
+ * Stamps are clock_gettime(CLOCK_MONOTONIC) throughout, not the counter: they are compared with
+ * releases of that clock, and with stamps of other CPUs.
+ *
+ * A variant ends after `samples` steps, or simulated_s, or its share of the duration; in any case 1
+ * s after the deadline of its last step, or sooner where all of it is shorter than that. So a
+ * number of masses that is far too large ends in time, and the steps that were never done count.
+ *
+ * delay_step: thread 0 sleeps in this step for delay_ns before it computes. The verdict late_once
+ * says whether the step was counted, once and only once.
+ *
+ * How it could be wrong: where the release of a step wakes a thread late, that is part of the step,
+ * as it is of every program. The stamps and the note of each thread (some 200 ns a step) are the
+ * instrument's, and are outside of step_time but not outside of the next release. Real-time
+ * throttling may pause threads that compute for most of each second: such steps are missed, and
+ * are the system's doing. With the solver `semaphore` threads that are behind work with neighbours
+ * of another step; that is the published algorithm, and takes as long.
+ */
+#include "base/posix_source.h"
+
+#include "family/simulate/simulation.h"
+
+#include "family/simulate/tire_checks.h"
+#include "family/simulate/tire_costs.h"
+
+#include <stdio.h>
+
+enum { SAMPLES = 100 };
+
+#define LONGEST_NS INT64_C(10000000000)
+
+static const struct param_spec params[] = {
+    SIMULATION_PARAMS,
+    {"period_ns", PARAM_NS, false, "0", 0, LONGEST_NS, NULL, "time between releases; 0: step_ns",
+     NULL},
+    {"simulated_s", PARAM_COUNT, false, "0", 0, 86400, NULL,
+     "simulated time; 0: as many steps as samples", NULL},
+    SIMULATION_MORE_PARAMS,
+    {"delay_step", PARAM_COUNT, false, "0", 0, INT64_C(1000000000), NULL,
+     "step, from 1, that is made late on purpose; 0: none", NULL},
+    {"delay_ns", PARAM_NS, false, "0", 0, LONGEST_NS, NULL,
+     "by how much; 0: one and a half periods", NULL},
+    {0},
+};
+
+#define LABELS "masses,threads,solver,policy"
+
+static const struct series_spec series[] = {
+    {"missed", "count", LABELS, "steps that missed their deadline, one value for each variant",
+     NULL, NULL, RECORD_SHAPE_COUNT},
+    {"lateness", "ns", LABELS, "deadline of a step that missed it",
+     "clock reading of its last thread at its end"},
+    {"step_time", "ns", LABELS, "clock reading of the first thread at the begin of a step",
+     "clock reading of its last thread at its end"},
+    {0},
+};
+enum { MISSED, LATENESS, STEP_TIME };
+
+static const struct verdict_spec verdicts[] = {
+    TIRE_VERDICTS,
+    {"late_once", "a step that was made late on purpose is counted as missed, once and only once"},
+    {0},
+};
+
+static int64_t period_of(const struct run *run)
+{
+    int64_t period_ns = run_number(run, "period_ns");
+    return period_ns > 0 ? period_ns : run_number(run, "step_ns");
+}
+
+static int check_timer(struct run *run)
+{
+    struct timespec resolution;
+    int64_t period_ns = period_of(run);
+    if (clock_getres(CLOCK_MONOTONIC, &resolution) != 0 ||
+        clock_timespec_ns(&resolution) <= period_ns)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose a longer period_ns",
+                       "a period of %lld ns is shorter than a step of the clock, %lld ns",
+                       (long long)period_ns, (long long)clock_timespec_ns(&resolution));
+}
+
+static int check(struct run *run)
+{
+    int64_t delay_step = run_number(run, "delay_step");
+    if (simulation_check(run) != 0 || check_timer(run) != 0)
+        return -1;
+    if (run_number(run, "simulated_s") > 0)
+        run->samples = simulation_steps(run);
+    if (run->samples == 0 || delay_step <= (int64_t)run->samples)
+        return 0;
+    return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "choose one of them",
+                       "delay_step=%lld is not among the %llu steps", (long long)delay_step,
+                       (unsigned long long)run->samples);
+}
+
+/* With what each variant may take beyond its last deadline, and rests. */
+static int declare(struct run *run)
+{
+    int count = variant_count(run);
+    double steps_ns = (double)run->samples * (double)period_of(run) * count;
+    double planned_ns = run->samples > 0 ? steps_ns : (double)RUN_LONGEST_NS;
+    if (run->duration_ns > 0 && (double)run->duration_ns < planned_ns)
+        planned_ns = (double)run->duration_ns;
+    double ns = planned_ns + (double)count * 2e9;
+    return simulation_declare(run, ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS);
+}
+
+static void take_step(struct team *team, const struct step_end *end)
+{
+    struct run *run = team->run;
+    int64_t at_ns = run_at_ns(run, end->end_ns);
+    record_value(run_record(run, STEP_TIME), end->end_ns - end->begin_ns, at_ns);
+    if (end->late_ns > 0)
+        record_value(run_record(run, LATENESS), end->late_ns, at_ns);
+}
+
+static uint64_t planned_steps(const struct run *run, int64_t period_ns)
+{
+    struct run_budget budget = run_budget(run, variant_count(run));
+    int64_t left_ns =
+        budget.end_ns < INT64_MAX ? budget.end_ns - clock_monotonic_ns() : RUN_LONGEST_NS;
+    uint64_t most = left_ns > period_ns ? (uint64_t)(left_ns / period_ns) : 1;
+    return budget.samples > 0 && budget.samples < most ? budget.samples : most;
+}
+
+/* ---- a step that is made late ---- */
+
+static void plan_delay(struct run *run, int64_t period_ns)
+{
+    struct simulation *simulation = run->own;
+    int64_t delay_ns = run_number(run, "delay_ns");
+    simulation->team.delay_step = (uint64_t)run_number(run, "delay_step");
+    simulation->team.delay_ns = delay_ns > 0 ? delay_ns : period_ns / 2 * 3;
+}
+
+static void tell_delay(struct run *run)
+{
+    const struct team *team = &((struct simulation *)run->own)->team;
+    if (team->delay_step > 0)
+        arena_event(run->arena, "delayed_on_purpose", -1,
+                    DATA(data_integer("step_count", (int64_t)team->delay_step),
+                         data_integer("delay_ns", team->delay_ns)),
+                    "step %llu of each simulation was made late on purpose, by %lld us",
+                    (unsigned long long)team->delay_step, (long long)(team->delay_ns / 1000));
+}
+
+/* The lateness of the delayed thread is known from its own stamp, apart from the count. A step that
+ * is late for no other reason is missed if it is; others may have been late too. */
+static bool was_counted_right(const struct step_counts *counts, bool is_late, uint64_t step)
+{
+    if (is_late && counts->missed == 1 && counts->first_missed != step)
+        return false;
+    return is_late ? counts->watched_missed == 1 : counts->watched_missed <= 1;
+}
+
+static void look_at_delay(struct run *run, const struct step_counts *counts)
+{
+    struct simulation *simulation = run->own;
+    const struct team *team = &simulation->team;
+    int64_t end_ns = team->members[0].delayed_end_ns;
+    if (end_ns == 0 || (simulation->has_looked_late && !simulation->was_late_once))
+        return;
+    int64_t late_ns = end_ns - step_release_ns(team->ring, team->delay_step);
+    simulation->has_looked_late = true;
+    simulation->was_late_once = was_counted_right(counts, late_ns > 0, team->delay_step);
+    snprintf(simulation->late_evidence, sizeof simulation->late_evidence,
+             "step %llu ended %lld us after its deadline and was counted %llu times; %llu of %llu "
+             "steps missed",
+             (unsigned long long)team->delay_step, (long long)(late_ns / 1000),
+             (unsigned long long)counts->watched_missed, (unsigned long long)counts->missed,
+             (unsigned long long)counts->released);
+}
+
+/* ---- measuring ---- */
+
+static int measure_variant(struct run *run)
+{
+    struct simulation *simulation = run->own;
+    int64_t period_ns = period_of(run);
+    plan_delay(run, period_ns);
+    simulation->team.take_step = take_step;
+    if (simulation_run(simulation, planned_steps(run, period_ns), period_ns, INT64_MAX) != 0)
+        return -1;
+    int64_t now_ns = clock_monotonic_ns();
+    struct step_counts *counts = &simulation->ring->counts;
+    step_ring_close(simulation->ring, simulation->team.steps, now_ns);
+    record_value(run_record(run, MISSED), (int64_t)counts->missed, run_at_ns(run, now_ns));
+    look_at_delay(run, counts);
+    simulation_tell(simulation, counts);
+    simulation_keep_blocks(simulation);
+    return 0;
+}
+
+static int measure(struct run *run)
+{
+    plan_delay(run, period_of(run));
+    tell_delay(run);
+    tire_costs_tell(run, run_number(run, "step_ns"), run_number(run, "stiffness_per_s2"));
+    return variants_measure(run);
+}
+
+static int judge(struct run *run)
+{
+    const struct simulation *simulation = run->own;
+    if (simulation->has_looked_late)
+        arena_verdict(run->arena, simulation->was_late_once, "late_once", "%s",
+                      simulation->late_evidence);
+    return simulation_judge(run);
+}
+
+const struct test sim_s_rt = {
+    .id = "SIM-S-RT",
+    .title = "Missed deadlines of a simulation in real time",
+    .source = "[G] Garre et al. 2014, section 4",
+    .params = params,
+    .series = series,
+    .verdicts = verdicts,
+    .default_samples = SAMPLES,
+    .setup_ns = 50000000,
+    .sample_param = "step_ns",
+    .check = check,
+    .has_variant = simulation_has_variant,
+    .declare = declare,
+    .prepare = simulation_prepare,
+    .measure = measure,
+    .measure_variant = measure_variant,
+    .judge = judge,
+    .finish = simulation_finish,
+};

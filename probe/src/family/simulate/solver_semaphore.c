@@ -1,0 +1,217 @@
+#include "base/posix_source.h"
+
+#include "family/simulate/solver_semaphore.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+enum { LINE = 64 };
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+/* ---- memory ---- */
+
+static int64_t block_begin(int64_t masses, int threads, int thread)
+{
+    int64_t each = masses / threads, more = masses % threads;
+    return thread * each + (thread < more ? thread : more);
+}
+
+/* Copies of one thread, so that no two threads write to a cache line. */
+static size_t ring_bytes(int64_t count)
+{
+    return round_up((size_t)(count + 2) * sizeof(struct tire_mass));
+}
+
+static size_t opposite_bytes(int64_t count)
+{
+    return round_up((size_t)count * sizeof(struct tire_mass));
+}
+
+/* One thread has no copies, but the forces across on one half. */
+static size_t copies_bytes(int64_t masses, int threads)
+{
+    size_t bytes = 0;
+    if (threads == 1)
+        return (size_t)masses / 2 * sizeof(struct tire_force);
+    for (int i = 0; i < threads; i++) {
+        int64_t count = block_begin(masses, threads, i + 1) - block_begin(masses, threads, i);
+        bytes += ring_bytes(count) + opposite_bytes(count);
+    }
+    return bytes;
+}
+
+/* The start is made as arrays, in the room of the copies or, for one thread, behind it. */
+static size_t start_offset(int64_t masses, int threads)
+{
+    return round_up((size_t)masses * sizeof(struct gated_mass)) +
+           (threads == 1 ? round_up(copies_bytes(masses, threads)) : 0);
+}
+
+size_t solver_semaphore_bytes(int64_t masses, int threads)
+{
+    size_t shared = round_up((size_t)masses * sizeof(struct gated_mass));
+    size_t with_copies = shared + copies_bytes(masses, threads);
+    size_t with_start = start_offset(masses, threads) + tire_state_bytes(masses);
+    return with_copies > with_start ? with_copies : with_start;
+}
+
+static int make_gates(struct solver_semaphore *solver)
+{
+    for (int64_t i = 0; i < solver->tire->masses; i++)
+        if (sem_init(&solver->masses[i].gate, 0, 1) != 0) {
+            int error = errno;
+            while (i-- > 0)
+                sem_destroy(&solver->masses[i].gate);
+            return error;
+        }
+    return 0;
+}
+
+int solver_semaphore_open(struct solver_semaphore *solver, const struct tire *tire, int threads,
+                          void *memory)
+{
+    struct tire_state start;
+    size_t shared = round_up((size_t)tire->masses * sizeof(struct gated_mass));
+    solver->tire = tire;
+    solver->threads = threads;
+    solver->masses = memory;
+    solver->copies = (char *)memory + shared;
+    solver->across = (struct tire_force *)solver->copies;
+    tire_state_place(&start, (char *)memory + start_offset(tire->masses, threads), tire->masses);
+    tire_start(tire, &start);
+    for (int64_t i = 0; i < tire->masses; i++)
+        solver->masses[i].mass =
+            (struct tire_mass){start.x[i], start.y[i], start.vx[i], start.vy[i]};
+    return make_gates(solver);
+}
+
+void solver_semaphore_close(struct solver_semaphore *solver)
+{
+    for (int64_t i = 0; i < solver->tire->masses; i++)
+        sem_destroy(&solver->masses[i].gate);
+}
+
+void solver_semaphore_part(const struct solver_semaphore *solver, int thread,
+                           struct semaphore_part *part)
+{
+    int64_t masses = solver->tire->masses;
+    char *copies = solver->copies;
+    *part = (struct semaphore_part){0};
+    for (int i = 0; i <= thread; i++) {
+        part->begin = block_begin(masses, solver->threads, i);
+        part->end = block_begin(masses, solver->threads, i + 1);
+        part->ring = (struct tire_mass *)copies;
+        copies += ring_bytes(part->end - part->begin);
+        part->opposite = (struct tire_mass *)copies;
+        copies += opposite_bytes(part->end - part->begin);
+    }
+    for (int64_t i = part->begin; i < part->end && solver->threads > 1; i++)
+        part->ring[i - part->begin + 1] = solver->masses[i].mass;
+}
+
+/* ---- a step ---- */
+
+static void enter(struct gated_mass *mass, struct semaphore_part *part)
+{
+    if (sem_trywait(&mass->gate) == 0)
+        return;
+    part->blocked++;
+    while (sem_wait(&mass->gate) != 0)
+        ;
+}
+
+static void read_mass(struct gated_mass *mass, struct semaphore_part *part, struct tire_mass *copy)
+{
+    enter(mass, part);
+    *copy = mass->mass;
+    sem_post(&mass->gate);
+}
+
+void solver_semaphore_read(struct solver_semaphore *solver, struct semaphore_part *part)
+{
+    int64_t masses = solver->tire->masses, half = masses / 2;
+    if (solver->threads == 1)
+        return;
+    for (int64_t i = part->begin; i < part->end; i++) {
+        struct tire_mass *own = &part->ring[i - part->begin + 1];
+        int64_t previous = i > 0 ? i - 1 : masses - 1, next = i + 1 < masses ? i + 1 : 0;
+        read_mass(&solver->masses[previous], part, own - 1);
+        read_mass(&solver->masses[next], part, own + 1);
+        read_mass(&solver->masses[i < half ? i + half : i - half], part,
+                  &part->opposite[i - part->begin]);
+    }
+    part->operations += 3 * (uint64_t)(part->end - part->begin);
+}
+
+static struct tire_force negative(struct tire_force force)
+{
+    return (struct tire_force){-force.x, -force.y};
+}
+
+/* The force of the spring between a mass and the next one is computed once, before either moves. */
+static void compute_block(const struct tire *tire, struct semaphore_part *part)
+{
+    struct tire_mass *ring = part->ring;
+    int64_t count = part->end - part->begin;
+    struct tire_force previous = tire_spring(tire, &ring[1], &ring[0], tire->rest_ring_m);
+    for (int64_t i = 1; i <= count; i++) {
+        struct tire_force next = tire_spring(tire, &ring[i], &ring[i + 1], tire->rest_ring_m);
+        struct tire_force across =
+            tire_spring(tire, &ring[i], &part->opposite[i - 1], tire->rest_across_m);
+        tire_integrate(tire, &ring[i], previous, next, across);
+        previous = negative(next);
+    }
+}
+
+static struct tire_mass *mass_at(struct solver_semaphore *solver, int64_t i)
+{
+    return &solver->masses[i].mass;
+}
+
+/* Springs across first, since they tie masses of which the loop moves one long before the other. */
+static void compute_all(struct solver_semaphore *solver)
+{
+    const struct tire *tire = solver->tire;
+    int64_t masses = tire->masses, half = masses / 2;
+    for (int64_t i = 0; i < half; i++)
+        solver->across[i] =
+            tire_spring(tire, mass_at(solver, i), mass_at(solver, i + half), tire->rest_across_m);
+    const struct tire_mass first = *mass_at(solver, 0);
+    struct tire_force last =
+        tire_spring(tire, &first, mass_at(solver, masses - 1), tire->rest_ring_m);
+    struct tire_force previous = last;
+    for (int64_t i = 0; i < masses; i++) {
+        struct tire_force next =
+            i + 1 < masses
+                ? tire_spring(tire, mass_at(solver, i), mass_at(solver, i + 1), tire->rest_ring_m)
+                : negative(last);
+        struct tire_force across =
+            i < half ? solver->across[i] : negative(solver->across[i - half]);
+        tire_integrate(tire, mass_at(solver, i), previous, next, across);
+        previous = negative(next);
+    }
+}
+
+void solver_semaphore_compute(struct solver_semaphore *solver, struct semaphore_part *part)
+{
+    if (solver->threads == 1)
+        compute_all(solver);
+    else
+        compute_block(solver->tire, part);
+}
+
+void solver_semaphore_write(struct solver_semaphore *solver, struct semaphore_part *part)
+{
+    if (solver->threads == 1)
+        return;
+    for (int64_t i = part->begin; i < part->end; i++) {
+        enter(&solver->masses[i], part);
+        *mass_at(solver, i) = part->ring[i - part->begin + 1];
+        sem_post(&solver->masses[i].gate);
+    }
+    part->operations += (uint64_t)(part->end - part->begin);
+}

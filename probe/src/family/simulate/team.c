@@ -1,0 +1,331 @@
+#include "base/posix_source.h"
+
+#include "family/simulate/team.h"
+
+#include "family/simulate/policy.h"
+#include "port/own_thread.h"
+#include "run/supervise.h"
+
+#include <errno.h>
+
+#define NAP_NS INT64_C(300000000) /* longest sleep until a look whether the run should stop */
+#define LEAD_NS INT64_C(1000000)  /* from the start of the threads to the first release */
+#define LEAD_EACH_NS INT64_C(20000)
+
+enum { LOOK_MASSES = 20000 /* computed between two looks at the clock */, DEADLINE_TRIES = 8 };
+
+void team_end(struct team *team)
+{
+    atomic_store(&team->is_over, true);
+    if (team->solver == SOLVER_BARRIER)
+        step_barrier_break(&team->barrier.barrier);
+}
+
+/* Also ends the team when the run should stop. */
+static bool is_over(struct team *team)
+{
+    if (atomic_load_explicit(&team->is_over, memory_order_relaxed))
+        return true;
+    if (!run_should_stop())
+        return false;
+    team_end(team);
+    return true;
+}
+
+/* Sleeps until `release_ns`; returns at once if it has passed, and early if the team is over. The
+ * time at which it returned. */
+static int64_t sleep_until(struct team *team, int64_t release_ns)
+{
+    int64_t now_ns;
+    while ((now_ns = clock_monotonic_ns()) < release_ns && !is_over(team)) {
+        bool is_long = release_ns - now_ns > NAP_NS;
+        struct timespec until = clock_ns_timespec(is_long ? now_ns + NAP_NS : release_ns);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    }
+    return now_ns;
+}
+
+/* ---- a step ---- */
+
+static void step_semaphore(struct team_member *member, struct step_block *block)
+{
+    struct solver_semaphore *solver = &member->team->semaphore;
+    solver_semaphore_read(solver, &member->semaphore);
+    if (block)
+        block->read_ns = clock_monotonic_ns();
+    solver_semaphore_compute(solver, &member->semaphore);
+    if (block)
+        block->compute_ns = clock_monotonic_ns();
+    solver_semaphore_write(solver, &member->semaphore);
+    if (block)
+        block->write_ns = clock_monotonic_ns();
+}
+
+static bool step_barrier(struct team_member *member, struct step_block *block)
+{
+    struct solver_barrier *solver = &member->team->barrier;
+    solver_barrier_compute(solver, &member->barrier);
+    if (block)
+        block->compute_ns = clock_monotonic_ns();
+    bool is_whole = solver_barrier_pass(solver, &member->barrier);
+    if (block)
+        block->write_ns = clock_monotonic_ns();
+    return is_whole;
+}
+
+/* `block` NULL: not kept. False: the barrier was broken. */
+static bool do_step(struct team_member *member, struct step_block *block, int64_t begin_ns)
+{
+    if (block)
+        block->begin_ns = block->read_ns = begin_ns;
+    bool is_whole = true;
+    if (member->team->solver == SOLVER_SEMAPHORE)
+        step_semaphore(member, block);
+    else
+        is_whole = step_barrier(member, block);
+    member->done += is_whole ? 1 : 0;
+    return is_whole;
+}
+
+static struct step_block *block_of(struct team_member *member, uint64_t step)
+{
+    return step < member->team->block_steps ? &member->blocks[step] : NULL;
+}
+
+/* ---- real time ---- */
+
+static bool is_delayed(const struct team_member *member, uint64_t step)
+{
+    return member->place == 0 && step + 1 == member->team->delay_step;
+}
+
+/* Outside of timed sections. False: the team ends. */
+static bool note_step(struct team_member *member, uint64_t step, int64_t begin_ns, int64_t end_ns)
+{
+    struct team *team = member->team;
+    struct step_end end;
+    enum step_state state = step_ring_end(team->ring, step, begin_ns, end_ns, &end);
+    member->end_ns = end_ns;
+    if (is_delayed(member, step))
+        member->delayed_end_ns = end_ns;
+    if (state == STEP_LAST)
+        team->take_step(team, &end);
+    if (state == STEP_AHEAD)
+        atomic_store(&team->is_ahead, true);
+    return state != STEP_AHEAD && end_ns < team->limit_ns;
+}
+
+static void work_in_real_time(struct team_member *member)
+{
+    struct team *team = member->team;
+    for (uint64_t step = 0; step < team->steps; step++) {
+        int64_t begin_ns = sleep_until(team, step_release_ns(team->ring, step));
+        if (is_over(team))
+            return;
+        if (is_delayed(member, step))
+            sleep_until(team, begin_ns + team->delay_ns);
+        if (!do_step(member, block_of(member, step), begin_ns))
+            return;
+        if (!note_step(member, step, begin_ns, clock_monotonic_ns())) {
+            team_end(team);
+            return;
+        }
+    }
+}
+
+/* ---- as fast as possible ---- */
+
+static int64_t steps_between_looks(const struct team *team)
+{
+    int64_t masses =
+        team->solver == SOLVER_BARRIER ? team->barrier.tire->masses : team->semaphore.tire->masses;
+    int64_t steps = (int64_t)LOOK_MASSES * team->threads / masses;
+    return steps > 0 ? steps : 1;
+}
+
+static void work_at_once(struct team_member *member)
+{
+    struct team *team = member->team;
+    int64_t between = steps_between_looks(team), left = 1;
+    sleep_until(team, team->start_ns);
+    for (uint64_t step = 0; step < team->steps && !is_over(team); step++) {
+        struct step_block *block = block_of(member, step);
+        if (!do_step(member, block, block ? clock_monotonic_ns() : 0))
+            break;
+        if (--left > 0)
+            continue;
+        left = between;
+        if (clock_monotonic_ns() >= team->limit_ns)
+            team_end(team);
+    }
+    member->end_ns = clock_monotonic_ns();
+}
+
+/* ---- threads ---- */
+
+static int64_t own_cpu_ns(void)
+{
+    struct timespec used;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0 ? clock_timespec_ns(&used) : -1;
+}
+
+static int64_t difference(int64_t before, int64_t after)
+{
+    return before < 0 || after < 0 ? -1 : after - before;
+}
+
+static void work(struct team_member *member)
+{
+    int64_t voluntary, involuntary, voluntary_after, involuntary_after;
+    port_own_switches(&voluntary, &involuntary);
+    int64_t cpu_ns = own_cpu_ns();
+    member->cpu = port_current_cpu();
+    member->team->ring ? work_in_real_time(member) : work_at_once(member);
+    member->cpu_ns = difference(cpu_ns, own_cpu_ns());
+    port_own_switches(&voluntary_after, &involuntary_after);
+    member->voluntary = difference(voluntary, voluntary_after);
+    member->involuntary = difference(involuntary, involuntary_after);
+}
+
+static void await(sem_t *gate)
+{
+    while (sem_wait(gate) != 0)
+        ;
+}
+
+/* The kernel takes back the share of a thread that has ended when its deadline has passed, which may
+ * be some periods away: until then it may refuse that of the next one. */
+static int enter_deadline(const struct team *team)
+{
+    struct timespec rest =
+        clock_ns_timespec(team->deadline_period_ns < NAP_NS ? team->deadline_period_ns : NAP_NS);
+    int error = port_deadline_self(team->deadline_runtime_ns, team->deadline_period_ns);
+    for (int i = 0; i < DEADLINE_TRIES && error == EBUSY && !run_should_stop(); i++) {
+        nanosleep(&rest, NULL);
+        error = port_deadline_self(team->deadline_runtime_ns, team->deadline_period_ns);
+    }
+    return error;
+}
+
+static void be_member(void *argument)
+{
+    struct team_member *member = argument;
+    struct team *team = member->team;
+    if (team->deadline_period_ns > 0)
+        member->error = enter_deadline(team);
+    sem_post(&team->told);
+    await(&member->go);
+    if (!atomic_load(&team->is_over))
+        work(member);
+    sem_post(&team->told);
+    await(&member->go);
+}
+
+static int start_member(struct team *team, int place)
+{
+    struct team_member *member = &team->members[place];
+    member->team = team;
+    member->place = place;
+    member->error = 0;
+    member->cpu = -1;
+    member->done = 0;
+    member->end_ns = member->delayed_end_ns = 0;
+    member->cpu_ns = member->voluntary = member->involuntary = -1;
+    if (sem_init(&member->go, 0, 0) != 0)
+        return errno;
+    int error = rt_thread_start_with_stack(&member->rt_thread, &team->setup,
+                                           RT_THREAD_SMALL_STACK_BYTES, be_member, member);
+    if (error)
+        sem_destroy(&member->go);
+    else
+        rt_thread_go(&member->rt_thread);
+    return error;
+}
+
+static int start_members(struct team *team, int *started)
+{
+    for (*started = 0; *started < team->threads; ++*started) {
+        int error = start_member(team, *started);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void await_all(struct team *team, int count)
+{
+    for (int i = 0; i < count; i++)
+        await(&team->told);
+}
+
+static void let_all_go(struct team *team, int count)
+{
+    for (int i = 0; i < count; i++)
+        sem_post(&team->members[i].go);
+}
+
+static int refused_deadline(const struct team *team)
+{
+    for (int i = 0; i < team->threads; i++)
+        if (team->members[i].error)
+            return team->members[i].error;
+    return 0;
+}
+
+/* Not before all threads are set up. */
+static void choose_start(struct team *team, int64_t period_ns)
+{
+    int64_t lead_ns = LEAD_NS + LEAD_EACH_NS * team->threads;
+    team->start_ns = clock_monotonic_ns() + lead_ns;
+    if (!team->ring)
+        return;
+    int64_t planned_ns = (int64_t)team->steps * period_ns;
+    int64_t after_ns = planned_ns < CLOCK_NS_PER_S ? planned_ns : CLOCK_NS_PER_S;
+    step_ring_open(team->ring, team->threads, team->start_ns, period_ns);
+    team->ring->watched = team->delay_step;
+    team->limit_ns = team->start_ns + planned_ns + after_ns;
+}
+
+static void end_members(struct team *team, int started)
+{
+    let_all_go(team, started);
+    for (int i = 0; i < started; i++) {
+        rt_thread_join(&team->members[i].rt_thread);
+        sem_destroy(&team->members[i].go);
+    }
+}
+
+static int run_members(struct team *team, int64_t period_ns)
+{
+    int started, error = start_members(team, &started);
+    await_all(team, started);
+    if (error)
+        outcome_set_errno(&team->run->outcome, error, "starting the threads of the simulation",
+                          NULL);
+    int refused = error ? 0 : refused_deadline(team);
+    if (refused)
+        policy_refuse_deadline(team->run, refused, team->deadline_runtime_ns,
+                               team->deadline_period_ns, team->threads);
+    if (error || refused)
+        team_end(team);
+    else
+        supervise_look_at_threads(team->run);
+    choose_start(team, period_ns);
+    let_all_go(team, started);
+    await_all(team, started);
+    if (!error && !refused)
+        supervise_look_at_threads(team->run);
+    end_members(team, started);
+    return error || refused ? -1 : 0;
+}
+
+int team_run(struct team *team, int64_t period_ns)
+{
+    atomic_store(&team->is_over, false);
+    atomic_store(&team->is_ahead, false);
+    if (sem_init(&team->told, 0, 0) != 0)
+        return outcome_set_errno(&team->run->outcome, errno, "a semaphore", NULL);
+    int result = run_members(team, period_ns);
+    sem_destroy(&team->told);
+    return result;
+}

@@ -1,0 +1,75 @@
+/* The threads of one simulation: set up, started together, each at its own steps, and ended
+ * together.
+ *
+ * The measuring thread is their parent. It creates them with its own policy and priority, waits
+ * until each is set up, gives all of them the same moment at which the first step is released, and
+ * then waits for their end. Threads that come to their first release early sleep until it. */
+#ifndef HS_FAMILY_SIMULATE_TEAM_H
+#define HS_FAMILY_SIMULATE_TEAM_H
+
+#include "base/posix_source.h"
+
+#include "family/simulate/solver_barrier.h"
+#include "family/simulate/solver_semaphore.h"
+#include "family/simulate/step_ring.h"
+#include "run/run.h"
+
+enum { TEAM_THREADS = 256 };
+
+enum solver { SOLVER_SEMAPHORE, SOLVER_BARRIER };
+
+/* Moments of a step that a thread keeps, CLOCK_MONOTONIC. */
+struct step_block {
+    int64_t begin_ns, read_ns, compute_ns, write_ns;
+};
+
+struct team;
+
+/* What one thread writes is in cache lines of its own. */
+struct team_member {
+    _Alignas(64) struct team *team;
+    int place;
+    struct rt_thread rt_thread;
+    sem_t go;  /* posted for the start, and for the end */
+    int error; /* why SCHED_DEADLINE was refused */
+    int cpu;   /* on which it began; -1: not known */
+    struct semaphore_part semaphore;
+    struct barrier_part barrier;
+    struct step_block *blocks;
+    uint64_t done;                          /* steps */
+    int64_t end_ns;                         /* of its last step */
+    int64_t cpu_ns, voluntary, involuntary; /* from start to end; -1: not known */
+    int64_t delayed_end_ns;                 /* of the step that was made late; 0: none yet */
+};
+
+struct team {
+    struct run *run;
+    enum solver solver;
+    int threads, cpus;
+    struct rt_thread_setup setup;
+    int64_t deadline_runtime_ns, deadline_period_ns; /* for SCHED_DEADLINE; 0: another policy */
+    uint64_t steps;
+    uint64_t block_steps; /* whose moments are kept */
+    uint64_t delay_step;  /* of thread 0, from 1; 0: none */
+    int64_t delay_ns;
+    struct step_ring *ring; /* real time; NULL: as fast as possible */
+    int64_t limit_ns;       /* CLOCK_MONOTONIC: when all end, whatever is left */
+    /* For each step that has ended in real time, in their order. */
+    void (*take_step)(struct team *team, const struct step_end *end);
+    struct solver_semaphore semaphore;
+    struct solver_barrier barrier;
+    int64_t start_ns;
+    atomic_bool is_over;
+    atomic_bool is_ahead; /* a thread was a whole ring ahead of another one */
+    sem_t told;           /* posted by each thread that is set up, and that has ended */
+    struct team_member *members;
+};
+
+/* Runs the simulation, whose solver is open: team->members have their parts. `period_ns`: between
+ * releases, in real time. 0, or -1 with the run's outcome. */
+int team_run(struct team *team, int64_t period_ns);
+
+/* Has all threads end soon. */
+void team_end(struct team *team);
+
+#endif

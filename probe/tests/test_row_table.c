@@ -1,0 +1,324 @@
+/* Tables of whole numbers: room, the lines of a stream, and what a file of a killed probe gives. */
+#include "base/posix_source.h"
+
+#include "record/arena_layout.h"
+#include "record/row_table.h"
+#include "record_file.h"
+#include "run/table_lines.h"
+
+enum { TABLES = 3, ROWS = 10, LINE_BYTES = 4096 };
+
+static const char *const columns[] = {"x_um", "y_um", NULL};
+
+static struct arena *create(const char *backing, uint32_t tables, uint32_t rows)
+{
+    struct arena_plan plan = {.table_room = tables, .row_room = rows};
+    struct outcome outcome = {0};
+    arena_plan_series(&plan, "step_time", "ns", NULL);
+    struct arena *arena = arena_create(&plan, backing, &outcome);
+    arena_plan_free(&plan);
+    if (!arena)
+        abort();
+    return arena;
+}
+
+/* A table with 100 * number + row in its first column, and less than nothing in its second. */
+static int add(struct arena *arena, int number, uint32_t rows)
+{
+    int table = row_table_add(arena, "frame", DATA(data_integer("step_ns", number)), columns, rows);
+    for (uint32_t row = 0; row < rows; row++) {
+        row_table_set(arena, table, row, 0, 100 * number + row);
+        row_table_set(arena, table, row, 1, -(int64_t)row);
+    }
+    return table;
+}
+
+static int64_t value(const struct arena *arena, uint32_t table, uint32_t row, uint32_t column)
+{
+    return row_table_value(arena, row_table_at(arena, table), row, column);
+}
+
+static void test_no_tables(void)
+{
+    struct arena *arena = create(NULL, 0, 0);
+    CHECK_SAME(add(arena, 1, 2), -1);
+    CHECK_SAME(row_table_count(arena), 0);
+    CHECK_SAME(arena->table_lost, 1);
+    row_table_repair(arena);
+    CHECK_SAME(arena->event_count, 0);
+    arena_free(arena);
+}
+
+static void test_rows_and_columns(void)
+{
+    struct arena *arena = create(NULL, TABLES, ROWS);
+    CHECK_SAME(add(arena, 1, 2), 0);
+    CHECK_SAME(add(arena, 2, 0), 1);
+    CHECK_SAME(add(arena, 3, 5), 2);
+    CHECK_SAME(row_table_count(arena), 3);
+    CHECK_SAME(value(arena, 0, 1, 0), 101);
+    CHECK_SAME(value(arena, 2, 0, 0), 300);
+    CHECK_SAME(value(arena, 2, 4, 1), -4);
+    CHECK_TEXT(row_table_at(arena, 2)->columns[1], "y_um");
+    CHECK_SAME(arena->table_lost, 0);
+    arena_free(arena);
+}
+
+/* What is not there is not set, and nothing beside it. */
+static void test_outside(void)
+{
+    struct arena *arena = create(NULL, TABLES, ROWS);
+    add(arena, 1, 2);
+    add(arena, 2, 2);
+    row_table_set(arena, -1, 0, 0, 9);
+    row_table_set(arena, 2, 0, 0, 9);
+    row_table_set(arena, 0, 2, 0, 9);
+    row_table_set(arena, 0, 0, -1, 9);
+    row_table_set(arena, 0, 0, 2, 9);
+    CHECK_SAME(value(arena, 0, 0, 0), 100);
+    CHECK_SAME(value(arena, 1, 0, 0), 200);
+    for (uint32_t column = 2; column < ROW_TABLE_COLUMNS; column++)
+        CHECK_SAME(value(arena, 0, 0, column), 0);
+    arena_free(arena);
+}
+
+static void test_room(void)
+{
+    static const char *const many[] = {"a", "b", "c", "d", "e", "f", "g", NULL};
+    struct arena *arena = create(NULL, TABLES, ROWS);
+    CHECK_SAME(add(arena, 1, ROWS + 1), -1); /* its rows */
+    CHECK_SAME(add(arena, 1, ROWS), 0);
+    CHECK_SAME(add(arena, 2, 1), -1);
+    CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many, 0), -1);
+    CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many + 7, 0), -1);
+    CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many + 1, 0), 1);
+    CHECK_SAME(add(arena, 3, 0), 2);
+    CHECK_SAME(add(arena, 4, 0), -1); /* the tables are used up */
+    CHECK_SAME(arena->table_lost, 5);
+    CHECK_SAME(value(arena, 0, ROWS - 1, 0), 100 + ROWS - 1);
+    arena_free(arena);
+}
+
+static void test_most(void)
+{
+    struct arena *arena = create(NULL, UINT32_MAX, UINT32_MAX);
+    CHECK_SAME(arena->table_room, ROW_TABLE_TABLES);
+    CHECK_SAME(arena->row_room, ROW_TABLE_ALL);
+    CHECK_SAME(add(arena, 1, ROW_TABLE_ROWS + 1), -1);
+    CHECK_SAME(add(arena, 1, ROW_TABLE_ROWS), 0);
+    arena_free(arena);
+}
+
+/* What the stream, or a dump, has of the arena. */
+static const char *sent(const struct arena *arena, bool is_dump)
+{
+    static struct emit emit;
+    static char text[2 * LINE_BYTES];
+    int file = open(path_of("sent"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        abort();
+    emit_open(&emit, file);
+    if (is_dump) {
+        struct record *scratch = new_scratch(arena);
+        stream_dump(&emit, arena, scratch);
+        free(scratch);
+    } else {
+        table_lines(&emit, arena);
+    }
+    emit_flush(&emit);
+    ssize_t bytes = pread(file, text, sizeof text - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(file);
+    unlink(path_of("sent"));
+    return text;
+}
+
+static void test_lines(void)
+{
+    struct arena *arena = create(NULL, TABLES, ROWS);
+    add(arena, 1, 2);
+    add(arena, 2, 0);
+    CHECK_TEXT(sent(arena, false),
+               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":1},"
+               "\"columns\":{\"x_um\":[100,101],\"y_um\":[0,-1]}}\n"
+               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":2},"
+               "\"columns\":{\"x_um\":[],\"y_um\":[]}}\n");
+    arena_free(arena);
+}
+
+static void test_dropped_are_told(void)
+{
+    struct arena *arena = create(NULL, 1, ROWS);
+    add(arena, 1, 2);
+    CHECK(!strstr(sent(arena, true), "table_dropped"));
+    add(arena, 2, 2);
+    add(arena, 3, 2);
+    CHECK_HOLDS(sent(arena, true), "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{"
+                                   "\"dropped_count\":2},\"text\":\"2 tables found no room\"");
+    CHECK_HOLDS(sent(arena, true), "\"x_um\":[100,101]");
+    arena_free(arena);
+}
+
+static size_t leave_tables(const char *path)
+{
+    struct arena *arena = create(path, TABLES, ROWS);
+    for (int i = 1; i <= TABLES; i++)
+        add(arena, i, 2);
+    size_t bytes = (size_t)arena->bytes;
+    arena_free(arena);
+    return bytes;
+}
+
+static struct row_tables *tables_in(struct arena *arena)
+{
+    return (void *)((char *)arena + arena_tables_offset(arena));
+}
+
+static struct row_table *second(struct arena *arena)
+{
+    return (struct row_table *)(uintptr_t)row_table_at(arena, 1);
+}
+
+static void check_kept(void (*spoil)(struct arena *arena), uint32_t tables)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = path_of("left");
+    size_t bytes;
+    struct arena *arena = left_by(leave_tables, path, &bytes);
+    if (spoil)
+        spoil(arena);
+    write_all(path, (char *)arena, bytes);
+    free(arena);
+    struct arena *found = arena_open(path, reason, sizeof reason);
+    unlink(path);
+    if (!CHECK(found != NULL))
+        return;
+    CHECK_SAME(row_table_count(found), tables);
+    CHECK_SAME(found->event_count, tables < TABLES ? 1 : 0);
+    if (tables < TABLES)
+        CHECK_TEXT(arena_event_at(found, 0)->name, "tables_damaged");
+    for (uint32_t i = 0; i < tables; i++)
+        CHECK_SAME(value(found, i, 1, 0), 100 * (i + 1) + 1);
+    arena_free(found);
+}
+
+/* The head of the third was written when the probe was killed, and it did not count yet. */
+static void is_torn(struct arena *arena)
+{
+    tables_in(arena)->count = 2;
+    memset(second(arena) + 1, 0x7f, sizeof *second(arena));
+}
+
+static void has_no_columns(struct arena *arena)
+{
+    second(arena)->column_count = 0;
+}
+
+static void has_too_many_columns(struct arena *arena)
+{
+    second(arena)->column_count = ROW_TABLE_COLUMNS + 1;
+}
+
+static void has_a_column_without_a_name(struct arena *arena)
+{
+    second(arena)->columns[1][0] = '\0';
+}
+
+static void has_no_name(struct arena *arena)
+{
+    second(arena)->name[0] = '\0';
+}
+
+static void has_rows_of_another(struct arena *arena)
+{
+    second(arena)->first_row = 1;
+}
+
+static void has_more_rows_than_there_are(struct arena *arena)
+{
+    second(arena)->row_count = UINT32_MAX;
+}
+
+static void claims_more_tables(struct arena *arena)
+{
+    tables_in(arena)->count = UINT32_MAX;
+}
+
+static void test_a_killed_probe(void)
+{
+    check_kept(NULL, TABLES);
+    check_kept(has_no_columns, 1);
+    check_kept(has_too_many_columns, 1);
+    check_kept(has_a_column_without_a_name, 1);
+    check_kept(has_no_name, 1);
+    check_kept(has_rows_of_another, 1);
+    check_kept(has_more_rows_than_there_are, 1);
+}
+
+static void test_a_torn_head(void)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = path_of("torn");
+    size_t bytes;
+    struct arena *arena = left_by(leave_tables, path, &bytes);
+    is_torn(arena);
+    write_all(path, (char *)arena, bytes);
+    struct arena *found = arena_open(path, reason, sizeof reason);
+    if (CHECK(found != NULL)) {
+        CHECK_SAME(row_table_count(found), 2);
+        CHECK_SAME(found->event_count, 0);
+        arena_free(found);
+    }
+    claims_more_tables(arena);
+    write_all(path, (char *)arena, bytes);
+    found = arena_open(path, reason, sizeof reason);
+    if (CHECK(found != NULL)) {
+        CHECK_SAME(row_table_count(found), 2);
+        CHECK_SAME(found->event_count, 1);
+        arena_free(found);
+    }
+    unlink(path);
+    free(arena);
+}
+
+static void test_a_damaged_size(void)
+{
+    const char *path = path_of("size");
+    size_t bytes;
+    struct arena *arena = left_by(leave_tables, path, &bytes);
+    arena->row_room++;
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "cut short or damaged");
+    arena->row_room = UINT32_MAX;
+    arena->table_room = UINT32_MAX;
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "cut short or damaged");
+    unlink(path);
+    free(arena);
+}
+
+static void test_flipped_bits(void)
+{
+    struct arena *arena = create(NULL, TABLES, ROWS);
+    size_t tables = (size_t)arena_tables_offset(arena), bytes = (size_t)arena->bytes;
+    arena_free(arena);
+    flip_bits(leave_tables, tables, bytes - tables);
+}
+
+int main(void)
+{
+    static const struct tap_test tests[] = {
+        {"a test without tables", test_no_tables},
+        {"rows and columns", test_rows_and_columns},
+        {"what the table has not", test_outside},
+        {"room", test_room},
+        {"the most", test_most},
+        {"lines of the stream", test_lines},
+        {"tables without room are told", test_dropped_are_told},
+        {"a file that a killed probe left", test_a_killed_probe},
+        {"a head that is torn", test_a_torn_head},
+        {"a damaged size", test_a_damaged_size},
+        {"flipped bits", test_flipped_bits},
+    };
+    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
+}

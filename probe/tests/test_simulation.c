@@ -1,0 +1,210 @@
+/* SIM-S-RT and SIM-P-RF where the system refuses something, or does not end in time. */
+#include "base/posix_source.h"
+
+#include "base/rt_thread.h"
+#include "child_run.h"
+#include "port/own_thread.h"
+#include "port/port.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* What the calls answer; as the tests set it before each run, in the process that they fork. */
+static struct {
+    int deadline_error;
+    int64_t available;
+    bool is_short; /* of memory */
+    int lock_error;
+    int refused_start; /* the thread of this number is not started */
+    int starts;
+} fake;
+
+#ifdef WRAPPED
+int __wrap_port_deadline_self(int64_t runtime_ns, int64_t period_ns);
+int __wrap_port_deadline_self(int64_t runtime_ns, int64_t period_ns)
+{
+    bool is_asked_right = period_ns == 1000000 && runtime_ns <= 900000 && runtime_ns > 0;
+    return is_asked_right ? fake.deadline_error : EDOM;
+}
+
+int64_t __real_port_available_bytes(int64_t *of_bytes);
+int64_t __wrap_port_available_bytes(int64_t *of_bytes);
+int64_t __wrap_port_available_bytes(int64_t *of_bytes)
+{
+    return fake.is_short ? fake.available : __real_port_available_bytes(of_bytes);
+}
+
+int __real_mlockall(int flags);
+int __wrap_mlockall(int flags);
+int __wrap_mlockall(int flags)
+{
+    errno = fake.lock_error;
+    return fake.lock_error ? -1 : __real_mlockall(flags);
+}
+
+int __real_mlock(const void *memory, size_t bytes);
+int __wrap_mlock(const void *memory, size_t bytes);
+int __wrap_mlock(const void *memory, size_t bytes)
+{
+    errno = fake.lock_error;
+    return fake.lock_error ? -1 : __real_mlock(memory, bytes);
+}
+
+int __real_rt_thread_start_with_stack(struct rt_thread *rt_thread,
+                                      const struct rt_thread_setup *setup, size_t stack_bytes,
+                                      void (*body)(void *), void *argument);
+int __wrap_rt_thread_start_with_stack(struct rt_thread *rt_thread,
+                                      const struct rt_thread_setup *setup, size_t stack_bytes,
+                                      void (*body)(void *), void *argument);
+int __wrap_rt_thread_start_with_stack(struct rt_thread *rt_thread,
+                                      const struct rt_thread_setup *setup, size_t stack_bytes,
+                                      void (*body)(void *), void *argument)
+{
+    if (fake.refused_start > 0 && ++fake.starts == fake.refused_start)
+        return EAGAIN;
+    return __real_rt_thread_start_with_stack(rt_thread, setup, stack_bytes, body, argument);
+}
+#endif
+
+/* Ordinary threads: no right is needed. */
+#define RUN(ID, ...)                                                                               \
+    child_run((char *const[]){"hardstone-probe", "run", ID, "--policy", "other", "--clock",        \
+                              "monotonic", "-p", "step_ns=1ms", "-p", "masses=8", __VA_ARGS__,     \
+                              NULL},                                                               \
+              NULL, &code)
+
+static const char *run_deadline(int error, int wanted)
+{
+    int code;
+    memset(&fake, 0, sizeof fake);
+    fake.deadline_error = error;
+    const char *text =
+        RUN("SIM-S-RT", "-p", "policy=deadline", "-p", "threads=3", "--samples", "4");
+    CHECK_SAME(code, wanted);
+    return text;
+}
+
+static void test_deadline(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = run_deadline(0, 0);
+    CHECK_HOLDS(text, "\"policy\":\"deadline\"");
+    CHECK_HOLDS(text, "\"steps_count\":4");
+}
+
+static void test_deadline_refused(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    const char *text = run_deadline(EBUSY, 5);
+    CHECK_HOLDS(text, "\"status\":\"denied\"");
+    CHECK_HOLDS(text, "us of each 1000 us for 3 threads was refused: admission control");
+    CHECK_HOLDS(text, "end other threads under SCHED_DEADLINE");
+    text = run_deadline(EPERM, 5);
+    CHECK_HOLDS(text, "\"status\":\"denied\"");
+    CHECK_HOLDS(text, "let the threads use all CPUs");
+    text = run_deadline(EINVAL, 5);
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "choose a longer period");
+    text = run_deadline(ENOTSUP, 5);
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "choose another policy");
+}
+
+/* Nothing is allocated that the machine has not. */
+static void test_too_little_memory(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    memset(&fake, 0, sizeof fake);
+    fake.is_short = true;
+    fake.available = 100000;
+    const char *text = RUN("SIM-P-RF", "-p", "simulated_s=1");
+    CHECK_SAME(code, 5);
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, "choose fewer masses, or free memory");
+    fake.available = -1; /* not known */
+    RUN("SIM-P-RF", "-p", "simulated_s=1", "-p", "threads=1");
+    CHECK_SAME(code, 0);
+}
+
+static void test_memory_that_cannot_be_locked(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    memset(&fake, 0, sizeof fake);
+    fake.lock_error = ENOMEM;
+    const char *text = RUN("SIM-S-RT", "--samples", "2");
+    CHECK_SAME(code, 5);
+    CHECK_HOLDS(text, "\"status\":\"denied\"");
+    CHECK_HOLDS(text, "which cannot be locked");
+    CHECK_HOLDS(text, "ulimit -l");
+}
+
+/* Those that were started end. */
+static void test_a_thread_that_cannot_be_started(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    for (int which = 1; which <= 3; which += 2) {
+        memset(&fake, 0, sizeof fake);
+        fake.refused_start = which;
+        const char *text =
+            RUN("SIM-S-RT", "--samples", "2", "-p", "threads=3", "-p", "solver=barrier");
+        CHECK_SAME(code, 5);
+        CHECK_HOLDS(text, "starting the threads of the simulation");
+    }
+}
+
+static void check_refused(int code, const char *text, const char *why)
+{
+    CHECK_SAME(code, 5);
+    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
+    CHECK_HOLDS(text, why);
+}
+
+static void test_bad_input(void)
+{
+    int code;
+    memset(&fake, 0, sizeof fake);
+    const char *text = RUN("SIM-S-RT", "-p", "masses=8,42");
+    check_refused(code, text, "masses=42 is no multiple of 4, as 40 and 44 are");
+    text = RUN("SIM-P-RF", "-p", "threads=1,9");
+    check_refused(code, text, "9 threads for 8 masses");
+    text = RUN("SIM-S-RT", "-p", "stiffness_per_s2=1000000", "-p", "step_ns=10ms");
+    check_refused(code, text, "at most 408248 ns are stable");
+    text =
+        RUN("SIM-S-RT", "-p", "stiffness_per_s2=1000000", "-p", "step_ns=408248", "--samples", "3");
+    CHECK_SAME(code, 0);
+    text = RUN("SIM-S-RT", "--samples", "5", "-p", "delay_step=6");
+    check_refused(code, text, "delay_step=6 is not among the 5 steps");
+    text = RUN("SIM-S-RT", "-p", "policy=fifo");
+    CHECK_SAME(code, 5);
+    CHECK_HOLDS(text, "need a supervisor above them");
+}
+
+/* The same policy by two names is measured once. */
+static void test_policies(void)
+{
+    int code;
+    memset(&fake, 0, sizeof fake);
+    const char *text =
+        RUN("SIM-S-RT", "-p", "policy=run,other", "-p", "threads=1", "--samples", "2");
+    CHECK_SAME(code, 0);
+    const char *first = strstr(text, "\"name\":\"missed\"");
+    CHECK(first && !strstr(first + 1, "\"name\":\"missed\""));
+    CHECK_HOLDS(text, "\"policy\":\"other\"}");
+}
+
+TAP_MAIN({"threads under SCHED_DEADLINE", test_deadline},
+         {"SCHED_DEADLINE is refused", test_deadline_refused},
+         {"too little memory", test_too_little_memory},
+         {"memory that cannot be locked", test_memory_that_cannot_be_locked},
+         {"a thread that cannot be started", test_a_thread_that_cannot_be_started},
+         {"bad input", test_bad_input}, {"a policy by two names", test_policies})

@@ -1,0 +1,334 @@
+/* The parallel solvers of the tire: the barrier's result has the same bits for every number of
+ * threads; the semaphores' does where threads do their parts in turn, and stays within bounds where
+ * they run freely. Ordinary threads. */
+#include "base/posix_source.h"
+
+#include "family/simulate/solver_barrier.h"
+#include "family/simulate/solver_semaphore.h"
+#include "tap.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { STEPS = 90, MOST_THREADS = 16, STEP_NS = 10000000 };
+
+static void *aligned(size_t bytes)
+{
+    static char memory[1 << 20];
+    char *place = memory + (64 - (uintptr_t)memory % 64) % 64;
+    if (bytes + 64 > sizeof memory)
+        abort();
+    memset(memory, 0xa5, sizeof memory); /* nothing relies on zeros */
+    return place;
+}
+
+/* ---- barrier ---- */
+
+struct crew {
+    struct solver_barrier solver;
+    struct solver_semaphore semaphore;
+    struct barrier_part parts[MOST_THREADS];
+    struct semaphore_part masses[MOST_THREADS];
+};
+
+struct worker {
+    struct crew *crew;
+    int place;
+};
+
+static void *advance(void *argument)
+{
+    struct worker *worker = argument;
+    struct barrier_part *part = &worker->crew->parts[worker->place];
+    for (int step = 0; step < STEPS; step++) {
+        solver_barrier_compute(&worker->crew->solver, part);
+        solver_barrier_pass(&worker->crew->solver, part);
+    }
+    return NULL;
+}
+
+static void *advance_freely(void *argument)
+{
+    struct worker *worker = argument;
+    struct solver_semaphore *solver = &worker->crew->semaphore;
+    struct semaphore_part *part = &worker->crew->masses[worker->place];
+    for (int step = 0; step < STEPS; step++) {
+        solver_semaphore_read(solver, part);
+        solver_semaphore_compute(solver, part);
+        solver_semaphore_write(solver, part);
+    }
+    return NULL;
+}
+
+static void run_threads(struct crew *crew, int count, void *(*body)(void *))
+{
+    struct worker workers[MOST_THREADS];
+    pthread_t threads[MOST_THREADS];
+    for (int i = 0; i < count; i++) {
+        workers[i] = (struct worker){crew, i};
+        if (pthread_create(&threads[i], NULL, body, &workers[i]) != 0)
+            abort();
+    }
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void keep(const struct tire_state *state, int64_t masses, double *result)
+{
+    for (int64_t i = 0; i < masses; i++) {
+        result[4 * i] = state->x[i];
+        result[4 * i + 1] = state->y[i];
+        result[4 * i + 2] = state->vx[i];
+        result[4 * i + 3] = state->vy[i];
+    }
+}
+
+static void run_barrier(const struct tire *tire, int threads, int cpus, enum tire_code code,
+                        double *result)
+{
+    static struct crew crew;
+    void *memory = aligned(solver_barrier_bytes(tire->masses));
+    CHECK_SAME(solver_barrier_open(&crew.solver, tire, threads, cpus, code, memory), 0);
+    for (int i = 0; i < threads; i++)
+        solver_barrier_part(&crew.solver, i, &crew.parts[i]);
+    run_threads(&crew, threads, advance);
+    keep(&crew.solver.states[STEPS % 2], tire->masses, result);
+    solver_barrier_close(&crew.solver);
+}
+
+static void check_bits(const double *got, const double *wanted, int64_t masses)
+{
+    CHECK(memcmp(got, wanted, (size_t)masses * 4 * sizeof *got) == 0);
+}
+
+/* Sizes whose half is no multiple of a cache line, and with more threads than lines. */
+static void test_same_bits(void)
+{
+    static const int64_t sizes[] = {4, 8, 44, 100, 404};
+    static const int threads[] = {1, 2, 3, 7, 16};
+    double wanted[4 * 404], got[4 * 404];
+    for (int i = 0; i < 5; i++) {
+        struct tire tire;
+        tire_init(&tire, sizes[i], STEP_NS, 0);
+        run_barrier(&tire, 1, 1, TIRE_PLAIN, wanted);
+        for (int j = 0; j < 10; j++) {
+            run_barrier(&tire, threads[j / 2], j % 3, j % 2 ? TIRE_PLAIN : tire_best_code(), got);
+            check_bits(got, wanted, sizes[i]);
+        }
+    }
+}
+
+static void test_parts_cover_all_masses(void)
+{
+    static struct solver_barrier solver;
+    for (int64_t masses = 4; masses <= 200; masses += 4)
+        for (int threads = 1; threads <= 16; threads++) {
+            struct tire tire;
+            struct barrier_part part;
+            int owners[200] = {0};
+            tire_init(&tire, masses, STEP_NS, 0);
+            solver.tire = &tire;
+            solver.threads = threads;
+            for (int i = 0; i < threads; i++) {
+                solver_barrier_part(&solver, i, &part);
+                for (int b = 0; b < 2; b++)
+                    for (int64_t m = part.blocks[b].begin; m < part.blocks[b].end; m++)
+                        owners[m]++;
+                CHECK(part.blocks[0].begin % TIRE_PAD == 0 || part.blocks[0].begin == masses);
+                CHECK(part.blocks[1].begin % TIRE_PAD == 0 || part.blocks[1].begin == masses);
+            }
+            for (int64_t m = 0; m < masses; m++)
+                CHECK_SAME(owners[m], 1);
+        }
+}
+
+/* ---- semaphore ---- */
+
+static void open_semaphore(struct crew *crew, const struct tire *tire, int threads)
+{
+    void *memory = aligned(solver_semaphore_bytes(tire->masses, threads));
+    CHECK_SAME(solver_semaphore_open(&crew->semaphore, tire, threads, memory), 0);
+    for (int i = 0; i < threads; i++)
+        solver_semaphore_part(&crew->semaphore, i, &crew->masses[i]);
+}
+
+static void keep_masses(const struct solver_semaphore *solver, double *result)
+{
+    for (int64_t i = 0; i < solver->tire->masses; i++)
+        memcpy(result + 4 * i, &solver->masses[i].mass, 4 * sizeof *result);
+}
+
+/* Each part of a step by one thread after another: no mass is read too early or too late. */
+static void run_in_turn(const struct tire *tire, int threads, double *result)
+{
+    static struct crew crew;
+    open_semaphore(&crew, tire, threads);
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < threads; i++)
+            solver_semaphore_read(&crew.semaphore, &crew.masses[i]);
+        for (int i = 0; i < threads; i++)
+            solver_semaphore_compute(&crew.semaphore, &crew.masses[i]);
+        for (int i = 0; i < threads; i++)
+            solver_semaphore_write(&crew.semaphore, &crew.masses[i]);
+    }
+    keep_masses(&crew.semaphore, result);
+    solver_semaphore_close(&crew.semaphore);
+}
+
+static void test_semaphores_in_turn(void)
+{
+    static const int64_t sizes[] = {4, 8, 44, 100};
+    static const int threads[] = {1, 2, 3, 4};
+    double wanted[400], got[400];
+    for (int i = 0; i < 4; i++) {
+        struct tire tire;
+        tire_init(&tire, sizes[i], STEP_NS, 0);
+        run_barrier(&tire, 1, 1, TIRE_PLAIN, wanted);
+        for (int j = 0; j < 4; j++) {
+            run_in_turn(&tire, threads[j], got);
+            check_bits(got, wanted, sizes[i]);
+        }
+    }
+}
+
+/* Threads that run apart see masses of other steps: the tire stays a tire, and every semaphore is
+ * free again. */
+static void test_semaphores_freely(void)
+{
+    static struct crew crew;
+    struct tire tire;
+    tire_init(&tire, 44, STEP_NS, 0);
+    open_semaphore(&crew, &tire, 7);
+    run_threads(&crew, 7, advance_freely);
+    for (int i = 0; i < 44; i++) {
+        const struct gated_mass *mass = &crew.semaphore.masses[i];
+        int value = -1;
+        CHECK(fabs(mass->mass.x) < 5 && mass->mass.y >= 0 && mass->mass.y < 5);
+        CHECK(isfinite(mass->mass.vx) && isfinite(mass->mass.vy));
+        CHECK_SAME(sem_getvalue((sem_t *)&mass->gate, &value), 0);
+        CHECK_SAME(value, 1);
+    }
+    solver_semaphore_close(&crew.semaphore);
+}
+
+/* The paper's 3e reads and e writes. */
+static void test_operations(void)
+{
+    static struct crew crew;
+    struct tire tire;
+    uint64_t sum = 0;
+    tire_init(&tire, 44, STEP_NS, 0);
+    open_semaphore(&crew, &tire, 3);
+    for (int i = 0; i < 3; i++) {
+        struct semaphore_part *part = &crew.masses[i];
+        CHECK(part->end - part->begin == 14 || part->end - part->begin == 15);
+        solver_semaphore_read(&crew.semaphore, part);
+        CHECK_SAME(part->operations, 3 * (part->end - part->begin));
+        solver_semaphore_compute(&crew.semaphore, part);
+        solver_semaphore_write(&crew.semaphore, part);
+        CHECK_SAME(part->operations, 4 * (part->end - part->begin));
+        CHECK_SAME(part->blocked, 0);
+        sum += part->operations;
+    }
+    CHECK_SAME(sum, 4 * 44);
+    solver_semaphore_close(&crew.semaphore);
+    open_semaphore(&crew, &tire, 1);
+    solver_semaphore_read(&crew.semaphore, &crew.masses[0]);
+    solver_semaphore_write(&crew.semaphore, &crew.masses[0]);
+    CHECK_SAME(crew.masses[0].operations, 0);
+    solver_semaphore_close(&crew.semaphore);
+}
+
+static void test_memory(void)
+{
+    int64_t masses = 100000;
+    size_t most = (size_t)masses * (100 + sizeof(sem_t));
+    CHECK(solver_barrier_bytes(masses) <= (size_t)masses * 100);
+    for (int threads = 1; threads <= 256; threads *= 2)
+        CHECK(solver_semaphore_bytes(masses, threads) <= most);
+}
+
+/* ---- the barrier itself ---- */
+
+enum { TURNS = 300 };
+
+struct walker {
+    struct step_barrier *barrier;
+    atomic_int *turns; /* of all */
+    int place, count;
+    bool is_apart; /* somebody was not in the same turn */
+};
+
+static void *walk(void *argument)
+{
+    struct walker *walker = argument;
+    for (int turn = 1; turn <= TURNS; turn++) {
+        atomic_store_explicit(&walker->turns[walker->place], turn, memory_order_relaxed);
+        if (!step_barrier_wait(walker->barrier))
+            walker->is_apart = true;
+        for (int i = 0; i < walker->count; i++) {
+            int other = atomic_load_explicit(&walker->turns[i], memory_order_relaxed);
+            walker->is_apart |= other != turn && other != turn + 1;
+        }
+    }
+    return NULL;
+}
+
+static void walk_together(int count, int cpus)
+{
+    struct walker walkers[MOST_THREADS];
+    pthread_t threads[MOST_THREADS];
+    atomic_int turns[MOST_THREADS] = {0};
+    struct step_barrier barrier;
+    CHECK_SAME(step_barrier_open(&barrier, count, cpus), 0);
+    for (int i = 0; i < count; i++) {
+        walkers[i] = (struct walker){&barrier, turns, i, count, false};
+        if (pthread_create(&threads[i], NULL, walk, &walkers[i]) != 0)
+            abort();
+    }
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(!walkers[i].is_apart);
+    }
+    step_barrier_close(&barrier);
+}
+
+static void test_barrier(void)
+{
+    walk_together(16, 2); /* all sleep */
+    walk_together(2, 2);  /* they spin, where there are two CPUs */
+    walk_together(3, 0);
+}
+
+static void *wait_once(void *argument)
+{
+    struct step_barrier *barrier = argument;
+    return step_barrier_wait(barrier) ? barrier : NULL;
+}
+
+static void test_broken_barrier(void)
+{
+    struct step_barrier barrier;
+    pthread_t threads[3];
+    void *passed = NULL;
+    CHECK_SAME(step_barrier_open(&barrier, 4, 1), 0);
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, wait_once, &barrier) != 0)
+            abort();
+    step_barrier_break(&barrier); /* before or after they wait */
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], &passed);
+        CHECK(passed == NULL);
+    }
+    CHECK(!step_barrier_wait(&barrier));
+    step_barrier_close(&barrier);
+}
+
+TAP_MAIN({"the same bits for any number of threads", test_same_bits},
+         {"each mass has one owner", test_parts_cover_all_masses},
+         {"semaphores in turn give the same bits", test_semaphores_in_turn},
+         {"threads that run apart stay within bounds", test_semaphores_freely},
+         {"4e operations", test_operations}, {"memory of a mass", test_memory},
+         {"a barrier holds all", test_barrier},
+         {"a broken barrier holds nobody", test_broken_barrier})

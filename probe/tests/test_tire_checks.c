@@ -1,0 +1,362 @@
+/* Verdicts about the physics of the tire: all pass, and each one sees a solver that is wrong. */
+#include "base/posix_source.h"
+
+#include "command/args.h"
+#include "family/simulate/tire_checks.h"
+#include "tap.h"
+
+#include <math.h>
+
+enum { REST = TIRE_FALL_FINDINGS, BITS, FINDINGS };
+
+#define STEP_NS INT64_C(10000000)
+
+static struct tire_finding found[FINDINGS];
+static int64_t steps; /* of a broken solver */
+
+static void find_with(tire_advancer *advance, int64_t step_ns, int64_t stiffness_per_s2)
+{
+    struct tire_trial trial;
+    steps = 0;
+    memset(found, 0, sizeof found);
+    if (!CHECK(tire_trial_open(&trial, advance, step_ns, stiffness_per_s2)))
+        return;
+    tire_find_fall(&trial, found);
+    tire_find_rest(&trial, &found[REST]);
+    found[BITS].is_good = true; /* not looked at */
+    tire_trial_close(&trial);
+}
+
+static void find_bits(tire_advancer *advance, int64_t step_ns)
+{
+    struct tire_trial trial;
+    steps = 0;
+    if (!CHECK(tire_trial_open(&trial, advance, step_ns, 0)))
+        return;
+    tire_find_same_bits(&trial, &found[BITS]);
+    tire_trial_close(&trial);
+}
+
+static void find(tire_advancer *advance)
+{
+    find_with(advance, STEP_NS, 0);
+}
+
+/* Whether of all findings only those in `bad` (bits) are bad. */
+static bool is_bad(unsigned bad)
+{
+    bool is_so = true;
+    for (int i = 0; i < FINDINGS; i++)
+        is_so = is_so && found[i].is_good == !(bad >> i & 1);
+    for (int i = 0; i < FINDINGS && !is_so; i++)
+        printf("# %s: %s\n", found[i].is_good ? "good" : "bad", found[i].evidence);
+    return is_so;
+}
+
+static void test_right(void)
+{
+    find(tire_advance);
+    find_bits(tire_advance, STEP_NS);
+    CHECK(is_bad(0));
+    CHECK_HOLDS(found[TIRE_FREE_FALL].evidence, "contact in step 33 (closed form: 33)");
+    CHECK_HOLDS(found[TIRE_ENERGY].evidence, "In free fall +0.0481181 J a step");
+    CHECK_HOLDS(found[TIRE_SYMMETRY].evidence, "in all 233 steps, 32 of them before contact");
+    CHECK_HOLDS(found[REST].evidence, "moved by at most");
+    CHECK_HOLDS(found[BITS].evidence, "barrier with 1, 2, 3 and 7 threads");
+}
+
+/* The shortest step, those of pictures and of the paper, one that crosses the fall in two, and the
+ * longest for a stiffness. */
+static void test_right_with_any_step(void)
+{
+    const int64_t steps_ns[] = {1000, 20000, 500000, 30000000, INT64_C(10000000000)};
+    for (size_t i = 0; i < sizeof steps_ns / sizeof steps_ns[0]; i++) {
+        find_with(tire_advance, steps_ns[i], 0);
+        CHECK(is_bad(0));
+    }
+    const int64_t stiffness[] = {1, 1000, 400000, INT64_C(160000000000)};
+    for (size_t i = 0; i < sizeof stiffness / sizeof stiffness[0]; i++) {
+        find_with(tire_advance, tire_longest_step_ns(stiffness[i]), stiffness[i]);
+        CHECK(is_bad(0));
+    }
+}
+
+/* ---- wrong constants ---- */
+
+static void with_damping(const struct tire *tire, double factor, const struct tire_state *now,
+                         const struct tire_state *next, int64_t begin, int64_t end,
+                         enum tire_code code)
+{
+    struct tire wrong = *tire;
+    wrong.damping_per_s *= factor;
+    tire_advance(&wrong, now, next, begin, end, code);
+}
+
+static void damp_backwards(const struct tire *tire, const struct tire_state *now,
+                           const struct tire_state *next, int64_t begin, int64_t end,
+                           enum tire_code code)
+{
+    with_damping(tire, -1.0, now, next, begin, end, code);
+}
+
+static void damp_half(const struct tire *tire, const struct tire_state *now,
+                      const struct tire_state *next, int64_t begin, int64_t end,
+                      enum tire_code code)
+{
+    with_damping(tire, 0.5, now, next, begin, end, code);
+}
+
+static void test_wrong_damping(void)
+{
+    find(damp_backwards);
+    CHECK(!found[TIRE_ENERGY].is_good);
+    find(damp_half);
+    CHECK(is_bad(1 << TIRE_ENERGY));
+}
+
+static void pull_wrong(const struct tire *tire, const struct tire_state *now,
+                       const struct tire_state *next, int64_t begin, int64_t end,
+                       enum tire_code code)
+{
+    struct tire wrong = *tire;
+    wrong.rest_ring_m *= 1.0 + 1e-9;
+    tire_advance(&wrong, now, next, begin, end, code);
+}
+
+static void test_wrong_rest_length(void)
+{
+    find(pull_wrong);
+    CHECK(!found[REST].is_good);
+    CHECK(!found[TIRE_FREE_FALL].is_good);
+}
+
+static void fall_wrong(const struct tire *tire, const struct tire_state *now,
+                       const struct tire_state *next, int64_t begin, int64_t end,
+                       enum tire_code code)
+{
+    struct tire wrong = *tire;
+    wrong.gravity_m_per_s2 *= 1.0 + 1e-9;
+    tire_advance(&wrong, now, next, begin, end, code);
+}
+
+static void test_wrong_gravity(void)
+{
+    find(fall_wrong);
+    CHECK(is_bad(1 << TIRE_FREE_FALL | 1 << TIRE_ENERGY | 1 << TIRE_MOMENTUM));
+}
+
+/* ---- wrong steps: of the whole circle; blocks of it are right ---- */
+
+static bool is_whole(const struct tire *tire, int64_t begin, int64_t end)
+{
+    return begin == 0 && end == tire->masses;
+}
+
+/* The masses at the ends are repeated after they were changed. */
+static void repeat_ends(const struct tire *tire, const struct tire_state *state)
+{
+    double *arrays[] = {state->x, state->y, state->vx, state->vy};
+    for (int i = 0; i < 4; i++) {
+        arrays[i][-1] = arrays[i][tire->masses - 1];
+        arrays[i][tire->masses] = arrays[i][0];
+    }
+}
+
+/* Gravity moves the masses before it has changed their speed. */
+static void move_late(const struct tire *tire, const struct tire_state *now,
+                      const struct tire_state *next, int64_t begin, int64_t end,
+                      enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    for (int64_t i = begin; i < end; i++)
+        if (next->y[i] > 0.0)
+            next->y[i] = now->y[i] + tire->step_s * next->vy[i];
+    repeat_ends(tire, next);
+}
+
+static void test_another_integrator(void)
+{
+    find(move_late);
+    CHECK(!found[TIRE_FREE_FALL].is_good);
+    CHECK(!found[TIRE_ENERGY].is_good);
+    CHECK(found[TIRE_SYMMETRY].is_good);
+}
+
+static void sink(const struct tire *tire, const struct tire_state *now,
+                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    for (int64_t i = begin; i < end; i++)
+        if (next->y[i] <= 0.0)
+            next->y[i] = now->y[i] + tire->step_s * now->vy[i];
+}
+
+static void test_no_floor(void)
+{
+    find(sink);
+    CHECK(!found[TIRE_FREE_FALL].is_good);
+    CHECK_HOLDS(found[TIRE_FREE_FALL].evidence, "below the floor in step 33");
+}
+
+static void bounce(const struct tire *tire, const struct tire_state *now,
+                   const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    for (int64_t i = begin; i < end; i++)
+        if (next->y[i] <= 0.0 && now->vy[i] < 0.0)
+            next->vy[i] = -1.1 * now->vy[i];
+}
+
+static void test_energy_from_the_floor(void)
+{
+    find(bounce);
+    CHECK(is_bad(1 << TIRE_ENERGY));
+}
+
+static void lean(const struct tire *tire, const struct tire_state *now,
+                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    if (is_whole(tire, begin, end) && ++steps == 7)
+        next->y[7] = nextafter(next->y[7], 0.0);
+}
+
+static void test_one_bit_of_asymmetry(void)
+{
+    find(lean);
+    CHECK(!found[TIRE_SYMMETRY].is_good);
+    CHECK_HOLDS(found[TIRE_SYMMETRY].evidence,
+                "left and right differ in step 7 (contact in step 33)");
+}
+
+static void lift(const struct tire *tire, const struct tire_state *now,
+                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    for (int64_t i = begin; i < end && tire->gravity_m_per_s2 > 0.0; i++)
+        next->vy[i] += next->y[i] > 0.0 ? 2e-14 : 0.0;
+    repeat_ends(tire, next);
+}
+
+static void test_momentum_from_nowhere(void)
+{
+    find(lift);
+    CHECK(is_bad(1 << TIRE_MOMENTUM));
+}
+
+static void break_number(const struct tire *tire, const struct tire_state *now,
+                         const struct tire_state *next, int64_t begin, int64_t end,
+                         enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    if (begin == 0)
+        next->x[2] = next->vy[2] = NAN;
+}
+
+static void test_no_number(void)
+{
+    find(break_number);
+    for (int i = 0; i < BITS; i++)
+        CHECK(!found[i].is_good);
+}
+
+/* ---- bits ---- */
+
+static void flip_in_block(const struct tire *tire, const struct tire_state *now,
+                          const struct tire_state *next, int64_t begin, int64_t end,
+                          enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    if (begin > 0 && end < tire->masses && ++steps == 3)
+        next->x[begin] = nextafter(next->x[begin], 1.0);
+}
+
+static void flip_in_vector(const struct tire *tire, const struct tire_state *now,
+                           const struct tire_state *next, int64_t begin, int64_t end,
+                           enum tire_code code)
+{
+    tire_advance(tire, now, next, begin, end, code);
+    if (code == TIRE_VECTOR && begin == 0 && tire->masses > 100)
+        next->vx[6] = nextafter(next->vx[6], 1.0);
+}
+
+/* A neighbour of the block has already been advanced. */
+static void read_too_late(const struct tire *tire, const struct tire_state *now,
+                          const struct tire_state *next, int64_t begin, int64_t end,
+                          enum tire_code code)
+{
+    double before = now->y[begin - 1];
+    if (begin > 0)
+        now->y[begin - 1] = next->y[begin - 1];
+    tire_advance(tire, now, next, begin, end, code);
+    now->y[begin - 1] = before;
+}
+
+/* A reference that the threads of the solver do not share. */
+static void fall_faster(const struct tire *tire, const struct tire_state *now,
+                        const struct tire_state *next, int64_t begin, int64_t end,
+                        enum tire_code code)
+{
+    struct tire wrong = *tire;
+    wrong.gravity_m_per_s2 = nextafter(tire->gravity_m_per_s2, 10.0);
+    tire_advance(&wrong, now, next, begin, end, code);
+}
+
+static void check_bits(tire_advancer *advance, const char *evidence)
+{
+    find_bits(advance, STEP_NS);
+    CHECK(!found[BITS].is_good);
+    CHECK_HOLDS(found[BITS].evidence, evidence);
+}
+
+static void test_other_bits(void)
+{
+    check_bits(flip_in_block, "3 blocks in turn by the code c");
+    check_bits(read_too_late, "2 blocks in turn by the code c");
+    check_bits(fall_faster, "barrier with 1 threads by the code c");
+    if (tire_best_code() == TIRE_VECTOR)
+        check_bits(flip_in_vector, "1 blocks in turn by the code avx2");
+}
+
+static void test_bits_of_short_steps(void)
+{
+    find_bits(tire_advance, 1000);
+    CHECK(found[BITS].is_good);
+}
+
+/* ---- verdicts ---- */
+
+static const struct param_spec params[] = {
+    {"step_ns", PARAM_NS}, {"stiffness_per_s2", PARAM_COUNT}, {0}};
+
+static void test_verdicts(void)
+{
+    static const struct test test = {.params = params};
+    static struct request request;
+    static struct run run;
+    struct arena_plan plan = {0};
+    request.params[0] = (struct param_value){1, {STEP_NS}};
+    run.test = &test;
+    run.request = &request;
+    run.arena = arena_create(&plan, NULL, &run.outcome);
+    if (!CHECK(run.arena != NULL))
+        return;
+    CHECK_SAME(tire_judge(&run), 0);
+    const char *names[] = {"rest", "free_fall", "energy", "symmetry", "momentum", "same_bits"};
+    CHECK_SAME(run.arena->verdict_count, sizeof names / sizeof names[0]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        CHECK_TEXT(run.arena->verdicts[i].name, names[i]);
+        CHECK(run.arena->verdicts[i].pass);
+        CHECK(strlen(run.arena->verdicts[i].evidence) < HS_ARENA_TEXT_BYTES - 1);
+    }
+    arena_free(run.arena);
+}
+
+TAP_MAIN({"all are right", test_right}, {"with any step", test_right_with_any_step},
+         {"wrong damping", test_wrong_damping}, {"wrong rest length", test_wrong_rest_length},
+         {"wrong gravity", test_wrong_gravity}, {"another integrator", test_another_integrator},
+         {"no floor", test_no_floor}, {"energy from the floor", test_energy_from_the_floor},
+         {"one bit of asymmetry", test_one_bit_of_asymmetry},
+         {"momentum from nowhere", test_momentum_from_nowhere}, {"no number", test_no_number},
+         {"other bits", test_other_bits}, {"bits of short steps", test_bits_of_short_steps},
+         {"verdicts", test_verdicts}, )

@@ -1,0 +1,255 @@
+"""What a sweep was asked for, as typed, and the same in numbers: every problem is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isqrt
+from re import ASCII
+from re import compile as pattern
+
+from hardstone.model import Scalar
+from hardstone.plan.make import Request
+from hardstone.plan.numbers import duration_ns, whole_number
+from hardstone.plan.placement import count_cpus
+from hardstone.plan.problems import Problems, nearest, quote
+from hardstone.plan.sweep_points import STEP
+from hardstone.plan.sweep_results import REALFAST, REALTIME
+from hardstone.units import format_ns
+
+MODES = {"realtime": REALTIME, "realfast": REALFAST}
+POLICIES = ("fifo", "rr", "other", "deadline")
+SOLVERS = ("semaphore", "barrier")
+FAST_GRID = (400, 1000, 2000, 4000, 5900)
+MOST_THREADS = 256
+_LEAST, _MOST = 400, 1_000_000
+_MOST_MASSES = 4_000_000
+_MOST_SIZES = 256
+_MOST_POINTS, _USUAL_POINTS = 200, 20
+_STEP_NS = 10_000_000
+_SECOND_NS = 1_000_000_000
+_USUAL_WITHIN_NS = 480 * _SECOND_NS
+_LEAST_PERIOD_NS = 10_000
+_MOST_STIFFNESS = 10**15
+_RANGE = pattern(r"([0-9]{1,9})\.\.([0-9]{1,9})(?:/([0-9]{1,9}))?", ASCII)
+_MULTIPLE = f"{STEP} to {_MOST_MASSES}, a multiple of {STEP}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepRequest:
+    """A sweep as typed. `base` has conditions, target, name and seed; None stands for a default."""
+
+    mode: str
+    base: Request = field(default_factory=Request)
+    masses: str | None = None
+    threads: str | None = None
+    solver: str = "semaphore"
+    policy: str = "fifo"
+    step: str | None = None
+    rate: str | None = None
+    stiffness: str | None = None
+    duration: str | None = None
+    within: str | None = None
+    points: str | None = None
+    blocks: str = "4"
+    frames: str = "8"
+    has_fast: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepWish:
+    """The same in numbers. `masses`: the sizes given; empty: searched from `least` to `most`.
+
+    `period_ns` 0: that of the step. `span_ns` is the time of a point: measured in real time,
+    simulated in real-fast mode; 0: that of the test.
+    """
+
+    test: str
+    masses: list[int]
+    least: int
+    most: int
+    threads: list[int]
+    solvers: list[str]
+    policies: list[str]
+    step_ns: int
+    period_ns: int
+    stiffness_per_s2: int
+    span_ns: int
+    within_ns: int
+    points: int
+    blocks: int
+    frames: int
+
+    @property
+    def release_ns(self) -> int:
+        """Time between two releases."""
+        return self.period_ns or self.step_ns
+
+
+def read_request(
+    request: SweepRequest, facts: Mapping[str, Scalar], problems: Problems
+) -> SweepWish:
+    """`request` in numbers; what is wrong with it goes to `problems`."""
+    test = MODES[request.mode]
+    is_realtime = test == REALTIME
+    masses, least, most = _sizes(request, problems, is_searched=is_realtime)
+    is_searched = is_realtime and not masses
+    step_ns, period_ns = _step(request, facts, problems)
+    stiffness = _count(request.stiffness, "--stiffness", 1, _MOST_STIFFNESS, 0, problems)
+    _check_stable(step_ns, stiffness, problems)
+    span_ns = _time(request.duration, "-D", _SECOND_NS if is_realtime else 0, problems)
+    if not is_realtime and span_ns % _SECOND_NS:
+        problems.add("-D: simulated time is in whole seconds", "give for example 60s")
+    return SweepWish(
+        test=test,
+        masses=masses,
+        least=least,
+        most=most,
+        threads=_threads(request.threads, facts, least, problems),
+        solvers=_names("--solver", request.solver, SOLVERS, problems),
+        policies=_names("--policy", request.policy, POLICIES, problems),
+        step_ns=step_ns,
+        period_ns=period_ns,
+        stiffness_per_s2=stiffness,
+        span_ns=span_ns,
+        within_ns=_within(request.within, _USUAL_WITHIN_NS if is_searched else 0, problems),
+        points=_count(request.points, "--points", 2, _MOST_POINTS, _USUAL_POINTS, problems),
+        blocks=_count(request.blocks, "--blocks", 0, 64, 0, problems),
+        frames=_count(request.frames, "--frames", 0, 64, 0, problems),
+    )
+
+
+def usual_threads(facts: Mapping[str, Scalar]) -> list[int]:
+    """1, the cores, the hardware threads, three times the cores, twice the hardware threads."""
+    hardware = count_cpus(facts)
+    cores = max(1, hardware // 2) if facts.get("cpu.smt") is True else hardware
+    numbers = {1, cores, hardware, 3 * cores, 2 * hardware}
+    return sorted(min(number, MOST_THREADS) for number in numbers)
+
+
+def longest_stable_ns(stiffness_per_s2: int) -> int:
+    """The longest step at which the integration is stable with springs of this stiffness."""
+    return isqrt(_SECOND_NS**2 // (6 * stiffness_per_s2))
+
+
+def _check_stable(step_ns: int, stiffness_per_s2: int, problems: Problems) -> None:
+    """6 kappa h tau <= 2 with tau = 2 h; the usual stiffness, 0.1 / h^2, always is stable."""
+    if not stiffness_per_s2 or step_ns <= longest_stable_ns(stiffness_per_s2):
+        return
+    limit_ns = longest_stable_ns(stiffness_per_s2)
+    problems.add(
+        f"--stiffness: at {stiffness_per_s2} per s^2 a step of {format_ns(step_ns)} is unstable",
+        f"give --step {limit_ns}ns or less, or leave the stiffness out",
+    )
+
+
+def _step(
+    request: SweepRequest, facts: Mapping[str, Scalar], problems: Problems
+) -> tuple[int, int]:
+    """Simulated time of a step, and time between two releases: 0, the step."""
+    step_ns = _time(request.step, "--step", 0, problems)
+    limit_ns = _LEAST_PERIOD_NS
+    resolution = facts.get("kernel.timer_resolution_ns")
+    if isinstance(resolution, int) and not isinstance(resolution, bool):
+        limit_ns = max(limit_ns, resolution)
+    most_hz = _SECOND_NS // limit_ns
+    if request.rate is None:
+        if request.mode == "realtime" and 0 < step_ns < limit_ns:
+            cause = f"--step: {format_ns(step_ns)} is beyond the timer"
+            problems.add(cause, f"give {format_ns(limit_ns)} or more, or a --rate")
+        return step_ns or _STEP_NS, 0
+    if request.mode != "realtime":
+        problems.add("--rate: real-fast has no releases", "leave it out")
+        return step_ns or _STEP_NS, 0
+    text = request.rate.strip()
+    if text.isascii() and text.isdigit() and len(text) < 19 and int(text) > most_hz:
+        cause = f"--rate: {text} releases per second are beyond the timer"
+        problems.add(cause, f"give {most_hz} or less: a period of {format_ns(limit_ns)}")
+        return step_ns or _STEP_NS, 0
+    rate_hz = whole_number(text, "--rate", 1, most_hz, problems)
+    period_ns = round(_SECOND_NS / rate_hz) if rate_hz else _STEP_NS
+    return step_ns or period_ns, period_ns
+
+
+def _sizes(
+    request: SweepRequest, problems: Problems, *, is_searched: bool
+) -> tuple[list[int], int, int]:
+    """The sizes of a grid, none where they are searched; smallest and largest."""
+    text = request.masses
+    if text is None:
+        grid = [] if is_searched else list(FAST_GRID)
+        return grid, *((_LEAST, _MOST) if is_searched else (FAST_GRID[0], FAST_GRID[-1]))
+    match = _RANGE.fullmatch(text.strip())
+    if match is not None and match[3] is None:
+        least, most = (_size(part, problems) for part in match.groups()[:2])
+        if not is_searched:
+            problems.add(f"--masses: {quote(text)} has no step", "write for example 400..4000/400")
+        elif least >= most:
+            problems.add(f"--masses: {quote(text)} is empty", "write LEAST..MOST")
+        return [], least, most
+    found = sorted({size for part in text.split(",") for size in _part(part, problems)})
+    if len(found) > _MOST_SIZES:
+        problems.add(f"--masses: {len(found)} sizes", f"give at most {_MOST_SIZES}")
+    sizes = found[:_MOST_SIZES] or [_LEAST]
+    return sizes, sizes[0], sizes[-1]
+
+
+def _part(text: str, problems: Problems) -> list[int]:
+    match = _RANGE.fullmatch(text.strip())
+    if match is None or match[3] is None:
+        return [_size(text, problems)]
+    first, last = _size(match[1], problems), _size(match[2], problems)
+    step = int(match[3])
+    if step < STEP or step % STEP or last < first:
+        cause = f"--masses: {quote(text)} is no row of sizes"
+        problems.add(cause, f"write LEAST..MOST/STEP, with a step that is a multiple of {STEP}")
+        return []
+    return list(range(first, last + 1, step))[: _MOST_SIZES + 1]
+
+
+def _size(text: str, problems: Problems) -> int:
+    value = whole_number(text, "--masses", STEP, _MOST_MASSES, problems)
+    if value is not None and value % STEP:
+        problems.add(f"--masses: {value} is not a multiple of {STEP}", f"give {_MULTIPLE}")
+    return value or _LEAST
+
+
+def _threads(
+    text: str | None, facts: Mapping[str, Scalar], least: int, problems: Problems
+) -> list[int]:
+    if text is None:
+        return [one for one in usual_threads(facts) if one <= least]
+    found = [whole_number(one, "--threads", 1, MOST_THREADS, problems) for one in text.split(",")]
+    numbers = sorted({one for one in found if one})
+    if numbers and numbers[-1] > least:
+        cause = f"--threads: {numbers[-1]} threads are more than {least} masses"
+        problems.add(cause, "each thread needs a mass: give fewer threads, or more --masses")
+    return numbers or [1]
+
+
+def _names(option: str, text: str, known: Sequence[str], problems: Problems) -> list[str]:
+    names = [one.strip() for one in text.split(",")]
+    for name in names:
+        if name not in known:
+            problems.add(f"{option}: unknown {quote(name)}", nearest(name, known))
+    if len(set(names)) < len(names):
+        problems.add(f"{option}: {quote(text)} has a name twice", "give each once")
+    return [name for name in dict.fromkeys(names) if name in known]
+
+
+def _count(text: str | None, name: str, low: int, high: int, usual: int, problems: Problems) -> int:
+    found = usual if text is None else whole_number(text, name, low, high, problems)
+    return usual if found is None else found
+
+
+def _time(text: str | None, name: str, usual_ns: int, problems: Problems) -> int:
+    found = usual_ns if text is None else duration_ns(text, name, "s", problems)
+    return usual_ns if found is None else found
+
+
+def _within(text: str | None, usual_ns: int, problems: Problems) -> int:
+    return (
+        0
+        if text is not None and text.strip() == "0"
+        else _time(text, "--within", usual_ns, problems)
+    )

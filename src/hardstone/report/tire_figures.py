@@ -1,0 +1,267 @@
+"""The charts of the tire, each with its text alternative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hardstone.model import RunDocument
+from hardstone.present.tire_cost_table import chosen as chosen_points
+from hardstone.present.tire_published import (
+    comparable,
+    published_points,
+    published_tire,
+)
+from hardstone.present.tire_words import CurveNames, steps_text
+from hardstone.present.wording import shorten
+from hardstone.report.charts import (
+    tire_map_chart,
+    tire_model_chart,
+    tire_step_chart,
+    tire_study_chart,
+    tire_total_chart,
+)
+from hardstone.report.charts.frame import Row
+from hardstone.report.charts.tire_frame import MOST_PANELS, chosen, line_name
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import Figure, packed
+from hardstone.report.safe import json_for_script
+from hardstone.report.theme import Spec, interactive
+from hardstone.stats.tire_bound import Bound, bounds_of, maps_of
+from hardstone.stats.tire_costs import Model, models_of
+from hardstone.stats.tire_points import Point, by_curve
+from hardstone.units import format_count, format_ns
+
+MOST_DRAWN = 600  # marks of one chart
+_MOST_SPOKEN = 8
+_PRETEST_STEP_NS = 500_000
+
+
+@dataclass(frozen=True)
+class _Chart:
+    name: str
+    title: str
+    about: str
+    spoken: str
+    spec: Spec
+
+
+def tire_figures(
+    document: RunDocument, points: Sequence[Point], drawer: Drawer, *, live: bool
+) -> list[Figure]:
+    """Every chart that the points have figures for."""
+    sound = [one for one in points if not one.is_delayed]
+    bounds = bounds_of(sound)
+    names = CurveNames(document)
+    found = [
+        *_totals(sound, names),
+        *_steps(sound, names),
+        *_maps(bounds, names),
+        *_models(document, sound, names),
+        *_study(document, sound, bounds, names),
+    ]
+    return [
+        Figure(
+            id=f"tire-{one.name}",
+            title=one.title,
+            about=one.about,
+            alt=shorten(f"{one.title}. {one.spoken}", 600),
+            drawing=drawer.draw(one.spec),
+            data=json_for_script(packed(interactive(one.spec))) if live else None,
+        )
+        for one in found
+    ]
+
+
+def _by_curve(points: Iterable[Point]) -> list[Point]:
+    """Curve after curve as they were measured, each by its masses."""
+    return [one for own in by_curve(points).values() for one in own]
+
+
+def _thinned(rows: list[Row], most: int = MOST_DRAWN) -> list[Row]:
+    return rows[:: max(1, -(-len(rows) // most))]
+
+
+def _shown_panels(panels: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(panels))[:MOST_PANELS]
+
+
+def _left_out(all_panels: Sequence[str], shown: Sequence[str]) -> str:
+    more = len(set(all_panels)) - len(shown)
+    return f" {more} more conditions are in the table only." if more > 0 else ""
+
+
+def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    timed = _by_curve(one for one in points if one.total and not one.has_frames)
+    lines = chosen(one.threads for one in timed)
+    all_panels = [names.panel(one.curve) for one in timed]
+    shown = _shown_panels(all_panels)
+    rows = [
+        tire_total_chart.row_of(panel, one.threads, one.masses, one.total.mean_ns)
+        for one, panel in zip(timed, all_panels, strict=True)
+        if one.threads in lines and panel in shown and one.total
+    ]
+    if rows:
+        yield _Chart(
+            "total",
+            "Real-fast: total time by masses",
+            "Mean of the repeats of a whole simulation, as fast as possible."
+            + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: "
+                f"{format_ns(one.total.mean_ns if one.total else None)}"
+                for one, panel in list(zip(timed, all_panels, strict=True))[-_MOST_SPOKEN:]
+            ),
+            tire_total_chart.chart(_thinned(rows), [line_name(one) for one in lines]),
+        )
+
+
+def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    timed = _by_curve(one for one in points if one.step_time)
+    lines = chosen(one.threads for one in timed)
+    all_panels = [names.panel(one.curve) for one in timed]
+    shown = _shown_panels(all_panels)
+    kept = [
+        (one, panel)
+        for one, panel in zip(timed, all_panels, strict=True)
+        if one.threads in lines and panel in shown
+    ]
+    kept = kept[:: max(1, -(-3 * len(kept) // MOST_DRAWN))]
+    rows = [row for one, panel in kept for row in tire_step_chart.rows_of(panel, one)]
+    deadlines = {panel: one.period_ns for one, panel in kept}
+    if rows:
+        yield _Chart(
+            "steps",
+            "Real time: time of a step by masses",
+            "Mean and worst observed, from the begin of the first thread to the end of the last "
+            "one; p99 where a point has 1000 steps. The red line is the period: a step that takes "
+            "longer misses its deadline." + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: mean "
+                f"{format_ns(one.step_time.mean_ns)}, worst {format_ns(one.step_time.max_ns)}"
+                for one, panel in kept[-_MOST_SPOKEN:]
+                if one.step_time
+            ),
+            tire_step_chart.chart(
+                rows,
+                [line_name(one) for one in lines],
+                [tire_step_chart.deadline_row(panel, ns) for panel, ns in deadlines.items()],
+            ),
+        )
+
+
+def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
+    """A hard and a soft map for each step that was simulated."""
+    panels = maps_of(bounds)
+    for step in dict.fromkeys((one.key.step_ns, one.key.period_ns) for one in panels):
+        own = [one for one in panels if (one.key.step_ns, one.key.period_ns) == step]
+        all_names = [names.panel(one.key) for one in own]
+        shown = own[:MOST_PANELS]
+        rows = [
+            tire_map_chart.row_of(names.panel(panel.key), cell)
+            for panel in shown
+            for cell in panel.cells
+        ]
+        rows = _thinned(rows)
+        told = steps_text(own[0].key)
+        name = f"{step[0]}-{step[1]}"
+        what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Hard map"
+        spoken = "; ".join(_spoken(bounds, step, names))
+        rest = _left_out(all_names, [names.panel(one.key) for one in shown])
+        yield _Chart(
+            f"hard-{name}",
+            f"{what}, {told}",
+            "A dot where any deadline was missed, a cross where none was. A cross is no proof that "
+            "none would be: the bound of its share is in the table." + rest,
+            spoken,
+            tire_map_chart.hard_chart(rows),
+        )
+        if any(row["l"] for row in rows):
+            yield _Chart(
+                f"soft-{name}",
+                f"Soft map, {told}",
+                "Share of the steps that missed their deadline." + rest,
+                spoken,
+                tire_map_chart.soft_chart(rows),
+            )
+
+
+def _spoken(bounds: Sequence[Bound], step: tuple[int, int], names: CurveNames) -> Iterator[str]:
+    own = [one for one in bounds if (one.curve.step_ns, one.curve.period_ns) == step]
+    for one in own[:_MOST_SPOKEN]:
+        who = f"{names.panel(one.curve)}, {line_name(one.curve.threads)}"
+        held = f"none missed up to {format_count(one.held.masses)}" if one.held else "none held"
+        first = one.first_missed
+        missed = f", missed at {format_count(first.masses)}" if first else ", no miss"
+        yield f"{who}: {held}{missed}"
+
+
+def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    found = [one for one in models_of(document, chosen_points(points)) if isinstance(one, Model)]
+    in_real_time = [one for one in found if one.point.deadlines is not None]
+    models = in_real_time or found
+    all_panels = [names.panel(one.point.curve) for one in models]
+    shown = _shown_panels(all_panels)
+    kept = [(one, panel) for one, panel in zip(models, all_panels, strict=True) if panel in shown][
+        :24
+    ]
+    rows = [row for one, panel in kept for row in tire_model_chart.rows_of(panel, _place(one), one)]
+    if rows:
+        yield _Chart(
+            "model",
+            "A step by the cost model, and measured",
+            "Bars: terms of the model, stacked; the last one is not in the paper. Tick: measured "
+            "mean. Of each curve the largest simulation that held, its masses above the bar."
+            + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {_place(one)}, {format_count(one.point.masses)} masses: "
+                f"model {format_ns(one.model_ns)}, measured {format_ns(one.measured_ns)}"
+                for one, panel in kept[:_MOST_SPOKEN]
+            ),
+            tire_model_chart.chart(rows),
+        )
+
+
+def _place(model: Model) -> str:
+    return line_name(model.point.threads)
+
+
+def _study(
+    document: RunDocument, points: Sequence[Point], bounds: Sequence[Bound], names: CurveNames
+) -> Iterator[_Chart]:
+    """The published points; those of this run where both are of hardware and of one step."""
+    study = published_tire(document, points)
+    rows = []
+    for one in published_points():
+        masses, kind = (
+            (one.held, tire_study_chart.HELD)
+            if one.held is not None
+            else (one.missed_from, tire_study_chart.MISSED_FROM)
+        )
+        rows.append(tire_study_chart.row_of(one.system, one.threads, masses or 1, kind))
+    own = [] if study.refused else [one for one in bounds if comparable(one)]
+    panels = _shown_panels([names.panel(one.curve) for one in own])
+    for bound in own:
+        panel = names.panel(bound.curve)
+        if panel not in panels:
+            continue
+        who, threads = f"this run, {panel}", bound.curve.threads
+        if bound.held:
+            rows.append(
+                tire_study_chart.row_of(who, threads, bound.held.masses, tire_study_chart.HELD)
+            )
+        if bound.first_missed:
+            first = bound.first_missed.masses
+            rows.append(tire_study_chart.row_of(who, threads, first, tire_study_chart.MISSED_FROM))
+    yield _Chart(
+        "study",
+        f"Beside {study.short}",
+        f"{study.short}: {study.hardware}. Dashed: with any number of threads. This run: "
+        f"{study.refused or study.own_hardware}. The hardware differs, so the distances between "
+        "systems compare, and the numbers do not.",
+        "; ".join(
+            f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
+            for row in study.rows[:_MOST_SPOKEN]
+        ),
+        tire_study_chart.chart(rows),
+    )

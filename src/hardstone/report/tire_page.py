@@ -1,0 +1,99 @@
+"""The section "Tire simulation" of a report: tables, statements and charts of all its points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hardstone.model import RunDocument
+from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
+from hardstone.present.tire_cost_table import CostTable, cost_table
+from hardstone.present.tire_published import PublishedTire, published_tire
+from hardstone.present.tire_statement_text import StatementText, statement_texts
+from hardstone.present.tire_table import (
+    BoundRow,
+    bound_rows,
+    denied_lines,
+    paused_lines,
+    point_rows,
+)
+from hardstone.present.tire_words import HELD
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import Figure
+from hardstone.report.tire_figures import tire_figures
+from hardstone.report.tire_pictures import blocks_tables, picture_figures
+from hardstone.stats.tire_names import TESTS
+from hardstone.stats.tire_points import has_tire, points_of, problems_of
+from hardstone.units import format_count
+
+_MOST_PROBLEMS = 12
+_MOST_PICTURES = 7
+
+
+@dataclass(frozen=True)
+class TirePage:
+    """`points` has at most some hundred rows. `denied`: what was refused, or paused."""
+
+    rows: list[BoundRow]
+    has_solver: bool
+    statements: list[StatementText]
+    costs: CostTable
+    study: PublishedTire
+    figures: list[Figure]
+    pictures: list[Figure]
+    pictures_left_out: int
+    blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]
+    points: list[tuple[str, ...]]
+    points_caption: str
+    problems: list[str]
+    denied: list[str]
+    held_meaning: str = HELD
+    steps_meaning: str = tire_table.STEPS
+    statement_title: str = tire_statement_text.TITLE
+    statement_meaning: str = tire_statement_text.ABOUT
+    one_side: str = tire_statement_text.ONE_SIDE
+    costs_meaning: str = tire_cost_table.ABOUT
+    cost_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_cost_table.HEADINGS))
+    study_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_published.HEADINGS))
+    point_headings: tuple[str, ...] = tuple(
+        one[0].upper() + one[1:] for one in tire_table.POINT_HEADINGS
+    )
+    points_meaning: str = tire_table.POINTS
+
+
+def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage | None:
+    """None where the run has no result of the tire."""
+    if not has_tire(document):
+        return None
+    points = points_of(document)
+    rows = bound_rows(document, points)
+    listed = point_rows(document, points)
+    pictures, blocks = _pictures(document, drawer, live=live)
+    more = f", the first {len(listed)} of them" if len(listed) < len(points) else ""
+    return TirePage(
+        rows=rows,
+        has_solver=len({row.solver for row in rows}) > 1,
+        statements=statement_texts(document, points),
+        costs=cost_table(document, points),
+        study=published_tire(document, points),
+        figures=tire_figures(document, points, drawer, live=live),
+        pictures=pictures[:_MOST_PICTURES],
+        pictures_left_out=max(0, len(pictures) - _MOST_PICTURES),
+        blocks=blocks[:_MOST_PICTURES],
+        points=listed,
+        points_caption=f"All {format_count(len(points))} points{more}",
+        problems=problems_of(points)[:_MOST_PROBLEMS],
+        denied=[*denied_lines(points), *paused_lines(points)],
+    )
+
+
+def _pictures(
+    document: RunDocument, drawer: Drawer, *, live: bool
+) -> tuple[list[Figure], list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]]:
+    """The falling tire first, then the steps of threads, of all results that kept tables."""
+    found: list[Figure] = []
+    blocks = []
+    for number, result in enumerate(document.results):
+        if result.test in TESTS and result.tables:
+            found += picture_figures(result, f"tire-{number}", drawer, live=live)
+            blocks += blocks_tables(result)
+    return sorted(found, key=lambda one: not one.id.endswith("-tire")), blocks

@@ -1,0 +1,174 @@
+"""Made-up tires: the tests of the simulation as a probe declares them, and kernels of any kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hardstone.catalogue import load_catalogue
+from hardstone.model import (
+    Conditions,
+    Descriptor,
+    ParamSpec,
+    Plan,
+    PlannedTest,
+    Register,
+    Result,
+    Series,
+)
+from hardstone.plan import Request
+from hardstone.plan.sweep_plan import make_sweep_plan
+from hardstone.plan.sweep_request import SweepRequest
+from hardstone.plan.sweep_results import SIMULATIONS, single
+from tests.stats import make
+from tests.targets import sample
+
+SECOND_NS = 1_000_000_000
+# Whether a point misses: (masses, its planned test, how often it was asked before).
+Kernel = Callable[[int, PlannedTest, int], bool]
+
+
+def register() -> Register:
+    """The golden register, with the simulations whatever it has of them."""
+    known = sample.register()
+    tests = [one for one in known.tests if one.id not in SIMULATIONS]
+    return msgspec.structs.replace(known, tests=[*tests, *map(descriptor, SIMULATIONS)])
+
+
+def descriptor(test: str) -> Descriptor:
+    """A test of the simulation as the probe declares it."""
+    names: dict[str, tuple[Any, ...]] = {
+        "masses": ([400], 4, 4_000_000, True),
+        "threads": ([1, 2], 1, 256, True),
+        "step_ns": ([10_000_000], 1000, SECOND_NS, False),
+        "stiffness_per_s2": ([0], 0, 10**15, False),
+        "simulated_s": ([0 if test == "SIM-S-RT" else 60], 0, 100_000, False),
+        "frames": ([0], 0, 64, False),
+        "block_steps": ([0], 0, 64, False),
+    }
+    if test == "SIM-S-RT":
+        names["period_ns"] = ([0], 0, SECOND_NS, False)
+    params = [
+        ParamSpec(
+            name=name,
+            unit="ns" if name.endswith("_ns") else "count",
+            default=default,
+            is_list=is_list,
+            about="made up",
+            min=low,
+            max=high,
+            label=name if is_list else None,
+        )
+        for name, (default, low, high, is_list) in names.items()
+    ]
+    for name, words in (
+        ("solver", ["semaphore", "barrier"]),
+        ("policy", ["run", "fifo", "rr", "other", "deadline"]),
+    ):
+        params.append(
+            ParamSpec(
+                name=name,
+                unit="name",
+                default=words[:1],
+                is_list=True,
+                about="made up",
+                choices=words,
+                label=name,
+            )
+        )
+    return Descriptor(
+        id=test,
+        title="made up",
+        source="made up",
+        params=params,
+        needs=[],
+        series=[],
+        verdicts=[],
+        default_samples=100,
+        default_duration_ns=0,
+    )
+
+
+def facts(**changed: Any) -> dict[str, Any]:
+    return {"cpu.allowed": "0-1", "cpu.count": 2, "cpu.smt": False, **changed}
+
+
+def plan_of(mode: str = "realtime", *, load: Sequence[str] = ("none",), **request: Any) -> Plan:
+    """The plan of a sweep on a machine of two CPUs."""
+    asked = SweepRequest(mode=mode, base=Request(load=tuple(load)), **request)
+    return make_sweep_plan(asked, register(), load_catalogue(), facts(), sample.loads())
+
+
+def result_of(planned: PlannedTest, *, missed: int = 0, **changed: Any) -> Result:
+    """What a probe says of a planned point."""
+    is_realtime = planned.test == "SIM-S-RT"
+    names = ("masses", "threads", "solver", "policy")
+    labels = {name: single(planned.params.get(name)) for name in names}
+    series: Series = msgspec.structs.replace(
+        make.series((missed if is_realtime else 700_000_000,)),
+        name="missed" if is_realtime else "total_time",
+        unit="count" if is_realtime else "ns",
+        labels={name: value for name, value in labels.items() if value is not None},
+    )
+    found = Result(
+        test=planned.test,
+        status="measured",
+        params=dict(planned.params),
+        conditions=Conditions(load=planned.load, cpu_config=planned.cpu_config),
+        series=[series],
+        duration_ns=SECOND_NS,
+        started_uptime_ns=SECOND_NS,
+    )
+    return msgspec.structs.replace(found, **changed)
+
+
+def threshold(most: int) -> Kernel:
+    """Misses above `most` masses."""
+    return lambda masses, planned, before: masses > most
+
+
+def stream(planned: PlannedTest | None, test: str, missed: int) -> list[str]:
+    """The lines of a probe for a point; a fake target puts in what was requested."""
+    lines = [json.loads(line) for line in sample.stream(test, values=(missed,))]
+    is_realtime = test == "SIM-S-RT"
+    for line in lines:
+        if line["type"] == "series":
+            line |= {"name": "missed" if is_realtime else "total_time"}
+            line |= {"unit": "count" if is_realtime else "ns"}
+            line["labels"] = {"masses": 4, "threads": 1, "solver": "x", "policy": "x"}
+        if line["type"] == "result":
+            line["started_uptime_ns"] = 100 * SECOND_NS
+    return [json.dumps(line) for line in lines]
+
+
+def scenario(folder: Path, most: int, under: Sequence[dict[str, Any]] = (), **changed: Any) -> str:
+    """A target that misses deadlines above `most` masses; `under` has entries of its own."""
+    own = [
+        {"test": "SIM-S-RT", "params": {"masses": f"..{most}"}, "steps": held()},
+        {"test": "SIM-S-RT", "params": {"masses": f"{most + 1}.."}, "steps": missing()},
+        {"test": "SIM-P-RF", "params": {"masses": "1.."}, "steps": stream(None, "SIM-P-RF", 7)},
+    ]
+    tests = {one: [*sample.stream(one)] for one in ("THR-P-SLS", "SEM-P-SHF")}
+    known = json.loads((sample.GOLDEN / "facts.json").read_text())
+    known["facts"] |= facts(**{"os.boot_id": "one-boot"})
+    path = sample.scenario(
+        folder,
+        tests,
+        register=msgspec.to_builtins(register()),
+        facts=known,
+        under=[*own, *under],
+        **changed,
+    )
+    return f"fake:{path}"
+
+
+def held() -> list[str]:
+    return stream(None, "SIM-S-RT", 0)
+
+
+def missing(count: int = 3) -> list[str]:
+    return stream(None, "SIM-S-RT", count)

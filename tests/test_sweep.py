@@ -1,0 +1,320 @@
+"""The points of a sweep: what is asked next, on made-up kernels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from hardstone.model import Plan, Result
+from hardstone.plan.problems import PlanError
+from hardstone.plan.sweep import Sweeper
+from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
+from hardstone.plan.sweep_request import usual_threads
+from hardstone.plan.sweep_results import curve_of, masses_of, single
+from tests.sweeps import SECOND_NS, Kernel, facts, plan_of, register, result_of, threshold
+
+SIZES = st.integers(1, 250_000).map(lambda n: 4 * n)
+
+
+def searched(kernel: Any, limits: Limits) -> list[Point]:
+    """The points of one curve, as they are asked for; each must be one that may be."""
+    points: list[Point] = []
+    counts: Counter[int] = Counter()
+    while (wish := next_size(points, limits)) is not None:
+        assert wish.is_again == (counts[wish.masses] > 0)
+        assert wish.masses % 4 == 0 and limits.least <= wish.masses <= limits.most
+        points.append(Point(wish.masses, kernel(wish.masses, counts[wish.masses])))
+        counts[wish.masses] += 1
+        assert len(points) <= limits.points
+    return points
+
+
+@given(st.integers(4, 1_000_000), st.integers(24, 60))
+@example(400, 24)
+@example(403, 24)
+@example(999_999, 24)
+def test_a_threshold_is_found_to_a_tenth(most: int, points: int) -> None:
+    limits = Limits(400, 1_000_000, points)
+    found = boundary_of(searched(lambda n, _: n > most, limits))
+    if most < 400:
+        assert (found.held, found.missed) == (None, 400)
+    elif most >= 1_000_000:
+        assert (found.held, found.missed) == (1_000_000, None)
+    else:
+        assert found.held is not None and found.missed is not None
+        assert found.held <= most < found.missed
+        assert found.missed - found.held <= max(4, 0.1 * found.missed)
+        assert not found.is_coarse
+
+
+@given(SIZES, SIZES, st.integers(2, 40), st.randoms(use_true_random=False), st.floats(0, 1))
+def test_a_search_ends_whatever_the_kernel_does(
+    least: int, more: int, points: int, draw: Any, chance: float
+) -> None:
+    """No size is asked for a fourth time, and the answers decide, not their order in time."""
+    limits = Limits(least, min(least + more, 1_000_000), points)
+    assume(limits.least < limits.most)
+    found = searched(lambda n, count: draw.random() < chance, limits)
+    assert max(Counter(one.masses for one in found).values()) <= 3
+
+
+@given(st.integers(400, 100_000), st.integers(400, 100_000))
+def test_an_island_is_seen(low: int, top: int) -> None:
+    """One size above the boundary holds: the one below it stays the boundary."""
+    assume(2 * low < top)
+    island = {400 * 2**n for n in range(9)} & set(range(low, top))
+    found = searched(lambda n, _: n > low and n not in island, Limits(400, 1_000_000, 40))
+    held = boundary_of(found).held
+    assert held is None or held <= max(low, *island, 0)
+
+
+def test_the_size_that_held_is_measured_again() -> None:
+    found = searched(lambda n, _: n > 3000, Limits(400, 100_000, 30))
+    boundary = boundary_of(found)
+    counts = Counter(one.masses for one in found)
+    assert counts[boundary.held or 0] == counts[boundary.missed or 0] == 3
+    near = [n for n in counts if 0.5 * 3000 < n < 2 * 3000]
+    assert len(near) >= 8
+
+
+def test_one_unlucky_miss_does_not_end_the_search_below_the_rest() -> None:
+    """A miss at 800 that was bad luck: sizes above are measured, and shown as islands."""
+    found = searched(
+        lambda n, count: n > 20_000 or (n == 800 and not count), Limits(400, 10**6, 40)
+    )
+    assert max(one.masses for one in found if not one.has_missed) > 18_000
+    assert boundary_of(found).missed == 800
+
+
+def test_a_grid_is_measured_as_it_is() -> None:
+    points: list[Point] = []
+    while (wish := next_of_grid(points, [400, 1000, 2000], wants_again=True)) is not None:
+        points.append(Point(wish.masses, wish.masses > 1500))
+    assert [one.masses for one in points] == [400, 1000, 2000, 1000]
+
+
+def swept(
+    plan: Plan,
+    kernel: Kernel,
+    before: Iterable[Result] = (),
+    point_ns: int = 2 * SECOND_NS,
+    most: int = 5000,
+) -> list[Result]:
+    """All results of a sweep whose points take `point_ns` each."""
+    sweeper = Sweeper(plan, register())
+    results = list(before)
+    left = [] if results else list(plan.tests)
+    counts: Counter[tuple[object, ...]] = Counter()
+    while left or (left := sweeper.next_tests(results, len(results) * point_ns)):
+        one = left.pop(0)
+        assert one.deadline_ns > one.expected_ns > 0
+        masses = masses_of(one)
+        key = (curve_of(one), masses)
+        results.append(result_of(one, missed=2 * kernel(masses, one, counts[key])))
+        counts[key] += 1
+        assert len(results) < most, "it does not end"
+    return results
+
+
+def keys(results: Iterable[Result]) -> list[tuple[object, ...]]:
+    return [(curve_of(one), one.test, masses_of(one)) for one in results]
+
+
+def test_a_sweep_opens_and_ends_with_what_the_model_needs() -> None:
+    results = swept(plan_of(threads="1,2", frames="3"), threshold(3000))
+    assert [one.test for one in results[:3]] == ["THR-P-SLS", "SEM-P-SHF", "SIM-P-RF"]
+    assert single(results[2].params["frames"]) == 3
+    assert {one.test for one in results[-4:]} == {"SIM-P-RF"}
+    ends = [(masses_of(one), single(one.params["threads"])) for one in results[-4:]]
+    assert sorted(ends) == [(400, 1), (400, 2), (1000, 1), (1000, 2)]
+    assert not Sweeper(plan_of(threads="1,2"), register()).coarse(results)
+
+
+def test_without_the_real_fast_points() -> None:
+    results = swept(plan_of(threads="1", has_fast=False, frames="0"), threshold(3000))
+    assert {one.test for one in results} == {"THR-P-SLS", "SEM-P-SHF", "SIM-S-RT"}
+
+
+def test_curves_take_turns_and_loads_do_not_alternate() -> None:
+    plan = plan_of(threads="1,2", policy="fifo,other", load=("none", "heavy"), frames="0")
+    results = [one for one in swept(plan, threshold(3000)) if one.test == "SIM-S-RT"]
+    for start in range(0, 40, 8):  # rounds of eight curves
+        round_of = results[start : start + 8]
+        assert len({curve_of(one) for one in round_of}) == 8
+        assert [one.conditions.load for one in round_of] == ["none"] * 4 + [plan.loads[1]] * 4
+
+
+def test_blocks_are_kept_once_in_each_curve_where_it_held() -> None:
+    results = swept(plan_of(threads="1,2", blocks="4"), threshold(3000))
+    kept = [one for one in results if single(one.params.get("block_steps"))]
+    assert sorted(str(curve_of(one)) for one in kept) == sorted({str(curve_of(o)) for o in kept})
+    assert len(kept) == 2 and all(2700 <= masses_of(one) <= 3000 for one in kept)
+
+
+@pytest.mark.parametrize("within", ["60s", "2m", "8m"])
+@pytest.mark.parametrize("point_s", [0.5, 2, 9])
+def test_a_sweep_ends_in_time(within: str, point_s: float) -> None:
+    plan = plan_of(threads="1,2,4", policy="fifo,other", within=within)
+    point_ns = round(point_s * SECOND_NS)
+    results = swept(plan, threshold(30_000), point_ns=point_ns)
+    assert plan.sweep is not None
+    first_ns = len(plan.tests) * point_ns
+    assert len(results) * point_ns <= max(plan.sweep.within_ns + 2 * point_ns, first_ns)
+    coarse = Sweeper(plan, register()).coarse(results)
+    assert (within, point_s) != ("60s", 9) or len(coarse) == 6
+    assert all("masses" in why for why in coarse.values())
+
+
+def test_what_tells_least_is_dropped_first() -> None:
+    """With less time there are fewer points around the boundary, and it is still found."""
+    short = swept(plan_of(threads="1,2", within="65s"), threshold(3000))
+    whole = swept(plan_of(threads="1,2", within="0"), threshold(3000))
+    assert len(short) < len(whole)
+    assert not Sweeper(plan_of(threads="1,2"), register()).coarse(short)
+
+
+@settings(max_examples=25)
+@given(st.integers(400, 50_000), st.integers(0, 30), st.integers(0, 2**32))
+def test_a_sweep_that_is_resumed_asks_for_the_same_points(most: int, at: int, seed: int) -> None:
+    """From any prefix of the results, on a kernel that answers by size and number only."""
+
+    def noisy(masses: int, planned: Any, before: int) -> bool:
+        return masses > most or hash((masses, before, seed)) % 11 == 0
+
+    plan = plan_of(threads="1,2", within="0", points="12", frames="0")
+    whole = swept(plan, noisy, point_ns=0)
+    first = max(len(plan.tests), at)
+    counts: Counter[tuple[object, ...]] = Counter(keys(whole[:first]))
+    sweeper, results = Sweeper(plan, register()), whole[:first]
+    while left := sweeper.next_tests(results, 0):
+        key = (curve_of(left[0]), left[0].test, masses_of(left[0]))
+        missed = 2 * noisy(masses_of(left[0]), left[0], counts[key])
+        results.append(result_of(left[0], missed=missed))
+        counts[key] += 1
+    assert Counter(keys(results)) == Counter(keys(whole))
+
+
+@pytest.mark.parametrize("status", ["denied", "unsupported", "timeout"])
+def test_a_refusal_ends_its_curve_and_the_others_go_on(status: Any) -> None:
+    plan = plan_of(threads="1", policy="fifo,deadline", frames="0")
+    sweeper, results = Sweeper(plan, register()), []
+    left = list(plan.tests)
+    while left or (left := sweeper.next_tests(results, 0)):
+        one = left.pop(0)
+        is_refused = single(one.params.get("policy")) == "deadline"
+        more = {"status": status, "reason": "admission", "series": []} if is_refused else {}
+        results.append(result_of(one, missed=masses_of(one) > 3000, **more))
+    refused = [one for one in results if one.status == status]
+    assert sorted(one.test for one in refused) == ["SIM-P-RF", "SIM-S-RT"]
+    ((curve, why),) = sweeper.coarse(results).items()
+    assert curve.policy == "deadline" and why == f"{status} at 400 masses: admission"
+
+
+def test_a_probe_that_fails_has_a_second_chance() -> None:
+    plan = plan_of(threads="1", frames="0", has_fast=False)
+    sweeper = Sweeper(plan, register())
+    cut = result_of(plan.tests[-1], status="failed", complete=False, reason="gone")
+    (again,) = sweeper.next_tests([cut], 0)
+    assert masses_of(again) == 400
+    assert sweeper.next_tests([cut, cut], 0) == []
+
+
+def test_what_was_not_counted_did_not_hold() -> None:
+    plan = plan_of(threads="1", frames="0", has_fast=False)
+    sweeper = Sweeper(plan, register())
+    uncounted = result_of(plan.tests[-1], series=[])
+    assert sweeper.next_tests([uncounted], 0) == []
+    ((_, why),) = sweeper.coarse([uncounted]).items()
+    assert why == "measured at 400 masses: its missed steps were not counted"
+
+
+def test_points_most_bounds_each_curve() -> None:
+    results = swept(plan_of(threads="1,2", points="7"), threshold(100_000))
+    counts = Counter(curve_of(one) for one in results if one.test == "SIM-S-RT")
+    assert set(counts.values()) == {7}
+
+
+def test_real_fast_sweeps_a_grid() -> None:
+    plan = plan_of("realfast", threads="1,2", masses="400..1200/400,2000", frames="0")
+    results = swept(plan, threshold(0))
+    assert len(results) == 8 and {one.test for one in results} == {"SIM-P-RF"}
+    assert [masses_of(one) for one in results[::2]] == [400, 800, 1200, 2000]
+    assert single(results[0].params["simulated_s"]) == 60
+
+
+def test_the_time_left_falls_to_none() -> None:
+    plan = plan_of("realfast", threads="1", masses="400,1000", frames="0")
+    sweeper, results, left = Sweeper(plan, register()), [], []
+    while one := sweeper.next_tests(results, len(results) * SECOND_NS):
+        left.append(sweeper.left_ns(results, len(results) * SECOND_NS))
+        results.append(result_of(one[0]))
+    assert left == sorted(left, reverse=True) and left[-1] > 0
+    assert sweeper.left_ns(results, 2 * SECOND_NS) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "threads"),
+    [
+        ({}, [1, 2, 4, 6]),
+        ({"cpu.allowed": "0-7", "cpu.smt": True}, [1, 4, 8, 12, 16]),
+        ({"cpu.allowed": "0"}, [1, 2, 3]),
+        ({"cpu.allowed": "0-255"}, [1, 256]),
+    ],
+)
+def test_the_usual_numbers_of_threads(changed: dict[str, Any], threads: list[int]) -> None:
+    assert sorted(set(usual_threads(facts(**changed)))) == threads
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"masses": "402"}, "402 is not a multiple of 4"),
+        ({"masses": "0"}, "out of range"),
+        ({"masses": "8000000"}, "out of range"),
+        ({"masses": "400..100/100"}, "no row of sizes"),
+        ({"masses": "400..1000/10"}, "multiple of 4"),
+        ({"masses": "800..400"}, "is empty"),
+        ({"masses": "x"}, "not a whole number"),
+        ({"threads": "8", "masses": "4,400"}, "8 threads are more than 4 masses"),
+        ({"threads": "0"}, "out of range"),
+        ({"policy": "fifo,idle"}, "unknown 'idle'"),
+        ({"policy": "fifo,fifo"}, "a name twice"),
+        ({"solver": "gauss"}, "unknown 'gauss'"),
+        ({"stiffness": "100000"}, "give --step 1290994ns or less"),
+        ({"rate": "100001"}, "give 100000 or less"),
+        ({"rate": "0"}, "out of range"),
+        ({"step": "5us"}, "give 10 us or more"),
+        ({"within": "3s"}, "takes"),
+        ({"points": "1"}, "out of range"),
+        ({"frames": "65"}, "out of range"),
+        ({"mode": "realfast", "duration": "1500ms"}, "whole seconds"),
+        ({"mode": "realfast", "masses": "400..800"}, "has no step"),
+        ({"threads": ",".join(map(str, range(1, 251))), "points": "200"}, "at most 8000 points"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan_of(**asked)
+    assert any(words in one for one in caught.value.problems), caught.value.problems
+    assert all("; " in one for one in caught.value.problems)
+
+
+@given(st.integers(1, 10**9))
+def test_the_longest_stable_step_is_the_limit(stiffness: int) -> None:
+    """6 kappa h tau <= 2 with tau = 2 h, in whole ns."""
+    from hardstone.plan.sweep_request import longest_stable_ns
+
+    longest = longest_stable_ns(stiffness)
+    assert 6 * stiffness * longest * 2 * longest <= 2 * 10**18
+    assert 6 * stiffness * (longest + 1) * 2 * (longest + 1) > 2 * 10**18
+
+
+def test_a_rate_without_a_step_has_the_step_of_real_time() -> None:
+    (point,) = [one for one in plan_of(rate="1000", threads="1").tests if one.test == "SIM-S-RT"]
+    assert (point.params["step_ns"], point.params["period_ns"]) == (1_000_000, 1_000_000)
+    assert point.samples == 1000
