@@ -129,9 +129,9 @@ def test_a_sweep_opens_and_ends_with_what_the_model_needs() -> None:
     results = swept(plan_of(threads="1,2", frames="3"), threshold(3000))
     assert [one.test for one in results[:3]] == ["THR-P-SLS", "SEM-P-SHF", "SIM-P-RF"]
     assert single(results[2].params["frames"]) == 3
-    assert {one.test for one in results[-4:]} == {"SIM-P-RF"}
-    ends = [(masses_of(one), single(one.params["threads"])) for one in results[-4:]]
-    assert sorted(ends) == [(400, 1), (400, 2), (1000, 1), (1000, 2)]
+    assert {one.test for one in results[-10:]} == {"SIM-P-RF"}
+    ends = [(masses_of(one), single(one.params["threads"])) for one in results[-10:]]
+    assert sorted(ends) == [(n, i) for n in (400, 1000, 2000, 4000, 5900) for i in (1, 2)]
     assert not Sweeper(plan_of(threads="1,2"), register()).coarse(results)
 
 
@@ -222,6 +222,14 @@ def test_a_probe_that_fails_has_a_second_chance() -> None:
     (again,) = sweeper.next_tests([cut], 0)
     assert masses_of(again) == 400
     assert sweeper.next_tests([cut, cut], 0) == []
+
+
+def test_time_that_the_end_leaves_is_used() -> None:
+    """Real-fast points are not taken for what is left out first, nor do they waste time."""
+    plan = plan_of(threads="1,2", within="100s", frames="0")
+    tests = [one.test for one in swept(plan, threshold(100_000), point_ns=SECOND_NS)]
+    fast = [place for place, test in enumerate(tests) if test == "SIM-P-RF"]
+    assert len(fast) == 10 and fast == list(range(fast[0], fast[0] + 10))
 
 
 def test_what_was_not_counted_did_not_hold() -> None:
