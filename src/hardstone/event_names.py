@@ -39,6 +39,8 @@ POSIX_CLOCKS = "posix_clocks"
 POSIX_PROFILE = "posix_profile"
 POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
+# The simulation of the tire, which has tables of its own.
+TIRE = ("simulation", "tire_costs")
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")
 # What a shield did: long, and the same in every test.

@@ -130,3 +130,51 @@ def real_fast(
 
 def sweep(*results: Result) -> RunDocument:
     return document(results=list(results))
+
+
+def costs(spring_ns: float = 40.0, mass_ns: float = 12.0) -> Event:
+    return Event(
+        name="tire_costs",
+        text="made up",
+        data={
+            "spring_ns": spring_ns,
+            "mass_ns": mass_ns,
+            "semaphore_ns": 22.0,
+            "masses_count": 128,
+        },
+    )
+
+
+def opening() -> list[Result]:
+    """What the cost model needs beside the points."""
+    where = Conditions(load="none", cpu_config="shared")
+    switch = [labelled("switch", "ns", [900, 1000, 1100], {"threads": 2})]
+    shuffle = [
+        labelled("shuffle", "ns", [4000, 4200], {"kind": "unnamed", "scope": "thread"}),
+    ]
+    return [
+        result("THR-P-SLS", series=switch, conditions=where),
+        result("SEM-P-SHF", series=shuffle, conditions=where),
+    ]
+
+
+def whole_sweep(loads: Sequence[str] = ("none", "heavy")) -> RunDocument:
+    """fifo and other with 1, 2 and 4 threads. `other` is faster, and misses more under load."""
+    found = opening()
+    for load in loads:
+        for policy, factor in (("fifo", 1.0), ("other", 0.8)):
+            is_late = policy == "other" and load == "heavy"
+            for threads in (1, 2, 4):
+                for masses in (400, 1200, 4000, 12000, 40000):
+                    missed = 100 if masses == 40000 else 7 + threads if is_late else 0
+                    found.append(
+                        real_time(masses, threads, missed=missed, policy=policy, load=load)
+                    )
+                for masses in (400, 800, 1000):
+                    total = round(1e6 * masses * factor / min(threads, 2))
+                    found.append(
+                        real_fast(masses, threads, totals=[total], policy=policy, load=load)
+                    )
+    for one in found[2:]:
+        one.events.append(costs())
+    return sweep(*found)

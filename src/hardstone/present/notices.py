@@ -20,6 +20,7 @@ _NO_NOTES = {
     event_names.LEFT,
     *event_names.SHIELD_DETAILS,
     *event_names.POSIX,
+    *event_names.TIRE,
 }
 _SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
 

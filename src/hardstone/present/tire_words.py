@@ -14,6 +14,7 @@ from hardstone.stats.tire_points import Curve
 from hardstone.units import format_count, format_ns
 
 NAME_CHARACTERS = 24
+_NOISE = 1e-9  # of floating point, in the last digit shown
 _USUAL = ((10_000_000, 60), (10_000_000, 0))
 HELD = (
     "Held: the largest number of masses at which no step missed its deadline, there and at every "
@@ -73,9 +74,9 @@ def bound_text(cell: Cell) -> str:
 def percent(share: float) -> str:
     """A share rounded up: "3.0 %", "0.051 %"; small ones as "1 in 100 000"."""
     if share >= 0.1:
-        return f"{min(ceil(100 * share), 100)} %"
+        return f"{min(ceil(100 * share - _NOISE), 100)} %"
     if share < 0.0001:
         return share_text(share) if share > 0 else "0"
     digits = 1 if share >= 0.01 else 2 if share >= 0.001 else 3
     scale: int = 10**digits
-    return f"{ceil(100 * share * scale) / scale:.{digits}f} %"
+    return f"{ceil(100 * share * scale - _NOISE) / scale:.{digits}f} %"

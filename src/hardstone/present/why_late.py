@@ -9,6 +9,7 @@ from hardstone.model import Result, RunDocument
 from hardstone.present.wording import format_value, one_line, series_text, shorten
 from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched
 from hardstone.stats.conditions import names_in
+from hardstone.stats.tire_sweep import listed_results
 from hardstone.stats.traced import task_before
 from hardstone.units import format_count, format_ns, format_span
 
@@ -79,7 +80,7 @@ def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
     names = names_in(document)
     return [
         (names.name(result), f"{_place(one)}: {cause_text(one, result)}")
-        for result in document.results
+        for result in listed_results(document)
         if is_watched(result)
         for one in latenesses(result, most)
     ]
@@ -90,7 +91,7 @@ def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
     the same is said are one line, "12 values from 3.1 us to 40 us: none seen"."""
     names = names_in(document)
     rows: list[tuple[str, str]] = []
-    for result in document.results:
+    for result in listed_results(document):
         found = late_values(result)
         said = [*((one.place, one.cause) for one in found[:apart]), *alike(found[apart:])]
         rows += [(names.name(result), f"{values}: {cause}") for values, cause in said]

@@ -20,10 +20,13 @@ from hardstone.present.tire_words import HELD
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.tire_figures import tire_figures
+from hardstone.report.tire_pictures import blocks_tables, picture_figures
+from hardstone.stats.tire_names import TESTS
 from hardstone.stats.tire_points import has_tire, points_of, problems_of
 from hardstone.units import format_count
 
 _MOST_PROBLEMS = 12
+_MOST_PICTURES = 7
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class TirePage:
     costs: CostTable
     study: PublishedTire
     figures: list[Figure]
+    pictures: list[Figure]
+    pictures_left_out: int
+    blocks: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]
     points: list[tuple[str, ...]]
     points_caption: str
     problems: list[str]
@@ -61,6 +67,7 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
     points = points_of(document)
     rows = bound_rows(document, points)
     listed = point_rows(document, points)
+    pictures, blocks = _pictures(document, drawer, live=live)
     more = f", the first {len(listed)} of them" if len(listed) < len(points) else ""
     return TirePage(
         rows=rows,
@@ -69,8 +76,24 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
         costs=cost_table(document, points),
         study=published_tire(document, points),
         figures=tire_figures(document, points, drawer, live=live),
+        pictures=pictures[:_MOST_PICTURES],
+        pictures_left_out=max(0, len(pictures) - _MOST_PICTURES),
+        blocks=blocks[:_MOST_PICTURES],
         points=listed,
         points_caption=f"All {format_count(len(points))} points{more}",
         problems=problems_of(points)[:_MOST_PROBLEMS],
         denied=[*denied_lines(points), *paused_lines(points)],
     )
+
+
+def _pictures(
+    document: RunDocument, drawer: Drawer, *, live: bool
+) -> tuple[list[Figure], list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]]:
+    """The falling tire first, then the steps of threads, of all results that kept tables."""
+    found: list[Figure] = []
+    blocks = []
+    for number, result in enumerate(document.results):
+        if result.test in TESTS and result.tables:
+            found += picture_figures(result, f"tire-{number}", drawer, live=live)
+            blocks += blocks_tables(result)
+    return sorted(found, key=lambda one: not one.id.endswith("-tire")), blocks

@@ -14,8 +14,9 @@ _CHARTS_EACH = 4
 def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
     """`subject` names the machine."""
     yield _held(subject, page)
-    for at in range(0, len(page.figures), _CHARTS_EACH):
-        found = page.figures[at : at + _CHARTS_EACH]
+    figures = [*page.figures, *page.pictures]
+    for at in range(0, len(figures), _CHARTS_EACH):
+        found = figures[at : at + _CHARTS_EACH]
         sheet = _headed(subject, "Tire simulation, charts")
         for one in found:
             sheet.text(f"{one.title}: {one.about}", 7.5, colour="quiet")

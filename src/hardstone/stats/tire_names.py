@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hardstone import event_names
+
 REAL_TIME = "SIM-S-RT"
 REAL_FAST = "SIM-P-RF"
 TESTS = (REAL_TIME, REAL_FAST)
@@ -9,8 +11,7 @@ MISSED = "missed"
 LATENESS = "lateness"
 STEP_TIME = "step_time"
 TOTAL_TIME = "total_time"
-SIMULATION = "simulation"
-COSTS = "tire_costs"
+SIMULATION, COSTS = event_names.TIRE
 DELAYED = "delayed_on_purpose"
 PAUSED = "real_fast_paused"  # the only thread did not have the CPU
 OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it

@@ -25,7 +25,7 @@ from hardstone.present.wording import one_line, shorten
 from hardstone.stats.tire_points import Point, points_of
 
 _GUTTER = 10
-_COLUMNS = (9, 10, 12, 9, 9, 9)  # held, missed from, missed, bound, mean, max
+_COLUMNS = (11, 10, 11, 8, 9, 9)  # held, missed from, missed, bound, mean, max
 _THREADS = 8
 _LEAST_LABEL = 12
 _LEAST_MAP = 4

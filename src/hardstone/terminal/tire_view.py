@@ -13,7 +13,8 @@ from hardstone.model import RunDocument
 from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
 from hardstone.present.tire_statement_text import StatementText
 from hardstone.present.tire_words import HELD
-from hardstone.stats.tire_points import has_tire, points_of, problems_of
+from hardstone.stats.tire_points import Point, has_tire, points_of, problems_of
+from hardstone.stats.tire_sweep import sweep_points
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.tire_screen import map_lines
 from hardstone.terminal.widths import print_table
@@ -48,6 +49,7 @@ def show_tire(console: Console, document: RunDocument) -> None:
     _show_statement(console, tire_statement_text.statement_texts(document, points))
     _show_costs(console, tire_cost_table.cost_table(document, points))
     _show_published(console, tire_published.published_tire(document, points))
+    _show_points(console, document, points)
     told = [*tire_table.denied_lines(points), *tire_table.paused_lines(points)]
     for text in (*problems_of(points)[:_MOST_PROBLEMS], *told):
         console.print(words(text, "yellow"))
@@ -123,6 +125,24 @@ def _show_published(console: Console, found: tire_published.PublishedTire) -> No
     print_table(console, table)
     console.print(words(f"This run: {found.refused or found.own_hardware}", "dim"))
     console.print(words(f"Pre-test of the study: {found.pretest}", "dim"))
+    console.print()
+
+
+def _show_points(console: Console, document: RunDocument, points: Sequence[Point]) -> None:
+    """What fits into 80 columns of each point of a sweep; a battery has its series."""
+    if not sweep_points(document):
+        return
+    rows = tire_table.point_rows(document, points)
+    has_under = any(row[3] != "-" for row in rows)
+    places = (2, *[3] * has_under, 1, 0, 4, 7, 9, 10, 11)
+    console.print(words("points", "bold"))
+    table = _table([tire_table.POINT_HEADINGS[place] for place in places], left=1)
+    for row in rows:
+        table.add_row(*(words(row[place]) for place in places))
+    print_table(console, table)
+    more = len(points) - len(rows)
+    if more > 0:
+        console.print(words(f"and {more} more, with --json", "dim"))
     console.print()
 
 

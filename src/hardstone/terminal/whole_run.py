@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -13,6 +14,7 @@ from hardstone.present.key_figures import LIMIT_OF_MAXIMA
 from hardstone.present.notices import deviations, idle_remarks
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.stats.tire_sweep import listed_results
 from hardstone.terminal.console import make_console, print_command, print_rows
 from hardstone.terminal.kernel_view import show_kernel_time
 from hardstone.terminal.noise_rows import print_noise
@@ -49,7 +51,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     if len(conditions_in(document)) > 1:
         print_side_by_side(console, document)
     else:
-        _print_series(console, document)
+        _print_series(console, replace(document, results=listed_results(document)))
     print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
@@ -104,6 +106,6 @@ def _print_why_late(console: Console, document: RunDocument) -> None:
 
 def _print_verdicts(console: Console, document: RunDocument) -> None:
     names = names_in(document)
-    for result in document.results:
+    for result in listed_results(document):
         rows = [verdict_row(verdict, result.test) for verdict in result.verdicts]
         print_rows(console, f"behaviours of {names.name(result)}", rows)
