@@ -66,7 +66,14 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
 }
 
 
-def resume(mode: str, reference: str, options: Mapping[str, Any], given: set[str]) -> int:
+def resume(
+    mode: str,
+    reference: str,
+    options: Mapping[str, Any],
+    given: set[str],
+    *,
+    wants_report: bool = True,
+) -> int:
     """Goes on with a stored sweep; `given` are the options that were typed."""
     whole = find_sweep(open_store(options["store"]), mode, reference)
     name = whole.plan.target
@@ -80,7 +87,7 @@ def resume(mode: str, reference: str, options: Mapping[str, Any], given: set[str
         if not plan.tests and not sweeping.more(_without_results(whole)):
             raise InputError(f"of run {whole.id} nothing is left to measure", _begin(mode))
         prepared = Prepared(asked.target, asked.register, asked.facts, plan)
-        return shown_sweep(prepared, options, sweeping)
+        return shown_sweep(prepared, options, sweeping, wants_report=wants_report)
 
 
 def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
