@@ -185,6 +185,7 @@ def test_what_is_denied_ends_its_curve_and_the_sweep_goes_on(
     target = scenario(tmp_path, 900, [denied(policy="deadline")])
     done = simulate("-q", "--target", target, *ONE, "--policy", "deadline,fifo")
     assert done.code == EXIT_PRIVILEGE
+    assert "1 of 2 curves ended early" in done.err and "coarse" not in done.err
     assert "1 thread, deadline: denied at 400 masses: admission refused" in done.err
     counts = Counter(single(one.params.get("policy")) for one in Store().load("last").results)
     assert (counts["deadline"], counts["fifo"]) == (1, 12)
@@ -194,7 +195,9 @@ def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Pa
     target = scenario(tmp_path, 900, [denied()])
     done = simulate("-q", "--target", target, *ONE)
     assert done.code == EXIT_PRIVILEGE
-    assert sum("exit code 5" in line for line in done.told) == 1
+    exit_line, reason = done.told
+    assert "exit code 5" in exit_line
+    assert reason == "hardstone: no point was measured: denied at 400 masses: admission refused"
     document = Store().load("last")
     assert [one.status for one in document.results if one.test == "SIM-S-RT"] == ["denied"]
 

@@ -18,7 +18,6 @@ from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register,
 from hardstone.plan.params import fill_params
 from hardstone.plan.problems import Problems
 from hardstone.plan.sweep_check import checked_sweep
-from hardstone.plan.sweep_coarse import why_coarse
 from hardstone.plan.sweep_points import (
     AGAIN,
     Limits,
@@ -106,14 +105,6 @@ class Sweeper:
             one = self._planned(curve, Wish(self._usual_masses(curve, found), AGAIN))
             wanted_ns += round(count * pace * one.expected_ns)
         return min(wanted_ns, max(0, self._left(spent_ns))) if self._is_timed else wanted_ns
-
-    def coarse(self, results: Sequence[Result]) -> dict[Curve, str]:
-        """The curves whose boundary is not known to a tenth, and why, in words."""
-        found = read_results(results)
-        said = {
-            curve: why_coarse(self.sweep, found.get(curve, Found())) for curve in self.curves.main
-        }
-        return {curve: text for curve, text in said.items() if text}
 
     def first_points(self) -> list[PlannedTest]:
         """The first point of each curve."""
