@@ -31,9 +31,9 @@ def stream(probe: Path) -> list[bytes]:
     return subprocess.run(command, capture_output=True, check=True).stdout.splitlines()
 
 
-def drawing(lines: list[bytes]) -> str:
+def drawing(lines: list[bytes], test: str = TEST) -> str:
     """The pictures in a stream as an SVG document."""
-    reader = StreamReader(TEST)
+    reader = StreamReader(test)
     for line in lines:
         reader.feed(line)
     frames = frames_of(reader.finish())

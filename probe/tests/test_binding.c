@@ -35,10 +35,10 @@ static struct request shared(void)
 
 static bool is_free(const char *id)
 {
-    static const char *const ids[] = {"CLK-P-BIN", "TMR-P-JIT", "TMR-B-EDGE", "SEM-P-NEW",
-                                      "SEM-P-ARN", "SEM-P-SIG", "MUT-P-ARN",  "RSP-P-FIX",
-                                      "SIG-B-QUE", "PRV-B-GRP", "FIO-P-SYN",  "FIO-P-PRE",
-                                      "FIO-P-STR", "FIO-P-PRI", "POS-B-INV"};
+    static const char *const ids[] = {
+        "CLK-P-BIN", "TMR-P-JIT", "TMR-B-EDGE", "SEM-P-NEW", "SEM-P-ARN", "SEM-P-SIG",
+        "MUT-P-ARN", "RSP-P-FIX", "SIG-B-QUE",  "PRV-B-GRP", "FIO-P-SYN", "FIO-P-PRE",
+        "FIO-P-STR", "FIO-P-PRI", "POS-B-INV",  "SIM-S-RT",  "SIM-P-RF"};
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         if (strcmp(ids[i], id) == 0)
             return true;

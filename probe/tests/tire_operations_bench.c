@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/rt_thread.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct worker {
 
 struct bench {
     int masses, threads, steps, error;
+    pthread_barrier_t start; /* none works alone while another is not there yet */
     sem_t *taken;
     struct mass *shared;
     struct rt_thread_setup setup;
@@ -87,6 +89,7 @@ static int64_t thread_cpu_ns(void)
 static void work(void *argument)
 {
     struct worker *worker = argument;
+    pthread_barrier_wait(&worker->bench->start);
     int64_t begin_ns = thread_cpu_ns();
     for (int i = 0; i < worker->bench->steps; i++)
         step(worker);
@@ -105,6 +108,8 @@ static int run(struct bench *bench)
         if (error)
             break;
     }
+    if (error)
+        return error; /* those that were started wait at their gates until the process ends */
     for (int i = 0; i < started; i++)
         rt_thread_go(&bench->workers[i].rt_thread);
     for (int i = 0; i < started; i++)
@@ -117,6 +122,8 @@ static int prepare(struct bench *bench)
     bench->taken = malloc((size_t)bench->masses * sizeof *bench->taken);
     bench->shared = calloc((size_t)bench->masses, sizeof *bench->shared);
     if (!bench->taken || !bench->shared)
+        return -1;
+    if (pthread_barrier_init(&bench->start, NULL, (unsigned)bench->threads) != 0)
         return -1;
     for (int i = 0; i < bench->masses; i++)
         sem_init(&bench->taken[i], 0, 1);

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+import tire_picture
+from hardstone import schema
 from hardstone.model import Result
 from hardstone.report import svg
 from hardstone.report.charts.tire_block_chart import blocks_chart, shown_steps
@@ -13,6 +15,7 @@ from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, s
 from hardstone.report.theme import interactive
 from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
 from hardstone.stats.tire_kept import StepBlocks, blocks_of, frames_of
+from hardstone.store import read_document
 from tests.report.sketches import Sketches
 from tests.stats import make
 from tests.stats.made_tables import MS, blocks, frame, steps
@@ -190,3 +193,22 @@ def test_what_a_target_sent_is_no_markup() -> None:
     (figure,) = picture_figures(of(bad), "a", Sketches(), live=True)
     assert figure.data and "<script>" not in figure.data
     assert "\x00" not in figure.title and "\u202e" not in figure.title
+
+
+def test_a_real_run_has_its_pictures() -> None:
+    run = read_document(schema.FOLDER / "golden" / "run-3-tables.json")
+    for result in run.results:
+        first, last = frames_of(result)
+        assert (first.at_ns, first.points_um[0]) == (0, (0, 1_100_000))
+        assert min(y for _, y in last.points_um) == 0
+        found = picture_figures(result, "a", Sketches(), live=False)
+        assert len(found) == 1 + len(blocks_of(result))
+    assert [blocks_of(result)[0].period_ns for result in run.results] == [10 * MS, None]
+
+
+def test_the_picture_of_the_documents_follows_light_and_dark() -> None:
+    lines = (schema.FOLDER / "golden" / "stream-3-sim-p-rf-tables.jsonl").read_bytes().splitlines()
+    drawing = tire_picture.drawing(lines, "SIM-P-RF")
+    assert drawing.startswith("<svg xmlns=") and drawing.endswith("</svg>\n")
+    used = {part.split(")")[0] for part in drawing.split("var(")[1:]}
+    assert used and all(drawing.count(f"{name}:#") == 2 for name in used)

@@ -47,10 +47,13 @@ void step_blocks_keep(const struct team *team, int64_t masses, const char *solve
         uint64_t steps = member->done < team->block_steps ? member->done : team->block_steps;
         if (steps == 0)
             continue;
-        const struct datum *data =
-            DATA(data_integer("masses_count", masses), data_integer("threads_count", team->threads),
-                 data_integer("thread", i), data_integer("cpu", member->cpu),
-                 data_text("solver", solver), data_text("policy", policy));
+        const struct datum data[] = {data_integer("masses_count", masses),
+                                     data_integer("threads_count", team->threads),
+                                     data_integer("thread", i),
+                                     data_integer("cpu", member->cpu),
+                                     data_text("solver", solver),
+                                     data_text("policy", policy),
+                                     {.key = NULL}};
         int table = row_table_add(team->run->arena, "blocks", data, columns, (uint32_t)steps);
         for (uint32_t step = 0; step < steps; step++)
             keep_step(team, table, step, &member->blocks[step]);
