@@ -74,12 +74,16 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     found = inputs_of(document, models[0].point)
     if isinstance(found, str):
         return
-    yield (
-        f"one spring {format_ns(found.spring_ns)}, one mass {format_ns(found.mass_ns)}, one "
-        f"uncontended semaphore {format_ns(found.semaphore_ns)}, a switch "
-        f"{format_ns(found.switch_ns)}, a hand-over {format_ns(found.hand_over_ns)}; on the "
-        f"machine of the study a spring {format_ns(spring)} and a mass {format_ns(mass)}"
-    )
+    known = {
+        "one spring": found.spring_ns,
+        "one mass": found.mass_ns,
+        "one uncontended semaphore": found.semaphore_ns,
+        "a switch": found.switch_ns,
+        "a hand-over": found.hand_over_ns,
+    }
+    told = [f"{name} {format_ns(ns)}" for name, ns in known.items() if ns is not None]
+    study = f"a spring {format_ns(spring)} and a mass {format_ns(mass)}"
+    yield f"{', '.join(told)}; on the machine of the study {study}"
 
 
 def chosen(points: Sequence[Point]) -> list[Point]:
