@@ -323,7 +323,7 @@ def test_what_cannot_be_is_refused(asked: dict[str, Any], words: str) -> None:
 @given(st.integers(1, 10**9))
 def test_the_longest_stable_step_is_the_limit(stiffness: int) -> None:
     """6 kappa h tau <= 2 with tau = 2 h, in whole ns."""
-    from hardstone.plan.sweep_request import longest_stable_ns
+    from hardstone.plan.tire_params import longest_stable_ns
 
     longest = longest_stable_ns(stiffness)
     assert 6 * stiffness * longest * 2 * longest <= 2 * 10**18

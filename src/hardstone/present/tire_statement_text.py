@@ -22,7 +22,7 @@ ABOUT = (
     "Two sides at the points that both measured: total time of SIM-P-RF, and deadlines missed in "
     "SIM-S-RT. A point is one value of the exact signed-rank test; p is adjusted for all "
     "statements of the run (Holm). The sides were measured one after another, so drift of the "
-    "machine is part of a difference."
+    "machine is part of a difference; real-time throttling takes time from real-time policies only."
 )
 ONE_SIDE = (
     "One policy under each condition: nothing to compare. Measure two, such as --policy fifo,other."

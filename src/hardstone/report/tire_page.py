@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
+from hardstone.present import (
+    tire_cost_table,
+    tire_fast_table,
+    tire_published,
+    tire_statement_text,
+    tire_table,
+)
 from hardstone.present.tire_cost_table import CostTable, cost_table
+from hardstone.present.tire_fast_table import fast_rows
 from hardstone.present.tire_published import PublishedTire, published_tire
 from hardstone.present.tire_statement_text import StatementText, statement_texts
 from hardstone.present.tire_table import (
@@ -35,6 +42,7 @@ class TirePage:
 
     rows: list[BoundRow]
     has_solver: bool
+    fast: list[tuple[str, ...]]
     statements: list[StatementText]
     costs: CostTable
     study: PublishedTire
@@ -48,6 +56,10 @@ class TirePage:
     denied: list[str]
     held_meaning: str = HELD
     steps_meaning: str = tire_table.STEPS
+    fast_meaning: str = tire_fast_table.MEANING
+    fast_headings: tuple[str, ...] = tuple(
+        one[0].upper() + one[1:] for one in tire_fast_table.HEADINGS
+    )
     statement_title: str = tire_statement_text.TITLE
     statement_meaning: str = tire_statement_text.ABOUT
     one_side: str = tire_statement_text.ONE_SIDE
@@ -72,6 +84,7 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
     return TirePage(
         rows=rows,
         has_solver=len({row.solver for row in rows}) > 1,
+        fast=fast_rows(document, points),
         statements=statement_texts(document, points),
         costs=cost_table(document, points),
         study=published_tire(document, points),

@@ -14,6 +14,11 @@ _CHARTS_EACH = 4
 def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
     """`subject` names the machine."""
     yield _held(subject, page)
+    if page.fast:
+        sheet = _headed(subject, "Tire simulation: as fast as possible")
+        sheet.table(page.fast_headings, page.fast)
+        sheet.text(page.fast_meaning, 7.5, colour="quiet")
+        yield sheet
     figures = [*page.figures, *page.pictures]
     for at in range(0, len(figures), _CHARTS_EACH):
         found = figures[at : at + _CHARTS_EACH]

@@ -152,6 +152,7 @@ def needed_of_speed(speed: Speed | None) -> list[str]:
 
 def undecided(what: str, count: int, p: float) -> str:
     """Why `count` points that differ do not decide."""
+    points = "1 common point" if count == 1 else f"{count} common points"
     if count < LEAST_PAIRS:
-        return f"{what} differ at {count} common points; a decision needs {LEAST_PAIRS} at least"
-    return f"{what} differ at {count} common points, which does not decide (p {p:.2g})"
+        return f"{what} differ at {points}; a decision needs {LEAST_PAIRS} at least"
+    return f"{what} differ at {points}, which does not decide (p {p:.2g})"
