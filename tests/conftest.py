@@ -40,10 +40,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """A file is for one worker, and all that uses the machine as such is too, in turn: it
     measures, reserves CPUs, looks at all processes. So are the tests in one kernel, which share
-    its guests."""
+    its guests. They begin in the order of the items, not those of most tests first."""
     from xdist.scheduler import LoadFileScheduling
 
     from tests.guests.kernels import kernel_of
+
+    config.option.loadscopereorder = False
 
     class OneForTheMachine(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
@@ -55,13 +57,44 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     return OneForTheMachine(config, log)
 
 
+# Of tests/e2e what runs beside the others in any worker: it judges no time that passes on the real
+# machine, or measures only with the fixture `alone`, which one test on the machine has at a time;
+# it looks at nothing but what it made or started itself; and while a test takes a CPU from all
+# others it waits, by the fixture `cpus_kept`. What it costs the others, the checks of the probe
+# cost them too, which run beside pytest: none of them may fail on a busy machine.
+BESIDE_OTHERS = {
+    f"tests/e2e/test_{name}.py"
+    for name in (
+        *("facts_of_root", "hostile_words", "posix_inventory", "posix_options"),  # what is told
+        *("virtual_time", "virtual_timers"),  # on a clock that is made up
+        *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
+        *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
+        "resume",  # figures are counted; how long they are is not asked
+    )
+}
+
+
 def uses_the_machine(path: str) -> bool:
-    return path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
+    is_of_machine = path.startswith("tests/e2e/") or path == "tests/cli/test_real.py"
+    return is_of_machine and path not in BESIDE_OTHERS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What one worker has to run in turn takes longest: it begins first."""
-    items.sort(key=lambda item: not uses_the_machine(item.nodeid.partition("::")[0]))
+    """What one worker has to run in turn takes longest: it begins first. What is short is last, so
+    that all workers end at the same time."""
+    items.sort(key=order)
+
+
+def order(item: pytest.Item) -> int:
+    path = item.nodeid.partition("::")[0]
+    longest_first = (
+        uses_the_machine(path),
+        path.startswith("tests/guests/"),
+        path.startswith("tests/e2e/"),
+        any(map(item.get_closest_marker, ("slow", "browser"))),
+        True,
+    )
+    return longest_first.index(True)
 
 
 @pytest.fixture

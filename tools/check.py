@@ -29,8 +29,8 @@ import probe_checks
 from probe_checks import ROOT, Command, Skip
 
 CPUS = os.cpu_count() or 1
-# Beside pytest, which has a worker for each CPU: tests of loads that meet starve each other.
-LANES = max(1, CPUS // 2)
+LANES = max(1, CPUS // 2)  # beside pytest: tests of loads that meet starve each other
+WORKERS = max(3, CPUS)  # of pytest: the one with the tests of the machine sleeps much
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def shown(command: Command) -> str:
 
 def run_pytest(arguments: Sequence[str]) -> bool:
     """In a folder of its own: of pytest's, each run removes the oldest, also while another does."""
-    workers = ["-n", str(max(2, CPUS)), "--dist", "loadfile"]
+    workers = ["-n", str(WORKERS), "--dist", "loadfile"]
     with tempfile.TemporaryDirectory(prefix="hardstone-", ignore_cleanup_errors=True) as folder:
         own = f"--basetemp={folder}/pytest"
         command = [sys.executable, "-m", PYTEST, *workers, own, *arguments]

@@ -22,6 +22,9 @@ WARNINGS += ["-Wno-missing-field-initializers"]
 
 Command = list[str]
 
+# What only computes leaves the CPUs to tests, which wait in turn.
+BEHIND: Command = ["nice", "-n4"]
+
 
 class Skip(Exception):
     """The reason why a check does not run here."""
@@ -87,13 +90,15 @@ def unit_tests(
         options += ["-Dwerror=true"] if sanitizer == "none" else ["-Dc_args=-g1"]
         options += THREADS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
+        # Of the helpers of other tests a sanitizer would see nothing: they do not run here.
+        targets = [] if sanitizer == "none" else ["meson-test-prereq", "hardstone-probe"]
         tests = [*runner, *meson_test(folder)]
         # A forked process starts threads; the thread sanitizer ends it unless told otherwise.
         tests = ["env", "TSAN_OPTIONS=die_after_fork=0", *tests]
         register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
         return [
             ["meson", "setup", *again, *options, folder, str(PROBE)],
-            ["ninja", "-C", folder],
+            [*BEHIND, "ninja", "-C", folder, *targets],
             tests,
             *([[*register, f"{folder}/hardstone-probe"]] if sanitizer != "none" else []),
         ]
@@ -131,7 +136,7 @@ def succeeds(command: Command, stdin: str = "") -> bool:
 def analysis() -> Sequence[Command]:
     c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
     options = ["--quiet", "--warnings-as-errors=*", "-p", "build/probe"]
-    return [["nice", "-n4", str(PINNED / "clang-tidy"), *options, file] for file in c_files]
+    return [[*BEHIND, str(PINNED / "clang-tidy"), *options, file] for file in c_files]
 
 
 def portable() -> Sequence[Command]:
@@ -140,7 +145,7 @@ def portable() -> Sequence[Command]:
     program.parent.mkdir(parents=True, exist_ok=True)
     files = [file for file in sources((".c",)) if is_portable(Path(file))]
     build = [*compiler(), *WARNINGS, "-O1", "-Iprobe/src", "-o", str(program), *files]
-    return [[*build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
+    return [[*BEHIND, *build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
 
 
 def is_portable(file: Path) -> bool:

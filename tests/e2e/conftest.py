@@ -25,10 +25,12 @@ from tests.e2e.shielding import RESERVED
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 ALONE_S = 240
+CPUS_LOCK = ROOT / "build" / "cpus.lock"
 MACHINE_LOCK = default_lock_file()  # read before each test gets a home of its own
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    CPUS_LOCK.parent.mkdir(exist_ok=True)
     config.addinivalue_line("markers", "free_machine: wants all CPUs and the disk; comes last")
 
 
@@ -128,10 +130,19 @@ def alone() -> Iterator[None]:
 def cpus_taken(alone: None) -> Iterator[None]:
     """The test takes a CPU from all others, or takes it offline: the unit tests of the probe,
     which the checks run beside it, bind threads to that CPU."""
-    path = ROOT / "build" / "cpus.lock"
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a") as lock:
+    with CPUS_LOCK.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def cpus_kept(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No other test takes a CPU away meanwhile: it would be `alone`."""
+    if {"alone", "cpus_taken"} & set(request.fixturenames):
+        yield
+        return
+    with CPUS_LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
         yield
 
 

@@ -94,7 +94,9 @@ def test_a_delay_of_two_and_a_half_periods_counts_for_each_deadline(
 ) -> None:
     def attempt() -> list[str]:
         words = ("-p", "delay_step=2", "-p", "delay_ns=25ms")
-        return complaints_of(run(probe, RT, *free, "--samples", "6", *BOTH, *words), 2)
+        stream = run(probe, RT, *free, "--samples", "6", *BOTH, *words)
+        assert stream.result.status == "measured"
+        return complaints_of(stream, 2)
 
     until_quiet(attempt)
 

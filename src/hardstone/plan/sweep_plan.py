@@ -25,13 +25,12 @@ from hardstone.plan.problems import Problems
 from hardstone.plan.sweep import Sweeper, own_time_ns
 from hardstone.plan.sweep_check import MOST_POINTS, curve_count, points_of_curve
 from hardstone.plan.sweep_command import sweep_words
-from hardstone.plan.sweep_request import SweepRequest, SweepWish, read_request
+from hardstone.plan.sweep_request import FAST_GRID, SweepRequest, SweepWish, read_request
 from hardstone.plan.sweep_results import REALFAST, REALTIME
 from hardstone.units import format_span, write_ns
 
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 OPENING = ("THR-P-SLS", "SEM-P-SHF")
-FAST_MASSES = (400, 1000)
 _FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 2
 _REALTIME_POLICIES = ("fifo", "rr")
 
@@ -136,7 +135,7 @@ def _policy(policies: Sequence[str]) -> str:
 
 
 def _sweep(wish: SweepWish, *, has_fast: bool) -> Sweep:
-    fast = [one for one in FAST_MASSES if one >= max(wish.threads)] if has_fast else []
+    fast = [one for one in FAST_GRID if one >= max(wish.threads)] if has_fast else []
     return Sweep(
         test=wish.test,
         solvers=wish.solvers,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isqrt
 from re import ASCII
 from re import compile as pattern
 
@@ -15,6 +14,7 @@ from hardstone.plan.placement import count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.sweep_points import STEP
 from hardstone.plan.sweep_results import REALFAST, REALTIME
+from hardstone.plan.tire_params import longest_stable_ns
 from hardstone.units import format_ns
 
 MODES = {"realtime": REALTIME, "realfast": REALFAST}
@@ -125,11 +125,6 @@ def usual_threads(facts: Mapping[str, Scalar]) -> list[int]:
     cores = max(1, hardware // 2) if facts.get("cpu.smt") is True else hardware
     numbers = {1, cores, hardware, 3 * cores, 2 * hardware}
     return sorted(min(number, MOST_THREADS) for number in numbers)
-
-
-def longest_stable_ns(stiffness_per_s2: int) -> int:
-    """The longest step at which the integration is stable with springs of this stiffness."""
-    return isqrt(_SECOND_NS**2 // (6 * stiffness_per_s2))
 
 
 def _check_stable(step_ns: int, stiffness_per_s2: int, problems: Problems) -> None:

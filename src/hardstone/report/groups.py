@@ -124,12 +124,14 @@ def _is_over(line: Line, lines: list[Line]) -> bool:
 
 
 def _shared(upper: Series, lower: Series) -> bool:
+    least = min(upper.count, lower.count)
+    if upper.histogram.layout != lower.histogram.layout or least <= 0:
+        return False
+    if not _ends_alike(upper.max or 0, lower.max or 0):
+        return False
     held = dict(lower.histogram.buckets)
     shared = sum(min(count, held.get(index, 0)) for index, count in upper.histogram.buckets)
-    least = min(upper.count, lower.count)
-    if upper.histogram.layout != lower.histogram.layout or not 0 < least <= 2 * shared:
-        return False
-    return _ends_alike(upper.max or 0, lower.max or 0)
+    return least <= 2 * shared
 
 
 def _ends_alike(one: float, other: float) -> bool:

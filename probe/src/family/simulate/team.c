@@ -193,8 +193,8 @@ static void await(sem_t *gate)
         ;
 }
 
-/* The kernel takes back the share of a thread that has ended when its deadline has passed, which may
- * be some periods away: until then it may refuse that of the next one. */
+/* The kernel takes back the share of a thread that has ended when its deadline has passed, which
+ * may be some periods away: until then it may refuse that of the next one. */
 static int enter_deadline(const struct team *team)
 {
     struct timespec rest =
