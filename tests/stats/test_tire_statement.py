@@ -119,6 +119,21 @@ def test_no_miss_on_either_side_decides_nothing() -> None:
     assert "larger simulations" in found.needed[0]
 
 
+def test_one_point_that_outweighs_all_others_decides_nothing() -> None:
+    """The p value speaks for the one side, the sum of all steps for the other."""
+    sizes = range(400, 400 + 4 * 13, 4)
+    found = only(
+        *(real_time(n, policy="fifo", missed=0 if n > 400 else 99) for n in sizes),
+        *(real_time(n, policy="other", missed=k) for k, n in enumerate(sizes)),
+    )
+    assert found.misses is not None
+    assert found.misses.p <= 0.05
+    assert found.misses.missed == (99, sum(range(13)))
+    assert found.misses.fewer_by_points == "first"
+    assert found.misses.fewer is None
+    assert "all steps together" in " ".join(found.needed)
+
+
 def test_cut_off_points_are_not_compared() -> None:
     cut = [real_time(n, policy="other", missed=0, interrupted=True) for n in MASSES]
     found = only(*real("fifo", FEW), *cut)

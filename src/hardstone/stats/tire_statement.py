@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.stats.signed_rank import holm, signed_rank_p
+from hardstone.stats.signed_rank import holm, rank_balance, signed_rank_p
 from hardstone.stats.tire_bound import Bound, Cell, bounds_of
 from hardstone.stats.tire_points import Point
 from hardstone.stats.tire_speed import (
@@ -40,7 +40,11 @@ class Side(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Misses(msgspec.Struct, kw_only=True, frozen=True):
-    """Missed steps of both sides at `places` of SIM-S-RT; `differing` of them differ."""
+    """Missed steps of both sides at `places` of SIM-S-RT; `differing` of them differ.
+
+    `fewer_by_points`: the side with fewer by the signed ranks of the points, which `p` is of. It
+    is decided only if all steps together say the same: a few points may outweigh all others.
+    """
 
     places: list[Place]
     missed: tuple[int, int]
@@ -48,6 +52,7 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     differing: int
     p: float
     p_adjusted: float
+    fewer_by_points: Which | None
     fewer: Which | None
 
 
@@ -141,16 +146,24 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
             differing=sum(map(bool, differences)),
             p=p,
             p_adjusted=p,
+            fewer_by_points=_lesser(0, rank_balance(differences)),
             fewer=None,
         )
     )
 
 
 def _with_fewer(misses: Misses) -> Misses:
-    shares = [m / n for m, n in zip(misses.missed, misses.released, strict=True)]
-    is_decided = misses.p_adjusted <= ALPHA and shares[0] != shares[1]
-    fewer: Which | None = ("first" if shares[0] < shares[1] else "second") if is_decided else None
-    return msgspec.structs.replace(misses, fewer=fewer)
+    is_decided = misses.p_adjusted <= ALPHA and misses.fewer_by_points == _fewer_by_steps(misses)
+    return msgspec.structs.replace(misses, fewer=misses.fewer_by_points if is_decided else None)
+
+
+def _fewer_by_steps(misses: Misses) -> Which | None:
+    first, second = (m / n for m, n in zip(misses.missed, misses.released, strict=True))
+    return _lesser(first, second)
+
+
+def _lesser(first: float, second: float) -> Which | None:
+    return None if first == second else "first" if first < second else "second"
 
 
 def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
@@ -185,4 +198,6 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
         return []
     if misses.missed == (0, 0):
         return ["neither side missed a deadline at the common points: larger simulations would"]
+    if misses.p_adjusted <= ALPHA:
+        return ["most points and all steps together differ in which side misses fewer deadlines"]
     return [undecided("missed deadlines", misses.differing, misses.p_adjusted)]
