@@ -119,6 +119,9 @@ def test_a_dry_run_shows_what_is_known(simulate: Hardstone, tmp_path: Path) -> N
     assert Counter(tests) == {"THR-P-SLS": 2, "SEM-P-SHF": 2, "SIM-P-RF": 1, "SIM-S-RT": 8}
     assert done.document["sweep"]["within_ns"] == 480 * 10**9
     assert Store().runs() == []
+    told = simulate("-q", "--target", scenario(tmp_path, 900), "--dry-run").out
+    assert "only the first points" in told  # their time is not that of the sweep
+    assert "8 min in all" in told
 
 
 def test_the_command_of_the_plan_makes_it_again(

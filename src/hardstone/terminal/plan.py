@@ -6,7 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.model import Plan, PlannedTest
+from hardstone.model import Plan, PlannedTest, Sweep
 from hardstone.present.wording import parameter_text
 from hardstone.stats.conditions import Condition, condition_of
 from hardstone.terminal.console import make_console
@@ -22,6 +22,8 @@ def print_plan(plan: Plan) -> None:
     console = make_console()
     total = format_span(sum(test.expected_ns for test in plan.tests))
     console.print(words(f"plan '{plan.name}' on {plan.target}: about {total}", "bold"))
+    if plan.sweep is not None:
+        console.print(words(_sweep(plan.sweep), "yellow"))
     console.print(words(_conditions(plan)))
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test", no_wrap=True)
@@ -40,6 +42,12 @@ def print_plan(plan: Plan) -> None:
         under += [words(test.preemption or "")] if plan.preemption_models else []
         table.add_row(cells[0], *under, *cells[1:])
     print_table(console, table)
+
+
+def _sweep(sweep: Sweep) -> str:
+    """What the time of the known points leaves out."""
+    limit = f"{format_span(sweep.within_ns)} in all" if sweep.within_ns else "without a time limit"
+    return f"only the first points: results decide the others, {limit} (--within)"
 
 
 def _conditions(plan: Plan) -> str:
