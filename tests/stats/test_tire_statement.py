@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from hardstone.model import Result
+from hardstone.report.charts.tire_sides_chart import held_rows
 from hardstone.stats.tire_points import points_of
 from hardstone.stats.tire_sides import MOST_STATEMENTS, statements_between, statements_within
 from hardstone.stats.tire_speed import LEAST_PAIRS
@@ -171,6 +172,26 @@ def test_two_documents_are_two_kernels() -> None:
     )
     assert (found.first, found.second) == ("6.12, fifo", "6.12-rt, fifo")
     assert found.conclusion == "faster misses more"
+
+
+def test_what_was_held_at_different_steps_is_not_one_row() -> None:
+    """1 ms is a tenth of the time of 10 ms: a tenth of the masses is no worse."""
+    long, short = real("fifo", FEW), real("fifo", [0] * 7)
+    for one in short:
+        one.params["step_ns"] = 1_000_000
+    one, other = (
+        Side(label=name, points=points_of(sweep(*own)))
+        for name, own in (("a", long), ("b", [*short, real_time(400)]))
+    )
+    (found,) = statements_between(one, other)
+    assert [row["v"] for row in held_rows("", found, ("a", "b"))] == [800, 400]
+    rows = {row.step_ns: (row.first, row.second) for row in found.held}
+    assert {step: [bool(side) for side in sides] for step, sides in rows.items()} == {
+        1_000_000: [False, True],
+        10_000_000: [True, True],
+    }
+    only_short = Side(label="b", points=points_of(sweep(*short)))
+    assert statements_between(one, only_short) == []
 
 
 def test_preemption_models_of_one_run_are_two_sides() -> None:

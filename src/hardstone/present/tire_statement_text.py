@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present.tire_words import threads_text
+from hardstone.present.tire_words import steps_text, threads_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.kind_of_time import why_not_beside_hardware
@@ -143,10 +143,12 @@ def _p(value: float) -> str:
 
 
 def _rows(one: Statement) -> Iterator[tuple[str, str, str]]:
+    has_steps = len({(row.step_ns, row.period_ns) for row in one.held}) > 1
     for row in one.held:
         solver = "" if row.solver == "semaphore" else f", {shorten(row.solver, 12)}"
+        steps = f", {steps_text(row)}" if has_steps else ""
         yield (
-            f"held with {threads_text(row.threads)}{solver}",
+            f"held with {threads_text(row.threads)}{solver}{steps}",
             _held(row.first),
             _held(row.second),
         )

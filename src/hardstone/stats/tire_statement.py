@@ -16,7 +16,7 @@ import msgspec
 
 from hardstone.stats.signed_rank import holm, rank_balance, signed_rank_p
 from hardstone.stats.tire_bound import Bound, Cell, bounds_of
-from hardstone.stats.tire_points import Point
+from hardstone.stats.tire_points import Curve, Point
 from hardstone.stats.tire_speed import (
     ALPHA,
     Place,
@@ -57,10 +57,12 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class HeldRow(msgspec.Struct, kw_only=True, frozen=True):
-    """What both sides held with one number of threads; None: not measured."""
+    """What both sides held with one number of threads and the same steps; None: not measured."""
 
     solver: str
     threads: int
+    step_ns: int
+    period_ns: int
     first: Bound | None
     second: Bound | None
 
@@ -167,19 +169,22 @@ def _lesser(first: float, second: float) -> Which | None:
 
 
 def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
-    by_place = [
-        {(one.curve.solver, one.curve.threads): one for one in bounds} for bounds in (first, second)
-    ]
-    keys = sorted(by_place[0].keys() | by_place[1].keys())
+    sides = [{_key(one.curve): one for one in bounds} for bounds in (first, second)]
     return [
         HeldRow(
-            solver=solver,
-            threads=threads,
-            first=by_place[0].get((solver, threads)),
-            second=by_place[1].get((solver, threads)),
+            solver=key[0],
+            threads=key[1],
+            step_ns=key[2],
+            period_ns=key[3],
+            first=sides[0].get(key),
+            second=sides[1].get(key),
         )
-        for solver, threads in keys
+        for key in sorted(sides[0].keys() | sides[1].keys())
     ]
+
+
+def _key(curve: Curve) -> tuple[str, int, int, int]:
+    return curve.solver, curve.threads, curve.step_ns, curve.period_ns
 
 
 def _concluded(one: Statement) -> Statement:
