@@ -17,7 +17,7 @@ from hardstone.plan.sweep import Sweeper
 from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
 from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
 from hardstone.plan.sweep_request import usual_threads
-from hardstone.plan.sweep_results import curve_of, masses_of, single
+from hardstone.plan.sweep_results import curve_of, masses_of, read_results, single
 from tests.sweeps import SECOND_NS, Kernel, facts, plan_of, register, result_of, threshold
 
 SIZES = st.integers(1, 250_000).map(lambda n: 4 * n)
@@ -91,6 +91,25 @@ def test_one_unlucky_miss_does_not_end_the_search_below_the_rest() -> None:
     )
     assert max(one.masses for one in found if not one.has_missed) > 18_000
     assert boundary_of(found).missed == 800
+
+
+@given(st.integers(1, 60), st.integers(2, 60))
+def test_small_sizes_are_bisected_to_the_last_four(held: int, more: int) -> None:
+    """Never a size that is measured already: the search would stand still."""
+    low, high = 4 * held, 4 * (held + more)
+    wish = next_size([Point(low, False), Point(high, True)] * 2, Limits(low, high, 40))
+    assert wish is not None
+    assert low < wish.masses < high or wish.is_again
+
+
+def test_a_single_missed_step_is_a_miss() -> None:
+    (result,) = swept(
+        plan_of(threads="1", masses="400", blocks="0", has_fast=False, frames="0"), threshold(3000)
+    )[-1:]
+    for missed in (0, 1):
+        result.series[0].max = missed
+        (found,) = read_results([result]).values()
+        assert [one.has_missed for one in found.points] == [missed > 0]
 
 
 def test_a_grid_is_measured_as_it_is() -> None:
