@@ -57,6 +57,12 @@ def test_without_a_miss_the_largest_is_no_limit() -> None:
     assert row[3:5] == (">= 800", "none")
 
 
+def test_what_was_refused_is_not_said_to_have_held_none() -> None:
+    refused = real_time(400, status="denied", reason="no", series=[], events=[])
+    (row,) = rows_of(refused)
+    assert row[3:7] == ("denied", "-", "-", "-")
+
+
 def test_what_never_held_shows_its_smallest_point() -> None:
     (row,) = rows_of(real_time(400, missed=50), real_time(800, missed=100))
     assert row[3:6] == ("none", "400", "50 of 100")

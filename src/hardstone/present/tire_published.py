@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.model import RunDocument
 from hardstone.present.headline import target_text
-from hardstone.present.tire_words import CurveNames, threads_text
+from hardstone.present.tire_words import CurveNames, first_missed_text, held_text, threads_text
 from hardstone.present.wording import clean, shorten
 from hardstone.published import Figure, figures_of, load_studies
 from hardstone.stats.kind_of_time import why_not_beside_hardware
@@ -130,12 +130,6 @@ def _own_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str,
     ]
 
 
-def held_text(bound: Bound) -> str:
-    if bound.held is None:
-        return "none"
-    return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
-
-
 def told_of(bounds: Sequence[Bound], figure: Figure) -> str:
     """What the curves of this run say of a published number of masses, or why nothing."""
     wanted = threads_of(figure)
@@ -145,8 +139,7 @@ def told_of(bounds: Sequence[Bound], figure: Figure) -> str:
     is_held = figure.statistic == MOST_HELD
     told = []
     for one in own[:_MOST_TOLD]:
-        cell = one.held if is_held else one.first_missed
-        masses = format_count(cell.masses) if cell else "none"
+        masses = held_text(one) if is_held else first_missed_text(one)
         told.append(
             f"{masses} ({shorten(one.curve.policy, 12)}, {threads_text(one.curve.threads)})"
         )

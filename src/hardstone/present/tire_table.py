@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present.tire_words import CurveNames, bound_text, missed_text, steps_text
+from hardstone.present.tire_words import (
+    CurveNames,
+    bound_text,
+    first_missed_text,
+    held_text,
+    missed_text,
+    steps_text,
+)
 from hardstone.present.wording import one_line, shorten
 from hardstone.stats.conditions import listed
 from hardstone.stats.tire_bound import Bound, Cell, bounds_of
@@ -85,8 +92,8 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
         policy=shorten(curve.policy, 12),
         under=names.under(curve),
         threads=format_count(curve.threads),
-        held=_held(bound),
-        missed_from=format_count(bound.first_missed.masses) if bound.first_missed else "none",
+        held=held_text(bound),
+        missed_from=first_missed_text(bound),
         missed=missed_text(shown) if shown else "-",
         bound=bound_text(shown) if shown else "-",
         mean=format_ns(step.step_time.mean_ns) if step and step.step_time else "-",
@@ -97,14 +104,6 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
         has_held=bound.held is not None,
         note="; ".join(_notes(bound)),
     )
-
-
-def _held(bound: Bound) -> str:
-    """Without a miss above it, the largest measured is no limit of the system."""
-    if bound.held is None:
-        return "none"
-    is_open = bound.first_missed is None
-    return f"{'>= ' if is_open else ''}{format_count(bound.held.masses)}"
 
 
 def _step_of(cell: Cell | None) -> Point | None:

@@ -8,7 +8,7 @@ from hardstone.model import RunDocument
 from hardstone.present.quantile_text import share_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import Condition, names_in
-from hardstone.stats.tire_bound import Cell
+from hardstone.stats.tire_bound import Bound, Cell
 from hardstone.stats.tire_names import REAL_FAST
 from hardstone.stats.tire_points import Curve
 from hardstone.stats.tire_statement import HeldRow
@@ -59,6 +59,26 @@ def steps_text(steps: Curve | HeldRow) -> str:
     step = f"step {format_ns(steps.step_ns)}"
     is_real_time = steps.period_ns not in (0, steps.step_ns)
     return f"{step} every {format_ns(steps.period_ns)}" if is_real_time else step
+
+
+def held_text(bound: Bound) -> str:
+    """Without a miss above it, the largest measured is no limit of the system. A curve that was
+    refused did not hold "none": it was not measured."""
+    if bound.held is None:
+        return "none" if bound.first_missed else _unknown(bound)
+    return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
+
+
+def first_missed_text(bound: Bound) -> str:
+    if bound.first_missed is not None:
+        return format_count(bound.first_missed.masses)
+    return "none" if bound.held else "-"
+
+
+def _unknown(bound: Bound) -> str:
+    """Why no size is known to have held: the status of a curve that was not measured at all."""
+    found = {point.status for cell in bound.cells for point in cell.points}
+    return "none" if "measured" in found or len(found) != 1 else shorten(found.pop(), 11)
 
 
 def missed_text(cell: Cell) -> str:
