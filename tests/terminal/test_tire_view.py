@@ -44,6 +44,12 @@ def test_a_sweep_fits_on_one_screen() -> None:
     assert "releases were missed" not in text
 
 
+def test_counts_and_bounds_of_long_points_are_not_cut() -> None:
+    document = sweep(*(real_time(n, released=10_000) for n in (400, 800, 1200, 1600)))
+    text = " ".join("\n".join(lines_of(document)).split())
+    assert "0 of 10 000 < 0.030 %" in text
+
+
 def test_a_terminal_without_utf_8_has_other_marks() -> None:
     text = "\n".join(lines_of(whole_sweep(), "ascii"))
     assert "hard map: # missed, . none missed" in text

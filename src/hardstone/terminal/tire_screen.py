@@ -27,7 +27,7 @@ from hardstone.stats.tire_names import REAL_FAST
 from hardstone.stats.tire_points import Point, points_of
 
 _GUTTER = 10
-_COLUMNS = (11, 10, 11, 8, 9, 9)  # held, missed from, missed, bound, mean, max
+_COLUMNS = (11, 10, 12, 10, 8, 8)  # held, missed from, missed, bound, mean, max
 _FAST_COLUMNS = (11, 9, 9, 18)  # masses, total, CPU time, switches
 _THREADS = 8
 _LEAST_LABEL = 12
