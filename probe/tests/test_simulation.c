@@ -8,6 +8,7 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -19,6 +20,7 @@ static struct {
     int lock_error;
     int refused_start; /* the thread of this number is not started */
     int starts;
+    int stopping_start; /* after this one the run is told to stop, and threads end slowly */
 } fake;
 
 #ifdef WRAPPED
@@ -62,9 +64,20 @@ int __wrap_rt_thread_start_with_stack(struct rt_thread *rt_thread,
                                       const struct rt_thread_setup *setup, size_t stack_bytes,
                                       void (*body)(void *), void *argument)
 {
-    if (fake.refused_start > 0 && ++fake.starts == fake.refused_start)
+    if (++fake.starts == fake.refused_start)
         return EAGAIN;
+    if (fake.starts == fake.stopping_start)
+        kill(getpid(), SIGINT);
     return __real_rt_thread_start_with_stack(rt_thread, setup, stack_bytes, body, argument);
+}
+
+void __real_rt_thread_join(struct rt_thread *rt_thread);
+void __wrap_rt_thread_join(struct rt_thread *rt_thread);
+void __wrap_rt_thread_join(struct rt_thread *rt_thread)
+{
+    if (fake.stopping_start > 0 && fake.starts >= fake.stopping_start)
+        nanosleep(&(struct timespec){0, 30000000}, NULL);
+    __real_rt_thread_join(rt_thread);
 }
 #endif
 
@@ -162,6 +175,27 @@ static void test_a_thread_that_cannot_be_started(void)
     }
 }
 
+static long number_of(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+/* What passes while threads end is nobody's deadline: 60 releases here, and perhaps some before. */
+static void test_stopped(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    memset(&fake, 0, sizeof fake);
+    fake.stopping_start = 2;
+    const char *text = RUN("SIM-S-RT", "-p", "threads=2", "--samples", "10000");
+    CHECK_HOLDS(text, "\"interrupted\":true");
+    CHECK_HOLDS(text, "\"name\":\"simulation\"");
+    long released = number_of(text, "\"released_count\":");
+    CHECK(released >= 0 && released - number_of(text, "\"steps_count\":") < 30);
+}
+
 static void check_refused(int code, const char *text, const char *why)
 {
     CHECK_SAME(code, 5);
@@ -207,4 +241,5 @@ TAP_MAIN({"threads under SCHED_DEADLINE", test_deadline},
          {"too little memory", test_too_little_memory},
          {"memory that cannot be locked", test_memory_that_cannot_be_locked},
          {"a thread that cannot be started", test_a_thread_that_cannot_be_started},
-         {"bad input", test_bad_input}, {"a policy by two names", test_policies})
+         {"stopped", test_stopped}, {"bad input", test_bad_input},
+         {"a policy by two names", test_policies})
