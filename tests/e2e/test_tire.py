@@ -6,15 +6,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
-from tests.e2e.again import unless_same, unless_within, until_quiet
+from tests.e2e.again import unless_same, until_quiet
 from tests.e2e.running import GIVE_UP_S, Stream, measuring, run
+from tests.e2e.tire import BOTH, PERIOD_NS, RF, RT, counts, simulations, values
 
 pytestmark = [
     pytest.mark.e2e,
@@ -22,27 +21,11 @@ pytestmark = [
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 
-RT, RF = "SIM-S-RT", "SIM-P-RF"
-PERIOD_NS = 10_000_000
-BOTH = ("-p", "solver=semaphore,barrier")
-
 
 @pytest.fixture
 def free(quick: list[str]) -> list[str]:
     """Saves the second of calibration, and binds to nothing."""
     return quick[:2]
-
-
-def simulations(stream: Stream) -> list[dict[str, object]]:
-    return [one.data for one in stream.of(StreamEvent) if one.name == "simulation"]
-
-
-def counts(stream: Stream, name: str) -> list[int]:
-    return [one.count for one in stream.of(StreamSeries) if one.name == name]
-
-
-def values(stream: Stream, name: str) -> list[int | None]:
-    return [one.max for one in stream.of(StreamSeries) if one.name == name]
 
 
 def complaints_of(stream: Stream, missed: int) -> list[str]:
@@ -185,77 +168,6 @@ def test_blocks_of_each_thread(probe: Path, free: list[str]) -> None:
         order = ["release_ns", "begin_ns", "read_ns", "compute_ns", "write_ns"]
         for row in zip(*(columns[name] for name in order), strict=True):
             assert list(row) == sorted(row)
-
-
-def test_steps_begin_at_their_release(probe: Path, free: list[str]) -> None:
-    """Each thread, and the release is that of the deadline: those that are late add up to no
-    drift, and a step that is early is none."""
-
-    def attempt() -> list[str]:
-        words = ("-p", "threads=2", "-p", "block_steps=20", "-p", "masses=8", *BOTH)
-        result, problem = run(probe, RT, *free, "--samples", "20", *words).read_by_the_toolkit()
-        assert problem is None
-        tables = [table.columns for table in result.tables if table.name == "blocks"]
-        assert [len(columns["step"]) for columns in tables] == [20] * 4
-        waits = [
-            [begin - release for release, begin in zip(*columns_of(one), strict=True)]
-            for one in tables
-        ]
-        assert min(map(min, waits)) >= 0
-        return [
-            complaint
-            for one in waits
-            for complaint in unless_within("last ten", min(one[10:]) / PERIOD_NS, 0, 0.125)
-        ]
-
-    def columns_of(columns: dict[str, list[int]]) -> tuple[list[int], list[int]]:
-        return columns["release_ns"], columns["begin_ns"]
-
-    until_quiet(attempt)
-
-
-def scheduling_of(pid: int) -> Counter[tuple[int, int]]:
-    """Policy and priority of each thread of a process but the first, which supervises."""
-    threads = machine.thread_ids(pid)[1:]
-    return Counter((os.sched_getscheduler(one), priority_of(one)) for one in threads)
-
-
-def priority_of(thread: int) -> int:
-    return os.sched_getparam(thread).sched_priority
-
-
-POLICIES = {"fifo": os.SCHED_FIFO, "rr": os.SCHED_RR, "other": os.SCHED_OTHER, "deadline": 6}
-
-
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("policy", ["fifo", "rr", "other", "deadline"])
-def test_threads_have_the_policy_and_their_parents_priority(
-    probe: Path, free: list[str], policy: str, named: bool
-) -> None:
-    """Three threads and their parent, as the kernel says. With `named` the policy is the
-    parameter's, else that of the run; nobody inherits SCHED_DEADLINE."""
-    if policy == "deadline" and not named:
-        pytest.skip("no policy of a run")
-    words = ("-p", f"policy={policy}") if named else ("--policy", policy)
-    long = ("--samples", "0", "--duration-ns", "30s", "-p", "threads=3", "-p", "step_ns=1ms")
-    priority = 0 if policy in {"other", "deadline"} else 37
-    asked = () if policy == "other" and not named else ("--priority", "37")
-    with measuring(probe, RT, *free, *long, *words, *asked) as running:
-        wanted = Counter({(POLICIES[policy], priority): 3 if policy == "deadline" else 4})
-        if policy == "deadline":
-            wanted[os.SCHED_FIFO, 37] = 1
-        give_up_s = time.monotonic() + GIVE_UP_S / 4
-        while time.monotonic() < give_up_s and len(machine.thread_ids(running.pid)) < 5:
-            time.sleep(0.01)
-        time.sleep(0.2)
-        got = scheduling_of(running.pid)
-        os.kill(running.pid, signal.SIGINT)
-        stream = running.rest()
-    if policy == "deadline" and stream.result.status in {"denied", "unsupported"}:
-        pytest.skip(str(stream.result.reason))
-    assert got == wanted
-    (told,) = simulations(stream)
-    assert told["policy"] == policy
 
 
 def until_threads_work(pid: int) -> None:
