@@ -126,7 +126,7 @@ static void test_deadline(void)
         return;
     const char *text = run_deadline(0, 0);
     CHECK_HOLDS(text, "\"policy\":\"deadline\"");
-    CHECK_HOLDS(text, "\"steps_count\":4");
+    CHECK_HOLDS(text, "\"released_count\":4");
 }
 
 static void test_deadline_refused(void)
@@ -207,7 +207,8 @@ static void check_late_once(int counted_again, const char *passed)
     int code;
     memset(&fake, 0, sizeof fake);
     fake.counted_again = counted_again;
-    const char *text = RUN("SIM-S-RT", "--samples", "3", "-p", "delay_step=2");
+    const char *text = RUN("SIM-S-RT", "--samples", "3", "-p", "delay_step=2", "-p", "threads=1",
+                           "-p", "period_ns=50ms");
     CHECK_SAME(code, 0);
     const char *verdict = strstr(text, "\"name\":\"late_once\"");
     char words[60];
