@@ -42,7 +42,7 @@ _UNLIMITED_PATIENCE_NS = 600 * _SECOND_NS
 # A mass and step of the solver on a machine that is not known yet.
 _MASS_NS = {"semaphore": 150, "barrier": 20}
 _ALONE_NS = 20  # one thread takes no semaphore
-_FAST_SHARE = 3  # of the time of a sweep in real time at most one part in so many is for real-fast
+_FAST_SHARE = 4  # of the time of a sweep in real time at most one part in so many is for real-fast
 _LEAST_PACE, _MOST_PACE = 0.2, 5.0
 
 
