@@ -38,7 +38,7 @@ _CONCLUSIONS = {
 
 @dataclass(frozen=True)
 class StatementText:
-    """`rows` are (what, first side, second side)."""
+    """`rows` are (what, first side, second side). `statement` has what charts draw."""
 
     title: str
     first: str
@@ -49,6 +49,7 @@ class StatementText:
     is_decided: bool
     needed: list[str]
     rows: list[tuple[str, str, str]]
+    statement: Statement
 
 
 def statement_texts(document: RunDocument, points: Sequence[Point]) -> list[StatementText]:
@@ -85,6 +86,7 @@ def _text(one: Statement, under: str) -> StatementText:
         is_decided=one.conclusion != "undecided",
         needed=one.needed,
         rows=list(_rows(one)),
+        statement=one,
     )
 
 

@@ -32,6 +32,7 @@ class Place(msgspec.Struct, kw_only=True, frozen=True):
 class Speed(msgspec.Struct, kw_only=True, frozen=True):
     """Total times of the second side over those of the first, at `places` of SIM-P-RF.
 
+    `ratios` has one for each place.
     `ratio` is the Hodges-Lehmann estimate, `low` and `high` are its interval at 95 % (None: too few
     points), `least` and `most` the range over the points. `overlapping`: points at which the
     repeats of both sides overlap, of `repeated` at which both were repeated. `paused`: points of
@@ -39,6 +40,7 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     places: list[Place]
+    ratios: list[float]
     ratio: float
     low: float | None
     high: float | None
@@ -105,6 +107,7 @@ def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> S
     return with_faster(
         Speed(
             places=places,
+            ratios=[exp(one) for one in logs],
             ratio=exp(shift.estimate),
             low=None if shift.low is None else exp(shift.low),
             high=None if shift.high is None else exp(shift.high),
