@@ -369,3 +369,20 @@ def test_time_that_is_spent_is_not_given_again(
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
     assert "curves are coarse" in done.err
     assert len(Store().load("last").results) < 14
+
+
+def test_a_real_fast_sweep_is_resumed_too(simulate: Hardstone, tmp_path: Path) -> None:
+    broken = {"test": "SIM-P-RF", "params": {"masses": "1000.."}, "steps": [{"exit": 70}]}
+    target = scenario(tmp_path, 0, [broken])
+    words = ("-q", "--masses", "400,1000,2000", "--threads", "1,2", "--load", "none,heavy")
+    simulate(*words, "--target", target, mode="realfast")
+    cut = Store().load("last")
+    assert cut.status == "incomplete"
+    assert sum(map(is_whole, cut.results)) == 5  # pictures, and a size of each of four curves
+    scenario(tmp_path, 0)
+    done = simulate("-q", "--resume", mode="realfast")
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut.id)
+    assert found.status == "complete" and all(map(is_whole, found.results))
+    assert len(found.results) == len(set(points(found))) == 13
+    check(found)
