@@ -167,18 +167,15 @@ def _is_contrary(misses: Misses) -> bool:
 
 
 def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
-    by_place = [
-        {(one.curve.solver, one.curve.threads): one for one in bounds} for bounds in (first, second)
-    ]
-    keys = sorted(by_place[0].keys() | by_place[1].keys())
+    """The curves of both sides by solver, threads, step and period."""
+    found: dict[tuple[str, int, int, int], list[Bound | None]] = {}
+    for side, bounds in enumerate((first, second)):
+        for one in bounds:
+            key = (one.curve.solver, one.curve.threads, one.curve.step_ns, one.curve.period_ns)
+            found.setdefault(key, [None, None])[side] = one
     return [
-        HeldRow(
-            solver=solver,
-            threads=threads,
-            first=by_place[0].get((solver, threads)),
-            second=by_place[1].get((solver, threads)),
-        )
-        for solver, threads in keys
+        HeldRow(solver=key[0], threads=key[1], first=found[key][0], second=found[key][1])
+        for key in sorted(found)
     ]
 
 
