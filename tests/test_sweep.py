@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -333,3 +334,30 @@ def test_a_rate_without_a_step_has_the_step_of_real_time() -> None:
     (point,) = [one for one in plan_of(rate="1000", threads="1").tests if one.test == "SIM-S-RT"]
     assert (point.params["step_ns"], point.params["period_ns"]) == (1_000_000, 1_000_000)
     assert point.samples == 1000
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"test": "TMR-P-LAT"},
+        {"masses_least": 0},
+        {"masses_least": 800, "masses_most": 400},
+        {"masses": [0]},
+        {"points_most": 0},
+        {"points_most": 10**9},
+        {"threads": list(range(1, 4000))},
+        {"policies": ["fifo"] * 4000, "solvers": ["barrier"] * 4000},
+    ],
+)
+def test_a_sweep_from_a_file_that_would_not_end_is_refused(changed: dict[str, Any]) -> None:
+    plan = plan_of(threads="1,2")
+    sweep = msgspec.structs.replace(plan.sweep, **changed)
+    with pytest.raises(ValueError, match="the plan has"):
+        Sweeper(msgspec.structs.replace(plan, sweep=sweep), register())
+
+
+def test_a_plan_without_a_point_of_each_condition_is_refused() -> None:
+    plan = plan_of(threads="1", load=("none", "heavy"))
+    tests = [one for one in plan.tests if one.load == "none"]
+    with pytest.raises(ValueError, match="lacks a point"):
+        Sweeper(msgspec.structs.replace(plan, tests=tests), register())

@@ -213,6 +213,8 @@ def main() -> int:
     is_with_pytest = not arguments.only or PYTEST in arguments.only
     if for_pytest and not is_with_pytest:
         parser.error(f"{shlex.join(for_pytest)} is for pytest, which these options do not run")
+    # Else each worker and each of some hundred processes compiles all that it imports.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
         print("\n".join(NAMES))

@@ -117,6 +117,20 @@ def test_what_is_far_too_large_ends_in_time_and_counts(
     assert counts(stream, "lateness") == counts(stream, "step_time")
 
 
+def test_a_thread_that_stays_far_behind_ends_its_simulation(probe: Path, free: list[str]) -> None:
+    """There are slots for 4096 steps, 41 ms here."""
+    words = ("-p", "masses=8", "-p", "threads=2", "-p", "step_ns=10us")
+    late = ("-p", "delay_step=1", "-p", "delay_ns=400ms")
+    stream = run(probe, RT, *free, "--samples", "100000", *words, *late)
+    assert stream.result.status == "measured"
+    assert stream.events["simulation_out_of_step"].data["steps_count"] == 4096
+    (told,) = simulations(stream)
+    released, missed = told["released_count"], told["missed_count"]
+    assert isinstance(released, int) and isinstance(missed, int)
+    assert 4096 <= missed <= released <= 100_000
+    assert stream.verdicts["late_once"]
+
+
 def test_every_step_is_counted_once(probe: Path, free: list[str]) -> None:
     """More threads than CPUs, and a load of their own making: whatever is missed adds up."""
     words = ("-p", "threads=1,7", "-p", "masses=20000", "-p", "step_ns=500us")

@@ -61,7 +61,7 @@ class SweepWish:
     """The same in numbers. `masses`: the sizes given; empty: searched from `least` to `most`.
 
     `period_ns` 0: that of the step. `span_ns` is the time of a point: measured in real time,
-    simulated in real-fast mode; 0: that of the test.
+    simulated in real-fast mode; 0: that of the test. `has_own_step`: the step was typed.
     """
 
     test: str
@@ -72,6 +72,7 @@ class SweepWish:
     solvers: list[str]
     policies: list[str]
     step_ns: int
+    has_own_step: bool
     period_ns: int
     stiffness_per_s2: int
     span_ns: int
@@ -109,6 +110,7 @@ def read_request(
         solvers=_names("--solver", request.solver, SOLVERS, problems),
         policies=_names("--policy", request.policy, POLICIES, problems),
         step_ns=step_ns,
+        has_own_step=request.step is not None,
         period_ns=period_ns,
         stiffness_per_s2=stiffness,
         span_ns=span_ns,
