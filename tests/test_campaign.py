@@ -33,7 +33,7 @@ from hardstone.errors import (
     TargetError,
 )
 from hardstone.event_names import COPIED, LOOKED
-from hardstone.model import ClockCheck, Event, Plan, Result
+from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
 from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.stats.moved import environment_moved
@@ -501,3 +501,31 @@ def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store
     assert outcome.document.results[0].series[0].count == 2000
     (said,) = [event.text for event in events if isinstance(event, Warned)]
     assert said.startswith("the clock could not be read") and "no answer" in said
+
+
+def test_more_tests_are_asked_for_until_there_are_none(tmp_path: Path, store: Store) -> None:
+    """Each is in the plan of the document, and of its journal, before it is measured."""
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    plan, asked, noted = make((FIRST,)), [], []
+
+    def more(document: RunDocument) -> list[PlannedTest]:
+        asked.append(len(document.results))
+        (journal,) = store.path.glob("journals/*/journal.jsonl")
+        noted.append(journal.read_bytes().count(b'"kind":"planned"'))
+        return plan.tests if len(asked) < 3 else []
+
+    events: list[CampaignEvent] = []
+    campaign = Campaign(target, store, events.append, more=more)
+    document = campaign.run(plan, target.facts()).document
+    assert (asked, noted) == ([1, 2, 3], [0, 1, 2])
+    assert len(document.plan.tests) == len(document.results) == 3
+    assert document.status == "complete" and store.load(document.id) == document
+    started = [one for one in events if isinstance(one, MeasuringStarted)]
+    assert [(one.position, one.total) for one in started] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_nothing_more_is_asked_for_on_a_target_that_is_gone(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}))
+    plan = make((FIRST,))
+    outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
+    assert len(outcome.document.results) == 1 and outcome.exit_code == EXIT_UNREACHABLE

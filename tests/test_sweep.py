@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from hardstone.model import Plan, Result
 from hardstone.plan.problems import PlanError
 from hardstone.plan.sweep import Sweeper
+from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
 from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
 from hardstone.plan.sweep_request import usual_threads
 from hardstone.plan.sweep_results import curve_of, masses_of, single
@@ -121,6 +123,11 @@ def swept(
     return results
 
 
+def coarse(plan: Plan, results: Iterable[Result]) -> dict[Any, str]:
+    assert plan.sweep is not None
+    return coarse_curves(plan.sweep, Sweeper(plan, register()).curves.main, results)
+
+
 def keys(results: Iterable[Result]) -> list[tuple[object, ...]]:
     return [(curve_of(one), one.test, masses_of(one)) for one in results]
 
@@ -129,10 +136,10 @@ def test_a_sweep_opens_and_ends_with_what_the_model_needs() -> None:
     results = swept(plan_of(threads="1,2", frames="3"), threshold(3000))
     assert [one.test for one in results[:3]] == ["THR-P-SLS", "SEM-P-SHF", "SIM-P-RF"]
     assert single(results[2].params["frames"]) == 3
-    assert {one.test for one in results[-4:]} == {"SIM-P-RF"}
-    ends = [(masses_of(one), single(one.params["threads"])) for one in results[-4:]]
-    assert sorted(ends) == [(400, 1), (400, 2), (1000, 1), (1000, 2)]
-    assert not Sweeper(plan_of(threads="1,2"), register()).coarse(results)
+    assert {one.test for one in results[-10:]} == {"SIM-P-RF"}
+    ends = [(masses_of(one), single(one.params["threads"])) for one in results[-10:]]
+    assert sorted(ends) == [(n, i) for n in (400, 1000, 2000, 4000, 5900) for i in (1, 2)]
+    assert not coarse(plan_of(threads="1,2"), results)
 
 
 def test_without_the_real_fast_points() -> None:
@@ -165,9 +172,9 @@ def test_a_sweep_ends_in_time(within: str, point_s: float) -> None:
     assert plan.sweep is not None
     first_ns = len(plan.tests) * point_ns
     assert len(results) * point_ns <= max(plan.sweep.within_ns + 2 * point_ns, first_ns)
-    coarse = Sweeper(plan, register()).coarse(results)
-    assert (within, point_s) != ("60s", 9) or len(coarse) == 6
-    assert all("masses" in why for why in coarse.values())
+    found = coarse(plan, results)
+    assert (within, point_s) != ("60s", 9) or len(found) == 6
+    assert all("masses" in why for why in found.values())
 
 
 def test_what_tells_least_is_dropped_first() -> None:
@@ -175,7 +182,7 @@ def test_what_tells_least_is_dropped_first() -> None:
     short = swept(plan_of(threads="1,2", within="65s"), threshold(3000))
     whole = swept(plan_of(threads="1,2", within="0"), threshold(3000))
     assert len(short) < len(whole)
-    assert not Sweeper(plan_of(threads="1,2"), register()).coarse(short)
+    assert not coarse(plan_of(threads="1,2"), short)
 
 
 @settings(max_examples=25)
@@ -211,7 +218,8 @@ def test_a_refusal_ends_its_curve_and_the_others_go_on(status: Any) -> None:
         results.append(result_of(one, missed=masses_of(one) > 3000, **more))
     refused = [one for one in results if one.status == status]
     assert sorted(one.test for one in refused) == ["SIM-P-RF", "SIM-S-RT"]
-    ((curve, why),) = sweeper.coarse(results).items()
+    assert not coarse(plan, results)
+    ((curve, why),) = ended_curves(sweeper.curves.main, results).items()
     assert curve.policy == "deadline" and why == f"{status} at 400 masses: admission"
 
 
@@ -224,12 +232,20 @@ def test_a_probe_that_fails_has_a_second_chance() -> None:
     assert sweeper.next_tests([cut, cut], 0) == []
 
 
+def test_time_that_the_end_leaves_is_used() -> None:
+    """Real-fast points are not taken for what is left out first, nor do they waste time."""
+    plan = plan_of(threads="1,2", within="100s", frames="0")
+    tests = [one.test for one in swept(plan, threshold(100_000), point_ns=SECOND_NS)]
+    fast = [place for place, test in enumerate(tests) if test == "SIM-P-RF"]
+    assert len(fast) == 10 and fast == list(range(fast[0], fast[0] + 10))
+
+
 def test_what_was_not_counted_did_not_hold() -> None:
     plan = plan_of(threads="1", frames="0", has_fast=False)
     sweeper = Sweeper(plan, register())
     uncounted = result_of(plan.tests[-1], series=[])
     assert sweeper.next_tests([uncounted], 0) == []
-    ((_, why),) = sweeper.coarse([uncounted]).items()
+    ((_, why),) = ended_curves(sweeper.curves.main, [uncounted]).items()
     assert why == "measured at 400 masses: its missed steps were not counted"
 
 
@@ -307,7 +323,7 @@ def test_what_cannot_be_is_refused(asked: dict[str, Any], words: str) -> None:
 @given(st.integers(1, 10**9))
 def test_the_longest_stable_step_is_the_limit(stiffness: int) -> None:
     """6 kappa h tau <= 2 with tau = 2 h, in whole ns."""
-    from hardstone.plan.sweep_request import longest_stable_ns
+    from hardstone.plan.tire_params import longest_stable_ns
 
     longest = longest_stable_ns(stiffness)
     assert 6 * stiffness * longest * 2 * longest <= 2 * 10**18
@@ -318,3 +334,30 @@ def test_a_rate_without_a_step_has_the_step_of_real_time() -> None:
     (point,) = [one for one in plan_of(rate="1000", threads="1").tests if one.test == "SIM-S-RT"]
     assert (point.params["step_ns"], point.params["period_ns"]) == (1_000_000, 1_000_000)
     assert point.samples == 1000
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"test": "TMR-P-LAT"},
+        {"masses_least": 0},
+        {"masses_least": 800, "masses_most": 400},
+        {"masses": [0]},
+        {"points_most": 0},
+        {"points_most": 10**9},
+        {"threads": list(range(1, 4000))},
+        {"policies": ["fifo"] * 4000, "solvers": ["barrier"] * 4000},
+    ],
+)
+def test_a_sweep_from_a_file_that_would_not_end_is_refused(changed: dict[str, Any]) -> None:
+    plan = plan_of(threads="1,2")
+    sweep = msgspec.structs.replace(plan.sweep, **changed)
+    with pytest.raises(ValueError, match="the plan has"):
+        Sweeper(msgspec.structs.replace(plan, sweep=sweep), register())
+
+
+def test_a_plan_without_a_point_of_each_condition_is_refused() -> None:
+    plan = plan_of(threads="1", load=("none", "heavy"))
+    tests = [one for one in plan.tests if one.load == "none"]
+    with pytest.raises(ValueError, match="lacks a point"):
+        Sweeper(msgspec.structs.replace(plan, tests=tests), register())

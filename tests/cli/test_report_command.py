@@ -13,6 +13,7 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 from tests.cli.conftest import Done
 from tests.stats import make
+from tests.stats.tires import real_time
 
 Hardstone = Callable[..., Done]
 
@@ -72,3 +73,22 @@ def test_a_run_without_latency_has_no_limits(hardstone: Hardstone, store: Path) 
     done = hardstone("report", "20261120", "--store", store, "--limit", "5")
     assert done.code == EXIT_USAGE
     assert "the run has none" in done.err
+
+
+def test_two_sweeps_stand_beside_each_other(
+    hardstone: Hardstone, store: Path, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        found = [real_time(n, missed=n // 800) for n in (400, 800, 1200, 1600)]
+        run_id = f"2026112{number}T052200Z-1a2b3c"
+        name = f"sweep{number}"
+        write_document(Place(store), make.document(run_id=run_id, name=name, results=found))
+    place = tmp_path / "r.html"
+    asked = ("report", "sweep1", "--beside", "sweep2", "--store", store, "-o", place)
+    assert hardstone(*asked).code == EXIT_OK
+    assert "sweep1, fifo and sweep2, fifo" in place.read_text()
+    done = hardstone("report", "sweep1", "--beside", "20260", "--store", store)
+    assert done.code == EXIT_USAGE
+    done = hardstone("report", "sweep1", "--beside", "20261120", "--store", store)
+    assert done.code == EXIT_USAGE
+    assert "20261120T032200Z-1a2b3c has none" in done.err

@@ -11,21 +11,29 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 
+from hardstone.calling import stay_in
+from hardstone.cli import simulating
+from hardstone.cli.messages import tell_error
+from hardstone.cli.resuming_sweep import resume
+from hardstone.cli.simulate import command
 from hardstone.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_PRIVILEGE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    HardstoneError,
 )
 from hardstone.model import RunDocument
 from hardstone.plan.sweep_results import curve_of, is_whole, masses_of, single
 from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
+from tests.cli.conftest import Done
 from tests.cli.recordings import Hardstone
 from tests.sweeps import held, scenario
 
@@ -51,11 +59,30 @@ def stopping(folder: Path, most: int, at: str, **changed: Any) -> str:
     return scenario(folder, most, [slow], real_time=True, **changed)
 
 
-@pytest.fixture(autouse=True)
-def no_report(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports take seconds; one test looks that there is one."""
-    if "is_one_run" not in request.node.name:
-        monkeypatch.setattr("hardstone.cli.measuring.write_report", lambda document, output: None)
+@pytest.fixture
+def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
+    """`hardstone simulate` in this process, without its report, which takes seconds."""
+
+    def call(*words: object, mode: str = "realtime") -> Done:
+        capfd.readouterr()
+        stay_in(None)
+        context = command.commands[mode].make_context(mode, [*map(str, words)])
+        options = context.params
+        typed = click.core.ParameterSource.COMMANDLINE
+        given = {name for name in options if context.get_parameter_source(name) is typed}
+        resumed = options.pop("resume")
+        try:
+            if resumed is None:
+                code = simulating.simulate(mode, options, wants_report=False)
+            else:
+                given.discard("resume")
+                code = resume(mode, resumed, options, given, wants_report=False)
+        except HardstoneError as error:
+            tell_error(error)
+            code = error.exit_code
+        return Done(code, *capfd.readouterr())
+
+    return call
 
 
 def test_a_sweep_is_one_run_with_a_result_for_each_point(
@@ -76,17 +103,17 @@ def test_a_sweep_is_one_run_with_a_result_for_each_point(
     assert report.stat().st_size > 10_000
 
 
-def test_progress_names_the_point_and_the_time_left(hardstone: Hardstone, tmp_path: Path) -> None:
-    done = hardstone("simulate", "realtime", "--target", scenario(tmp_path, 900), *ONE)
+def test_progress_names_the_point_and_the_time_left(simulate: Hardstone, tmp_path: Path) -> None:
+    done = simulate("--target", scenario(tmp_path, 900), *ONE)
     told = [" ".join(line.split()) for line in done.told]
     assert told[0].startswith("hardstone: 1 curve, about ")
     assert "hardstone: 4 SIM-S-RT 800 masses, 1 thread, fifo about" in " ".join(told)
     assert "left" in told[3]
 
 
-def test_a_dry_run_shows_what_is_known(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_a_dry_run_shows_what_is_known(simulate: Hardstone, tmp_path: Path) -> None:
     words = ("--dry-run", "--json", "--load", "none,heavy")
-    done = hardstone(*REALTIME, "--target", scenario(tmp_path, 900), *words)
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
     tests = [one["test"] for one in done.document["tests"]]
     # of 2 CPUs: 1, 2, 4 and 6 threads; 2 loads
     assert Counter(tests) == {"THR-P-SLS": 2, "SEM-P-SHF": 2, "SIM-P-RF": 1, "SIM-S-RT": 8}
@@ -94,18 +121,20 @@ def test_a_dry_run_shows_what_is_known(hardstone: Hardstone, tmp_path: Path) -> 
     assert Store().runs() == []
 
 
-def test_the_command_of_the_plan_makes_it_again(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_the_command_of_the_plan_makes_it_again(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
     target = scenario(tmp_path, 900)
     words = ("--rate", "200", "--masses", "400..8000", "--solver", "barrier", "--load", "none,cpu")
-    first = hardstone(*REALTIME, "--target", target, *words, "--dry-run", "--json").document
+    first = simulate("-q", "--target", target, *words, "--dry-run", "--json").document
     again = hardstone(*first["command"], "--dry-run", "--json").document
     assert again == first
 
 
-def test_real_fast(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_real_fast(simulate: Hardstone, tmp_path: Path) -> None:
     target = scenario(tmp_path, 0)
     words = ("--masses", "400,1000", "--threads", "1,2", "-D", "5s")
-    done = hardstone("simulate", "realfast", "-q", "--target", target, *words)
+    done = simulate("-q", "--target", target, *words, mode="realfast")
     assert done.code == EXIT_OK, done.err
     document = Store().load("last")
     assert Counter(one.test for one in document.results) == {"SIM-P-RF": 5}
@@ -113,15 +142,14 @@ def test_real_fast(hardstone: Hardstone, tmp_path: Path) -> None:
     assert {single(one.params["simulated_s"]) for one in fast} == {5}
 
 
-def test_targets_in_turn_each_have_a_document(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_targets_in_turn_each_have_a_document(simulate: Hardstone, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     targets = [scenario(tmp_path / name, most) for name, most in (("a", 900), ("b", 3000))]
     words = [word for target in targets for word in ("--target", target)]
-    done = hardstone(*REALTIME, *words, *ONE)
+    done = simulate("-q", *words, *ONE)
     assert done.code == EXIT_OK, done.err
     assert [entry.status for entry in Store().runs()] == ["complete", "complete"]
-    assert done.err.count("report: ") == 2
     assert "real-time is not real-fast" in done.out.lower()
 
 
@@ -139,9 +167,9 @@ def test_targets_in_turn_each_have_a_document(hardstone: Hardstone, tmp_path: Pa
     ],
 )
 def test_bad_input_is_one_line(
-    hardstone: Hardstone, tmp_path: Path, words: tuple[str, ...], said: str
+    simulate: Hardstone, tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
-    done = hardstone(*REALTIME, "--target", scenario(tmp_path, 900), *words)
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
     assert done.code == EXIT_USAGE and len(done.told) == 1 and said in done.err
     assert Store().runs() == []
 
@@ -152,27 +180,30 @@ def denied(**params: str) -> dict[str, Any]:
 
 
 def test_what_is_denied_ends_its_curve_and_the_sweep_goes_on(
-    hardstone: Hardstone, tmp_path: Path
+    simulate: Hardstone, tmp_path: Path
 ) -> None:
     target = scenario(tmp_path, 900, [denied(policy="deadline")])
-    done = hardstone(*REALTIME, "--target", target, *ONE, "--policy", "deadline,fifo")
+    done = simulate("-q", "--target", target, *ONE, "--policy", "deadline,fifo")
     assert done.code == EXIT_PRIVILEGE
+    assert "1 of 2 curves ended early" in done.err and "coarse" not in done.err
     assert "1 thread, deadline: denied at 400 masses: admission refused" in done.err
     counts = Counter(single(one.params.get("policy")) for one in Store().load("last").results)
     assert (counts["deadline"], counts["fifo"]) == (1, 12)
 
 
-def test_what_is_denied_everywhere_is_one_line(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Path) -> None:
     target = scenario(tmp_path, 900, [denied()])
-    done = hardstone(*REALTIME, "--target", target, *ONE)
+    done = simulate("-q", "--target", target, *ONE)
     assert done.code == EXIT_PRIVILEGE
-    assert sum("exit code 5" in line for line in done.told) == 1
+    exit_line, reason = done.told
+    assert "exit code 5" in exit_line
+    assert reason == "hardstone: no point was measured: denied at 400 masses: admission refused"
     document = Store().load("last")
     assert [one.status for one in document.results if one.test == "SIM-S-RT"] == ["denied"]
 
 
-def test_a_curve_that_had_no_time_is_coarse(hardstone: Hardstone, tmp_path: Path) -> None:
-    done = hardstone(*REALTIME, "--target", scenario(tmp_path, 900), *ONE[:-2], "--points", "2")
+def test_a_curve_that_had_no_time_is_coarse(simulate: Hardstone, tmp_path: Path) -> None:
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *ONE[:-2], "--points", "2")
     assert "1 of 1 curves are coarse" in done.err and "no miss up to 800 masses" in done.err
 
 
@@ -215,9 +246,9 @@ AT, BEFORE = "2400", 7
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
-    hardstone: Hardstone, tmp_path: Path, number: int
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, number: int
 ) -> None:
-    whole = hardstone(*REALTIME, "--target", scenario(tmp_path, 3000), *ONE)
+    whole = simulate("-q", "--target", scenario(tmp_path, 3000), *ONE)
     assert whole.code == EXIT_OK, whole.err
     wanted = Store().load("last")
     sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE)
@@ -229,7 +260,7 @@ def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
     check(cut)
     assert len(cut.results) == len(cut.plan.tests) == BEFORE + 1
     target = scenario(tmp_path, 3000)
-    done = hardstone(*REALTIME, "--resume")
+    done = simulate("-q", "--resume")
     assert done.code == EXIT_OK, done.err
     found = Store().load(cut.id)
     assert (found.status, len(found.parts)) == ("complete", 2)
@@ -240,7 +271,9 @@ def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
     assert found.parts[1].result == (BEFORE if is_whole(cut.results[-1]) is False else BEFORE + 1)
 
 
-def test_killed_twice_at_the_same_point(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_killed_twice_at_the_same_point(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
     target = stopping(tmp_path, 3000, AT)
     for words in ((*ONE, "--target", target), ("--resume",), ("--resume",)):
         sweep = Sweep(tmp_path, *words)
@@ -251,21 +284,21 @@ def test_killed_twice_at_the_same_point(hardstone: Hardstone, tmp_path: Path) ->
         check(cut)
         assert sum(map(is_whole, cut.results)) == BEFORE
     scenario(tmp_path, 3000)
-    done = hardstone(*REALTIME, "--resume", cut.id[:15])
+    done = simulate("-q", "--resume", cut.id[:15])
     assert done.code == EXIT_OK, done.err
     found = Store().load(cut.id)
     assert (found.status, len(found.parts)) == ("complete", 4)
     assert len(found.results) == 14 and all(map(is_whole, found.results))
-    again = hardstone(*REALTIME, "--resume", cut.id)
+    again = simulate("-q", "--resume", cut.id)
     assert again.code == EXIT_USAGE and "is complete: nothing is left" in again.err
-    assert "there is none to resume" in hardstone(*REALTIME, "--resume").err
+    assert "there is none to resume" in simulate("-q", "--resume").err
 
 
 @pytest.fixture
-def cut(hardstone: Hardstone, tmp_path: Path) -> str:
+def cut(simulate: Hardstone, tmp_path: Path) -> str:
     """A sweep whose probe broke at its first point: it is not complete."""
     broken = {"test": "SIM-S-RT", "params": {"masses": "400"}, "steps": [{"exit": 70}]}
-    hardstone(*REALTIME, "--target", scenario(tmp_path, 3000, [broken]), *ONE)
+    simulate("-q", "--target", scenario(tmp_path, 3000, [broken]), *ONE)
     document = Store().load("last")
     assert document.status == "incomplete"
     scenario(tmp_path, 3000)
@@ -292,43 +325,47 @@ def cut(hardstone: Hardstone, tmp_path: Path) -> str:
     ],
 )
 def test_an_option_that_says_something_else_is_refused(
-    hardstone: Hardstone, cut: str, words: tuple[str, ...]
+    simulate: Hardstone, cut: str, words: tuple[str, ...]
 ) -> None:
-    done = hardstone(*REALTIME, "--resume", cut, *words)
+    done = simulate("-q", "--resume", cut, *words)
     assert done.code == EXIT_USAGE
     assert "begun with another value" in " ".join(done.err.split()), done.err
 
 
-def test_the_same_options_are_accepted(hardstone: Hardstone, cut: str) -> None:
-    done = hardstone(*REALTIME, "--resume", cut, *ONE)
+def test_the_same_options_are_accepted(simulate: Hardstone, cut: str) -> None:
+    done = simulate("-q", "--resume", cut, *ONE)
     assert done.code == EXIT_OK, done.err
     found = Store().load(cut)
     assert found.status == "complete" and len(found.results) == 14
 
 
-def test_another_mode_or_run_is_refused(hardstone: Hardstone, tmp_path: Path, cut: str) -> None:
+def test_another_mode_or_run_is_refused(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, cut: str
+) -> None:
     done = hardstone("simulate", "realfast", "--resume", cut)
     assert done.code == EXIT_USAGE and f"hardstone simulate realtime --resume {cut}" in done.err
     other = hardstone("run", "SEM-P-SHF", "-q", "--json", "--target", scenario(tmp_path, 1))
-    done = hardstone(*REALTIME, "--resume", other.document["id"])
+    done = simulate("-q", "--resume", other.document["id"])
     assert done.code == EXIT_USAGE and "is no sweep" in done.err
 
 
-def test_a_plan_of_no_sweep_of_this_version_is_refused(hardstone: Hardstone, cut: str) -> None:
+def test_a_plan_of_no_sweep_of_this_version_is_refused(simulate: Hardstone, cut: str) -> None:
     document = Store().load(cut)
     document.plan = msgspec.structs.replace(document.plan, tests=[])
     replace_document(open_place(Store().path), document)
-    done = hardstone(*REALTIME, "--resume", cut)
+    done = simulate("-q", "--resume", cut)
     assert done.code == EXIT_USAGE and "not one that this version makes" in done.err
 
 
-def test_time_that_is_spent_is_not_given_again(hardstone: Hardstone, tmp_path: Path) -> None:
+def test_time_that_is_spent_is_not_given_again(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
     sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE, "--within", "15s")
     sweep.wait_for(BEFORE)
     sweep.end(signal.SIGKILL)
     hardstone("runs")
     scenario(tmp_path, 3000)
-    done = hardstone(*REALTIME, "--resume")
+    done = simulate("-q", "--resume")
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
     assert "curves are coarse" in done.err
     assert len(Store().load("last").results) < 14

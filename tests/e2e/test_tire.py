@@ -94,7 +94,9 @@ def test_a_delay_of_two_and_a_half_periods_counts_for_each_deadline(
 ) -> None:
     def attempt() -> list[str]:
         words = ("-p", "delay_step=2", "-p", "delay_ns=25ms")
-        return complaints_of(run(probe, RT, *free, "--samples", "6", *BOTH, *words), 2)
+        stream = run(probe, RT, *free, "--samples", "6", *BOTH, *words)
+        assert stream.result.status == "measured"
+        return complaints_of(stream, 2)
 
     until_quiet(attempt)
 
@@ -113,6 +115,20 @@ def test_what_is_far_too_large_ends_in_time_and_counts(
         assert one["first_missed_count"] == 1
         assert one["steps_count"] == steps < 200  # those that were never done count too
     assert counts(stream, "lateness") == counts(stream, "step_time")
+
+
+def test_a_thread_that_stays_far_behind_ends_its_simulation(probe: Path, free: list[str]) -> None:
+    """There are slots for 4096 steps, 41 ms here."""
+    words = ("-p", "masses=8", "-p", "threads=2", "-p", "step_ns=10us")
+    late = ("-p", "delay_step=1", "-p", "delay_ns=400ms")
+    stream = run(probe, RT, *free, "--samples", "100000", *words, *late)
+    assert stream.result.status == "measured"
+    assert stream.events["simulation_out_of_step"].data["steps_count"] == 4096
+    (told,) = simulations(stream)
+    released, missed = told["released_count"], told["missed_count"]
+    assert isinstance(released, int) and isinstance(missed, int)
+    assert 4096 <= missed <= released <= 100_000
+    assert stream.verdicts["late_once"]
 
 
 def test_every_step_is_counted_once(probe: Path, free: list[str]) -> None:

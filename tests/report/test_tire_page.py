@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from pypdf import PdfReader
 
-from hardstone.model import Verdict
+from hardstone.model import RunDocument, Verdict
 from hardstone.report import render_html
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
@@ -47,6 +47,8 @@ def ids(text: str) -> list[str]:
 
 def test_a_sweep_has_every_chart_and_table(page: str) -> None:
     assert ids(page) == [
+        "tire-sides-speed",
+        "tire-sides-held",
         "tire-total",
         "tire-steps",
         "tire-hard-10000000-10000000",
@@ -119,8 +121,8 @@ def test_a_sweep_of_a_short_step_is_the_pre_test() -> None:
 
 
 def test_a_battery_has_no_charts_of_what_it_lacks() -> None:
-    assert ids(sketched(sweep(real_time(400), real_fast(400)))) == [
-        "tire-total",
+    assert ids(sketched(sweep(real_time(400), real_fast(400)))) == ["tire-study"]
+    assert ids(sketched(sweep(real_time(400), real_time(800)))) == [
         "tire-steps",
         "tire-hard-10000000-10000000",
         "tire-study",
@@ -188,3 +190,31 @@ def test_thousands_of_points_make_a_small_page() -> None:
         for one in found
     ]
     assert max(rows) <= MOST_DRAWN + 10
+
+
+def test_another_run_stands_beside() -> None:
+    first, second = whole_sweep(["none"]), whole_sweep(["none"])
+    second.system["kernel.release"] = "6.12.0"
+    text = html.unescape(sketched_beside(first, second))
+    assert "Beside the other run" in text
+    assert "6.12.0-rt, fifo and 6.12.0, fifo, none, shared" in text
+    assert '<figure class="chart" id="tire-beside-held">' in text
+    second.system["virtual.hypervisor"] = "TCG"
+    assert "Not compared: emulated" in sketched_beside(first, second)
+    pages = render_pdf(first, no_descriptor, drawer=Sketches(), beside=second)
+    text = " ".join(one.extract_text() for one in PdfReader(BytesIO(pages)).pages)
+    assert "not compared: emulated" in text
+
+
+def sketched_beside(first: RunDocument, second: RunDocument) -> str:
+    return render_html(first, no_descriptor, bundle=lambda: None, drawer=Sketches(), beside=second)
+
+
+def test_a_statement_is_drawn(page: str) -> None:
+    assert '<figure class="chart" id="tire-sides-speed">' in page
+    assert '<figure class="chart" id="tire-sides-held">' in page
+    text = html.unescape(page)
+    assert "other none, missed at 400" in text
+    one_side = sketched(sweep(*(real_time(n) for n in (400, 800, 1200, 1600))))
+    assert "tire-sides" not in one_side
+    assert "nothing to compare" in one_side

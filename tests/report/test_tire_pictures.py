@@ -10,7 +10,7 @@ import tire_picture
 from hardstone import schema
 from hardstone.model import Result
 from hardstone.report import svg
-from hardstone.report.charts.tire_block_chart import blocks_chart, shown_steps
+from hardstone.report.charts.tire_block_chart import blocks_chart, has_behind, shown_steps
 from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, shown_frames
 from hardstone.report.theme import interactive
 from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
@@ -108,6 +108,7 @@ def test_what_is_left_of_a_late_step_is_no_wait() -> None:
     assert late["behind"] == (0, 7.02)
     assert late["wait"] == pytest.approx((7.02, 7.04))
     assert "behind" not in parts(spec, 4, "1")
+    assert has_behind(two_threads(late=3)) and not has_behind(two_threads())
 
 
 def test_the_solver_with_a_barrier_reads_nothing_and_waits_at_it() -> None:

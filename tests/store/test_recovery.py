@@ -20,6 +20,7 @@ from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
 from tests.store.fake_probe import Here, Recording, dump, recover, stream
 from tests.store.test_journal import journal_of, planned, wait_for
+from tests.targets import sample
 
 TEST = "TMR-P-LAT"
 GOLDEN = Path(__file__).parent / "golden"
@@ -424,3 +425,20 @@ def _capped_dump(path: Path) -> list[bytes]:
     if not data.startswith(b"RECORDED"):
         raise InputError("no recording")
     return stream("SEM-P-0", min(1000, int.from_bytes(data[100:108], "little")))
+
+
+def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None:
+    """The line of a result that follows, of a test that was added, is of its place."""
+    document = planned()
+    added = sample.planned("SEM-P-SIG", samples=7)
+    journal = store.journal(document, Here())
+    for one in document.plan.tests:
+        journal.result(make.result(one.test))
+    journal.planned([added])
+    journal.backing_file(added.test)
+    journal.close()
+    assert recover(store, dump) == [document.id]
+    found = store.load(document.id)
+    assert found.plan.tests == [*document.plan.tests, added]
+    assert len(found.results) == len(found.plan.tests)
+    assert found.results[-1].params == added.params

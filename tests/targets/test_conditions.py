@@ -156,3 +156,24 @@ def test_a_look_that_is_none(tmp_path: Path, look: dict[str, Any]) -> None:
     faulty = {**sample.shield_look(), **look}
     with pytest.raises(InputError, match="list of shield settings"):
         FakeTarget(sample.scenario(tmp_path, {}, shield=faulty)).shield_look()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        ({"masses": "400.."}, True),
+        ({"masses": "..399"}, False),
+        ({"masses": "400..400"}, True),
+        ({"masses": "x..y"}, False),
+        ({"masses": "400", "policy": "ot*"}, True),
+        ({"policy": "fifo"}, False),
+        ({"threads": "1.."}, False),
+    ],
+)
+def test_an_entry_for_parameters_answers_as_requested(
+    tmp_path: Path, wanted: dict[str, str], fits: bool
+) -> None:
+    params: Any = {"masses": [400], "policy": ["other"]}
+    steps = sample.stream(values=(7,), verdicts=(("v", True, "e"),), events=("e",))
+    found = play(tmp_path, sample.planned(params=params), {"params": wanted, "steps": steps})
+    assert (found.params == params, found.series[0].count == 1) == (fits, fits)

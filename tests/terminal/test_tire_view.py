@@ -37,7 +37,7 @@ def test_a_sweep_fits_on_one_screen() -> None:
     found = lines_of(whole_sweep())
     assert len(found) <= MOST_LINES
     text = "\n".join(found)
-    assert "fifo, none           1   12 000" in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "fifo, none 1 12 000 40 000 0 of 100" in " ".join(text.split())
     assert "hard map: \u25cf missed" in text
     assert "other is faster and misses more deadlines" in text
     assert "held is not never" in text
@@ -85,6 +85,13 @@ def test_many_curves_still_fit() -> None:
     found = lines_of(sweep(*many))
     assert len(found) <= MOST_LINES
     assert any("more, with --all" in line for line in found)
+
+
+def test_a_sweep_as_fast_as_possible_has_its_times() -> None:
+    document = sweep(*(real_fast(n, threads) for n in (400, 800, 1200) for threads in (1, 2)))
+    text = " ".join(" ".join(lines_of(document)).split())
+    assert "SIM-P-RF fifo 1 400 2.40 s 50 ms 200 + 4" in text
+    assert "simulation as fast as possible" in " ".join(lines_of(document, is_whole=True))
 
 
 def test_a_battery_has_a_line_on_its_screen() -> None:

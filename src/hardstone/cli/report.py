@@ -27,8 +27,19 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="TMR-P-LAT: count the points above it: 100 (us), 50us, 1ms. Several.",
 )
+@click.option(
+    "--beside",
+    metavar="RUN",
+    help="SIM-*: another run, such as one of another kernel, beside this one.",
+)
 @store_option
-def command(run: str, output: Path | None, limits: tuple[str, ...], store: Path | None) -> int:
+def command(
+    run: str,
+    output: Path | None,
+    limits: tuple[str, ...],
+    beside: str | None,
+    store: Path | None,
+) -> int:
     """Write the report of a stored run; one file that needs no network.
 
     RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
@@ -46,8 +57,11 @@ def command(run: str, output: Path | None, limits: tuple[str, ...], store: Path 
     document = opened.load(run)
     if asked:
         _check_limits(document, asked)
+    other = _other(document, opened.load(beside)) if beside is not None else None
     place = output or default_report(opened.path, document.id)
-    write_report(document, place, None if document.descriptors else register_or_none(), asked)
+    write_report(
+        document, place, None if document.descriptors else register_or_none(), asked, other
+    )
     tell(f"report: {place}")
     return consistency_exit(document)
 
@@ -57,6 +71,16 @@ def _limit_ns(text: str) -> int:
         return parse_duration_ns(text, bare="us")
     except ValueError as error:
         raise InputError(f"--limit: {error}", "write --limit 50us, once for each limit") from None
+
+
+def _other(document: RunDocument, other: RunDocument) -> RunDocument:
+    from hardstone.stats.tire_points import has_tire
+
+    for one in (document, other):
+        if not has_tire(one):
+            cause = f"--beside compares simulations of the tire, and run {one.id} has none"
+            raise InputError(cause, "name two runs of hardstone simulate")
+    return other
 
 
 def _check_limits(document: RunDocument, asked: Sequence[int]) -> None:

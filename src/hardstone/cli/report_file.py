@@ -49,16 +49,18 @@ def write_report(
     output: Path,
     register: Register | None = None,
     limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
 ) -> None:
     """Writes the report, as PDF where the name of `output` ends so. Tests are explained by the
-    descriptors of the document, in one from before it had any by those of `register`.
+    descriptors of the document, in one from before it had any by those of `register`. `beside`:
+    another run, whose tire stands beside.
 
     InputError where there is no folder for it or something else than a file is.
     """
     from hardstone.report.drawing import Drawer, helpers_for
 
     with Drawer(helpers_for(document)) as drawer:  # which start while the rest is loaded
-        _write(document, output, register, limits, drawer)
+        _write(document, output, register, limits, drawer, beside)
 
 
 def is_pdf(output: Path) -> bool:
@@ -71,6 +73,7 @@ def _write(
     register: Register | None,
     limits: Sequence[int],
     drawer: Drawer,
+    beside: RunDocument | None,
 ) -> None:
     from hardstone.report.output_file import regular_target
 
@@ -83,11 +86,11 @@ def _write(
         if is_pdf(output):
             from hardstone.report.pdf import write_pdf
 
-            write_pdf(document, output, tests.get, drawer=drawer, limits=limits)
+            write_pdf(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
         else:
             from hardstone.report.page import write_html
 
-            write_html(document, output, tests.get, drawer=drawer, limits=limits)
+            write_html(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error

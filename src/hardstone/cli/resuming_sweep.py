@@ -18,7 +18,8 @@ from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, RunDocument
 from hardstone.plan.sweep import Sweeper
 from hardstone.plan.sweep_request import MODES
-from hardstone.plan.sweep_results import curve_of, is_whole
+from hardstone.plan.sweep_results import curve_of
+from hardstone.stats.joined_sweep import unmeasured_tests
 from hardstone.store import Store
 from hardstone.targets import find_target
 
@@ -65,7 +66,14 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
 }
 
 
-def resume(mode: str, reference: str, options: Mapping[str, Any], given: set[str]) -> int:
+def resume(
+    mode: str,
+    reference: str,
+    options: Mapping[str, Any],
+    given: set[str],
+    *,
+    wants_report: bool = True,
+) -> int:
     """Goes on with a stored sweep; `given` are the options that were typed."""
     whole = find_sweep(open_store(options["store"]), mode, reference)
     name = whole.plan.target
@@ -75,11 +83,11 @@ def resume(mode: str, reference: str, options: Mapping[str, Any], given: set[str
         asked = prepare_sweep(target, name, mode=mode, options=_as_begun(whole, options, given))
         _check_agreement(whole, asked.plan, given)
         sweeping = _sweeping(asked, whole)
-        plan = rest_of_sweep(whole)
+        plan = msgspec.structs.replace(whole.plan, tests=unmeasured_tests(whole))
         if not plan.tests and not sweeping.more(_without_results(whole)):
             raise InputError(f"of run {whole.id} nothing is left to measure", _begin(mode))
         prepared = Prepared(asked.target, asked.register, asked.facts, plan)
-        return shown_sweep(prepared, options, sweeping)
+        return shown_sweep(prepared, options, sweeping, wants_report=wants_report)
 
 
 def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
@@ -106,14 +114,6 @@ def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
     if document.id in recorded:
         raise _recorded_now(document.id)
     return document
-
-
-def rest_of_sweep(whole: RunDocument) -> Plan:
-    """The plan with what was planned and not measured to its end."""
-    done = len(whole.results)
-    pairs = zip(whole.plan.tests, whole.results, strict=False)
-    left = [planned for planned, result in pairs if not is_whole(result)]
-    return msgspec.structs.replace(whole.plan, tests=[*left, *whole.plan.tests[done:]])
 
 
 def _last_unfinished(store: Store, mode: str) -> RunDocument:

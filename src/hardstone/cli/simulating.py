@@ -25,7 +25,7 @@ from hardstone.targets.base import Target
 Show = Callable[[RunDocument], None] | None
 
 
-def simulate(mode: str, options: Mapping[str, Any]) -> int:
+def simulate(mode: str, options: Mapping[str, Any], *, wants_report: bool = True) -> int:
     """A new sweep: the exit code."""
     names = lab_targets(options["target"], options)
     if len(names) > 1:
@@ -33,14 +33,18 @@ def simulate(mode: str, options: Mapping[str, Any]) -> int:
         from hardstone.terminal.tire_beside import print_tires
 
         way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep, print_tires)
-        return measure_several(names, (), options, wants_report=True, way=way)
+        return measure_several(names, (), options, wants_report=wants_report, way=way)
     with closing(find_target(names[0])) as target:
         prepared = prepare_sweep(target, names[0], mode=mode, options=options)
-        return shown_sweep(prepared, options)
+        return shown_sweep(prepared, options, wants_report=wants_report)
 
 
 def shown_sweep(
-    prepared: Prepared, options: Mapping[str, Any], sweeping: SweepRun | None = None
+    prepared: Prepared,
+    options: Mapping[str, Any],
+    sweeping: SweepRun | None = None,
+    *,
+    wants_report: bool,
 ) -> int:
     """Runs the sweep of one target and prints it, or just its plan: the exit code."""
     from hardstone.cli.measure_targets import print_plan, print_run
@@ -48,7 +52,7 @@ def shown_sweep(
     if options["dry_run"]:
         return print_plan(prepared.plan, as_json=options["as_json"])
     show = print_json if options["as_json"] else print_run
-    return run_sweep(prepared, options, show, wants_report=True, sweeping=sweeping)[1]
+    return run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
 
 
 def prepare_sweep(target: Target, name: str, *, mode: str, options: Mapping[str, Any]) -> Prepared:

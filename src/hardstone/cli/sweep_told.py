@@ -14,7 +14,8 @@ from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, R
 from hardstone.cli.sweep_run import SweepRun
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
 from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_results import Curve, curve_of, masses_of
+from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
+from hardstone.plan.sweep_results import Curve, curve_of, is_whole, masses_of
 from hardstone.present.wording import shorten
 from hardstone.units import format_span
 
@@ -93,23 +94,30 @@ def point_text(one: PlannedTest | Result, name: str) -> str:
 
 
 def tell_curves(sweeper: Sweeper, document: RunDocument) -> None:
-    """Says which curves are coarse, and which ended early, with the reason."""
-    coarse = sweeper.coarse(document.results)
-    if not coarse:
+    """Says which curves ended early, with the reason, and which are coarse."""
+    curves = sweeper.curves.main
+    ended = ended_curves(curves, document.results)
+    coarse = coarse_curves(sweeper.sweep, curves, document.results)
+    if len(ended) == len(curves) and not any(
+        is_whole(one) and one.status == "measured" and curve_of(one) in ended
+        for one in document.results
+    ):
+        tell(f"no point was measured: {shorten(next(iter(ended.values())), 300)}")
         return
-    total = len(sweeper.curves.main)
-    tell(f"{len(coarse)} of {total} curves are coarse{_remedy(document, coarse)}")
-    for curve, why in list(coarse.items())[:_MOST_TOLD]:
+    _tell_each("ended early", ended, sweeper)
+    timed = document.status == "complete" and sweeper.sweep.within_ns
+    remedy = "; more time or fewer curves: --within, --threads" if timed else ""
+    _tell_each(f"are coarse{remedy}", coarse, sweeper)
+
+
+def _tell_each(what: str, found: Mapping[Curve, str], sweeper: Sweeper) -> None:
+    if not found:
+        return
+    tell(f"{len(found)} of {len(sweeper.curves.main)} curves {what}")
+    for curve, why in list(found.items())[:_MOST_TOLD]:
         tell(f"{_curve_text(curve, sweeper)}: {shorten(why, 200)}")
-    if len(coarse) > _MOST_TOLD:
-        tell(f"and {len(coarse) - _MOST_TOLD} more")
-
-
-def _remedy(document: RunDocument, coarse: Mapping[Curve, str]) -> str:
-    sweep = document.plan.sweep
-    if document.status == "complete" and sweep is not None and sweep.within_ns:
-        return "; more time or fewer curves: --within, --threads"
-    return ""
+    if len(found) > _MOST_TOLD:
+        tell(f"and {len(found) - _MOST_TOLD} more")
 
 
 def _curve_text(curve: Curve, sweeper: Sweeper) -> str:

@@ -35,6 +35,7 @@ from hardstone.plan.params import check_names, fill_params, split_assignments
 from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.select import select_tests
+from hardstone.plan.tire_params import check_tire
 from hardstone.units import MAX_DURATION_NS, format_span, write_ns
 
 POLICIES = ("fifo", "rr", "other")
@@ -279,6 +280,7 @@ def _planned(
     count = wish.count(entry.profiles.get(wish.profile, default))
     params = fill_params(test, wish.params, problems)
     check_cpu_params(test, params, wish.facts, problems)
+    check_tire(test.id, params, problems)
     expected = expected_ns(test, entry, count.samples, count.duration_ns, params)
     if expected > MAX_DURATION_NS + _SECOND_NS * 60:
         cause = f"{test.id} would take about {format_span(expected)}"

@@ -18,7 +18,6 @@ from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register,
 from hardstone.plan.params import fill_params
 from hardstone.plan.problems import Problems
 from hardstone.plan.sweep_check import checked_sweep
-from hardstone.plan.sweep_coarse import why_coarse
 from hardstone.plan.sweep_points import (
     AGAIN,
     Limits,
@@ -41,7 +40,8 @@ _SECOND_NS = 1_000_000_000
 _PATIENCE_NS = 20 * _SECOND_NS
 _UNLIMITED_PATIENCE_NS = 600 * _SECOND_NS
 # A mass and step of the solver on a machine that is not known yet.
-_MASS_NS = {"semaphore": 600, "barrier": 30}
+_MASS_NS = {"semaphore": 150, "barrier": 20}
+_ALONE_NS = 20  # one thread takes no semaphore
 _FAST_SHARE = 3  # of the time of a sweep in real time at most one part in so many is for real-fast
 _LEAST_PACE, _MOST_PACE = 0.2, 5.0
 
@@ -85,11 +85,15 @@ class Sweeper:
         pace = self._pace(results, spent_ns)
         fast = self._candidates(self.curves.fast, found)
         left_ns = self._left(spent_ns)
-        reserved_ns = min(self._time_of(fast, pace), (self.sweep.within_ns or 0) // _FAST_SHARE)
         main = self._candidates(self.curves.main, found)
-        chosen = _first_that_fits(main, pace, left_ns - reserved_ns if self._is_timed else None)
-        chosen = chosen or _first_that_fits(fast, pace, left_ns if self._is_timed else None)
-        return [] if chosen is None else [self._with_deadline(chosen, left_ns)]
+        tries = [(main, left_ns - self._reserved_ns(found, pace)), (fast, left_ns), (main, left_ns)]
+        if any(curve in found for curve in self.curves.fast):  # the end has begun
+            del tries[0]
+        for candidates, room_ns in tries:
+            chosen = _first_that_fits(candidates, pace, room_ns if self._is_timed else None)
+            if chosen is not None:
+                return [self._with_deadline(chosen, left_ns)]
+        return []
 
     def left_ns(self, results: Sequence[Result], spent_ns: int) -> int:
         """About how long the sweep still takes."""
@@ -101,14 +105,6 @@ class Sweeper:
             one = self._planned(curve, Wish(self._usual_masses(curve, found), AGAIN))
             wanted_ns += round(count * pace * one.expected_ns)
         return min(wanted_ns, max(0, self._left(spent_ns))) if self._is_timed else wanted_ns
-
-    def coarse(self, results: Sequence[Result]) -> dict[Curve, str]:
-        """The curves whose boundary is not known to a tenth, and why, in words."""
-        found = read_results(results)
-        said = {
-            curve: why_coarse(self.sweep, found.get(curve, Found())) for curve in self.curves.main
-        }
-        return {curve: text for curve, text in said.items() if text}
 
     def first_points(self) -> list[PlannedTest]:
         """The first point of each curve."""
@@ -193,10 +189,15 @@ class Sweeper:
         key = (result.test, where.load or "none", where.cpu_config or "shared")
         return self._before_ns.get(key, 0)
 
-    def _time_of(self, candidates: Sequence[_Candidate], pace: float) -> int:
-        """Time of the real-fast points that are left, at the first size of each."""
-        sizes = len(self.sweep.fast_masses)
-        return round(pace * sizes * sum(one.planned.expected_ns for one in candidates))
+    def _reserved_ns(self, found: Mapping[Curve, Found], pace: float) -> int:
+        """Time that is kept for the real-fast points at the end."""
+        wanted_ns = sum(
+            self._planned(curve, Wish(masses, AGAIN)).expected_ns
+            for curve in self.curves.fast
+            if found.get(curve, Found()).ended is None
+            for masses in self.sweep.fast_masses
+        )
+        return min(round(pace * wanted_ns), self.sweep.within_ns // _FAST_SHARE)
 
     def _points_left(self, curve: Curve, found: Found) -> int:
         if self._wish(curve, found) is None:
@@ -222,6 +223,7 @@ def own_time_ns(descriptor: Descriptor, params: Mapping[str, ParamValue], sample
         return descriptor.setup_ns + samples * (_figure(params, "period_ns") or step_ns)
     steps = _figure(params, "simulated_s") * _SECOND_NS // max(step_ns, 1)
     mass_ns = _MASS_NS.get(str(single(params.get("solver"))), _MASS_NS["semaphore"])
+    mass_ns = _ALONE_NS if _figure(params, "threads") == 1 else mass_ns
     return descriptor.setup_ns + max(samples, 1) * steps * _figure(params, "masses") * mass_ns
 
 

@@ -1,16 +1,34 @@
-"""Why a curve of a sweep is not known as well as it was to be."""
+"""Which curves of a sweep are not known as well as they were to be, and why."""
 
 from __future__ import annotations
 
-from hardstone.model import Sweep
+from collections.abc import Iterable, Sequence
+
+from hardstone.model import Result, Sweep
 from hardstone.plan.sweep_points import boundary_of
-from hardstone.plan.sweep_results import Found
+from hardstone.plan.sweep_results import Curve, Found, read_results
 
 
-def why_coarse(sweep: Sweep, found: Found) -> str:
-    """In words; empty where the boundary is known to a tenth, or every size of a grid measured."""
+def coarse_curves(
+    sweep: Sweep, curves: Sequence[Curve], results: Iterable[Result]
+) -> dict[Curve, str]:
+    """The curves whose boundary is not known to a tenth, or that lack sizes of a grid, and why, in
+    words. Those that ended early are none of them."""
+    found = read_results(results)
+    said = {curve: _why_coarse(sweep, found.get(curve, Found())) for curve in curves}
+    return {curve: text for curve, text in said.items() if text}
+
+
+def ended_curves(curves: Sequence[Curve], results: Iterable[Result]) -> dict[Curve, str]:
+    """The curves that ended early, and why, in words."""
+    found = read_results(results)
+    ends = {curve: found[curve].ended for curve in curves if curve in found}
+    return {curve: text for curve, text in ends.items() if text is not None}
+
+
+def _why_coarse(sweep: Sweep, found: Found) -> str:
     if found.ended is not None:
-        return found.ended
+        return ""
     if not found.points:
         return "not measured"
     return _of_grid(sweep, found) if sweep.masses else _of_search(sweep, found)

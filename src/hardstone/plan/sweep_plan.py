@@ -25,14 +25,13 @@ from hardstone.plan.problems import Problems
 from hardstone.plan.sweep import Sweeper, own_time_ns
 from hardstone.plan.sweep_check import MOST_POINTS, curve_count, points_of_curve
 from hardstone.plan.sweep_command import sweep_words
-from hardstone.plan.sweep_request import SweepRequest, SweepWish, read_request
+from hardstone.plan.sweep_request import FAST_GRID, SweepRequest, SweepWish, read_request
 from hardstone.plan.sweep_results import REALFAST, REALTIME
 from hardstone.units import format_span, write_ns
 
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 OPENING = ("THR-P-SLS", "SEM-P-SHF")
-FAST_MASSES = (400, 1000)
-_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 2
+_FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 _REALTIME_POLICIES = ("fifo", "rr")
 
 
@@ -136,7 +135,7 @@ def _policy(policies: Sequence[str]) -> str:
 
 
 def _sweep(wish: SweepWish, *, has_fast: bool) -> Sweep:
-    fast = [one for one in FAST_MASSES if one >= max(wish.threads)] if has_fast else []
+    fast = [one for one in FAST_GRID if one >= max(wish.threads)] if has_fast else []
     return Sweep(
         test=wish.test,
         solvers=wish.solvers,
@@ -154,12 +153,16 @@ def _sweep(wish: SweepWish, *, has_fast: bool) -> Sweep:
 
 
 def _frames(wish: SweepWish, plan: Plan, timed: _Timed, problems: Problems) -> list[PlannedTest]:
-    """One point that keeps pictures of the state, under the first condition."""
+    """One point that keeps pictures of the state, under the first condition. With long steps
+    a tire of many masses cannot carry its weight and ends flat: the step is a short one, unless
+    one was asked for."""
+    step_ns = wish.step_ns if wish.has_own_step else _FRAMES_STEP_NS
     given = {
         "masses": str(wish.masses[0] if len(wish.masses) == 1 else _FRAMES_MASSES),
         "threads": "1",
         "solver": "barrier",
-        "step_ns": write_ns(_FRAMES_STEP_NS),
+        "step_ns": write_ns(step_ns),
+        "stiffness_per_s2": str(wish.stiffness_per_s2),
         "simulated_s": str(_FRAMES_S),
         "frames": str(wish.frames),
     }

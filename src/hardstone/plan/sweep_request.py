@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isqrt
 from re import ASCII
 from re import compile as pattern
 
@@ -15,6 +14,7 @@ from hardstone.plan.placement import count_cpus
 from hardstone.plan.problems import Problems, nearest, quote
 from hardstone.plan.sweep_points import STEP
 from hardstone.plan.sweep_results import REALFAST, REALTIME
+from hardstone.plan.tire_params import longest_stable_ns
 from hardstone.units import format_ns
 
 MODES = {"realtime": REALTIME, "realfast": REALFAST}
@@ -61,7 +61,7 @@ class SweepWish:
     """The same in numbers. `masses`: the sizes given; empty: searched from `least` to `most`.
 
     `period_ns` 0: that of the step. `span_ns` is the time of a point: measured in real time,
-    simulated in real-fast mode; 0: that of the test.
+    simulated in real-fast mode; 0: that of the test. `has_own_step`: the step was typed.
     """
 
     test: str
@@ -72,6 +72,7 @@ class SweepWish:
     solvers: list[str]
     policies: list[str]
     step_ns: int
+    has_own_step: bool
     period_ns: int
     stiffness_per_s2: int
     span_ns: int
@@ -109,6 +110,7 @@ def read_request(
         solvers=_names("--solver", request.solver, SOLVERS, problems),
         policies=_names("--policy", request.policy, POLICIES, problems),
         step_ns=step_ns,
+        has_own_step=request.step is not None,
         period_ns=period_ns,
         stiffness_per_s2=stiffness,
         span_ns=span_ns,
@@ -125,11 +127,6 @@ def usual_threads(facts: Mapping[str, Scalar]) -> list[int]:
     cores = max(1, hardware // 2) if facts.get("cpu.smt") is True else hardware
     numbers = {1, cores, hardware, 3 * cores, 2 * hardware}
     return sorted(min(number, MOST_THREADS) for number in numbers)
-
-
-def longest_stable_ns(stiffness_per_s2: int) -> int:
-    """The longest step at which the integration is stable with springs of this stiffness."""
-    return isqrt(_SECOND_NS**2 // (6 * stiffness_per_s2))
 
 
 def _check_stable(step_ns: int, stiffness_per_s2: int, problems: Problems) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.model import RunDocument
 from hardstone.present.tire_published import published_costs
-from hardstone.present.tire_words import CurveNames
+from hardstone.present.tire_words import CurveNames, threads_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import listed
 from hardstone.stats.tire_bound import bounds_of
@@ -74,17 +74,22 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     found = inputs_of(document, models[0].point)
     if isinstance(found, str):
         return
-    yield (
-        f"one spring {format_ns(found.spring_ns)}, one mass {format_ns(found.mass_ns)}, one "
-        f"uncontended semaphore {format_ns(found.semaphore_ns)}, a switch "
-        f"{format_ns(found.switch_ns)}, a hand-over {format_ns(found.hand_over_ns)}; on the "
-        f"machine of the study a spring {format_ns(spring)} and a mass {format_ns(mass)}"
-    )
+    known = {
+        "one spring": found.spring_ns,
+        "one mass": found.mass_ns,
+        "one uncontended semaphore": found.semaphore_ns,
+        "a switch": found.switch_ns,
+        "a hand-over": found.hand_over_ns,
+    }
+    told = [f"{name} {format_ns(ns)}" for name, ns in known.items() if ns is not None]
+    study = f"a spring {format_ns(spring)} and a mass {format_ns(mass)}"
+    yield f"{', '.join(told)}; on the machine of the study {study}"
 
 
 def chosen(points: Sequence[Point]) -> list[Point]:
     """Of each curve the largest point that held, else the largest; those in real time first."""
     whole = [one for one in points if one.is_whole and one.is_measured and not one.is_delayed]
+    whole = [one for one in whole if not one.has_frames]
     held = {one.curve: one.held.points[-1] for one in bounds_of(whole) if one.held}
     last = [held.get(curve, own[-1]) for curve, own in by_curve(whole).items()]
     return sorted(last, key=lambda one: one.test != REAL_TIME)
@@ -117,6 +122,6 @@ def _lacking(found: Sequence[NoModel], names: CurveNames) -> list[str]:
     """Each reason once, with the curves that it is of."""
     by_reason: dict[str, list[str]] = {}
     for one in found:
-        who = f"{names.panel(one.point.curve)}, {format_count(one.point.threads)} threads"
+        who = f"{names.panel(one.point.curve)}, {threads_text(one.point.threads)}"
         by_reason.setdefault(one.why, []).append(who)
     return [f"no model: {why} ({listed(who)})" for why, who in by_reason.items()]

@@ -36,9 +36,10 @@ def legend(*, is_plain: bool) -> str:
 def map_texts(
     document: RunDocument, points: Sequence[Point], columns: int = MOST_COLUMNS
 ) -> list[MapText]:
-    """One map for each solver, policy and condition."""
+    """One map for each solver, policy and condition with several numbers of masses."""
     names = CurveNames(document)
-    return [_text(panel, names, columns) for panel in maps_of(bounds_of(points))]
+    panels = maps_of(bounds_of(points))
+    return [_text(panel, names, columns) for panel in panels if len(panel.masses) > 1]
 
 
 def _text(panel: Panel, names: CurveNames, columns: int) -> MapText:

@@ -19,7 +19,7 @@ from hardstone.units import format_count, format_ns
 STUDY = "garre-2014"
 MOST_ROWS = 24
 MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
-HEADINGS = ("system", "threads", "held", "missed from")
+HEADINGS = ("system", "threads", "held", "missed at")
 _STEP_NS = 10_000_000
 _MOST_TOLD = 8
 ANY = "any"

@@ -22,7 +22,7 @@ ABOUT = (
     "Two sides at the points that both measured: total time of SIM-P-RF, and deadlines missed in "
     "SIM-S-RT. A point is one value of the exact signed-rank test; p is adjusted for all "
     "statements of the run (Holm). The sides were measured one after another, so drift of the "
-    "machine is part of a difference."
+    "machine is part of a difference; real-time throttling takes time from real-time policies only."
 )
 ONE_SIDE = (
     "One policy under each condition: nothing to compare. Measure two, such as --policy fifo,other."
@@ -38,7 +38,7 @@ _CONCLUSIONS = {
 
 @dataclass(frozen=True)
 class StatementText:
-    """`rows` are (what, first side, second side)."""
+    """`rows` are (what, first side, second side). `statement` has what charts draw."""
 
     title: str
     first: str
@@ -49,6 +49,7 @@ class StatementText:
     is_decided: bool
     needed: list[str]
     rows: list[tuple[str, str, str]]
+    statement: Statement
 
 
 def statement_texts(document: RunDocument, points: Sequence[Point]) -> list[StatementText]:
@@ -85,6 +86,7 @@ def _text(one: Statement, under: str) -> StatementText:
         is_decided=one.conclusion != "undecided",
         needed=one.needed,
         rows=list(_rows(one)),
+        statement=one,
     )
 
 

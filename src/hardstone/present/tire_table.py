@@ -155,13 +155,13 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(step.max_ns if step else None),
         format_ns(point.total.mean_ns if point.total else None),
         format_ns(point.work.cpu_ns),
-        _switches(point),
+        switches_text(point),
         _blocked(point),
         "measured" if point.is_whole else _why(point),
     )
 
 
-def _switches(point: Point) -> str:
+def switches_text(point: Point) -> str:
     """Voluntary + involuntary."""
     counts = (point.work.voluntary_count, point.work.involuntary_count)
     if None in counts:

@@ -60,17 +60,22 @@ def render_html(
     bundle: Callable[[], str | None] = load_bundle,
     drawer: Drawer | None = None,
     limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
 ) -> str:
     """The report of `document` as HTML text.
 
     `spec_lookup` returns the descriptor of a test ID; if None, the page shows the ID alone.
     `bundle` returns the scripts for interactive charts; if None, charts are static. `drawer`
     is one that was started earlier. `limits`: the latencies, in ns, above which the pages of
-    TMR-P-LAT count. The top of the page names contradictory series.
+    TMR-P-LAT count. `beside`: another run, whose tire stands beside that of this one. The top of
+    the page names contradictory series.
     """
     script = bundle()
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
-        context = _context(document, spec_lookup, drawing, limits, live=script is not None)
+        is_live = script is not None
+        tire = tire_page(document, drawing, live=is_live, other=beside)
+        context = _context(document, spec_lookup, drawing, limits, live=is_live)
+        context["tire"] = tire
         page = _environment().get_template("report.html.j2")
         return page.render(**context, **_head_parts(script))
 
@@ -83,13 +88,16 @@ def write_html(
     bundle: Callable[[], str | None] = load_bundle,
     drawer: Drawer | None = None,
     limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
 ) -> None:
     """Writes the report to `path` atomically, following symbolic links.
 
     InputError if `path` exists and is not a regular file; raises OSError.
     """
     target = regular_target(path)
-    text = render_html(document, spec_lookup, bundle=bundle, drawer=drawer, limits=limits)
+    text = render_html(
+        document, spec_lookup, bundle=bundle, drawer=drawer, limits=limits, beside=beside
+    )
     # Rendering takes a while, so check the path again.
     data = text.encode("utf-8", "xmlcharrefreplace")
     replace_file(regular_target(target), data, None, is_durable=False)
@@ -136,7 +144,6 @@ def _context(
     results = listed_results(document)
     beside = comparisons_in(document)
     settings = settings_of(document, lookup, drawer, limits, beside, live=live)
-    tire = tire_page(document, drawer, live=live)
     anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
     tables = side_tables(beside, shown, settings.names, settings)
@@ -147,7 +154,6 @@ def _context(
         "beside": tables,
         "preemption": pairs_in(document),
         "posix": posix_tables(document),
-        "tire": tire,
         "is_sweep": bool(sweep_points(document)),
         "posix_anchors": _only_anchors(results, shown),
         "condition_count": len(beside[0].conditions) if beside else 1,

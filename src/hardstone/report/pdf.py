@@ -50,14 +50,15 @@ def render_pdf(
     *,
     drawer: Drawer | None = None,
     limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
 ) -> bytes:
     """The report of `document` as PDF; the arguments are those of `render_html`."""
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
         head = head_of(document)
         conditions = conditions_text(document)
         readable = with_readable_histograms(document)
-        beside = comparisons_in(readable)
-        settings = settings_of(readable, spec_lookup, drawing, limits, beside, live=False)
+        compared = comparisons_in(readable)
+        settings = settings_of(readable, spec_lookup, drawing, limits, compared, live=False)
         sections = [
             section_of(one, f"result-{number}", settings)
             for number, one in enumerate(listed_results(readable), 1)
@@ -66,7 +67,7 @@ def render_pdf(
         sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
         for table in posix_tables(readable):
             sheets += posix_sheets(head.subject, table)
-        tire = tire_page(readable, drawing, live=False)
+        tire = tire_page(readable, drawing, live=False, other=beside)
         sheets += tire_sheets(head.subject, tire) if tire else []
         for section in sections:
             sheets += _pages(head, conditions, section)
@@ -80,10 +81,11 @@ def write_pdf(
     *,
     drawer: Drawer | None = None,
     limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
 ) -> None:
     """Writes the report to `path` as `write_html` does."""
     target = regular_target(path)
-    data = render_pdf(document, spec_lookup, drawer=drawer, limits=limits)
+    data = render_pdf(document, spec_lookup, drawer=drawer, limits=limits, beside=beside)
     replace_file(regular_target(target), data, None, is_durable=False)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
@@ -27,6 +29,7 @@ from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_te
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.joins import Join, joins_of
+from hardstone.stats.tire_names import TESTS as TIRE
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]
@@ -154,7 +157,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         if behaves
         else noise_figures(result, anchor, settings.drawer, live=settings.live)
         + figures_of(
-            result,
+            _charted(result),
             anchor,
             settings.charts_each,
             settings.drawer,
@@ -196,12 +199,19 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     )
 
 
+def _charted(result: Result) -> Result:
+    """Without the count of missed steps of the tire, which is one value."""
+    if result.test not in TIRE:
+        return result
+    return replace(result, series=[one for one in result.series if one.unit != "count"])
+
+
 def _notes(result: Result, settings: Settings) -> list[str]:
     idle = idle_remark(result)
     return [
         *([idle] if idle else []),
         *map(_join_text, joins_of(result)),
-        *notes_on_drawing(result.series, settings.charts_each),
+        *notes_on_drawing(_charted(result).series, settings.charts_each),
     ]
 
 

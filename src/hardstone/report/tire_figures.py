@@ -82,6 +82,11 @@ def _thinned(rows: list[Row], most: int = MOST_DRAWN) -> list[Row]:
     return rows[:: max(1, -(-len(rows) // most))]
 
 
+def _has_curve(rows: Sequence[Row]) -> bool:
+    """Whether there are several numbers of masses: one has no picture."""
+    return len({row["v"] for row in rows}) > 1
+
+
 def _shown_panels(panels: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(panels))[:MOST_PANELS]
 
@@ -101,7 +106,7 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
         for one, panel in zip(timed, all_panels, strict=True)
         if one.threads in lines and panel in shown and one.total
     ]
-    if rows:
+    if _has_curve(rows):
         yield _Chart(
             "total",
             "Real-fast: total time by masses",
@@ -129,7 +134,7 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     kept = kept[:: max(1, -(-3 * len(kept) // MOST_DRAWN))]
     rows = [row for one, panel in kept for row in tire_step_chart.rows_of(panel, one)]
     deadlines = {panel: one.period_ns for one, panel in kept}
-    if rows:
+    if _has_curve(rows):
         yield _Chart(
             "steps",
             "Real time: time of a step by masses",
@@ -163,6 +168,8 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
             for cell in panel.cells
         ]
         rows = _thinned(rows)
+        if not _has_curve(rows):
+            continue
         told = steps_text(own[0].key)
         name = f"{step[0]}-{step[1]}"
         what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Hard map"

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
+from hardstone.present import (
+    tire_cost_table,
+    tire_fast_table,
+    tire_published,
+    tire_statement_text,
+    tire_table,
+)
 from hardstone.present.tire_cost_table import CostTable, cost_table
+from hardstone.present.tire_fast_table import fast_rows
 from hardstone.present.tire_published import PublishedTire, published_tire
-from hardstone.present.tire_statement_text import StatementText, statement_texts
+from hardstone.present.tire_statement_text import StatementText, statement_texts, texts_between
 from hardstone.present.tire_table import (
     BoundRow,
     bound_rows,
@@ -17,10 +24,12 @@ from hardstone.present.tire_table import (
     point_rows,
 )
 from hardstone.present.tire_words import HELD
+from hardstone.present.wording import short
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.tire_figures import tire_figures
 from hardstone.report.tire_pictures import blocks_tables, picture_figures
+from hardstone.report.tire_side_figures import side_figures
 from hardstone.stats.tire_names import TESTS
 from hardstone.stats.tire_points import has_tire, points_of, problems_of
 from hardstone.units import format_count
@@ -35,7 +44,12 @@ class TirePage:
 
     rows: list[BoundRow]
     has_solver: bool
+    fast: list[tuple[str, ...]]
     statements: list[StatementText]
+    sides: list[Figure]
+    beside: list[StatementText]
+    beside_sides: list[Figure]
+    not_beside: str
     costs: CostTable
     study: PublishedTire
     figures: list[Figure]
@@ -48,6 +62,10 @@ class TirePage:
     denied: list[str]
     held_meaning: str = HELD
     steps_meaning: str = tire_table.STEPS
+    fast_meaning: str = tire_fast_table.MEANING
+    fast_headings: tuple[str, ...] = tuple(
+        one[0].upper() + one[1:] for one in tire_fast_table.HEADINGS
+    )
     statement_title: str = tire_statement_text.TITLE
     statement_meaning: str = tire_statement_text.ABOUT
     one_side: str = tire_statement_text.ONE_SIDE
@@ -60,8 +78,10 @@ class TirePage:
     points_meaning: str = tire_table.POINTS
 
 
-def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage | None:
-    """None where the run has no result of the tire."""
+def tire_page(
+    document: RunDocument, drawer: Drawer, *, live: bool, other: RunDocument | None = None
+) -> TirePage | None:
+    """None where the run has no result of the tire. `other`: a run to stand beside this one."""
     if not has_tire(document):
         return None
     points = points_of(document)
@@ -69,10 +89,18 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
     listed = point_rows(document, points)
     pictures, blocks = _pictures(document, drawer, live=live)
     more = f", the first {len(listed)} of them" if len(listed) < len(points) else ""
+    statements = statement_texts(document, points)
+    beside = _beside(document, other) if other else []
+    told = [] if isinstance(beside, str) else beside
     return TirePage(
         rows=rows,
         has_solver=len({row.solver for row in rows}) > 1,
-        statements=statement_texts(document, points),
+        fast=fast_rows(document, points),
+        statements=statements,
+        sides=side_figures(statements, "tire-sides", drawer, live=live),
+        beside=told,
+        beside_sides=side_figures(told, "tire-beside", drawer, live=live),
+        not_beside=beside if isinstance(beside, str) else "",
         costs=cost_table(document, points),
         study=published_tire(document, points),
         figures=tire_figures(document, points, drawer, live=live),
@@ -84,6 +112,21 @@ def tire_page(document: RunDocument, drawer: Drawer, *, live: bool) -> TirePage 
         problems=problems_of(points)[:_MOST_PROBLEMS],
         denied=[*denied_lines(points), *paused_lines(points)],
     )
+
+
+def _beside(document: RunDocument, other: RunDocument) -> list[StatementText] | str:
+    """What both runs say beside each other, or why nothing."""
+    first, second = (_label(one, "kernel.release") for one in (document, other))
+    if first == second:
+        first, second = document.name, other.name
+    if first == second:
+        first, second = document.id, other.id
+    found = texts_between(document, other, (first, second))
+    return found or "no size, number of threads and policy that both have"
+
+
+def _label(document: RunDocument, fact: str) -> str:
+    return short(document.system.get(fact), 24)
 
 
 def _pictures(

@@ -8,6 +8,7 @@ from hardstone.present.wording import shorten
 from hardstone.report.charts.tire_block_chart import (
     blocks_chart,
     blocks_text,
+    has_behind,
     near_deadline_ns,
     shown_steps,
 )
@@ -57,8 +58,9 @@ def _frames_figure(frames: list[Frame], name: str, drawer: Drawer, *, live: bool
 def _blocks_figure(blocks: StepBlocks, name: str, drawer: Drawer, *, live: bool) -> Figure:
     kept = {one.step for row in blocks.rows for one in row.blocks}
     about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
-    about += "ended latest. Thin: it waits to begin. Behind: it has not ended an earlier step. "
-    about += "Each part has the time in which the thread was not running."
+    about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
+    if has_behind(blocks):
+        about += " Behind: it has not ended an earlier step."
     if len(blocks.rows) < blocks.threads:
         about += f" {len(blocks.rows)} of {blocks.threads} threads."
     if blocks.period_ns is not None and near_deadline_ns(blocks) is None:

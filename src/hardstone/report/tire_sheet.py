@@ -14,7 +14,12 @@ _CHARTS_EACH = 4
 def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
     """`subject` names the machine."""
     yield _held(subject, page)
-    figures = [*page.figures, *page.pictures]
+    if page.fast:
+        sheet = _headed(subject, "Tire simulation: as fast as possible")
+        sheet.table(page.fast_headings, page.fast)
+        sheet.text(page.fast_meaning, 7.5, colour="quiet")
+        yield sheet
+    figures = [*page.sides, *page.beside_sides, *page.figures, *page.pictures]
     for at in range(0, len(figures), _CHARTS_EACH):
         found = figures[at : at + _CHARTS_EACH]
         sheet = _headed(subject, "Tire simulation, charts")
@@ -48,7 +53,9 @@ def _held(subject: str, page: TirePage) -> Sheet:
         sheet.text(text, 7.5, colour="quiet")
     sheet.gap(6)
     sheet.text(page.statement_title, 11, bold=True)
-    for one in page.statements:
+    if page.not_beside:
+        sheet.text(f"Beside the other run: not compared: {page.not_beside}", 8, colour="fair")
+    for one in (*page.statements, *page.beside):
         sheet.text(f"{one.title}: {one.conclusion}", 9, bold=one.is_decided)
         for text in (one.speed, one.misses, *(f"Open: {text}." for text in one.needed)):
             sheet.text(text, 8)

@@ -31,10 +31,10 @@ class _Pair(NamedTuple):
 def joined_points(
     whole: RunDocument, part: RunDocument, parts: Sequence[Part], why_apart: str | None
 ) -> JoinedPoints:
-    """The points of `whole`, then those of `part`. A point that was cut off and then measured is
-    there once, and nothing that was skipped. `why_apart`: why the figures are of two systems."""
+    """The points of `whole`, then those of `part`. A point that was cut off and then begun again
+    is there once, and nothing that was skipped. `why_apart`: why the figures are of two systems."""
     later = [one for one in _pairs(part) if one.result.status != "skipped"]
-    again = {_key(one.planned) for one in later if is_whole(one.result)}
+    again = {_key(one.planned) for one in later}
     kept: list[_Pair] = []
     places: list[int] = []
     for one in _pairs(whole):
@@ -46,8 +46,10 @@ def joined_points(
     if later and why_apart is not None:
         later[0] = _Pair(later[0].planned, _marked(later[0].result, part.id, why_apart))
     joined = [*kept, *later]
+    cut = {_key(one.planned) for one in joined if not is_whole(one.result)}
+    left = [one for one in _without_result(part) if _key(one) not in cut]
     return JoinedPoints(
-        tests=[*(one.planned for one in joined), *_unmeasured(part)],
+        tests=[*(one.planned for one in joined), *left],
         results=[one.result for one in joined],
         parts=[_moved(one, places, len(kept)) for one in parts],
         place=len(kept) if later else None,
@@ -63,7 +65,14 @@ def _pairs(document: RunDocument) -> list[_Pair]:
     return [_Pair(*one) for one in zip(document.plan.tests, document.results, strict=False)]
 
 
-def _unmeasured(document: RunDocument) -> list[PlannedTest]:
+def unmeasured_tests(document: RunDocument) -> list[PlannedTest]:
+    """What was planned and not measured to its end, each once."""
+    cut = [one.planned for one in _pairs(document) if not is_whole(one.result)]
+    tests = [*cut, *document.plan.tests[len(document.results) :]]
+    return list({_key(one): one for one in tests}.values())
+
+
+def _without_result(document: RunDocument) -> list[PlannedTest]:
     skipped = [one.planned for one in _pairs(document) if one.result.status == "skipped"]
     return [*skipped, *document.plan.tests[len(document.results) :]]
 

@@ -74,6 +74,7 @@ class Counts:
         self._missed = self._largest_missed()
 
     def deadlines(self) -> Deadlines:
+        """Its released, missed and late steps."""
         late = self._series.get(LATENESS)
         first = self._get("first_missed_count")
         return Deadlines(
@@ -84,6 +85,7 @@ class Counts:
         )
 
     def work(self) -> Work:
+        """What its threads did, without counts that contradict each other."""
         operations = self._get("semaphore_operations_count")
         blocked = self._get("semaphore_blocked_count")
         if operations is not None and blocked is not None and blocked > operations:

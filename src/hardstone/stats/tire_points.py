@@ -93,6 +93,7 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def curve(self) -> Curve:
+        """The curve that it belongs to."""
         return Curve(
             test=self.test,
             solver=self.solver,

@@ -32,6 +32,7 @@ class Place(msgspec.Struct, kw_only=True, frozen=True):
 class Speed(msgspec.Struct, kw_only=True, frozen=True):
     """Total times of the second side over those of the first, at `places` of SIM-P-RF.
 
+    `ratios` has one for each place.
     `ratio` is the Hodges-Lehmann estimate, `low` and `high` are its interval at 95 % (None: too few
     points), `least` and `most` the range over the points. `overlapping`: points at which the
     repeats of both sides overlap, of `repeated` at which both were repeated. `paused`: points of
@@ -39,6 +40,7 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     places: list[Place]
+    ratios: list[float]
     ratio: float
     low: float | None
     high: float | None
@@ -105,6 +107,7 @@ def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> S
     return with_faster(
         Speed(
             places=places,
+            ratios=[exp(one) for one in logs],
             ratio=exp(shift.estimate),
             low=None if shift.low is None else exp(shift.low),
             high=None if shift.high is None else exp(shift.high),
@@ -152,6 +155,7 @@ def needed_of_speed(speed: Speed | None) -> list[str]:
 
 def undecided(what: str, count: int, p: float) -> str:
     """Why `count` points that differ do not decide."""
+    points = "1 common point" if count == 1 else f"{count} common points"
     if count < LEAST_PAIRS:
-        return f"{what} differ at {count} common points; a decision needs {LEAST_PAIRS} at least"
-    return f"{what} differ at {count} common points, which does not decide (p {p:.2g})"
+        return f"{what} differ at {points}; a decision needs {LEAST_PAIRS} at least"
+    return f"{what} differ at {points}, which does not decide (p {p:.2g})"

@@ -11,8 +11,13 @@ _LEAST_RESULTS = 4  # of one test; a battery has one for each condition
 
 
 def sweep_points(document: RunDocument) -> Set[int]:
-    """The places, in `document.results`, of the points of a sweep; none where it was none."""
+    """The places, in `document.results`, of the points of a sweep; none where it was none.
+
+    It was one if its plan says so, or if it has several results of one test and condition.
+    """
     found = [number for number, one in enumerate(document.results) if one.test in TESTS]
+    if document.plan.sweep is not None:
+        return frozenset(found)
     asked = [
         (one.test, one.conditions.load, one.conditions.cpu_config, one.conditions.preemption)
         for one in (document.results[number] for number in found)

@@ -45,6 +45,7 @@ Steps after `cut` at the end, `hang`, `vanish` or `exit` are not reached.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -59,6 +60,7 @@ from hardstone.model import ClockCheck, Event, LoadReached, PlannedTest, Status
 SCHEMA = "hardstone.scenario/1"
 _MAX_FILE_BYTES = 1 << 24
 _MAX_STEPS = 100_000
+_RANGE = re.compile(r"([0-9]{0,18})\.\.([0-9]{0,18})", re.ASCII)
 
 
 class Step(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -113,9 +115,9 @@ def single(planned: PlannedTest, name: str) -> int | str | None:
 
 def _fits(planned: PlannedTest, name: str, wanted: str) -> bool:
     value = single(planned, name)
-    low, dots, high = wanted.partition("..")
-    if dots and isinstance(value, int):
-        return int(low or 0) <= value <= int(high or value)
+    limits = _RANGE.fullmatch(wanted)
+    if limits is not None and isinstance(value, int):
+        return int(limits[1] or 0) <= value <= int(limits[2] or value)
     return fnmatchcase(str(value), wanted)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hardstone.model import RunDocument
+from hardstone.present.tire_fast_table import HEADINGS, fast_rows
 from hardstone.present.tire_map import (
     HELD,
     MISSED,
@@ -22,10 +23,12 @@ from hardstone.present.tire_statement_text import statement_texts
 from hardstone.present.tire_table import BoundRow, bound_rows
 from hardstone.present.tire_words import BOUND
 from hardstone.present.wording import one_line, shorten
+from hardstone.stats.tire_names import REAL_FAST
 from hardstone.stats.tire_points import Point, points_of
 
 _GUTTER = 10
 _COLUMNS = (11, 10, 11, 8, 9, 9)  # held, missed from, missed, bound, mean, max
+_FAST_COLUMNS = (11, 9, 9, 18)  # masses, total, CPU time, switches
 _THREADS = 8
 _LEAST_LABEL = 12
 _LEAST_MAP = 4
@@ -37,6 +40,8 @@ def screen_lines(console: Console, document: RunDocument, room: int) -> list[Tex
     told = list(_statements(document, points, console.width))[: max(room // 3, 1)]
     table = _table(console.width, bound_rows(document, points), room - len(told))
     left = room - len(told) - len(table)
+    if not table:
+        return [*_fast(console.width, fast_rows(document, points), left), *told]
     maps = [] if left < _LEAST_MAP else list(map_lines(console, document, points))
     if len(maps) > left:
         maps = [*maps[: left - 1], Text("and more of the maps, with --all", style="dim")]
@@ -68,6 +73,25 @@ def _table(width: int, rows: Sequence[BoundRow], room: int) -> list[Text]:
         who = shorten(", ".join(filter(None, (row.policy, row.under))), label - 1)
         cells = (row.held, row.missed_from, row.missed, row.bound, row.mean, row.worst)
         lines.append(Text(f"{who:{label}}{row.threads:>{_THREADS}}{_aligned(cells)}"))
+    if len(shown) < len(rows):
+        lines.append(Text(f"and {len(rows) - len(shown)} more, with --all", style="dim"))
+    return lines
+
+
+def _fast(width: int, rows: Sequence[Sequence[str]], room: int) -> list[Text]:
+    """Total times, where nothing was simulated in real time."""
+    if not rows or room < 2:
+        return []
+    label = max(width - _THREADS - sum(_FAST_COLUMNS), _LEAST_LABEL)
+    shown = rows if len(rows) < room else rows[: room - 2]
+    lines = []
+    for number, row in enumerate((HEADINGS, *shown)):
+        who = row[0] if number == 0 else f"{REAL_FAST} {row[0]}"
+        cells = [row[place] for place in (2, 3, 6, 7)]
+        sizes = zip(cells, _FAST_COLUMNS, strict=True)
+        aligned = "".join(f"{shorten(cell, size - 1):>{size}}" for cell, size in sizes)
+        text = f"{shorten(who, label - 1):{label}}{row[1]:>{_THREADS}}{aligned}"
+        lines.append(Text(text, style="" if number else "bold"))
     if len(shown) < len(rows):
         lines.append(Text(f"and {len(rows) - len(shown)} more, with --all", style="dim"))
     return lines

@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from hardstone.model import RunDocument
-from hardstone.present import tire_cost_table, tire_published, tire_statement_text, tire_table
+from hardstone.present import (
+    tire_cost_table,
+    tire_fast_table,
+    tire_published,
+    tire_statement_text,
+    tire_table,
+)
 from hardstone.present.tire_statement_text import StatementText
 from hardstone.present.tire_words import HELD
 from hardstone.stats.tire_points import Point, has_tire, points_of, problems_of
@@ -46,6 +52,7 @@ def show_tire(console: Console, document: RunDocument) -> None:
         console.print()
     for line in map_lines(console, document, points):
         console.print(line)
+    _show_fast(console, tire_fast_table.fast_rows(document, points))
     _show_statement(console, tire_statement_text.statement_texts(document, points))
     _show_costs(console, tire_cost_table.cost_table(document, points))
     _show_published(console, tire_published.published_tire(document, points))
@@ -72,6 +79,20 @@ def _held(rows: Sequence[tire_table.BoundRow]) -> Table:
             *map(words, (*names, row.threads)), held, *map(words, (row.missed_from, *figures))
         )
     return table
+
+
+def _show_fast(console: Console, rows: Sequence[Sequence[str]]) -> None:
+    if not rows:
+        return
+    has_range = any(row[4] != "-" for row in rows)
+    places = [0, 1, 2, 3, *[4] * has_range, 5, 6, 7]
+    table = _table([tire_fast_table.HEADINGS[place] for place in places], left=1)
+    for row in rows:
+        table.add_row(*(words(row[place]) for place in places))
+    console.print(words("simulation as fast as possible", "bold"))
+    print_table(console, table)
+    console.print(words(tire_fast_table.MEANING, "dim"))
+    console.print()
 
 
 def _show_statement(console: Console, found: Sequence[StatementText]) -> None:

@@ -224,7 +224,8 @@ static int64_t threads_with_blocks(const struct run *run)
 /* The parts of the block, each at a cache line of its own. */
 static void place_parts(struct simulation *simulation, const size_t sizes[4])
 {
-    char *place = (char *)(((uintptr_t)simulation->block + LINE - 1) / LINE * LINE);
+    char *place = simulation->block;
+    place += (LINE - (uintptr_t)place % LINE) % LINE;
     simulation->team.members = (struct team_member *)place;
     place += sizes[0];
     simulation->ring = (struct step_ring *)place;

@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #define NAP_NS INT64_C(300000000) /* longest sleep until a look whether the run should stop */
-#define LEAD_NS INT64_C(1000000)  /* from the start of the threads to the first release */
+#define LEAD_NS INT64_C(5000000)  /* from the start of the threads to the first release */
 #define LEAD_EACH_NS INT64_C(20000)
 
 enum { LOOK_MASSES = 20000 /* computed between two looks at the clock */, DEADLINE_TRIES = 8 };
@@ -193,8 +193,8 @@ static void await(sem_t *gate)
         ;
 }
 
-/* The kernel takes back the share of a thread that has ended when its deadline has passed, which may
- * be some periods away: until then it may refuse that of the next one. */
+/* The kernel takes back the share of a thread that has ended when its deadline has passed, which
+ * may be some periods away: until then it may refuse that of the next one. */
 static int enter_deadline(const struct team *team)
 {
     struct timespec rest =

@@ -1,3 +1,5 @@
+#include "base/posix_source.h"
+
 #include "family/simulate/tire.h"
 
 #include <math.h>

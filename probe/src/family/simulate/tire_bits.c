@@ -41,14 +41,20 @@ static void simulate(const struct tire_trial *trial, const struct tire_state *st
         advance_blocks(trial, &states[step % 2], &states[(step + 1) % 2], blocks, code);
 }
 
+static bool is_same(const double *one, const double *other)
+{
+    uint64_t bits, other_bits;
+    memcpy(&bits, one, sizeof bits);
+    memcpy(&other_bits, other, sizeof other_bits);
+    return bits == other_bits;
+}
+
 static int64_t different_masses(const struct tire_state *one, const struct tire_state *other)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < MASSES; i++)
-        count += memcmp(&one->x[i], &other->x[i], sizeof(double)) != 0 ||
-                 memcmp(&one->y[i], &other->y[i], sizeof(double)) != 0 ||
-                 memcmp(&one->vx[i], &other->vx[i], sizeof(double)) != 0 ||
-                 memcmp(&one->vy[i], &other->vy[i], sizeof(double)) != 0;
+        count += !is_same(&one->x[i], &other->x[i]) || !is_same(&one->y[i], &other->y[i]) ||
+                 !is_same(&one->vx[i], &other->vx[i]) || !is_same(&one->vy[i], &other->vy[i]);
     return count;
 }
 

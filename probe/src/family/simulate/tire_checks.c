@@ -1,3 +1,5 @@
+#include "base/posix_source.h"
+
 #include "family/simulate/tire_checks.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ static double move_m(const struct tire_state *state, const struct tire_state *st
 /* Coordinates are about 1 m: the rest length of each spring of the circle is some roundings off. */
 void tire_find_rest(struct tire_trial *trial, struct tire_finding *found)
 {
-    const double allowed_m = ROUNDINGS * DBL_EPSILON * REST_MASSES;
+    const double allowed_m = ROUNDINGS * DBL_EPSILON * (double)REST_MASSES;
     double most_m = 0.0;
     tire_trial_place(trial, REST_MASSES);
     trial->tire.gravity_m_per_s2 = 0.0;

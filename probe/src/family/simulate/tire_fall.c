@@ -1,3 +1,5 @@
+#include "base/posix_source.h"
+
 #include "family/simulate/tire_fall.h"
 
 #include <float.h>
@@ -66,7 +68,7 @@ static void watch_places(struct fall *fall, const struct tire_state *state)
 
 static void watch_momentum(struct fall *fall, const struct tire_state *state)
 {
-    double across = 0.0, up = 0.0, each_kg = TIRE_KG / MASSES;
+    double across = 0.0, up = 0.0, each_kg = TIRE_KG / (double)MASSES;
     for (int64_t i = 0; i < MASSES; i++) {
         across += each_kg * state->vx[i];
         up += each_kg * state->vy[i];
@@ -154,7 +156,7 @@ static double bound_j(struct fall *fall, const struct tire_state *now)
 {
     const struct tire *tire = &fall->trial->tire;
     struct spring_sums sums = add_springs(fall, now);
-    double h = tire->step_s, each_kg = TIRE_KG / MASSES, squares = 0.0;
+    double h = tire->step_s, each_kg = TIRE_KG / (double)MASSES, squares = 0.0;
     for (int64_t i = 0; i < MASSES; i++)
         squares += fall->forces.x[i] * fall->forces.x[i] + fall->forces.y[i] * fall->forces.y[i];
     double k = each_kg * tire->stiffness_per_s2;
@@ -164,7 +166,7 @@ static double bound_j(struct fall *fall, const struct tire_state *now)
 
 static double rounding_j(const struct fall *fall, double before_j)
 {
-    double energy_j = MASSES * (fabs(before_j) + fabs(fall->energy_j));
+    double energy_j = (double)MASSES * (fabs(before_j) + fabs(fall->energy_j));
     return ROUNDINGS * DBL_EPSILON * (energy_j + fall->stretch_j);
 }
 
@@ -297,7 +299,7 @@ void tire_find_fall(struct tire_trial *trial, struct tire_finding found[TIRE_FAL
     fall.start_m_per_s = tire_trial_start(trial, &trial->states[0]);
     copy_start(&fall);
     fall.energy_j = tire_energy_j(&trial->tire, &trial->states[0]);
-    fall.place_allowed_m = ROUNDINGS * DBL_EPSILON * (MASSES + TIRE_TRIAL_LEAD);
+    fall.place_allowed_m = ROUNDINGS * DBL_EPSILON * (double)(MASSES + TIRE_TRIAL_LEAD);
     watch(&fall);
     say_free_fall(&fall, &found[TIRE_FREE_FALL]);
     say_energy(&fall, &found[TIRE_ENERGY]);

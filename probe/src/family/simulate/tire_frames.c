@@ -118,10 +118,9 @@ static void *allocate(struct frames *frames)
     int64_t available = port_available_bytes(NULL);
     if (available >= 0 && (int64_t)bytes > available / 4)
         return NULL;
-    void *memory = calloc(1, 2 * bytes + LINE);
-    for (int i = 0; i < 2 && memory; i++)
-        tire_state_place(&frames->states[i],
-                         (char *)(((uintptr_t)memory + LINE - 1) / LINE * LINE) + (size_t)i * bytes,
+    char *memory = calloc(1, 2 * bytes + LINE);
+    for (size_t i = 0; i < 2 && memory; i++)
+        tire_state_place(&frames->states[i], memory + LINE - (uintptr_t)memory % LINE + i * bytes,
                          frames->tire.masses);
     return memory;
 }

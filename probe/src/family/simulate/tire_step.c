@@ -1,6 +1,8 @@
 /* The inner loop of all solvers that keep masses in arrays. Meson compiles this file with -O3
  * -fno-math-errno, so that the compiler vectorises it; compiled in any other way it is slower and
  * gives the same bits. */
+#include "base/posix_source.h"
+
 #include "family/simulate/tire.h"
 
 #if defined __x86_64__ && defined __GNUC__

@@ -1,3 +1,5 @@
+#include "base/posix_source.h"
+
 #include "family/simulate/tire_trial.h"
 
 #include <math.h>
@@ -39,7 +41,7 @@ void tire_trial_place(struct tire_trial *trial, int64_t masses)
 
 double tire_trial_start(const struct tire_trial *trial, const struct tire_state *state)
 {
-    double lead_s = TIRE_TRIAL_LEAD * trial->tire.step_s;
+    double lead_s = (double)TIRE_TRIAL_LEAD * trial->tire.step_s;
     double speed = sqrt(2.0 * GRAVITY_M_PER_S2 * DROP_M) - GRAVITY_M_PER_S2 * lead_s;
     tire_start(&trial->tire, state);
     if (speed <= 0.0)

@@ -86,6 +86,12 @@ def near_deadline_ns(blocks: StepBlocks) -> int | None:
     return blocks.period_ns if is_near else None
 
 
+def has_behind(blocks: StepBlocks) -> bool:
+    """Whether a thread of the chart begins a step late since it had not ended an earlier one."""
+    rows = [row for step in shown_steps(blocks) for row in _panel(blocks, step)]
+    return any(row["c"] == _BEHIND for row in rows)
+
+
 def thread_name(row: ThreadBlocks) -> str:
     return f"{row.thread}" if row.cpu is None else f"{row.thread} (CPU {row.cpu})"
 

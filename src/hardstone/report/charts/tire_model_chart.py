@@ -37,16 +37,11 @@ def rows_of(panel: str, place: str, model: Model) -> Iterator[Row]:
     yield {"p": panel, "x": place, "m": model.measured_ns, "w": top, "y": masses}
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
 def chart(rows: Sequence[Row]) -> Spec:
     """A bar for each place; the tick is what was measured."""
     names = [name for name in TERMS.values() if any(row.get("c") == name for row in rows)]
-    group = group_of(rows, names)
-    top = 1.18 * max((_number(row.get("w")) for row in rows), default=1.0)
     places = list(dict.fromkeys(str(row["x"]) for row in rows))
+    top = 1.18 * max((_number(row.get("w")) for row in rows), default=1.0)
     x: Spec = {
         "field": "x",
         "type": "ordinal",
@@ -54,7 +49,14 @@ def chart(rows: Sequence[Row]) -> Spec:
         "title": None,
         "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
     }
-    bars: Spec = {
+    layers = [_bars(x, names, top), _measured(x), _sizes(x)]
+    spec = figure(group_of(rows, names), list(rows), layers)
+    spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
+    return spec
+
+
+def _bars(x: Spec, names: Sequence[str], top: float) -> Spec:
+    return {
         "transform": [{"filter": "isValid(datum.t)"}],
         "mark": mark("bar", width={"band": 0.5}),
         "encoding": {
@@ -71,29 +73,29 @@ def chart(rows: Sequence[Row]) -> Spec:
                 "field": "c",
                 "type": "nominal",
                 "sort": None,
-                "scale": {"domain": names, "range": PALETTE[: len(names)]},
+                "scale": {"domain": list(names), "range": PALETTE[: len(names)]},
                 "legend": {"columns": 3, "symbolType": "square", "symbolSize": 80},
             },
-            "tooltip": [
-                {"field": "c", "type": "nominal", "title": "term"},
-                {"field": "x", "type": "nominal", "title": "point"},
-                {"field": "l", "type": "quantitative", "title": "time (ns)", "format": ",.0f"},
-            ],
+            "tooltip": [_named("c", "term"), _named("x", "point"), _time("l", "time (ns)")],
         },
     }
-    ticks: Spec = {
+
+
+def _measured(x: Spec) -> Spec:
+    return {
         "transform": [{"filter": "isValid(datum.m)"}],
         "mark": mark("tick", thickness=3, width={"band": 0.8}, color="var(--ink)"),
         "encoding": {
             "x": x,
             "y": {"field": "m", "type": "quantitative"},
-            "tooltip": [
-                {"field": "x", "type": "nominal", "title": "point"},
-                {"field": "m", "type": "quantitative", "title": "measured (ns)", "format": ",.0f"},
-            ],
+            "tooltip": [_named("x", "point"), _time("m", "measured (ns)")],
         },
     }
-    sizes: Spec = {
+
+
+def _sizes(x: Spec) -> Spec:
+    """The number of masses above each bar."""
+    return {
         "transform": [{"filter": "isValid(datum.w)"}],
         "mark": mark("text", dy=-8, fontSize=10, color="var(--quiet)"),
         "encoding": {
@@ -102,6 +104,15 @@ def chart(rows: Sequence[Row]) -> Spec:
             "text": {"field": "y", "type": "nominal"},
         },
     }
-    spec = figure(group, list(rows), [bars, ticks, sizes])
-    spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
-    return spec
+
+
+def _named(field: str, title: str) -> Spec:
+    return {"field": field, "type": "nominal", "title": title}
+
+
+def _time(field: str, title: str) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, "format": ",.0f"}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

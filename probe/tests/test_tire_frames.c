@@ -1,0 +1,171 @@
+/* Pictures of the tire as tables: their moments, which masses are in them, and what ends them. The
+ * clock is made up, so that simulating takes no time or all of it. */
+#include "base/posix_source.h"
+
+#include "command/args.h"
+#include "family/simulate/tire.h"
+#include "family/simulate/tire_frames.h"
+#include "record/row_table.h"
+#include "tap.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { MASSES, SIMULATED, STEP, STIFFNESS, FRAMES };
+
+static int64_t now_ns, look_ns; /* look_ns: that each look at the clock takes */
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    (void)id;
+    now_ns += look_ns;
+    *time = clock_ns_timespec(now_ns);
+    return 0;
+}
+
+static const struct param_spec params[] = {
+    {"masses", PARAM_COUNT},           {"simulated_s", PARAM_COUNT}, {"step_ns", PARAM_NS},
+    {"stiffness_per_s2", PARAM_COUNT}, {"frames", PARAM_COUNT},      {0}};
+static const struct test test = {.params = params};
+static struct request request;
+static struct run run;
+
+static void set(int param, int64_t value)
+{
+    request.params[param] = (struct param_value){1, {value}};
+}
+
+static bool keep(int64_t masses, int64_t simulated_s, int64_t step_ns, int frames)
+{
+    set(MASSES, masses);
+    set(SIMULATED, simulated_s);
+    set(STEP, step_ns);
+    set(STIFFNESS, 0);
+    set(FRAMES, frames);
+    memset(&run, 0, sizeof run);
+    run.test = &test;
+    run.request = &request;
+    tire_plan_frames(&run);
+    run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    if (!CHECK(run.arena != NULL))
+        return false;
+    tire_keep_frames(&run);
+    return true;
+}
+
+static int64_t value(uint32_t table, uint32_t row, uint32_t column)
+{
+    return row_table_value(run.arena, row_table_at(run.arena, table), row, column);
+}
+
+static const char *data_of(const char *room, size_t bytes)
+{
+    static char text[1024];
+    FILE *file = tmpfile();
+    struct emit emit;
+    memset(text, 0, sizeof text);
+    if (!CHECK(file != NULL))
+        return text;
+    emit_open(&emit, fileno(file));
+    data_emit(&emit, room, bytes);
+    emit_flush(&emit);
+    rewind(file);
+    size_t got = fread(text, 1, sizeof text - 1, file);
+    text[got] = '\0';
+    fclose(file);
+    return text;
+}
+
+static const char *head(uint32_t table)
+{
+    const struct row_table *found = row_table_at(run.arena, table);
+    return data_of(found->data, sizeof found->data);
+}
+
+static void test_moments(void)
+{
+    look_ns = 0;
+    if (!keep(8, 0, 10000000, 4))
+        return;
+    CHECK_SAME(row_table_count(run.arena), 4);
+    CHECK_SAME(run.arena->event_count, 0);
+    CHECK_HOLDS(head(0), "\"simulated_ns\":0,\"masses_count\":8,\"every_count\":1,"
+                         "\"step_ns\":10000000,\"energy_uj\":78480000");
+    CHECK_HOLDS(head(1), "\"simulated_ns\":500000000");
+    CHECK_HOLDS(head(3), "\"simulated_ns\":1500000000");
+    CHECK_TEXT(row_table_at(run.arena, 0)->name, "frame");
+    CHECK_SAME(row_table_at(run.arena, 0)->row_count, 8);
+    CHECK_SAME(value(0, 0, 0), 0); /* on top */
+    CHECK_SAME(value(0, 0, 1), 1100000);
+    CHECK_SAME(value(0, 2, 0), 300000); /* on the right */
+    CHECK_SAME(value(0, 2, 1), 800000);
+    CHECK_SAME(value(0, 4, 1), 500000);
+    CHECK_SAME(value(3, 4, 1), 0); /* on the floor */
+    CHECK(value(3, 0, 1) < 1100000);
+    arena_free(run.arena);
+}
+
+/* The second picture is of the fall, which has a closed form. */
+static void test_fall(void)
+{
+    look_ns = 0;
+    if (!keep(12, 1, 10000000, 11))
+        return;
+    CHECK_HOLDS(head(2), "\"simulated_ns\":200000000");
+    CHECK_SAME(value(2, 0, 1), llround(1e6 * (1.1 - 9.81e-4 * 20 * 19 / 2)));
+    arena_free(run.arena);
+}
+
+static void test_one_picture_is_the_end(void)
+{
+    look_ns = 0;
+    if (!keep(8, 2, 10000000, 1))
+        return;
+    CHECK_SAME(row_table_count(run.arena), 1);
+    CHECK_HOLDS(head(0), "\"simulated_ns\":2000000000");
+    arena_free(run.arena);
+}
+
+/* Of many masses some are in the picture; of few steps there are few pictures. */
+static void test_bounds(void)
+{
+    look_ns = 0;
+    if (!keep(5904, 0, 500000000, 64))
+        return;
+    CHECK_SAME(row_table_count(run.arena), 4);
+    CHECK_HOLDS(head(3), "\"every_count\":12");
+    CHECK_SAME(row_table_at(run.arena, 0)->row_count, 492);
+    CHECK_SAME(value(0, 123, 0), 300000); /* mass 1476 of 5904 */
+    CHECK_SAME(value(0, 246, 1), 500000);
+    arena_free(run.arena);
+}
+
+static void test_none(void)
+{
+    if (!keep(8, 0, 10000000, 0))
+        return;
+    CHECK_SAME(run.plan.table_room, 0);
+    CHECK_SAME(row_table_count(run.arena), 0);
+    arena_free(run.arena);
+}
+
+static void test_cut(void)
+{
+    look_ns = 100000000;
+    if (!keep(20000, 1, 10000000, 51))
+        return;
+    CHECK_SAME(run.arena->event_count, 1);
+    const struct arena_event *event = arena_event_at(run.arena, 0);
+    CHECK_TEXT(event->name, "frames_cut");
+    CHECK_HOLDS(event->text,
+                "of 51 pictures of the tire are kept, up to a simulated time of 80 ms: "
+                "simulating them took half a second");
+    CHECK_HOLDS(data_of(event->data, sizeof event->data),
+                "\"masses_count\":20000,\"frames_count\":51,\"kept_count\":5,");
+    CHECK_SAME(row_table_count(run.arena), 5);
+    arena_free(run.arena);
+}
+
+TAP_MAIN({"moments", test_moments}, {"fall", test_fall},
+         {"one picture is the end", test_one_picture_is_the_end}, {"bounds", test_bounds},
+         {"none", test_none}, {"cut", test_cut}, )
