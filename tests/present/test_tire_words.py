@@ -160,6 +160,13 @@ def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     assert {one.conclusion for one in found} == {"Not decided."}
 
 
+def test_two_emulated_kernels_stand_beside_each_other() -> None:
+    first, second = whole_sweep(), whole_sweep()
+    for one in (first, second):
+        one.system["virtual.hypervisor"] = "TCG"
+    assert not isinstance(texts_between(first, second, ("6.12", "6.12-rt")), str)
+
+
 def test_paused_simulations_are_told() -> None:
     paused = real_fast(400, 1)
     event = simulation(400, 1, lost_ns=50_000_000)

@@ -9,7 +9,7 @@ from hardstone.model import RunDocument
 from hardstone.present.tire_words import steps_text, threads_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import Condition, names_in
-from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.tire_bound import Bound
 from hardstone.stats.tire_points import Point, points_of
 from hardstone.stats.tire_sides import statements_between, statements_within
@@ -62,10 +62,9 @@ def texts_between(
     first: RunDocument, second: RunDocument, labels: tuple[str, str]
 ) -> list[StatementText] | str:
     """What two runs say, such as those of two kernels; why nothing where they do not compare."""
-    for one in (first, second):
-        why = why_not_beside_hardware(one)
-        if why:
-            return why
+    why = why_incomparable(first, second)
+    if why:
+        return why
     sides = [
         Side(label=shorten(label, 24), points=points_of(one))
         for label, one in zip(labels, (first, second), strict=True)
