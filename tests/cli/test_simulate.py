@@ -76,7 +76,9 @@ def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
                 code = simulating.simulate(mode, options, wants_report=False)
             else:
                 given.discard("resume")
-                code = resume(mode, resumed, options, given, wants_report=False)
+                code = resume(
+                    mode, resumed, options, given, command.commands[mode], wants_report=False
+                )
         except HardstoneError as error:
             tell_error(error)
             code = error.exit_code
