@@ -119,6 +119,21 @@ def test_no_miss_on_either_side_decides_nothing() -> None:
     assert "larger simulations" in found.needed[0]
 
 
+def test_a_few_large_differences_do_not_turn_many_small_ones() -> None:
+    masses = [400 * n for n in range(1, 13)]
+    first = [2] * 11 + [0]
+    second = [1] * 11 + [90]
+    found = only(
+        *(real_time(n, policy="fifo", missed=m) for n, m in zip(masses, first, strict=True)),
+        *(real_time(n, policy="other", missed=m) for n, m in zip(masses, second, strict=True)),
+    )
+    assert found.misses is not None
+    assert found.misses.p <= 0.05
+    assert found.misses.more_on_first == 11
+    assert found.misses.fewer is None
+    assert "one side missed more at most points" in " ".join(found.needed)
+
+
 def test_cut_off_points_are_not_compared() -> None:
     cut = [real_time(n, policy="other", missed=0, interrupted=True) for n in MASSES]
     found = only(*real("fifo", FEW), *cut)

@@ -40,12 +40,16 @@ class Side(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Misses(msgspec.Struct, kw_only=True, frozen=True):
-    """Missed steps of both sides at `places` of SIM-S-RT; `differing` of them differ."""
+    """Missed steps of both sides at `places` of SIM-S-RT; `differing` of them differ.
+
+    `more_on_first`: points at which the first side missed more.
+    """
 
     places: list[Place]
     missed: tuple[int, int]
     released: tuple[int, int]
     differing: int
+    more_on_first: int
     p: float
     p_adjusted: float
     fewer: Which | None
@@ -139,6 +143,7 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
                 sum(b.released_count for _, b in pairs),
             ),
             differing=sum(map(bool, differences)),
+            more_on_first=sum(one < 0 for one in differences),
             p=p,
             p_adjusted=p,
             fewer=None,
@@ -147,25 +152,30 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
 
 
 def _with_fewer(misses: Misses) -> Misses:
+    """The side with fewer misses where the points decide it: most of them, and all together."""
     shares = [m / n for m, n in zip(misses.missed, misses.released, strict=True)]
-    is_decided = misses.p_adjusted <= ALPHA and shares[0] != shares[1]
+    is_decided = misses.p_adjusted <= ALPHA and not _is_contrary(misses) and shares[0] != shares[1]
     fewer: Which | None = ("first" if shares[0] < shares[1] else "second") if is_decided else None
     return msgspec.structs.replace(misses, fewer=fewer)
 
 
+def _is_contrary(misses: Misses) -> bool:
+    """Whether most points say the opposite of all steps together."""
+    (missed, other_missed), (released, other_released) = misses.missed, misses.released
+    more_by_points = 2 * misses.more_on_first - misses.differing
+    return more_by_points * (missed * other_released - other_missed * released) <= 0
+
+
 def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
-    by_place = [
-        {(one.curve.solver, one.curve.threads): one for one in bounds} for bounds in (first, second)
-    ]
-    keys = sorted(by_place[0].keys() | by_place[1].keys())
+    """The curves of both sides by solver, threads, step and period."""
+    found: dict[tuple[str, int, int, int], list[Bound | None]] = {}
+    for side, bounds in enumerate((first, second)):
+        for one in bounds:
+            key = (one.curve.solver, one.curve.threads, one.curve.step_ns, one.curve.period_ns)
+            found.setdefault(key, [None, None])[side] = one
     return [
-        HeldRow(
-            solver=solver,
-            threads=threads,
-            first=by_place[0].get((solver, threads)),
-            second=by_place[1].get((solver, threads)),
-        )
-        for solver, threads in keys
+        HeldRow(solver=key[0], threads=key[1], first=found[key][0], second=found[key][1])
+        for key in sorted(found)
     ]
 
 
@@ -185,4 +195,6 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
         return []
     if misses.missed == (0, 0):
         return ["neither side missed a deadline at the common points: larger simulations would"]
+    if misses.p_adjusted <= ALPHA and _is_contrary(misses):
+        return ["one side missed more at most points, the other one more steps in all"]
     return [undecided("missed deadlines", misses.differing, misses.p_adjusted)]
