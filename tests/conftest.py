@@ -69,7 +69,8 @@ BESIDE_OTHERS = {
         *("virtual_time", "virtual_timers"),  # on a clock that is made up
         *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
         *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
-        "resume",  # figures are counted; how long they are is not asked
+        *("counters", "resume"),  # what is counted is at least what was done to it
+        "files_of_tests",  # faults that are made up
     )
 }
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import Plan, Result
+from hardstone.model import Event, Plan, PlannedTest, Result
 from hardstone.plan.problems import PlanError
 from hardstone.plan.sweep import Sweeper
 from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
@@ -110,6 +110,24 @@ def test_a_single_missed_step_is_a_miss() -> None:
         result.series[0].max = missed
         (found,) = read_results([result]).values()
         assert [one.has_missed for one in found.points] == [missed > 0]
+
+
+def test_what_lies_beyond_is_not_confirmed() -> None:
+    """Half of all deadlines missed is no bad luck: the next size is not twice as large again."""
+    plan = plan_of(threads="1", frames="0", has_fast=False)
+    told = [Event(name="simulation", text="", data={"released_count": 100})]
+    held, few, most = (
+        result_of(one, missed=missed, events=told)
+        for one, missed in ((at(plan, 400), 0), (at(plan, 800), 49), (at(plan, 800), 50))
+    )
+    sweeper = Sweeper(plan, register())
+    assert [masses_of(one) for one in sweeper.next_tests([held, few], 0)] == [1600]
+    assert [masses_of(one) for one in sweeper.next_tests([held, most], 0)] == [600]
+
+
+def at(plan: Plan, masses: int) -> PlannedTest:
+    one = plan.tests[-1]
+    return msgspec.structs.replace(one, params={**one.params, "masses": [masses]})
 
 
 def test_a_grid_is_measured_as_it_is() -> None:

@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -77,8 +78,13 @@ def stale_pages(pages: dict[Path, str]) -> list[Path]:
     return [path for path in there if path not in pages]
 
 
-def take_pictures(home: Path) -> None:
-    """Takes pictures of the report that a document's commands wrote, so that both show one run."""
+def take_pictures(document: Path, home: Path) -> None:
+    """Takes pictures of the report that the document's commands wrote, so that both show one run.
+
+    Nothing for a document that shows none of them.
+    """
+    if not any(path.name in document.read_text() for path in PICTURES):
+        return
     browser = picture.find_browser()
     for report in home.rglob("*.html"):
         if browser is None:
@@ -124,7 +130,7 @@ def main() -> int:
                 path.read_text(),
                 measure=arguments.measure and path in only,
                 matching=arguments.matching,
-                afterwards=take_pictures,
+                afterwards=partial(take_pictures, path),
             )
             if arguments.measure:  # minutes of measuring are not lost to the next page's fault
                 path.write_text(pages[path])

@@ -2,7 +2,6 @@
 
 #include "fake_port.h"
 
-#include "port/own_thread.h"
 #include "port/port.h"
 
 #include <errno.h>
@@ -313,16 +312,4 @@ int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
     *descriptor = fake_port.latency_descriptor = dup(STDERR_FILENO);
     *in_force_us = others_us > 0 && others_us < us ? others_us : us;
     return 0;
-}
-
-int port_deadline_self(int64_t runtime_ns, int64_t period_ns)
-{
-    (void)runtime_ns, (void)period_ns;
-    return fake_port.deadline_error > 0 ? fake_port.deadline_error : ENOTSUP;
-}
-
-bool port_own_switches(int64_t *voluntary, int64_t *involuntary)
-{
-    *voluntary = *involuntary = -1;
-    return false;
 }

@@ -32,8 +32,7 @@ struct fake_port {
     int (*on_arm)(
         int64_t start_ns); /* of an event timer: 0, or -1 with errno; NULL: there is none */
     int64_t (*on_timer_wait)(void);
-    int deadline_error; /* of port_deadline_self; 0: ENOTSUP */
-    int steal_cpu;      /* the only CPU with steal time; 0: all alike */
+    int steal_cpu; /* the only CPU with steal time; 0: all alike */
 };
 
 extern struct fake_port fake_port;

@@ -3,11 +3,14 @@
 
 #include "base/rt_thread.h"
 #include "child_run.h"
+#include "family/simulate/policy.h"
+#include "family/simulate/step_ring.h"
 #include "port/own_thread.h"
 #include "port/port.h"
 #include "tap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -19,6 +22,8 @@ static struct {
     int lock_error;
     int refused_start; /* the thread of this number is not started */
     int starts;
+    int counted_again;  /* how often the step that is late on purpose is counted again */
+    int stopping_start; /* after this one the run is told to stop, and threads end slowly */
 } fake;
 
 #ifdef WRAPPED
@@ -62,9 +67,28 @@ int __wrap_rt_thread_start_with_stack(struct rt_thread *rt_thread,
                                       const struct rt_thread_setup *setup, size_t stack_bytes,
                                       void (*body)(void *), void *argument)
 {
-    if (fake.refused_start > 0 && ++fake.starts == fake.refused_start)
+    if (++fake.starts == fake.refused_start)
         return EAGAIN;
+    if (fake.starts == fake.stopping_start)
+        kill(getpid(), SIGINT);
     return __real_rt_thread_start_with_stack(rt_thread, setup, stack_bytes, body, argument);
+}
+
+void __real_step_ring_close(struct step_ring *ring, uint64_t planned, int64_t now_ns);
+void __wrap_step_ring_close(struct step_ring *ring, uint64_t planned, int64_t now_ns);
+void __wrap_step_ring_close(struct step_ring *ring, uint64_t planned, int64_t now_ns)
+{
+    __real_step_ring_close(ring, planned, now_ns);
+    ring->counts.watched_missed += (uint64_t)fake.counted_again;
+}
+
+void __real_rt_thread_join(struct rt_thread *rt_thread);
+void __wrap_rt_thread_join(struct rt_thread *rt_thread);
+void __wrap_rt_thread_join(struct rt_thread *rt_thread)
+{
+    if (fake.stopping_start > 0 && fake.starts >= fake.stopping_start)
+        nanosleep(&(struct timespec){0, 30000000}, NULL);
+    __real_rt_thread_join(rt_thread);
 }
 #endif
 
@@ -74,6 +98,16 @@ int __wrap_rt_thread_start_with_stack(struct rt_thread *rt_thread,
                               "monotonic", "-p", "step_ns=1ms", "-p", "masses=8", __VA_ARGS__,     \
                               NULL},                                                               \
               NULL, &code)
+
+/* Nine tenths of the CPUs, of which no thread has more than one. */
+static void test_deadline_runtime(void)
+{
+    CHECK_SAME(policy_runtime_ns(1000000, 1, 2), 900000);
+    CHECK_SAME(policy_runtime_ns(1000000, 2, 2), 900000);
+    CHECK_SAME(policy_runtime_ns(1000000, 3, 2), 600000);
+    CHECK_SAME(policy_runtime_ns(10000000, 256, 64), 2249984); /* rounded down, for each */
+    CHECK_SAME(policy_runtime_ns(1000000, 3, 0), 300000);      /* CPUs not known: one */
+}
 
 static const char *run_deadline(int error, int wanted)
 {
@@ -92,7 +126,7 @@ static void test_deadline(void)
         return;
     const char *text = run_deadline(0, 0);
     CHECK_HOLDS(text, "\"policy\":\"deadline\"");
-    CHECK_HOLDS(text, "\"steps_count\":4");
+    CHECK_HOLDS(text, "\"released_count\":4");
 }
 
 static void test_deadline_refused(void)
@@ -162,6 +196,52 @@ static void test_a_thread_that_cannot_be_started(void)
     }
 }
 
+static long number_of(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+static void check_late_once(int counted_again, const char *passed)
+{
+    int code;
+    memset(&fake, 0, sizeof fake);
+    fake.counted_again = counted_again;
+    const char *text = RUN("SIM-S-RT", "--samples", "3", "-p", "delay_step=2", "-p", "threads=1",
+                           "-p", "period_ns=50ms");
+    CHECK_SAME(code, 0);
+    const char *verdict = strstr(text, "\"name\":\"late_once\"");
+    char words[60];
+    if (!CHECK(verdict != NULL))
+        return;
+    snprintf(words, sizeof words, "%s", verdict);
+    CHECK_HOLDS(words, passed);
+}
+
+static void test_late_once(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    check_late_once(0, "true");
+    check_late_once(1, "false");
+    check_late_once(-1, "false");
+}
+
+/* What passes while threads end is nobody's deadline: 60 releases here, and perhaps some before. */
+static void test_stopped(void)
+{
+    int code;
+    if (!tap_is_wrapped())
+        return;
+    memset(&fake, 0, sizeof fake);
+    fake.stopping_start = 2;
+    const char *text = RUN("SIM-S-RT", "-p", "threads=2", "--samples", "10000");
+    CHECK_HOLDS(text, "\"interrupted\":true");
+    CHECK_HOLDS(text, "\"name\":\"simulation\"");
+    long released = number_of(text, "\"released_count\":");
+    CHECK(released >= 0 && released - number_of(text, "\"steps_count\":") < 30);
+}
+
 static void check_refused(int code, const char *text, const char *why)
 {
     CHECK_SAME(code, 5);
@@ -202,9 +282,11 @@ static void test_policies(void)
     CHECK_HOLDS(text, "\"policy\":\"other\"}");
 }
 
-TAP_MAIN({"threads under SCHED_DEADLINE", test_deadline},
+TAP_MAIN({"runtime under SCHED_DEADLINE", test_deadline_runtime},
+         {"threads under SCHED_DEADLINE", test_deadline},
          {"SCHED_DEADLINE is refused", test_deadline_refused},
          {"too little memory", test_too_little_memory},
          {"memory that cannot be locked", test_memory_that_cannot_be_locked},
          {"a thread that cannot be started", test_a_thread_that_cannot_be_started},
-         {"bad input", test_bad_input}, {"a policy by two names", test_policies})
+         {"late once", test_late_once}, {"stopped", test_stopped}, {"bad input", test_bad_input},
+         {"a policy by two names", test_policies})

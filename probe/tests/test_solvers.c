@@ -119,6 +119,30 @@ static void test_same_bits(void)
     }
 }
 
+/* Lines of masses that the thread has in the first half. */
+static int64_t lines_of(const struct barrier_part *part)
+{
+    return (part->blocks[0].end - part->blocks[0].begin + TIRE_PAD - 1) / TIRE_PAD;
+}
+
+static void test_parts_are_alike(void)
+{
+    static struct solver_barrier solver;
+    for (int threads = 1; threads <= 16; threads++) {
+        struct tire tire;
+        struct barrier_part first, last;
+        tire_init(&tire, 404, STEP_NS, 0);
+        solver.tire = &tire;
+        solver.threads = threads;
+        solver_barrier_part(&solver, 0, &first);
+        for (int i = 0; i < threads; i++) {
+            solver_barrier_part(&solver, i, &last);
+            CHECK(lines_of(&first) - lines_of(&last) >= 0);
+            CHECK(lines_of(&first) - lines_of(&last) <= 1);
+        }
+    }
+}
+
 static void test_parts_cover_all_masses(void)
 {
     static struct solver_barrier solver;
@@ -327,6 +351,7 @@ static void test_broken_barrier(void)
 
 TAP_MAIN({"the same bits for any number of threads", test_same_bits},
          {"each mass has one owner", test_parts_cover_all_masses},
+         {"no thread has more than a line more", test_parts_are_alike},
          {"semaphores in turn give the same bits", test_semaphores_in_turn},
          {"threads that run apart stay within bounds", test_semaphores_freely},
          {"4e operations", test_operations}, {"memory of a mass", test_memory},

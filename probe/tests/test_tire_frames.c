@@ -23,6 +23,15 @@ int clock_gettime(clockid_t id, struct timespec *time)
     return 0;
 }
 
+static int64_t available_bytes = -1;
+
+int64_t __wrap_port_available_bytes(int64_t *total_bytes);
+int64_t __wrap_port_available_bytes(int64_t *total_bytes)
+{
+    (void)total_bytes;
+    return available_bytes;
+}
+
 static const struct param_spec params[] = {
     {"masses", PARAM_COUNT},           {"simulated_s", PARAM_COUNT}, {"step_ns", PARAM_NS},
     {"stiffness_per_s2", PARAM_COUNT}, {"frames", PARAM_COUNT},      {0}};
@@ -166,6 +175,24 @@ static void test_cut(void)
     arena_free(run.arena);
 }
 
+static void test_no_memory(void)
+{
+    if (!tap_is_wrapped())
+        return;
+    look_ns = 0;
+    available_bytes = 1 << 20;
+    if (keep(100000, 0, 10000000, 3)) {
+        CHECK_SAME(row_table_count(run.arena), 0);
+        CHECK_SAME(run.arena->event_count, 1);
+        CHECK_HOLDS(
+            arena_event_at(run.arena, 0)->text,
+            "0 of 3 pictures of the tire are kept, up to a simulated time of 0 ms: there is "
+            "no memory for them");
+        arena_free(run.arena);
+    }
+    available_bytes = -1;
+}
+
 TAP_MAIN({"moments", test_moments}, {"fall", test_fall},
          {"one picture is the end", test_one_picture_is_the_end}, {"bounds", test_bounds},
-         {"none", test_none}, {"cut", test_cut}, )
+         {"none", test_none}, {"cut", test_cut}, {"no memory", test_no_memory}, )

@@ -55,7 +55,7 @@ def check(document: RunDocument) -> None:
 
 def stopping(folder: Path, most: int, at: str, **changed: Any) -> str:
     """A target that asks for a kill, or hangs, at the size `at`."""
-    slow = {"test": "SIM-S-RT", "params": {"masses": at}, "steps": [{"delay_s": 60}, *held()]}
+    slow = {"test": "SIM-S-RT", "params": {"masses": at}, "steps": [{"delay_s": 600}, *held()]}
     return scenario(folder, most, [slow], real_time=True, **changed)
 
 
@@ -76,7 +76,9 @@ def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
                 code = simulating.simulate(mode, options, wants_report=False)
             else:
                 given.discard("resume")
-                code = resume(mode, resumed, options, given, wants_report=False)
+                code = resume(
+                    mode, resumed, options, given, command.commands[mode], wants_report=False
+                )
         except HardstoneError as error:
             tell_error(error)
             code = error.exit_code
@@ -226,7 +228,7 @@ class Sweep:
     def wait_for(self, count: int) -> None:
         """Until that many results are in the journal, and the next point has begun."""
         journals = Store().path / "journals"
-        for _ in range(600):
+        for _ in range(6000):
             lines = b"".join(one.read_bytes() for one in journals.glob("*/journal.jsonl"))
             begun = lines.count(b'"kind":"begin"')
             if lines.count(b'"kind":"result"') == count and begun == count + 1:
@@ -237,7 +239,7 @@ class Sweep:
 
     def end(self, number: int) -> int:
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(300)
 
     def said(self) -> str:
         return self._path.read_text()
@@ -251,9 +253,10 @@ AT, BEFORE = "2400", 7
 def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
     hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, number: int
 ) -> None:
-    whole = simulate("-q", "--target", scenario(tmp_path, 3000), *ONE)
+    other = tmp_path / "other"  # of two runs that begin within a second none is the last
+    whole = simulate("-q", "--target", scenario(tmp_path, 3000), *ONE, "--store", other)
     assert whole.code == EXIT_OK, whole.err
-    wanted = Store().load("last")
+    wanted = Store(other).load("last")
     sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE)
     sweep.wait_for(BEFORE)
     assert sweep.end(number) == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
@@ -372,3 +375,20 @@ def test_time_that_is_spent_is_not_given_again(
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
     assert "curves are coarse" in done.err
     assert len(Store().load("last").results) < 14
+
+
+def test_a_real_fast_sweep_is_resumed_too(simulate: Hardstone, tmp_path: Path) -> None:
+    broken = {"test": "SIM-P-RF", "params": {"masses": "1000.."}, "steps": [{"exit": 70}]}
+    target = scenario(tmp_path, 0, [broken])
+    words = ("-q", "--masses", "400,1000,2000", "--threads", "1,2", "--load", "none,heavy")
+    simulate(*words, "--target", target, mode="realfast")
+    cut = Store().load("last")
+    assert cut.status == "incomplete"
+    assert sum(map(is_whole, cut.results)) == 5  # pictures, and a size of each of four curves
+    scenario(tmp_path, 0)
+    done = simulate("-q", "--resume", mode="realfast")
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut.id)
+    assert found.status == "complete" and all(map(is_whole, found.results))
+    assert len(found.results) == len(set(points(found))) == 13
+    check(found)

@@ -35,11 +35,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What wants the machine for itself comes last, when the others are done."""
+    """What wants the machine for itself comes last, when the others are done; also the unit tests
+    of the probe, beside which no CPU is taken away."""
     for item in items:
         if item.path.parent == HERE:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: item.get_closest_marker("free_machine") is not None)
+    items.sort(key=wants_the_machine)
+
+
+def wants_the_machine(item: pytest.Item) -> int:
+    if item.get_closest_marker("free_machine") is not None:
+        return 2
+    return int("cpus_taken" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,9 @@ from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
+alone = pytest.mark.usefixtures("alone")  # what writes for a while to the disk of all
 
 SYN, PRE, STR, PRI = TESTS = ("FIO-P-SYN", "FIO-P-PRE", "FIO-P-STR", "FIO-P-PRI")
 FEW = ["--samples", "60"]
@@ -73,6 +73,7 @@ def counts(stream: Stream, name: str) -> dict[str, int]:
 # ---- what they measure ----
 
 
+@alone
 def test_every_mode_has_its_values_and_its_place(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_every_mode_has_its_values_and_its_place(
     assert not list(folder.iterdir())
 
 
+@alone
 def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: Path) -> None:
     words = ["--dir", str(folder), *quick]
     size = ["-p", "size_bytes=65536", "-p", f"file_bytes={MIB}"]
@@ -102,6 +104,7 @@ def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: 
     assert not list(folder.iterdir())
 
 
+@alone
 def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Path) -> None:
     words = ["--samples", "256", "--duration-ns", "600ms", "--dir", str(folder)]
     stream = run(probe, STR, *words)
@@ -111,6 +114,7 @@ def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Pa
         assert "rests of the test" in stream.events["streamed"].text
 
 
+@alone
 def test_the_writer_wrote_beside_each_reader_but_one(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
@@ -192,16 +196,16 @@ def test_a_file_system_without_allocation_is_told(broken: Callable[..., Stream])
     assert counts(stream, "write") == {"appended": 60, "preallocated": 0}
     assert "preallocation_unsupported" in stream.events
     assert stream.verdicts == {}
-    alone = broken("no_allocation", PRE, "-p", "mode=preallocated", *FEW)
-    assert (alone.result.status, alone.code) == ("unsupported", 5)
+    single = broken("no_allocation", PRE, "-p", "mode=preallocated", *FEW)
+    assert (single.result.status, single.code) == ("unsupported", 5)
 
 
 def test_without_direct_io_it_is_told(broken: Callable[..., Stream]) -> None:
     stream = broken("no_direct", STR, *FEW)
     assert counts(stream, "write") == {"buffered": 60, "direct": 0}
     assert "direct_unsupported" in stream.events
-    alone = broken("no_direct", STR, "-p", "mode=direct", *FEW)
-    assert (alone.result.status, alone.code) == ("unsupported", 5)
+    single = broken("no_direct", STR, "-p", "mode=direct", *FEW)
+    assert (single.result.status, single.code) == ("unsupported", 5)
     read = broken("no_direct", PRI, "-p", "mode=alone", *FEW)
     assert "read_may_be_cached" in read.events
 
@@ -304,6 +308,7 @@ def test_a_folder_that_cannot_be_written_is_denied(probe: Path, folder: Path) ->
     assert "Permission denied" in (stream.result.reason or "")
 
 
+@alone
 def test_a_small_file_system_in_memory_is_said_and_never_filled(
     probe: Path, quick: list[str], mounted: Path
 ) -> None:

@@ -161,5 +161,5 @@ def test_two_probes_at_once_do_not_meet(
         assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
         assert all(stream.verdicts.values())
     assert list(scratch.iterdir()) == []
-    assert sysv_of_this_user() <= before
+    assert wait_until(lambda: sysv_of_this_user() <= before)
     assert set().union(*(queues_of(running.pid, queues) for running in both)) == set()

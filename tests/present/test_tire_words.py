@@ -134,6 +134,29 @@ def test_the_statement_says_which_side_is_which() -> None:
     )
 
 
+def test_other_steps_are_other_curves() -> None:
+    found = []
+    for policy in ("fifo", "other"):
+        for step_ns, masses in ((10_000_000, 4000), (500_000, 400)):
+            one = real_time(masses, 1, policy=policy)
+            one.params["step_ns"] = step_ns
+            found.append(one)
+    document = sweep(*found)
+    (text,) = statement_texts(document, points_of(document))
+    assert text.rows == [
+        (
+            "held with 1 thread, step 500 us",
+            "at least 400 masses",
+            "at least 400 masses",
+        ),
+        (
+            "held with 1 thread, step 10 ms",
+            "at least 4\N{NO-BREAK SPACE}000 masses",
+            "at least 4\N{NO-BREAK SPACE}000 masses",
+        ),
+    ]
+
+
 def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     first, second = whole_sweep(), whole_sweep()
     second.system["virtual.hypervisor"] = "TCG"
@@ -141,6 +164,13 @@ def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     found = texts_between(first, whole_sweep(), ("6.12", "6.12-rt"))
     assert not isinstance(found, str)
     assert {one.conclusion for one in found} == {"Not decided."}
+
+
+def test_two_emulated_kernels_stand_beside_each_other() -> None:
+    first, second = whole_sweep(), whole_sweep()
+    for one in (first, second):
+        one.system["virtual.hypervisor"] = "TCG"
+    assert not isinstance(texts_between(first, second, ("6.12", "6.12-rt")), str)
 
 
 def test_paused_simulations_are_told() -> None:

@@ -200,10 +200,10 @@ def test_another_run_stands_beside() -> None:
     assert "6.12.0-rt, fifo and 6.12.0, fifo, none, shared" in text
     assert '<figure class="chart" id="tire-beside-held">' in text
     second.system["virtual.hypervisor"] = "TCG"
-    assert "Not compared: emulated" in sketched_beside(first, second)
+    assert "Not compared: it is emulated" in sketched_beside(first, second)
     pages = render_pdf(first, no_descriptor, drawer=Sketches(), beside=second)
     text = " ".join(one.extract_text() for one in PdfReader(BytesIO(pages)).pages)
-    assert "not compared: emulated" in text
+    assert "not compared: it is emulated" in text
 
 
 def sketched_beside(first: RunDocument, second: RunDocument) -> str:

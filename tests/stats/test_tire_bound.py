@@ -98,6 +98,13 @@ def test_what_was_not_measured_to_its_end_never_held(cut_off: Result) -> None:
     assert [one.masses for one in found.not_counted] == [800]
 
 
+def test_a_point_that_was_measured_again_in_full_holds() -> None:
+    found = bound_of(real_time(400), real_time(800, interrupted=True), real_time(800))
+    assert found.held_masses == 800
+    assert found.held is not None
+    assert found.held.released_count == 100
+
+
 def test_a_miss_of_a_cut_off_point_is_a_miss() -> None:
     found = bound_of(real_time(400), real_time(800, missed=1, interrupted=True))
     assert (found.held_masses, found.first_missed_masses) == (400, 800)

@@ -71,16 +71,19 @@ def resume(
     reference: str,
     options: Mapping[str, Any],
     given: set[str],
+    command: click.Command,
     *,
     wants_report: bool = True,
 ) -> int:
-    """Goes on with a stored sweep; `given` are the options that were typed."""
+    """Goes on with a stored sweep; `given` are the options of `command` that were typed."""
     whole = find_sweep(open_store(options["store"]), mode, reference)
     name = whole.plan.target
     if "target" in given and lab_targets(options["target"], options) != [name]:
         raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
     with closing(find_target(name)) as target:
-        asked = prepare_sweep(target, name, mode=mode, options=_as_begun(whole, options, given))
+        asked = prepare_sweep(
+            target, name, mode=mode, options=_as_begun(whole, command, options, given)
+        )
         _check_agreement(whole, asked.plan, given)
         sweeping = _sweeping(asked, whole)
         plan = msgspec.structs.replace(whole.plan, tests=unmeasured_tests(whole))
@@ -145,18 +148,18 @@ def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
             )
 
 
-def _as_begun(whole: RunDocument, options: Mapping[str, Any], given: set[str]) -> dict[str, Any]:
+def _as_begun(
+    whole: RunDocument, command: click.Command, options: Mapping[str, Any], given: set[str]
+) -> dict[str, Any]:
     """`options`, and where none was typed what the sweep was begun with."""
-    from hardstone.cli.simulate import command
-
     words = list(whole.plan.command)
-    begun: dict[str, Any] = {}
-    if words[:1] == ["simulate"] and words[1:2] and words[1] in command.commands:
-        try:
-            context = command.commands[words[1]].make_context(words[1], words[2:])
-        except (click.ClickException, InputError):
-            return dict(options)
-        begun = {name: value for name, value in context.params.items() if name in _SAYS}
+    if words[:2] != ["simulate", command.name]:
+        return dict(options)
+    try:
+        context = command.make_context(command.name, words[2:])
+    except (click.ClickException, click.exceptions.Exit, InputError):
+        return dict(options)
+    begun = {name: value for name, value in context.params.items() if name in _SAYS}
     return {**options, **{name: begun[name] for name in begun if name not in given}}
 
 

@@ -56,4 +56,4 @@ def _simulate(mode: str, context: click.Context, options: dict[str, Any]) -> int
         return simulate(mode, options)
     from hardstone.cli.resuming_sweep import resume
 
-    return resume(mode, resumed, options, given - {"resume"})
+    return resume(mode, resumed, options, given - {"resume"}, context.command)

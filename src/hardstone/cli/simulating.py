@@ -10,7 +10,7 @@ from typing import Any
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.lab_options import lab_targets
 from hardstone.cli.measuring import Prepared, place_problems, run_one
-from hardstone.cli.messages import print_json
+from hardstone.cli.messages import print_json, tell
 from hardstone.cli.reaching_told import notices_told
 from hardstone.cli.simulate_options import sweep_request
 from hardstone.cli.sweep_run import SweepRun
@@ -30,13 +30,21 @@ def simulate(mode: str, options: Mapping[str, Any], *, wants_report: bool = True
     names = lab_targets(options["target"], options)
     if len(names) > 1:
         from hardstone.cli.several_targets import Way, measure_several
-        from hardstone.terminal.tire_beside import print_tires
 
-        way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep, print_tires)
+        way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_beside)
         return measure_several(names, (), options, wants_report=wants_report, way=way)
     with closing(find_target(names[0])) as target:
         prepared = prepare_sweep(target, names[0], mode=mode, options=options)
         return shown_sweep(prepared, options, wants_report=wants_report)
+
+
+def _print_beside(documents: Sequence[RunDocument]) -> None:
+    from hardstone.terminal.tire_beside import print_tires
+
+    print_tires(documents)
+    first, *others = documents
+    for other in others:
+        tell("drawn beside each other", f"hardstone report {first.id} --beside {other.id}")
 
 
 def shown_sweep(

@@ -35,6 +35,7 @@ from hardstone.plan.sweep_results import (
     read_results,
     single,
 )
+from hardstone.units import MAX_DURATION_NS
 
 _SECOND_NS = 1_000_000_000
 _PATIENCE_NS = 20 * _SECOND_NS
@@ -42,7 +43,7 @@ _UNLIMITED_PATIENCE_NS = 600 * _SECOND_NS
 # A mass and step of the solver on a machine that is not known yet.
 _MASS_NS = {"semaphore": 150, "barrier": 20}
 _ALONE_NS = 20  # one thread takes no semaphore
-_FAST_SHARE = 3  # of the time of a sweep in real time at most one part in so many is for real-fast
+_FAST_SHARE = 4  # of the time of a sweep in real time at most one part in so many is for real-fast
 _LEAST_PACE, _MOST_PACE = 0.2, 5.0
 
 
@@ -172,7 +173,7 @@ class Sweeper:
     def _with_deadline(self, planned: PlannedTest, left_ns: int) -> PlannedTest:
         """A point that takes longer than the sweep has is ended by the probe."""
         deadline_ns = 2 * planned.expected_ns + max(left_ns, 0) + _PATIENCE_NS
-        return msgspec.structs.replace(planned, deadline_ns=deadline_ns)
+        return msgspec.structs.replace(planned, deadline_ns=min(deadline_ns, MAX_DURATION_NS))
 
     def _pace(self, results: Sequence[Result], spent_ns: int) -> float:
         """How much longer points take than expected, from those so far."""

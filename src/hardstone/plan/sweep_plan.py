@@ -27,7 +27,7 @@ from hardstone.plan.sweep_check import MOST_POINTS, curve_count, points_of_curve
 from hardstone.plan.sweep_command import sweep_words
 from hardstone.plan.sweep_request import FAST_GRID, SweepRequest, SweepWish, read_request
 from hardstone.plan.sweep_results import REALFAST, REALTIME
-from hardstone.units import format_span, write_ns
+from hardstone.units import MAX_DURATION_NS, format_span, write_ns
 
 # The cost of a switch and of a hand-over, for the cost model of the same run.
 OPENING = ("THR-P-SLS", "SEM-P-SHF")
@@ -93,7 +93,7 @@ class _Timed:
             cpu_config=one.cpu_config,
             settings=one.settings,
             expected_ns=max(0, one.expected_ns - usual_ns) + own_ns,
-            deadline_ns=one.deadline_ns + own_ns,
+            deadline_ns=min(one.deadline_ns + own_ns, MAX_DURATION_NS),
         )
 
 

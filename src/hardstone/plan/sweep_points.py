@@ -1,15 +1,15 @@
 """At which size a curve of a sweep is measured next. Pure: the points so far decide.
 
-The search doubles the size until two sizes in succession missed a deadline, then bisects between
-the largest size that held, with all below it, and the smallest that missed. One miss may be bad
-luck, one hold good luck: so the size that held is measured again, a boundary above it (an island)
-is bisected too, and the neighbourhood is filled in.
+The search doubles the size until one missed most of its deadlines, or two in succession missed
+any, then bisects between the largest size that held, with all below it, and the smallest that
+missed. One miss may be bad luck, one hold good luck: so the size that held is measured again, a
+boundary above it (an island) is bisected too, and the neighbourhood is filled in.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 STEP = 4  # sizes are multiples of it
@@ -22,10 +22,11 @@ _BELOW, _ABOVE = (90, 80, 95, 60), (110, 125, 150, 175)
 
 
 class Point(NamedTuple):
-    """A size that was measured."""
+    """A size that was measured. `is_beyond`: half of its deadlines were missed: no bad luck."""
 
     masses: int
     has_missed: bool
+    is_beyond: bool = False
 
 
 class Limits(NamedTuple):
@@ -90,7 +91,8 @@ def _wishes(points: Sequence[Point], limits: Limits) -> Iterator[Wish]:
     for one in points:
         has_missed[one.masses] = has_missed.get(one.masses, False) or one.has_missed
     counts = Counter(one.masses for one in points)
-    yield from _growth(has_missed, limits)
+    beyond = {one.masses for one in points if one.is_beyond}
+    yield from _growth(has_missed, beyond, limits)
     held, missed = boundary_of(points)
     if held is not None and missed is not None:
         middle = _middle(held, missed)
@@ -103,11 +105,11 @@ def _wishes(points: Sequence[Point], limits: Limits) -> Iterator[Wish]:
     yield from _around(counts, Boundary(held, missed), limits)
 
 
-def _growth(has_missed: dict[int, bool], limits: Limits) -> Iterator[Wish]:
+def _growth(has_missed: dict[int, bool], beyond: Set[int], limits: Limits) -> Iterator[Wish]:
     size, in_row = limits.least, 0
     while size in has_missed:
         in_row = in_row + 1 if has_missed[size] else 0
-        if in_row == 2 or size >= limits.most:
+        if in_row == 2 or size in beyond or size >= limits.most:
             return
         size = min(2 * size, limits.most)
     yield Wish(size, GROW)

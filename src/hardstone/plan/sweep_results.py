@@ -11,7 +11,7 @@ from hardstone.plan.sweep_points import Point
 
 REALTIME, REALFAST = "SIM-S-RT", "SIM-P-RF"
 SIMULATIONS = (REALTIME, REALFAST)
-_MISSED = "missed"
+_MISSED, _SIMULATION = "missed", "simulation"
 _UNCOUNTED = "its missed steps were not counted"
 _MOST_FAILURES = 2
 
@@ -82,13 +82,23 @@ def _take(curve: Found, result: Result) -> None:
     deadline that nobody counted is not one that held."""
     missed = missed_of(result.series) if result.test == REALTIME else 0
     if result.status == "measured" and is_whole(result) and missed is not None:
-        curve.points.append(Point(masses_of(result), missed > 0))
+        is_beyond = missed > 0 and 2 * missed >= _released_of(result)
+        curve.points.append(Point(masses_of(result), missed > 0, is_beyond))
         return
     curve.failures += 1
     if is_whole(result) or curve.failures >= _MOST_FAILURES:
         uncounted = result.status == "measured" and result.complete
         reason = result.reason or (_UNCOUNTED if uncounted else "no reason given")
         curve.ended = f"{result.status} at {masses_of(result)} masses: {reason}"
+
+
+def _released_of(result: Result) -> float:
+    """Steps that were released; without end where that is not told."""
+    for event in result.events:
+        count = event.data.get("released_count")
+        if event.name == _SIMULATION and isinstance(count, int):
+            return count
+    return float("inf")
 
 
 def missed_of(series: Sequence[Series]) -> int | None:

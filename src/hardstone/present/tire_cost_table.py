@@ -17,6 +17,7 @@ from hardstone.stats.tire_points import Point, by_curve
 from hardstone.units import format_count, format_ns
 
 MOST_ROWS = 40
+_MOST_CURVES = 128
 HEADINGS = (
     "masses",
     "threads",
@@ -92,7 +93,7 @@ def chosen(points: Sequence[Point]) -> list[Point]:
     whole = [one for one in whole if not one.has_frames]
     held = {one.curve: one.held.points[-1] for one in bounds_of(whole) if one.held}
     last = [held.get(curve, own[-1]) for curve, own in by_curve(whole).items()]
-    return sorted(last, key=lambda one: one.test != REAL_TIME)
+    return sorted(last, key=lambda one: one.test != REAL_TIME)[:_MOST_CURVES]
 
 
 def _row(model: Model, names: CurveNames) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from hardstone.model import RunDocument
 from hardstone.present.tire_words import steps_text, threads_text
 from hardstone.present.wording import shorten
 from hardstone.stats.conditions import Condition, names_in
-from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.tire_bound import Bound
 from hardstone.stats.tire_points import Point, points_of
 from hardstone.stats.tire_sides import statements_between, statements_within
 from hardstone.stats.tire_speed import Speed
-from hardstone.stats.tire_statement import Misses, Side, Statement
+from hardstone.stats.tire_statement import HeldRow, Misses, Side, Statement
 from hardstone.units import format_count
 
 TITLE = "Real-time is not real-fast"
@@ -62,10 +62,9 @@ def texts_between(
     first: RunDocument, second: RunDocument, labels: tuple[str, str]
 ) -> list[StatementText] | str:
     """What two runs say, such as those of two kernels; why nothing where they do not compare."""
-    for one in (first, second):
-        why = why_not_beside_hardware(one)
-        if why:
-            return why
+    why = why_incomparable(first, second)
+    if why:
+        return why
     sides = [
         Side(label=shorten(label, 24), points=points_of(one))
         for label, one in zip(labels, (first, second), strict=True)
@@ -143,15 +142,20 @@ def _p(value: float) -> str:
 
 
 def _rows(one: Statement) -> Iterator[tuple[str, str, str]]:
-    has_steps = len({(row.step_ns, row.period_ns) for row in one.held}) > 1
+    steps = {_steps(row) for row in one.held}
     for row in one.held:
         solver = "" if row.solver == "semaphore" else f", {shorten(row.solver, 12)}"
-        steps = f", {steps_text(row)}" if has_steps else ""
+        solver += f", {_steps(row)}" if len(steps) > 1 else ""
         yield (
-            f"held with {threads_text(row.threads)}{solver}{steps}",
+            f"held with {threads_text(row.threads)}{solver}",
             _held(row.first),
             _held(row.second),
         )
+
+
+def _steps(row: HeldRow) -> str:
+    bound = row.first or row.second
+    return steps_text(bound.curve) if bound else ""
 
 
 def _held(bound: Bound | None) -> str:

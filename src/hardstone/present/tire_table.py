@@ -156,8 +156,14 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(point.work.cpu_ns),
         switches_text(point),
         _blocked(point),
-        "measured" if point.is_whole else _why(point),
+        _status(point),
     )
+
+
+def _status(point: Point) -> str:
+    if point.is_delayed:
+        return "a step was made late on purpose"
+    return "measured" if point.is_whole else _why(point)
 
 
 def switches_text(point: Point) -> str:

@@ -11,7 +11,6 @@ from hardstone.stats.conditions import Condition, names_in
 from hardstone.stats.tire_bound import Bound, Cell
 from hardstone.stats.tire_names import REAL_FAST
 from hardstone.stats.tire_points import Curve
-from hardstone.stats.tire_statement import HeldRow
 from hardstone.units import format_count, format_ns
 
 NAME_CHARACTERS = 24
@@ -54,11 +53,11 @@ def masses_text(count: int) -> str:
     return f"{format_count(count)} masses"
 
 
-def steps_text(steps: Curve | HeldRow) -> str:
+def steps_text(curve: Curve) -> str:
     """Step and, where it differs, the period: "step 10 ms", "step 1 ms every 2 ms"."""
-    step = f"step {format_ns(steps.step_ns)}"
-    is_real_time = steps.period_ns not in (0, steps.step_ns)
-    return f"{step} every {format_ns(steps.period_ns)}" if is_real_time else step
+    step = f"step {format_ns(curve.step_ns)}"
+    is_real_time = curve.period_ns not in (0, curve.step_ns)
+    return f"{step} every {format_ns(curve.period_ns)}" if is_real_time else step
 
 
 def held_text(bound: Bound) -> str:

@@ -96,6 +96,11 @@ def _left_out(all_panels: Sequence[str], shown: Sequence[str]) -> str:
     return f" {more} more conditions are in the table only." if more > 0 else ""
 
 
+def _lines_left_out(points: Sequence[Point], lines: Sequence[int]) -> str:
+    count = len({one.threads for one in points})
+    return f" {len(lines)} of {count} numbers of threads." if count > len(lines) else ""
+
+
 def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     timed = _by_curve(one for one in points if one.total and not one.has_frames)
     lines = chosen(one.threads for one in timed)
@@ -111,6 +116,7 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
             "total",
             "Real-fast: total time by masses",
             "Mean of the repeats of a whole simulation, as fast as possible."
+            + _lines_left_out(timed, lines)
             + _left_out(all_panels, shown),
             "; ".join(
                 f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: "
@@ -140,7 +146,9 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
             "Real time: time of a step by masses",
             "Mean and worst observed, from the begin of the first thread to the end of the last "
             "one; p99 where a point has 1000 steps. The red line is the period: a step that takes "
-            "longer misses its deadline." + _left_out(all_panels, shown),
+            "longer misses its deadline, and one that begins late misses it below the line."
+            + _lines_left_out(timed, lines)
+            + _left_out(all_panels, shown),
             "; ".join(
                 f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: mean "
                 f"{format_ns(one.step_time.mean_ns)}, worst {format_ns(one.step_time.max_ns)}"
@@ -260,12 +268,15 @@ def _study(
         if bound.first_missed:
             first = bound.first_missed.masses
             rows.append(tire_study_chart.row_of(who, threads, first, tire_study_chart.MISSED_FROM))
+    unlike = ""
+    if not own and not study.refused:
+        unlike = ", without a curve of the study's solver, step and rate"
     yield _Chart(
         "study",
         f"Beside {study.short}",
         f"{study.short}: {study.hardware}. Dashed: with any number of threads. This run: "
-        f"{study.refused or study.own_hardware}. The hardware differs, so the distances between "
-        "systems compare, and the numbers do not.",
+        f"{study.refused or study.own_hardware}{unlike}. The hardware differs, so the distances "
+        "between systems compare, and the numbers do not.",
         "; ".join(
             f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
             for row in study.rows[:_MOST_SPOKEN]

@@ -39,13 +39,6 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     return float(extreme / 2 ** len(used))
 
 
-def rank_balance(differences: Sequence[float]) -> int:
-    """The side that `signed_rank_p` speaks for: above 0, the positive differences rank higher."""
-    ranks = _doubled_ranks([abs(one) for one in differences])
-    signed = zip(ranks, differences, strict=True)
-    return sum(rank if one > 0 else -rank for rank, one in signed if one)
-
-
 def hodges_lehmann(differences: Sequence[float], confidence: float = 0.95) -> Shift:
     """Median of the means of all pairs of differences, with its exact interval.
 

@@ -103,9 +103,10 @@ def cells_of(curve: Curve, points: Sequence[Point]) -> list[Cell]:
 
 
 def _cell(curve: Curve, masses: int, points: tuple[Point, ...]) -> Cell:
-    measured = [one for one in points if one.is_measured]
-    missed = sum(one.deadlines.missed_count or 0 for one in measured if one.deadlines)
-    known = [one.deadlines.released_count for one in measured if one.deadlines]
+    # What was cut off says something only where it missed.
+    found = [one for one in points if _counts(one) or _missed(one)]
+    missed = sum(map(_missed, found))
+    known = [one.deadlines.released_count for one in found if one.deadlines]
     released = sum(one or 0 for one in known)
     is_known = released > 0 and None not in known and missed <= released
     return Cell(
@@ -114,9 +115,13 @@ def _cell(curve: Curve, masses: int, points: tuple[Point, ...]) -> Cell:
         points=points,
         missed_count=missed,
         released_count=released if is_known else 0,
-        is_counted=is_known and all(map(_counts, measured)),
+        is_counted=is_known and all(map(_counts, found)),
         bound=miss_bound(missed, released) if is_known else None,
     )
+
+
+def _missed(point: Point) -> int:
+    return point.deadlines.missed_count or 0 if point.deadlines else 0
 
 
 def _counts(point: Point) -> bool:

@@ -9,6 +9,7 @@ from hardstone.stats.tire_points import Point
 from hardstone.stats.tire_statement import Side, Statement, judged_together, statement_of
 
 MOST_STATEMENTS = 12
+_MOST_CONDITIONS = 64
 # A real-time policy stands before one that is not.
 _ORDER = ("fifo", "rr", "deadline", "other")
 _Condition = tuple[str, str, str]
@@ -50,7 +51,8 @@ def _by_preemption(points: Sequence[Point]) -> Iterator[Statement]:
     def without(one: Point) -> tuple[str, str, str]:
         return one.policy, one.load, one.cpu_config
 
-    for policy, load, config in dict.fromkeys(map(without, points)):
+    switched = [one for one in points if one.preemption]
+    for policy, load, config in list(dict.fromkeys(map(without, switched)))[:_MOST_CONDITIONS]:
         own = [one for one in points if without(one) == (policy, load, config)]
         models = list(dict.fromkeys(one.preemption for one in own if one.preemption))
         for pair in combinations(models, 2):
@@ -85,7 +87,7 @@ def _condition(point: Point) -> _Condition:
 
 
 def _conditions(points: Sequence[Point]) -> list[_Condition]:
-    return list(dict.fromkeys(map(_condition, points)))
+    return list(dict.fromkeys(map(_condition, points)))[:_MOST_CONDITIONS]
 
 
 def _in_order(*policies: set[str]) -> list[str]:

@@ -14,9 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.stats.signed_rank import holm, rank_balance, signed_rank_p
+from hardstone.stats.signed_rank import holm, signed_rank_p
 from hardstone.stats.tire_bound import Bound, Cell, bounds_of
-from hardstone.stats.tire_points import Curve, Point
+from hardstone.stats.tire_points import Point
 from hardstone.stats.tire_speed import (
     ALPHA,
     Place,
@@ -42,27 +42,24 @@ class Side(msgspec.Struct, kw_only=True, frozen=True):
 class Misses(msgspec.Struct, kw_only=True, frozen=True):
     """Missed steps of both sides at `places` of SIM-S-RT; `differing` of them differ.
 
-    `fewer_by_points`: the side with fewer by the signed ranks of the points, which `p` is of. It
-    is decided only if all steps together say the same: a few points may outweigh all others.
+    `more_on_first`: points at which the first side missed more.
     """
 
     places: list[Place]
     missed: tuple[int, int]
     released: tuple[int, int]
     differing: int
+    more_on_first: int
     p: float
     p_adjusted: float
-    fewer_by_points: Which | None
     fewer: Which | None
 
 
 class HeldRow(msgspec.Struct, kw_only=True, frozen=True):
-    """What both sides held with one number of threads and the same steps; None: not measured."""
+    """What both sides held with one number of threads; None: not measured."""
 
     solver: str
     threads: int
-    step_ns: int
-    period_ns: int
     first: Bound | None
     second: Bound | None
 
@@ -146,45 +143,40 @@ def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | Non
                 sum(b.released_count for _, b in pairs),
             ),
             differing=sum(map(bool, differences)),
+            more_on_first=sum(one < 0 for one in differences),
             p=p,
             p_adjusted=p,
-            fewer_by_points=_lesser(0, rank_balance(differences)),
             fewer=None,
         )
     )
 
 
 def _with_fewer(misses: Misses) -> Misses:
-    is_decided = misses.p_adjusted <= ALPHA and misses.fewer_by_points == _fewer_by_steps(misses)
-    return msgspec.structs.replace(misses, fewer=misses.fewer_by_points if is_decided else None)
+    """The side with fewer misses where the points decide it: most of them, and all together."""
+    shares = [m / n for m, n in zip(misses.missed, misses.released, strict=True)]
+    is_decided = misses.p_adjusted <= ALPHA and not _is_contrary(misses) and shares[0] != shares[1]
+    fewer: Which | None = ("first" if shares[0] < shares[1] else "second") if is_decided else None
+    return msgspec.structs.replace(misses, fewer=fewer)
 
 
-def _fewer_by_steps(misses: Misses) -> Which | None:
-    first, second = (m / n for m, n in zip(misses.missed, misses.released, strict=True))
-    return _lesser(first, second)
-
-
-def _lesser(first: float, second: float) -> Which | None:
-    return None if first == second else "first" if first < second else "second"
+def _is_contrary(misses: Misses) -> bool:
+    """Whether most points say the opposite of all steps together."""
+    (missed, other_missed), (released, other_released) = misses.missed, misses.released
+    more_by_points = 2 * misses.more_on_first - misses.differing
+    return more_by_points * (missed * other_released - other_missed * released) <= 0
 
 
 def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
-    sides = [{_key(one.curve): one for one in bounds} for bounds in (first, second)]
+    """The curves of both sides by solver, threads, step and period."""
+    found: dict[tuple[str, int, int, int], list[Bound | None]] = {}
+    for side, bounds in enumerate((first, second)):
+        for one in bounds:
+            key = (one.curve.solver, one.curve.threads, one.curve.step_ns, one.curve.period_ns)
+            found.setdefault(key, [None, None])[side] = one
     return [
-        HeldRow(
-            solver=key[0],
-            threads=key[1],
-            step_ns=key[2],
-            period_ns=key[3],
-            first=sides[0].get(key),
-            second=sides[1].get(key),
-        )
-        for key in sorted(sides[0].keys() | sides[1].keys())
+        HeldRow(solver=key[0], threads=key[1], first=found[key][0], second=found[key][1])
+        for key in sorted(found)
     ]
-
-
-def _key(curve: Curve) -> tuple[str, int, int, int]:
-    return curve.solver, curve.threads, curve.step_ns, curve.period_ns
 
 
 def _concluded(one: Statement) -> Statement:
@@ -203,6 +195,6 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
         return []
     if misses.missed == (0, 0):
         return ["neither side missed a deadline at the common points: larger simulations would"]
-    if misses.p_adjusted <= ALPHA:
-        return ["most points and all steps together differ in which side misses fewer deadlines"]
+    if misses.p_adjusted <= ALPHA and _is_contrary(misses):
+        return ["one side missed more at most points, the other one more steps in all"]
     return [undecided("missed deadlines", misses.differing, misses.p_adjusted)]

@@ -8,6 +8,7 @@ from typing import IO
 from hardstone.model import RunDocument
 from hardstone.present import tire_statement_text
 from hardstone.present.target_labels import target_columns
+from hardstone.stats.kind_of_time import time_meaning
 from hardstone.terminal.console import make_console
 from hardstone.terminal.tire_view import statement_parts
 from hardstone.terminal.words import words
@@ -29,3 +30,6 @@ def print_tires(documents: Sequence[RunDocument], stream: IO[str] | None = None)
             for number, (text, style) in enumerate(statement_parts(one)):
                 console.print(words(text if number == 0 else f"  {text}", style))
     console.print(words(tire_statement_text.ABOUT, "dim"))
+    meaning = time_meaning(documents[0].system)
+    if meaning:
+        console.print(words(meaning, "yellow"))

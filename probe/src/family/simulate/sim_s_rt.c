@@ -11,7 +11,7 @@
  * (solver_semaphore.h, solver_barrier.h) and reads the clock (its end; with barriers, when it has
  * passed the barrier). A thread that is behind goes on at once. A step that ends late on any thread
  * is missed, and counted once (step_ring.h). So is a step that was not done although its deadline
- * had passed when the variant ended.
+ * had passed when the variant ended; of one that was stopped, when it was told to.
  *
  * Threads: `threads` of them, created by the measuring thread at its policy and priority; it only
  * waits. Under `shared` they are bound to nothing, else to the CPU of the run. Policy `deadline` is
@@ -203,7 +203,7 @@ static int measure_variant(struct run *run)
         return -1;
     int64_t now_ns = clock_monotonic_ns();
     struct step_counts *counts = &simulation->ring->counts;
-    step_ring_close(simulation->ring, simulation->team.steps, now_ns);
+    step_ring_close(simulation->ring, simulation->team.steps, team_over_ns(&simulation->team));
     record_value(run_record(run, MISSED), (int64_t)counts->missed, run_at_ns(run, now_ns));
     look_at_delay(run, counts);
     simulation_tell(simulation, counts);

@@ -16,9 +16,17 @@ enum { LOOK_MASSES = 20000 /* computed between two looks at the clock */, DEADLI
 
 void team_end(struct team *team)
 {
+    int64_t never = 0;
+    atomic_compare_exchange_strong(&team->over_ns, &never, clock_monotonic_ns());
     atomic_store(&team->is_over, true);
     if (team->solver == SOLVER_BARRIER)
         step_barrier_break(&team->barrier.barrier);
+}
+
+int64_t team_over_ns(const struct team *team)
+{
+    int64_t over_ns = atomic_load(&team->over_ns);
+    return over_ns > 0 ? over_ns : clock_monotonic_ns();
 }
 
 /* Also ends the team when the run should stop. */
@@ -322,6 +330,7 @@ static int run_members(struct team *team, int64_t period_ns)
 int team_run(struct team *team, int64_t period_ns)
 {
     atomic_store(&team->is_over, false);
+    atomic_store(&team->over_ns, 0);
     atomic_store(&team->is_ahead, false);
     if (sem_init(&team->told, 0, 0) != 0)
         return outcome_set_errno(&team->run->outcome, errno, "a semaphore", NULL);

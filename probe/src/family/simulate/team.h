@@ -60,8 +60,9 @@ struct team {
     struct solver_barrier barrier;
     int64_t start_ns;
     atomic_bool is_over;
-    atomic_bool is_ahead; /* a thread was a whole ring ahead of another one */
-    sem_t told;           /* posted by each thread that is set up, and that has ended */
+    _Atomic int64_t over_ns; /* CLOCK_MONOTONIC: when it was ended early; 0: it was not */
+    atomic_bool is_ahead;    /* a thread was a whole ring ahead of another one */
+    sem_t told;              /* posted by each thread that is set up, and that has ended */
     struct team_member *members;
 };
 
@@ -71,5 +72,9 @@ int team_run(struct team *team, int64_t period_ns);
 
 /* Has all threads end soon. */
 void team_end(struct team *team);
+
+/* The moment up to which deadlines count: that at which it was ended early, else now. What passes
+ * while the threads end is not the simulation's. */
+int64_t team_over_ns(const struct team *team);
 
 #endif

@@ -26,11 +26,8 @@ def speed_rows(panel: str, one: Statement) -> Iterator[Row]:
 
 
 def held_rows(panel: str, one: Statement, names: tuple[str, str]) -> Iterator[Row]:
-    """A row for each side and number of threads: what it held, at the first steps of both."""
-    both = next((row for row in one.held if row.first and row.second), None)
+    """A row for each side and number of threads: what it held."""
     for row in one.held:
-        if both is not None and (row.step_ns, row.period_ns) != (both.step_ns, both.period_ns):
-            continue
         for bound, name in zip((row.first, row.second), names, strict=True):
             found = _held(bound)
             if found:
