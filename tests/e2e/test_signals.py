@@ -134,7 +134,7 @@ def test_room_that_others_take_is_told(
     stream = run(shared_probe, *words, prefix=prefix, variables=libc)
     assert failing(stream) == set()
     told = stream.events["queue_shared"].data
-    assert told["wanted_count"] == 1900 and told["accepted_count"] < 1900
+    assert 0 < told["accepted_count"] < told["wanted_count"] <= 1900  # others may hold some room
 
 
 def test_one_signal_has_no_order(probe: Path, quick: list[str]) -> None:

@@ -6,22 +6,39 @@
 
 #include <stdio.h>
 
-/* NULL: the test has none. */
-static struct row_tables *tables_of(const struct arena *arena)
+/* The head, NULL where the test has none; then the tables, then the rows of all. */
+static struct row_tables *tables_of(struct arena *arena)
 {
-    char *at = (char *)(uintptr_t)arena + arena_tables_offset(arena);
+    char *at = (char *)arena + arena_tables_offset(arena);
     return arena->table_room > 0 ? (void *)at : NULL;
 }
 
-static struct row_table *heads_of(const struct arena *arena)
+static const struct row_tables *tables_in(const struct arena *arena)
+{
+    const char *at = (const char *)arena + arena_tables_offset(arena);
+    return arena->table_room > 0 ? (const void *)at : NULL;
+}
+
+static struct row_table *heads_of(struct arena *arena)
 {
     return (struct row_table *)((char *)tables_of(arena) + ARENA_TABLES_HEAD);
 }
 
-static struct row_table_row *rows_of(const struct arena *arena, const struct row_table *table)
+static const struct row_table *heads_in(const struct arena *arena)
+{
+    return (const struct row_table *)((const char *)tables_in(arena) + ARENA_TABLES_HEAD);
+}
+
+static struct row_table_row *rows_of(struct arena *arena, const struct row_table *table)
 {
     char *behind = (char *)heads_of(arena) + arena_table_heads_bytes(arena);
     return (struct row_table_row *)behind + table->first_row;
+}
+
+static const struct row_table_row *rows_in(const struct arena *arena, const struct row_table *table)
+{
+    const char *behind = (const char *)heads_in(arena) + arena_table_heads_bytes(arena);
+    return (const struct row_table_row *)behind + table->first_row;
 }
 
 static uint32_t count_of(const char *const *columns)
@@ -34,7 +51,7 @@ static uint32_t count_of(const char *const *columns)
 
 static bool has_room(const struct arena *arena, uint32_t column_count, uint32_t rows)
 {
-    const struct row_tables *tables = tables_of(arena);
+    const struct row_tables *tables = tables_in(arena);
     return tables && tables->count < arena->table_room && column_count > 0 &&
            column_count <= ROW_TABLE_COLUMNS && rows <= ROW_TABLE_ROWS &&
            rows <= arena->row_room - tables->row_count;
@@ -76,19 +93,19 @@ void row_table_set(struct arena *arena, int table, uint32_t row, int column, int
 
 uint32_t row_table_count(const struct arena *arena)
 {
-    const struct row_tables *tables = tables_of(arena);
+    const struct row_tables *tables = tables_in(arena);
     return tables ? tables->count : 0;
 }
 
 const struct row_table *row_table_at(const struct arena *arena, uint32_t table)
 {
-    return heads_of(arena) + table;
+    return heads_in(arena) + table;
 }
 
 int64_t row_table_value(const struct arena *arena, const struct row_table *table, uint32_t row,
                         uint32_t column)
 {
-    return rows_of(arena, table)[row].values[column];
+    return rows_in(arena, table)[row].values[column];
 }
 
 #define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
