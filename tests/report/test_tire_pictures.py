@@ -178,7 +178,7 @@ def test_figures_have_words_for_who_sees_none() -> None:
 
 def test_a_table_has_the_same_in_figures() -> None:
     ((title, headings, found),) = blocks_tables(of(blocks(steps(3)), blocks(steps(3), thread=1)))
-    assert title == "Steps of 400 masses, 2 threads, semaphore, fifo"
+    assert title == "Steps of 400 masses, 2 threads, semaphore, fifo, load heavy"
     assert headings == ("thread", "CPU", "steps", "read", "compute", "write", "wait")
     assert found[1] == ("1", "1", "3", "1 ms", "5 ms", "2 ms", "2 ms")
 

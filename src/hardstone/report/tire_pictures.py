@@ -30,14 +30,16 @@ def picture_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) 
     frames, variants = frames_of(result), blocks_of(result)
     found = [_frames_figure(frames, f"{anchor}-tire", drawer, live=live)] if frames else []
     for number, one in enumerate(variants[:MOST_VARIANTS]):
-        found.append(_blocks_figure(one, f"{anchor}-blocks-{number}", drawer, live=live))
+        name = f"{anchor}-blocks-{number}"
+        found.append(_blocks_figure(one, _title(one, result), name, drawer, live=live))
     return found
 
 
 def blocks_tables(result: Result) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     """Title, headings and rows for the variants that have such a figure."""
     return [
-        (_title(one), headings(one), block_rows(one)) for one in blocks_of(result)[:MOST_VARIANTS]
+        (_title(one, result), headings(one), block_rows(one))
+        for one in blocks_of(result)[:MOST_VARIANTS]
     ]
 
 
@@ -55,7 +57,9 @@ def _frames_figure(frames: list[Frame], name: str, drawer: Drawer, *, live: bool
     return _figure(title, about, frames_text(frames), frames_chart(frames), name, drawer, live)
 
 
-def _blocks_figure(blocks: StepBlocks, name: str, drawer: Drawer, *, live: bool) -> Figure:
+def _blocks_figure(
+    blocks: StepBlocks, title: str, name: str, drawer: Drawer, *, live: bool
+) -> Figure:
     kept = {one.step for row in blocks.rows for one in row.blocks}
     about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
     about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
@@ -65,17 +69,20 @@ def _blocks_figure(blocks: StepBlocks, name: str, drawer: Drawer, *, live: bool)
         about += f" {len(blocks.rows)} of {blocks.threads} threads."
     if blocks.period_ns is not None and near_deadline_ns(blocks) is None:
         about += f" The deadline is {format_ns(blocks.period_ns)} after the release."
-    return _figure(
-        _title(blocks), about, blocks_text(blocks), blocks_chart(blocks), name, drawer, live
-    )
+    return _figure(title, about, blocks_text(blocks), blocks_chart(blocks), name, drawer, live)
 
 
-def _title(blocks: StepBlocks) -> str:
-    return (
-        f"Steps of {format_count(blocks.masses)} masses, {blocks.threads} "
-        f"{'thread' if blocks.threads == 1 else 'threads'}, "
-        f"{shorten(blocks.solver)}, {shorten(blocks.policy)}"
-    )
+def _title(blocks: StepBlocks, result: Result) -> str:
+    where = result.conditions
+    words = [
+        f"Steps of {format_count(blocks.masses)} masses",
+        f"{blocks.threads} {'thread' if blocks.threads == 1 else 'threads'}",
+        shorten(blocks.solver),
+        shorten(blocks.policy),
+    ]
+    words += [f"load {shorten(where.load)}"] if where.load not in (None, "none") else []
+    words += [shorten(where.cpu_config)] if where.cpu_config not in (None, "shared") else []
+    return ", ".join(words)
 
 
 def _figure(
