@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hardstone.report.charts.frame import Row
 from hardstone.report.charts.scale import domain, ticks, value_scale
@@ -31,6 +31,23 @@ def group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] 
         panels=panels if len(panels) > 1 else [],
         dashes=list(dashes),
     )
+
+
+def shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
+    """The channel of the shape, of field `h`: what a mark is, whatever its colour."""
+    return {
+        "field": "h",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": list(kinds), "range": [shapes[kind] for kind in kinds]},
+        "legend": {
+            "orient": "top",
+            "offset": 2,
+            "symbolStrokeWidth": 1,
+            "symbolFillColor": "var(--ink)",
+            "symbolStrokeColor": "var(--ink)",
+        },
+    }
 
 
 def masses_axis(rows: Sequence[Row]) -> Spec:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hardstone.report.charts.frame import Row, colour, figure, tooltip
 from hardstone.report.charts.scale import domain, value_scale
-from hardstone.report.charts.tire_frame import count_axis, group_of, line_name
+from hardstone.report.charts.tire_frame import count_axis, group_of, line_name, shape_channel
 from hardstone.report.groups import Group
 from hardstone.report.theme import PALETTE, Spec, mark
 from hardstone.stats.tire_bound import Bound
@@ -105,18 +105,7 @@ def held_chart(rows: Sequence[Row]) -> Spec:
         },
         "yOffset": {"field": "c", "type": "nominal", "sort": names},
         "color": _dotted(group),
-        "shape": {
-            "field": "h",
-            "type": "nominal",
-            "sort": None,
-            "scale": {"domain": kinds, "range": [_SHAPES[kind] for kind in kinds]},
-            "legend": {
-                "orient": "top",
-                "offset": 2,
-                "symbolFillColor": "var(--ink)",
-                "symbolStrokeColor": "var(--ink)",
-            },
-        },
+        "shape": shape_channel(kinds, _SHAPES),
         "tooltip": [
             {"field": "c", "type": "nominal", "title": "side"},
             {"field": "y", "type": "nominal", "title": "threads"},

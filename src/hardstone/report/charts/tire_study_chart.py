@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hardstone.report.charts.frame import Row, colour, tooltip
 from hardstone.report.charts.scale import domain, value_scale
-from hardstone.report.charts.tire_frame import MOST_LINES, count_axis, group_of
+from hardstone.report.charts.tire_frame import MOST_LINES, count_axis, group_of, shape_channel
 from hardstone.report.theme import CONFIG, HEIGHT, WIDTH, Spec, mark
 
 HELD, MISSED_FROM = "none missed up to", "missed at"
@@ -59,19 +59,7 @@ def chart(rows: Sequence[Row]) -> Spec:
             },
             "y": y,
             "color": colour(group),
-            "shape": {
-                "field": "h",
-                "type": "nominal",
-                "sort": None,
-                "scale": {"domain": kinds, "range": [_SHAPES[kind] for kind in kinds]},
-                "legend": {
-                    "orient": "top",
-                    "offset": 2,
-                    "symbolStrokeWidth": 1,
-                    "symbolFillColor": "var(--ink)",
-                    "symbolStrokeColor": "var(--ink)",
-                },
-            },
+            "shape": shape_channel(kinds, _SHAPES),
             "tooltip": tooltip(group, ("n", "threads", ",.0f"), ("m", "masses", ",.0f")),
         },
     }
