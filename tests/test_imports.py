@@ -30,18 +30,23 @@ ALLOWED: dict[str, set[str]] = {
     "older": LEAVES | {"calling"},
     "stream": LEAVES | {"stats", "older"},
     "published": LEAVES | {"stats"},
+    "subjects": LEAVES | {"stats", "published"},
+    "rating": LEAVES | {"stats", "catalogue", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
-    "present": LEAVES | {"stats", "catalogue", "calling", "older", "published"},
-    "report": LEAVES | {"calling", "facts", "files", "stats", "catalogue", "present"},
-    "store": LEAVES | {"files", "memory", "stats", "stream", "older"},
+    "present": LEAVES
+    | {"stats", "catalogue", "calling", "older", "published", "subjects", "rating"},
+    "report": LEAVES
+    | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
+    "store": LEAVES | {"files", "memory", "stats", "stream", "older", "subjects", "rating"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.
 LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "store"}
+LAID_OUT |= {"subjects", "rating"}
 ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 ALLOWED["__main__"] = {"cli"}

@@ -156,7 +156,7 @@ def test_the_uncontended_pair_is_not_shown_the_context_switch() -> None:
         ("SEM-P-RTP/unnamed/process/context_switch", "solaris-1proc", "max", "heavy", 23240),
         ("SEM-P-RTP/unnamed/thread/context_switch", "lynx", "mean", "none", 20.1),
         ("MSG-P-THR/mq/8192/process/throughput", "lynx", "min", "none", 45.9),
-        ("THR-P-SLS/128", "linux-rt", "max", None, 34.6),
+        ("THR-P-SLS/128/switch", "linux-rt", "max", None, 34.6),
         ("SEM-P-NEW/unnamed/thread/used/create", "linux-rt", "mean", None, {"below": 0.1}),
         ("SEM-P-ARC/unnamed/thread/128/release", "linux-rt", "max", None, 219),
         ("MUT-P-ARC/inherit/release", "qnx", "mean", None, 1.2),

@@ -20,6 +20,7 @@ class System(msgspec.Struct, kw_only=True, frozen=True):
     name: str
     hardware: str = ""
     configuration: str = ""
+    stars: float | None = None
 
 
 class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
