@@ -199,7 +199,7 @@ class RunSeries:
     def _sound(self) -> Series:
         """The distribution, once its figures were found to agree."""
         if self._held.series is None:
-            raise self._without("distribution")
+            raise self._without("a distribution")
         problem = series_problem(self._held.series)
         if problem is not None:
             raise UntrustworthyError(
@@ -216,7 +216,7 @@ class RunSeries:
             return found
         amount = self._held.amount(statistic)
         if isinstance(amount, Missing):
-            raise self._without(statistic)
+            raise self._without(f"a {statistic}")
         if amount.value is None:
             raise InputError(
                 f"{one_line(self.address)}: the {statistic} is published as a bound",
