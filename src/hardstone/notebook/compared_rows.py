@@ -11,6 +11,7 @@ from hardstone.errors import InputError
 from hardstone.notebook.load_run import load
 from hardstone.notebook.loaded_run import Run
 from hardstone.notebook.small_table import small_table
+from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
@@ -18,7 +19,7 @@ from hardstone.present.compare_view import (
     ComparedRow,
     CompareView,
 )
-from hardstone.present.wording import format_value, is_rate
+from hardstone.present.wording import is_rate
 from hardstone.subjects import Amount, Missing, published_system
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Comparison:
         `mean` and `worst` are in `unit`, None where there is none. A bound is in `mean_below` or
         `mean_above`; `mean_why` says why there is nothing. `ratio` is that of the medians to the
         reference, with its interval and `outcome`; None for what may not be compared, with the
-        reason in `why`. `source` finds the figure again.
+        reason in `why`, and in `worst_why` that of the worst alone. `mean_source` and
+        `worst_source` find the figures again. Further statistics, such as p99.9, have keys of
+        their own.
         """
         known = [one.test for one in self.view.tests]
         if test is not None and test not in known:
@@ -91,10 +94,12 @@ class Comparison:
                 "system": column.label,
                 **_amount("mean", cell.mean),
                 **_amount("worst", cell.worst),
+                **_further(row, cell),
                 "predictability": cell.predictability,
                 **_ratio(cell),
                 "is_grey": cell.is_grey,
                 "why": cell.why,
+                "worst_why": cell.worst_why,
                 "marks": "; ".join(cell.marks),
                 "notes": "; ".join(cell.notes),
             }
@@ -153,6 +158,14 @@ def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:
     return dict(zip(keys, found, strict=True))
 
 
+def _further(row: ComparedRow, cell: ComparedCell) -> dict[str, Value]:
+    """The further statistics of the row, each as `mean`: "p99.9", "p99.9_below", ..."""
+    found: dict[str, Value] = {}
+    for statistic, amount in zip(row.more, cell.more, strict=False):
+        found |= _amount(statistic, amount)
+    return found
+
+
 def _ratio(cell: ComparedCell) -> dict[str, Value]:
     found = cell.ratio
     if found is None:
@@ -172,11 +185,5 @@ def _text(cell: ComparedCell, row: ComparedRow) -> str:
 
 
 def _figure(amount: Amount | Missing) -> str:
-    """Short text: "18.4 us", "< 100 ns", or why there is none."""
-    if isinstance(amount, Missing):
-        return amount.reason
-    if amount.below is not None:
-        return f"< {format_value(amount.below, amount.unit)}"
-    if amount.above is not None:
-        return f"> {format_value(amount.above, amount.unit)}"
-    return format_value(amount.value, amount.unit)
+    """Short text: "18.4 us", "< 0.1 us", or why there is none."""
+    return amount.reason if isinstance(amount, Missing) else amount_text(amount)
