@@ -219,28 +219,18 @@ def test_the_yardsticks_are_those_of_the_study() -> None:
 
 
 class Figures(HTMLParser):
-    """Each `data` element: its number, its bound, and the source of the element around it."""
+    """Each `data` element: the source in its title, whether it is a bound, and its number."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str, Decimal]] = []
-        self._sources: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
+        given = {name: text or "" for name, text in attrs}
         if tag == "data" and given.get("value"):
-            source = given.get("data-source") or next(filter(None, reversed(self._sources)), "")
-            kind = given.get("data-bound") or "value"
-            self.found.append((source, kind, Decimal(str(given["value"]))))
-        if tag not in _VOID:
-            self._sources.append(given.get("data-source") or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _VOID and self._sources:
-            self._sources.pop()
-
-
-_VOID = {"meta", "link", "br", "hr", "img", "input", "col", "wbr", "source", "path", "rect"}
+            words = given.get("class", "").split()
+            kind = next((one for one in ("below", "above") if one in words), "value")
+            self.found.append((given.get("title", ""), kind, Decimal(given["value"])))
 
 
 def figures_on(page: str) -> set[tuple[str, str, Decimal]]:
