@@ -32,7 +32,8 @@ class ShownFigure:
 
 @dataclass(frozen=True)
 class SystemLine:
-    """One series of one system. `why` says in words why it is grey, "" if it is not."""
+    """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
+    the same of the worst alone. `more` has further statistics by name."""
 
     column: SystemColumn
     mean: ShownFigure
@@ -44,6 +45,8 @@ class SystemLine:
     look: str
     remarks: list[str]
     why: str
+    worst_why: str
+    more: list[tuple[str, ShownFigure]]
 
 
 @dataclass(frozen=True)
@@ -82,14 +85,14 @@ def group_of(row: ComparedRow, view: CompareView) -> SeriesGroup:
         label=row.label,
         address=row.address if row.address != row.label else "",
         is_rate=is_rate(row.unit),
-        lines=[_line(column, cell, common) for column, cell in there],
+        lines=[_line(column, cell, row.more, common) for column, cell in there],
         absent=[(why, who(view.columns, places)) for why, places in missing.items()],
         common=common,
     )
 
 
 def _is_there(cell: ComparedCell) -> bool:
-    return isinstance(cell.mean, Amount) or isinstance(cell.worst, Amount)
+    return any(isinstance(one, Amount) for one in (cell.mean, cell.worst, *cell.more))
 
 
 def _why_absent(cell: ComparedCell) -> str:
@@ -105,14 +108,17 @@ def _common(cells: Sequence[ComparedCell]) -> list[str]:
     return [one for one in (*cells[0].marks, *cells[0].notes) if one in shared]
 
 
-def _line(column: SystemColumn, cell: ComparedCell, common: Sequence[str]) -> SystemLine:
+def _line(
+    column: SystemColumn, cell: ComparedCell, names: Sequence[str], common: Sequence[str]
+) -> SystemLine:
     is_exact = column.is_published
+    more = dict(zip(names, cell.more, strict=False))
     ratio, outcome = ratio_words(cell.ratio) if cell.ratio else ("", "")
     remarks = [one for one in (*cell.marks, *cell.notes) if one not in common]
     return SystemLine(
         column=column,
         mean=shown_figure(cell.mean, is_exact=is_exact),
-        median=shown_figure(_median(cell), is_exact=False),
+        median=shown_figure(more.pop(_MEDIAN, _median(cell)), is_exact=is_exact),
         worst=shown_figure(cell.worst, is_exact=is_exact),
         predictability=_times(cell.predictability),
         ratio="reference" if column.is_reference and not cell.ratio else ratio,
@@ -120,6 +126,12 @@ def _line(column: SystemColumn, cell: ComparedCell, common: Sequence[str]) -> Sy
         look=_look(cell),
         remarks=list(dict.fromkeys(remarks)),
         why=(cell.why or "not comparable with the reference") if cell.is_grey else "",
+        worst_why=cell.worst_why,
+        more=[
+            (name, shown_figure(one, is_exact=is_exact))
+            for name, one in more.items()
+            if isinstance(one, Amount)
+        ],
     )
 
 
