@@ -12,10 +12,17 @@ from hardstone.present.wording import shorten
 from hardstone.rating import FORMULA, Rating
 from hardstone.report.bundle import load_bundle
 from hardstone.report.compare_alike import GroupedClaim, claim_groups, condition_part, grouped
-from hardstone.report.compare_rows import SeriesGroup, ShownFigure, group_of, shown_figure
+from hardstone.report.compare_rows import (
+    SeriesGroup,
+    ShownFigure,
+    common_remarks,
+    group_of,
+    shown_figure,
+)
 from hardstone.report.figures import CHART_CONFIG, Figure
 from hardstone.report.page_frame import head_parts, write_page
 from hardstone.report.star_marks import with_stars
+from hardstone.subjects import Amount
 
 MOST_LINES_OPEN = 40
 _MOST_IN_TITLE = 3
@@ -46,16 +53,18 @@ class NoFigures:
 class DecisiveCell:
     mean: ShownFigure
     worst: ShownFigure
-    marks: tuple[str, ...]
+    marks: list[str]
     why: str
 
 
 @dataclass(frozen=True)
 class DecisiveColumn:
-    """A decisive test; `anchor` is its part of the page. A cell for each system."""
+    """A decisive test; `anchor` is its part of the page. A cell for each system. `common` has the
+    marks of all of them."""
 
     label: str
     anchor: str
+    common: list[str]
     cells: list[DecisiveCell]
 
 
@@ -179,17 +188,18 @@ def _stars_of(rating: Rating, category: str) -> tuple[float | None, bool]:
 
 def _decisive(row: ComparedRow, view: CompareView, tests: Sequence[TestPart]) -> DecisiveColumn:
     test = row.address.split("/")[0]
+    common = common_remarks([one for one in row.cells if isinstance(one.worst, Amount)], "marks")
     cells = [
         DecisiveCell(
             shown_figure(cell.mean, is_exact=column.is_published),
             shown_figure(cell.worst, is_exact=column.is_published),
-            cell.marks,
+            [mark for mark in cell.marks if mark not in common],
             (cell.why or column.apart) if cell.is_grey else cell.worst_why,
         )
         for column, cell in zip(view.columns, row.cells, strict=True)
     ]
     anchor = next((one.anchor for one in tests if one.test == test), "")
-    return DecisiveColumn(row.label, anchor, cells)
+    return DecisiveColumn(row.label, anchor, common, cells)
 
 
 def _test_part(one: ComparedTest, anchor: str, view: CompareView, figures: PageFigures) -> TestPart:

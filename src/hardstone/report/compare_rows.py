@@ -76,7 +76,7 @@ def group_of(row: ComparedRow, view: CompareView) -> SeriesGroup:
     """The rows of `row`, without the systems that have no figure of it."""
     pairs = list(zip(view.columns, row.cells, strict=True))
     there = [(column, cell) for column, cell in pairs if _is_there(cell)]
-    common = _common([cell for _, cell in there])
+    common = common_remarks([cell for _, cell in there], "marks", "notes")
     missing: dict[str, list[int]] = {}
     for place, (_, cell) in enumerate(pairs):
         if not _is_there(cell):
@@ -100,12 +100,12 @@ def _why_absent(cell: ComparedCell) -> str:
     return f"{missing.reason} ({missing.remedy})" if missing.remedy else missing.reason
 
 
-def _common(cells: Sequence[ComparedCell]) -> list[str]:
-    """Remarks that all systems have: they are said once."""
+def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
+    """Remarks that all of `cells` have: they are said once. `kinds`: "marks", "notes"."""
     if len(cells) < 2:
         return []
-    shared = set.intersection(*({*cell.marks, *cell.notes} for cell in cells))
-    return [one for one in (*cells[0].marks, *cells[0].notes) if one in shared]
+    said = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
+    return [one for one in dict.fromkeys(said[0]) if all(one in other for other in said)]
 
 
 def _line(
@@ -113,8 +113,10 @@ def _line(
 ) -> SystemLine:
     is_exact = column.is_published
     more = dict(zip(names, cell.more, strict=False))
-    ratio, outcome = ratio_words(cell.ratio) if cell.ratio else ("", "")
+    ratio, _ = ratio_words(cell.ratio) if cell.ratio else ("-", "")
     remarks = [one for one in (*cell.marks, *cell.notes) if one not in common]
+    if cell.ratio and cell.ratio.reason:
+        remarks.append(f"{cell.ratio.outcome}: {cell.ratio.reason}")
     return SystemLine(
         column=column,
         mean=shown_figure(cell.mean, is_exact=is_exact),
@@ -122,7 +124,7 @@ def _line(
         worst=shown_figure(cell.worst, is_exact=is_exact),
         predictability=_times(cell.predictability),
         ratio="reference" if column.is_reference and not cell.ratio else ratio,
-        outcome=outcome,
+        outcome=cell.ratio.outcome if cell.ratio else "",
         look=_look(cell),
         remarks=list(dict.fromkeys(remarks)),
         why=(cell.why or "not comparable with the reference") if cell.is_grey else "",
@@ -153,10 +155,11 @@ def _look(cell: ComparedCell) -> str:
 
 
 def who(columns: Sequence[SystemColumn], places: Iterable[int]) -> str:
-    """Some systems by number: with their names if there are few, else "1, 3 to 7"."""
+    """Some systems by number: with their names if there are few, else "1, 3 to 7". Names have
+    commas, so semicolons part them."""
     chosen = [columns[place] for place in places]
     if len(columns) <= NAMED_SYSTEMS:
-        return ", ".join(f"{one.number} {shorten(one.label, 40)}" for one in chosen)
+        return "; ".join(f"{one.number} {shorten(one.label, 40)}" for one in chosen)
     return numbers_text([one.number for one in chosen])
 
 
