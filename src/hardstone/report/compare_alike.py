@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardstone.present.compare_view import ClaimRow, CompareView, Look, SystemColumn
-from hardstone.report.compare_rows import NAMED_SYSTEMS, who
+from hardstone.report.compare_lines import NAMED_SYSTEMS, who
 
 
 @dataclass(frozen=True)

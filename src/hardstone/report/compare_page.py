@@ -12,7 +12,7 @@ from hardstone.present.wording import shorten
 from hardstone.rating import FORMULA, Rating
 from hardstone.report.bundle import load_bundle
 from hardstone.report.compare_alike import GroupedClaim, claim_groups, condition_part, grouped
-from hardstone.report.compare_rows import (
+from hardstone.report.compare_lines import (
     SeriesGroup,
     ShownFigure,
     common_remarks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment
 
 from hardstone.present.wording import shorten
-from hardstone.report.compare_rows import ShownFigure, shown_figure
+from hardstone.report.compare_lines import ShownFigure, shown_figure
 from hardstone.report.page_frame import environment
 from hardstone.subjects import Amount
 from hardstone.units import format_ns

@@ -113,6 +113,7 @@ def _line(
 ) -> SystemLine:
     is_exact = column.is_published
     more = dict(zip(names, cell.more, strict=False))
+    median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
     ratio, _ = ratio_words(cell.ratio) if cell.ratio else ("-", "")
     remarks = [one for one in (*cell.marks, *cell.notes) if one not in common]
     if cell.ratio and cell.ratio.reason:
@@ -120,7 +121,7 @@ def _line(
     return SystemLine(
         column=column,
         mean=shown_figure(cell.mean, is_exact=is_exact),
-        median=shown_figure(more.pop(_MEDIAN, _median(cell)), is_exact=is_exact),
+        median=shown_figure(median, is_exact=is_exact),
         worst=shown_figure(cell.worst, is_exact=is_exact),
         predictability=_times(cell.predictability),
         ratio="reference" if column.is_reference and not cell.ratio else ratio,
