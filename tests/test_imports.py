@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "stream": LEAVES | {"stats", "older"},
     "published": LEAVES | {"stats"},
     "subjects": LEAVES | {"stats", "published"},
-    "rating": LEAVES | {"stats", "catalogue", "subjects"},
+    "rating": LEAVES | {"stats", "catalogue", "published", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
     "schema": {"model", "doctor", "stats"},
