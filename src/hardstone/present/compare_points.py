@@ -1,0 +1,192 @@
+"""What speaks for a system and what against it: each point follows from a result by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hardstone.present.amount_text import amount_text
+from hardstone.present.compare_detail import judged_claims
+from hardstone.present.compare_view import (
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    SystemColumn,
+    SystemPoints,
+)
+from hardstone.present.wording import ratio_text, shorten
+from hardstone.rating import CategoryRating
+from hardstone.subjects import Amount
+from hardstone.units import format_ns
+
+MOST_POINTS = 6
+GOOD_STARS, BAD_STARS = 4.5, 2.5
+STEADY, SPREAD = 5.0, 100.0  # worst over mean
+OUT_OF_THE_BOX = "out of the box"
+_MOST_OF_A_KIND = 2
+_EVIDENCE_CHARACTERS = 120
+RULES = (
+    f"Positive: a category of {GOOD_STARS:g} stars or more with all its figures; all claims that "
+    f"count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; the "
+    "wake-up latency stays below the lower yardstick; a decisive median is lower than that of the "
+    f"reference; no configuration was needed. Negative: a claim that counts fails; a category of "
+    f"{BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the wake-up "
+    "latency reaches the upper yardstick; a decisive median is higher than that of the reference; "
+    "the configuration takes attention; a run is not fully trustworthy, or rated with a reserve; "
+    "the rating lacks figures."
+)
+
+
+def points_of(
+    columns: Sequence[SystemColumn],
+    decisive: Sequence[ComparedRow],
+    tests: Sequence[ComparedTest],
+    yardsticks: tuple[int, int],
+) -> list[SystemPoints]:
+    """At most MOST_POINTS of each side for each system, by RULES. `yardsticks` in ns: the lower and
+    the upper one."""
+    return [
+        SystemPoints(
+            positive=list(_positive(place, one, decisive, tests, yardsticks))[:MOST_POINTS],
+            negative=list(_negative(place, one, decisive, tests, yardsticks))[:MOST_POINTS],
+        )
+        for place, one in enumerate(columns)
+    ]
+
+
+def _positive(
+    place: int,
+    column: SystemColumn,
+    decisive: Sequence[ComparedRow],
+    tests: Sequence[ComparedTest],
+    yardsticks: tuple[int, int],
+) -> Iterator[str]:
+    for one in column.rating.categories:
+        if one.stars is not None and one.stars >= GOOD_STARS and not one.is_at_most:
+            yield _category(one)
+    cells = [(row, row.cells[place]) for row in decisive]
+    if column.trust != "untrustworthy" and not column.mark:
+        yield from _below(cells, yardsticks[0])
+    spread = _largest_spread(cells)
+    if spread is not None and spread[2] <= STEADY and _known(cells) > 1:
+        yield (
+            f"worst at most {ratio_text(spread[2])} times the mean in the decisive tests "
+            f"({spread[0].address})"
+        )
+    yield from _medians(cells, "lower")
+    yield from _all_hold(place, tests)
+    if column.rating.configuration == OUT_OF_THE_BOX and column.is_published:
+        yield "works out of the box"
+
+
+def _negative(
+    place: int,
+    column: SystemColumn,
+    decisive: Sequence[ComparedRow],
+    tests: Sequence[ComparedTest],
+    yardsticks: tuple[int, int],
+) -> Iterator[str]:
+    yield from _failed(place, tests)
+    if column.trust == "untrustworthy":
+        yield column.apart or "not trustworthy"
+    rated = [(one.stars, one) for one in column.rating.categories if one.stars is not None]
+    low = sorted((pair for pair in rated if pair[0] <= BAD_STARS), key=lambda pair: pair[0])
+    yield from (_category(one) for _, one in low)
+    cells = [(row, row.cells[place]) for row in decisive]
+    if not column.mark:  # times of an emulated processor are held against nothing
+        yield from _reaches(cells, yardsticks[1])
+    spread = _largest_spread(cells)
+    if spread is not None and spread[2] >= SPREAD:
+        row, cell, times = spread
+        yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
+    yield from _medians(cells, "higher")
+    configuration = column.rating.configuration
+    if configuration and configuration != OUT_OF_THE_BOX:
+        yield f"configuration: {configuration}"
+    if column.trust == "indicative" and column.trust_reasons:
+        yield f"indicative only: {shorten(column.trust_reasons[0], _EVIDENCE_CHARACTERS)}"
+    if column.rating.why_none:
+        yield f"no overall rating: {shorten(column.rating.why_none, _EVIDENCE_CHARACTERS)}"
+
+
+def _category(one: CategoryRating) -> str:
+    said = f"{one.category} {'at most ' if one.is_at_most else ''}{one.stars:g} of 5"
+    if one.decisive is None:
+        return said
+    worst = amount_text(one.decisive.amount, is_exact=True)
+    return f"{said}: worst {worst} ({one.decisive.address})"
+
+
+Cells = Sequence[tuple[ComparedRow, ComparedCell]]
+
+
+def _below(cells: Cells, yardstick_ns: int) -> Iterator[str]:
+    for row, cell in cells:
+        if _is_latency(row) and isinstance(cell.worst, Amount):
+            highest = cell.worst.highest
+            if highest is not None and highest < yardstick_ns:
+                yield f"wake-up latency below {format_ns(yardstick_ns)}: {_figures(row, cell)}"
+
+
+def _reaches(cells: Cells, yardstick_ns: int) -> Iterator[str]:
+    for row, cell in cells:
+        worst = cell.worst if _is_latency(row) else None
+        if isinstance(worst, Amount) and worst.lowest >= yardstick_ns:
+            yield f"wake-up latency reaches {format_ns(yardstick_ns)}: {_figures(row, cell)}"
+
+
+def _is_latency(row: ComparedRow) -> bool:
+    return row.address.startswith("TMR-P-LAT")
+
+
+def _largest_spread(cells: Cells) -> tuple[ComparedRow, ComparedCell, float] | None:
+    found = [(row, cell, cell.predictability) for row, cell in cells if cell.predictability]
+    known = [(row, cell, times) for row, cell, times in found if times is not None]
+    return max(known, key=lambda one: one[2], default=None)
+
+
+def _known(cells: Cells) -> int:
+    return sum(cell.predictability is not None for _, cell in cells)
+
+
+def _medians(cells: Cells, outcome: str) -> Iterator[str]:
+    """The strongest first."""
+    found = [
+        (row, cell.ratio)
+        for row, cell in cells
+        if cell.ratio is not None and cell.ratio.outcome == outcome and cell.ratio.ratio
+    ]
+    found.sort(key=lambda one: one[1].ratio or 1.0, reverse=outcome == "higher")
+    for row, ratio in found[:_MOST_OF_A_KIND]:
+        bounds = (
+            f"{ratio_text(ratio.low)} to {ratio_text(ratio.high)}"
+            if (ratio.low is not None and ratio.high is not None)
+            else "no closed interval"
+        )
+        yield (
+            f"median {ratio_text(ratio.ratio or 0)} times that of the reference ({bounds}), "
+            f"between these two runs: {row.address}"
+        )
+
+
+def _figures(row: ComparedRow, cell: ComparedCell) -> str:
+    mean = f"mean {amount_text(cell.mean)}, " if isinstance(cell.mean, Amount) else ""
+    worst = amount_text(cell.worst) if isinstance(cell.worst, Amount) else "-"
+    return f"{mean}worst {worst} ({row.address})"
+
+
+def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
+    found = [
+        f"{test.test}, {row.name} fails: {shorten(cell.evidence, _EVIDENCE_CHARACTERS)}"
+        for test in tests
+        for row, cell in judged_claims(test, place)
+        if cell.look == "failed"
+    ]
+    yield from found[:_MOST_OF_A_KIND]
+    if len(found) > _MOST_OF_A_KIND:
+        yield f"and {len(found) - _MOST_OF_A_KIND} more claims fail"
+
+
+def _all_hold(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
+    looks = [cell.look for test in tests for _, cell in judged_claims(test, place)]
+    if looks and "failed" not in looks:
+        yield f"all {len(looks)} claims that were judged and count hold"

@@ -1,0 +1,95 @@
+"""The criteria of the rating: criteria.toml as types."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+Role = Literal["worst", "mean", "uncontended"]
+Reading = Literal["", "beyond block"]
+
+
+class Instead(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A series of the same test that stands in for a missing one; `about` says what it is."""
+
+    series: str
+    about: str
+    labels: dict[str, str] = {}
+    is_zero_if_empty: bool = False
+
+
+class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A rated figure; the fields are explained in criteria.toml."""
+
+    test: str
+    series: str
+    roles: list[Role]
+    labels: dict[str, str] = {}
+    each: dict[str, list[str]] = {}
+    statistic: Literal["max", "min"] = "max"
+    reading: Reading = ""
+    is_zero_if_empty: bool = False
+    instead: list[Instead] = []
+    fails_if_any: str = ""
+
+    @property
+    def address(self) -> str:
+        return "/".join([self.test, *self.labels.values(), self.series])
+
+    def figures(self) -> list[FigureCriterion]:
+        """One criterion for each combination of the values in `each`."""
+        return [
+            msgspec.structs.replace(
+                self, each={}, labels={**self.labels, **dict(zip(self.each, values, strict=True))}
+            )
+            for values in itertools.product(*self.each.values())
+        ]
+
+
+class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What a category is rated by. `weight` 0: not calibrated."""
+
+    weight: int
+    figures: list[FigureCriterion]
+    behaviours: list[str] = []
+
+    def each_figure(self) -> list[FigureCriterion]:
+        return [one for figure in self.figures for one in figure.figures()]
+
+
+class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Options of the kernel's command line that only a person who looked for them sets."""
+
+    boot_options: list[str]
+
+
+class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """All of criteria.toml."""
+
+    anchors: list[tuple[int, float]]
+    mean_factor: int
+    uncontended_factor: int
+    worst_weight: int
+    mean_weight: int
+    category_cap: float
+    overall_cap: float
+    lowest_margin: float
+    configurations: dict[str, float]
+    special_attention: SpecialAttention
+    categories: dict[str, CategoryCriteria]
+
+    def factor(self, role: Role) -> int:
+        """What a figure of `role` is multiplied by before it is scored."""
+        return {"worst": 1, "mean": self.mean_factor, "uncontended": self.uncontended_factor}[role]
+
+
+@cache
+def load_criteria() -> Criteria:
+    """The criteria that are part of hardstone."""
+    text = resources.files("hardstone.rating").joinpath("criteria.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), Criteria)
