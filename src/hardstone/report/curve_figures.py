@@ -15,8 +15,8 @@ from hardstone.present.wording import format_value, is_rate, shorten
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import exceedance_chart, histogram_chart, over_time, shift_chart
 from hardstone.report.charts.frame import unit_title
-from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
-from hardstone.report.charts.system_panels import Panel, Point
+from hardstone.report.charts.scale import domain, drawn, ticks, value_scale
+from hardstone.report.charts.system_panels import Panel, Point, inner_axis
 from hardstone.report.charts.system_panels import chart as panels_chart
 from hardstone.report.charts.system_style import (
     MOST_OVERLAID,
@@ -267,7 +267,7 @@ def _panels(
     low, high = axis["scale"]["domain"]
     wanted = standards_for(place.row, place.standards)
     shown, low, high = room_for(wanted, low, high, NEAR_PANELS)
-    axis.update(scale=value_scale(low, high), axis=_few(low, high, place.row.unit))
+    axis.update(scale=value_scale(low, high), axis=inner_axis(low, high, place.row.unit))
     behind = next((points for one, points in lines if one.column.is_reference), ())
     panels = [
         Panel(_name(one, True), points, one.is_grey, one.column.is_reference)
@@ -277,10 +277,6 @@ def _panels(
     return panels_chart(
         panels, x, y, behind=behind, standards=shown, across=across, look=look, tips=tips
     )
-
-
-def _few(low: float, high: float, unit: Unit) -> Spec:
-    return {**value_axis(low, high, unit), "labelSeparation": 16, "labelFlush": True}
 
 
 def _channel(field: str, low: float, high: float, axis: Spec) -> Spec:

@@ -12,8 +12,8 @@ from hardstone.present.kernel_summary import summary
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.charts.frame import Row
-from hardstone.report.charts.scale import domain, ticks, value_axis, value_scale
-from hardstone.report.charts.system_panels import Panel, Point
+from hardstone.report.charts.scale import domain, ticks, value_scale
+from hardstone.report.charts.system_panels import Panel, Point, inner_axis
 from hardstone.report.charts.system_panels import chart as panels_chart
 from hardstone.report.charts.system_style import MOST_OVERLAID, styled
 from hardstone.report.drawing import Drawer
@@ -169,7 +169,7 @@ def _panels(
         "field": "v",
         "type": "quantitative",
         "scale": value_scale(low, high),
-        "axis": value_axis(low, high, "ns"),
+        "axis": inner_axis(low, high, "ns"),
     }
     panels = [
         Panel(one.whole.name, curve, bool(one.column.apart), one.column.is_reference)

@@ -19,6 +19,7 @@ _LEAST_SPAN = 1.25
 _FURTHEST = 1000.0
 _BAND_ROOM = 1.5
 _TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 100, 1000)
+_FEW_TICKS = (0.01, 0.1, 0.5, 1, 2, 10, 100)
 # The axis is the logarithm of the odds q / (1 - q), so that both tails have room.
 _LEVEL = "format(100 / (1 + pow(10, -datum.value)), '.5~f') + ' %'"
 _LEVELS = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
@@ -37,6 +38,8 @@ def chart(found: Sequence[Shift]) -> Spec:
     share one chart, more have panels."""
     x, y = _axes(found)
     if len(found) > MOST_OVERLAID:
+        marks = [one for one in _FEW_TICKS if one in y["axis"]["values"]]
+        y = {**y, "axis": {**y["axis"], "values": marks}}
         panels = [
             Panel(one.name, _line(one), band=_band(one, *y["scale"]["domain"])) for one in found
         ]
