@@ -96,8 +96,7 @@ class _Maker:
 
     def __post_init__(self) -> None:
         self.standards = [
-            Standard(float(one.value_ns), shorten(one.text, _YARDSTICK_CHARACTERS))
-            for one in self.view.yardsticks
+            Standard(float(one.value_ns), _short(one.text)) for one in self.view.yardsticks
         ]
 
     def summary(self) -> list[tuple[ComparedRow, Figure]]:
@@ -135,7 +134,8 @@ class _Maker:
             for test in in_order:
                 row, name = rows[test]
                 curves = len(curves_of(row, self.view.columns))
-                if not curves or not self._has_room(_cost(curves), kind, test):
+                is_alone = curves == 1 and row.address not in decisive
+                if not curves or is_alone or not self._has_room(_cost(curves), kind, test):
                     continue
                 place = Place(row, self.view.columns, self.standards, name, self.drawer, self.live)
                 figure = make(place)
@@ -159,11 +159,22 @@ class _Maker:
 
     def notes(self) -> list[str]:
         """What the page has no room for, in words."""
-        return [
+        alone = sum(1 for column in self.view.columns if not column.is_published) == 1
+        found = (
+            ["Curves of decisive figures only: the report of the run has those of all tests."]
+            if alone
+            else []
+        )
+        return found + [
             f"Not drawn, so that the page stays small: {kind} of {', '.join(tests)}. "
             "Compare fewer systems to see them."
             for kind, tests in self.left_out.items()
         ]
+
+
+def _short(text: str) -> str:
+    """A yardstick without its source, which the page names."""
+    return shorten(text.partition(" (")[0].partition(" [")[0], _YARDSTICK_CHARACTERS)
 
 
 def _cost(curves: int) -> int:

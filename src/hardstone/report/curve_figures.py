@@ -11,7 +11,7 @@ import msgspec
 from hardstone.model import Series, Unit
 from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.quantile_text import quantile_value
-from hardstone.present.wording import format_value, is_rate, shorten
+from hardstone.present.wording import format_value, is_rate
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import exceedance_chart, histogram_chart, over_time, shift_chart
 from hardstone.report.charts.frame import unit_title
@@ -32,6 +32,7 @@ from hardstone.report.groups import Group, Line
 from hardstone.report.system_figure import (
     WHO,
     measured_cells,
+    row_name,
     source_of,
     standards_for,
     system_figure,
@@ -201,9 +202,9 @@ def shift_figure(place: Place) -> Figure | None:
     told = [f"{system_name(one.column)}: {_spoken_shift(points)}" for one, points in shifts]
     return system_figure(
         f"{place.name}-shift",
-        f"Shift function: {shorten(place.row.label, 60)}",
+        f"Shift function: {row_name(place.row)}",
         about,
-        f"Ratio to {system_name(first.column)}. {'; '.join(told)}.",
+        f"Shift function, {row_name(place.row)}: ratio to {system_name(first.column)}. {'; '.join(told)}.",
         spec,
         ChartTable([*head, "source"], rows),
         place.drawer,
@@ -333,7 +334,7 @@ def _figure(
     table: ChartTable,
     found: Sequence[Curve],
 ) -> Figure:
-    label = shorten(place.row.label, 60)
+    label = row_name(place.row)
     if "facet" in spec:
         about += _about_panels(place, found)
     if any(one.is_grey for one in found):

@@ -17,6 +17,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.system_figure import (
     WHO,
+    row_name,
     standards_for,
     system_figure,
     system_name,
@@ -25,7 +26,7 @@ from hardstone.report.system_figure import (
 from hardstone.subjects import Amount, Missing
 
 _REASON_CHARACTERS = 30
-_KIND_CHARACTERS = 40
+_KIND_CHARACTERS = 46
 _TICK = "tick"
 _ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not begin at zero."
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
@@ -55,7 +56,7 @@ def pair_figure(
     """A pair of bars for each system, published ones too."""
     pairs = zip(columns, row.cells, strict=True)
     found = [bar for column, cell in pairs for bar in _bars(column, cell)]
-    title = shorten(row.label, 60)
+    title = row_name(row)
     spec = pair_chart.chart(found, row.unit, _axis_title(row.unit), standards_for(row, standards))
     spoken = [
         f"{column.number} {shorten(column.label)}: {_spoken(cell)}"
@@ -166,12 +167,13 @@ def spread_figure(view: CompareView, drawer: Drawer, *, live: bool) -> Figure | 
     """Worst over mean of the decisive rows; None where no system has both."""
     dots = []
     rows: list[list[Value]] = []
-    for row in view.decisive:
+    shown, left_out = _spread_rows(view)
+    for row in shown:
         for column, cell in zip(view.columns, row.cells, strict=True):
-            if cell.predictability is None or cell.predictability <= 0 or is_rate(row.unit):
+            if cell.predictability is None:
                 continue
             is_grey = _is_grey(cell, WORST)
-            kind = shorten(row.label, _KIND_CHARACTERS)
+            kind = row_name(row, _KIND_CHARACTERS)
             dots.append(spread_chart.Dot(system_name(column), kind, cell.predictability, is_grey))
             rows.append([*who(column), row.address, cell.predictability, _source(cell)])
     if not dots:
@@ -185,13 +187,27 @@ def spread_figure(view: CompareView, drawer: Drawer, *, live: bool) -> Figure | 
     return system_figure(
         "predictability",
         "Predictability: worst over mean",
-        _DOTS + (_GREY if any(one.is_grey for one in dots) else ""),
+        _DOTS + left_out + (_GREY if any(one.is_grey for one in dots) else ""),
         f"Worst over mean. {'. '.join(spoken)}.",
         spread_chart.chart(dots, names),
         ChartTable([*WHO, "series", "worst over mean", "source"], rows),
         drawer,
         live=live,
     )
+
+
+def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
+    """The rows with dots: as many as differ in colour and shape, those of most systems; and words
+    on the others."""
+    known = {
+        row.address: sum(cell.predictability is not None for cell in row.cells)
+        for row in view.decisive
+        if not is_rate(row.unit)
+    }
+    chosen = sorted(known, key=lambda address: -known[address])[: spread_chart.MOST_KINDS]
+    count = sum(1 for address in known if known[address] and address not in chosen)
+    left_out = f" {count} more decisive figures are in the tables only." if count else ""
+    return [row for row in view.decisive if row.address in chosen], left_out
 
 
 def _source(cell: ComparedCell) -> str:

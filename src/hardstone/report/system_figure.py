@@ -16,6 +16,7 @@ from hardstone.report.theme import Spec, interactive
 from hardstone.subjects import Held
 
 NAME_CHARACTERS = 26
+ROW_CHARACTERS = 60
 WHO = ["number", "system", "label"]
 _ODD = re.compile(r"[^a-z0-9]+")
 _LATENCIES = ("LAT", "DLT", "TLT")
@@ -39,6 +40,11 @@ def source_of(held: Held | None, column: SystemColumn) -> str:
 def anchor_of(text: str) -> str:
     """`text` as a part of an ID: small letters, digits and hyphens."""
     return _ODD.sub("-", text.lower()).strip("-")[:40] or "x"
+
+
+def row_name(row: ComparedRow, most: int = ROW_CHARACTERS) -> str:
+    """The test and the series, since tests have series of the same name."""
+    return shorten(f"{row.address.split('/')[0]} {row.label}", most)
 
 
 def standards_for(row: ComparedRow, standards: Sequence[Standard]) -> Sequence[Standard]:

@@ -18,7 +18,9 @@ from hardstone.stats.shift_function import ShiftPoint
 _LEAST_SPAN = 1.25
 _FURTHEST = 1000.0
 _BAND_ROOM = 1.5
-_TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 100, 1000)
+_WIDE = 4.0
+_TICKS = (0.5, 0.6, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2)
+_WIDE_TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100, 1000)
 _FEW_TICKS = (0.01, 0.1, 0.5, 1, 2, 10, 100)
 # The axis is the logarithm of the odds q / (1 - q), so that both tails have room.
 _LEVEL = "format(100 / (1 + pow(10, -datum.value)), '.5~f') + ' %'"
@@ -106,13 +108,17 @@ def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
         "type": "quantitative",
         "scale": value_scale(low, high),
         "axis": {
-            "values": [one for one in _TICKS if low <= one <= high],
+            "values": [one for one in _ticks(low, high) if low <= one <= high],
             "format": "~g",
             "grid": True,
         },
         "title": "ratio to the reference (log)",
     }
     return x, y
+
+
+def _ticks(low: float, high: float) -> Sequence[float]:
+    return _TICKS if high / low < _WIDE else _WIDE_TICKS
 
 
 def _lines(group: Group, x: Spec, y: Spec) -> Spec:
@@ -131,7 +137,7 @@ def _lines(group: Group, x: Spec, y: Spec) -> Spec:
 def _area(group: Group, x: Spec) -> Spec:
     return {
         "transform": [{"filter": "isValid(datum.min)"}],
-        "mark": mark("area", fillOpacity=0.15),
+        "mark": mark("area", fillOpacity=max(0.06, 0.16 / len(group.colours))),
         "encoding": {
             "x": x,
             "y": {"field": "min", "type": "quantitative"},

@@ -18,7 +18,7 @@ _GREY_DASH = [1, 3]
 NEAR = 10.0
 NEAR_PANELS = 2.0  # whose curves need the room
 _ROOM = 1.15
-_MIDDLE = 0.5
+_MIDDLE = 0.35  # to the left there are only labels that the words may reach over
 
 
 @dataclass(frozen=True)
