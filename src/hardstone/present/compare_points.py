@@ -28,13 +28,13 @@ _MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
 RULES = (
     f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
-    f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; the "
-    "wake-up latency stays below the lower yardstick; a decisive median is lower than that of the "
-    f"reference; no configuration was needed. Negative: a claim that counts fails; a calibrated "
-    f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the wake-up "
-    "latency reaches the upper yardstick; a decisive median is higher than that of the reference; "
-    "the configuration takes attention; a run is not fully trustworthy, or rated with a reserve; "
-    "the rating lacks figures."
+    f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "
+    "the wake-up latency stays below the lower yardstick; a decisive median is lower than that of "
+    "the reference; no configuration was needed. Negative: a claim that counts fails; a calibrated "
+    f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the "
+    "wake-up latency reaches the upper yardstick; a decisive median is higher than that of the "
+    "reference; the configuration takes attention; a run is not fully trustworthy; the rating "
+    "lacks figures."
 )
 
 
