@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def write_chart_files(figures: Iterable[Figure], folder: Path, source: str = "")
         if drawing:
             files[f"{name}.svg"] = drawing.encode("utf-8", "replace")
             files[f"{name}.png"] = _png(drawing)
-        files[f"{name}.csv"] = _csv(figure.table or table_of(figure.drawing.spec, source))
+        place = f"{source} {figure.subject}".strip()
+        files[f"{name}.csv"] = _csv(figure.table or table_of(figure.drawing.spec, place))
     try:
         _make(folder, set(files))
         for name, data in files.items():
@@ -142,7 +144,8 @@ def _cell(value: Value) -> str:
     if isinstance(value, str):
         text = one_line(value)
         return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) else text
-    return repr(int(value)) if value == int(value) else repr(value)
+    is_whole = isfinite(value) and value == int(value)
+    return repr(int(value)) if is_whole else repr(float(value))
 
 
 def table_of(spec: Spec, source: str = "") -> ChartTable:
@@ -151,7 +154,7 @@ def table_of(spec: Spec, source: str = "") -> ChartTable:
     A value of 0 or less stands at 0.5 on a logarithmic axis, and here too.
     """
     rows: list[dict[str, Any]] = spec["data"]["values"]
-    names = [name for name in dict.fromkeys(key for row in rows for key in row)]
+    names = list(dict.fromkeys(key for row in rows for key in row))
     shown = [name for name in names if name not in _HIDDEN]
     titles = _titles(spec)
     heads = [titles.get(name) or _KEYS.get(name) or _FALLBACK.get(name, name) for name in shown]

@@ -204,7 +204,8 @@ def shift_figure(place: Place) -> Figure | None:
         f"{place.name}-shift",
         f"Shift function: {row_name(place.row)}",
         about,
-        f"Shift function, {row_name(place.row)}: ratio to {system_name(first.column)}. {'; '.join(told)}.",
+        f"Shift function, {row_name(place.row)}, to {system_name(first.column)}. "
+        f"{'; '.join(told)}.",
         spec,
         ChartTable([*head, "source"], rows),
         place.drawer,
