@@ -104,7 +104,7 @@ class _Maker:
         found = []
         for number, row in enumerate(self.view.decisive, 1):
             if has_pair(row):
-                found.append((row, self._pair(row, f"summary-{number}")))
+                found.append((row, self._pair(row, f"chart-summary-{number}")))
         self.spent += len(found)
         return found
 
@@ -112,7 +112,7 @@ class _Maker:
         """Bars of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
         rows = {
-            test.test: (row, f"test-{number}-{anchor_of(test.test)}")
+            test.test: (row, f"chart-{number}-{anchor_of(test.test)}")
             for number, test in enumerate(self.view.tests, 1)
             if (row := shown_row(test, self.view.decisive)) is not None
         }

@@ -112,7 +112,9 @@ def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart
     else:
         spec = _styled(section_chart.chart(whole, history), found)
     table = _table(found, lines, ["shorter than (ns)", "share of kernel time"], points)
-    return _Chart("kernel-sections", "Kernel time by length of section", about, spec, found, table)
+    return _Chart(
+        "chart-kernel-sections", "Kernel time by length of section", about, spec, found, table
+    )
 
 
 def _rates(found: Sequence[_System]) -> _Chart:
@@ -129,7 +131,7 @@ def _rates(found: Sequence[_System]) -> _Chart:
     else:
         spec, about = _styled(blocking_chart.chart(whole), found), _RATES + _OVERLAID
     table = _table(found, lines, ["longer than (ns)", "intervals per s"], [])
-    return _Chart("kernel-rates", "Blocking rate", about, spec, found, table)
+    return _Chart("chart-kernel-rates", "Blocking rate", about, spec, found, table)
 
 
 def _number(value: object) -> float:

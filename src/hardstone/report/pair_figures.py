@@ -185,7 +185,7 @@ def spread_figure(view: CompareView, drawer: Drawer, *, live: bool) -> Figure | 
         if (told := [f"{one.kind} {one.ratio:.3g}" for one in dots if one.name == name])
     ]
     return system_figure(
-        "predictability",
+        "chart-predictability",
         "Predictability: worst over mean",
         _DOTS + left_out + (_GREY if any(one.is_grey for one in dots) else ""),
         f"Worst over mean. {'. '.join(spoken)}.",
