@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
 from hardstone.present.wording import format_value, is_rate, series_text, shorten
+from hardstone.report.chart_table import ChartTable
 from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
@@ -89,7 +90,8 @@ def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a page. `data` is None if the page has static charts only."""
+    """One chart of a page. `data` is None if the page has static charts only. `table`: what is
+    drawn, with where it is from; None: the rows of the specification say it."""
 
     id: str
     title: str
@@ -97,6 +99,7 @@ class Figure:
     alt: str
     drawing: Drawing
     data: Markup | None
+    table: ChartTable | None = None
 
 
 def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
