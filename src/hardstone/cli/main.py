@@ -34,6 +34,7 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "compare": "compare",
     "shield": "shield",
     "lab": "lab",
     "probe": "probe",

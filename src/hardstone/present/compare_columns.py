@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from hardstone.model import Trust
 from hardstone.present.compare_view import SystemColumn
 from hardstone.present.time_words import time_mark
 from hardstone.present.wording import short, shorten
@@ -51,7 +52,7 @@ def _column(
         trust=trust.grade if trust else "",
         trust_reasons=list(trust.reasons) if trust else [],
         mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-        apart=why_apart(one, reference),
+        apart=why_apart(one, reference, trust),
         rating=rate(one),
     )
 
@@ -71,8 +72,9 @@ def _hardware(one: Subject) -> str:
     return ", ".join(filter(None, parts))
 
 
-def why_apart(one: Subject, reference: Subject) -> str:
-    """Why no time of `one` may stand beside those of `reference`; empty if they may.
+def why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
+    """Why no time of `one`, a run of grade `trust`, may stand beside those of `reference`; empty
+    if they may.
 
     Times of a processor, of an emulated one, and counted instructions are of different kinds;
     published times are those of hardware. A run that is not trustworthy is beside nothing.
@@ -81,10 +83,9 @@ def why_apart(one: Subject, reference: Subject) -> str:
         apart = clocks_apart(one.document.clock_check) if one.document.clock_check else None
         if apart:
             return apart
-        trust = trust_of(one.document)
-        if trust.grade == "untrustworthy":
-            reason = shorten(trust.reasons[0], _REASON_CHARACTERS) if trust.reasons else "no reason"
-            return f"not trustworthy: {reason}"
+    if trust is not None and trust.grade == "untrustworthy":
+        reason = shorten(trust.reasons[0], _REASON_CHARACTERS) if trust.reasons else "no reason"
+        return f"not trustworthy: {reason}"
     ours, theirs = _kind(one), _kind(reference)
     return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
 

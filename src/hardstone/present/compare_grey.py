@@ -12,6 +12,7 @@ from hardstone.present.wording import parameter_text, spoken, work_text
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.subjects import (
+    CONTRADICTORY,
     FigureRow,
     Held,
     MeasuredRun,
@@ -102,11 +103,16 @@ def _reasons(pair: Pair) -> Iterator[str]:
         yield from _other_study(pair.against, pair.one, pair.subject)
 
 
+def is_sound(one: Held) -> bool:
+    """Whether no figure of a series contradicts another."""
+    return CONTRADICTORY not in one.notes
+
+
 def why_alone_grey(one: Held) -> str:
     """Why a figure may be compared with nothing at all; empty if it may."""
     if not isinstance(one, MeasuredSeries):
         return ""
-    if any(note.startswith("contradicts") for note in one.notes):
+    if not is_sound(one):
         return "it contradicts other figures of its run"
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 

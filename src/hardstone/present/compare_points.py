@@ -18,21 +18,23 @@ from hardstone.rating import CategoryRating
 from hardstone.subjects import Amount
 from hardstone.units import format_ns
 
-MOST_POINTS = 6
+MOST_POINTS = 8
 GOOD_STARS, BAD_STARS = 4.5, 2.5
 STEADY, SPREAD = 5.0, 100.0  # worst over mean
 OUT_OF_THE_BOX = "out of the box"
+NOT_PUBLISHED = "not published"
 _MOST_OF_A_KIND = 2
+_MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
 RULES = (
-    f"Positive: a category of {GOOD_STARS:g} stars or more with all its figures; all claims that "
-    f"count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; the "
-    "wake-up latency stays below the lower yardstick; a decisive median is lower than that of the "
-    f"reference; no configuration was needed. Negative: a claim that counts fails; a category of "
-    f"{BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the wake-up "
-    "latency reaches the upper yardstick; a decisive median is higher than that of the reference; "
-    "the configuration takes attention; a run is not fully trustworthy, or rated with a reserve; "
-    "the rating lacks figures."
+    f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
+    f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "
+    "the wake-up latency stays below the lower yardstick; a decisive median is lower than that of "
+    "the reference; no configuration was needed. Negative: a claim that counts fails; a calibrated "
+    f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the "
+    "wake-up latency reaches the upper yardstick; a decisive median is higher than that of the "
+    "reference; the configuration takes attention; a run is not fully trustworthy; the rating "
+    "lacks figures."
 )
 
 
@@ -60,9 +62,8 @@ def _positive(
     tests: Sequence[ComparedTest],
     yardsticks: tuple[int, int],
 ) -> Iterator[str]:
-    for one in column.rating.categories:
-        if one.stars is not None and one.stars >= GOOD_STARS and not one.is_at_most:
-            yield _category(one)
+    good = [one for one in _calibrated(column) if (one.stars or 0) >= GOOD_STARS]
+    yield from _category_texts(good, column)
     cells = [(row, row.cells[place]) for row in decisive]
     if column.trust != "untrustworthy" and not column.mark:
         yield from _below(cells, yardsticks[0])
@@ -85,12 +86,11 @@ def _negative(
     tests: Sequence[ComparedTest],
     yardsticks: tuple[int, int],
 ) -> Iterator[str]:
+    if column.trust != "full" and column.trust_reasons:
+        yield f"{column.trust}: {shorten(column.trust_reasons[0], _EVIDENCE_CHARACTERS)}"
     yield from _failed(place, tests)
-    if column.trust == "untrustworthy":
-        yield column.apart or "not trustworthy"
-    rated = [(one.stars, one) for one in column.rating.categories if one.stars is not None]
-    low = sorted((pair for pair in rated if pair[0] <= BAD_STARS), key=lambda pair: pair[0])
-    yield from (_category(one) for _, one in low)
+    low = [one for one in _calibrated(column) if (one.stars or 0) <= BAD_STARS]
+    yield from _category_texts(sorted(low, key=lambda one: one.stars or 0), column)
     cells = [(row, row.cells[place]) for row in decisive]
     if not column.mark:  # times of an emulated processor are held against nothing
         yield from _reaches(cells, yardsticks[1])
@@ -100,19 +100,32 @@ def _negative(
         yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
     yield from _medians(cells, "higher")
     configuration = column.rating.configuration
-    if configuration and configuration != OUT_OF_THE_BOX:
+    if configuration not in ("", OUT_OF_THE_BOX, NOT_PUBLISHED):
         yield f"configuration: {configuration}"
-    if column.trust == "indicative" and column.trust_reasons:
-        yield f"indicative only: {shorten(column.trust_reasons[0], _EVIDENCE_CHARACTERS)}"
     if column.rating.why_none:
         yield f"no overall rating: {shorten(column.rating.why_none, _EVIDENCE_CHARACTERS)}"
 
 
-def _category(one: CategoryRating) -> str:
+def _calibrated(column: SystemColumn) -> list[CategoryRating]:
+    """The categories whose stars were fitted to published ones, where there are any stars."""
+    found = column.rating.categories
+    return [one for one in found if one.is_calibrated and one.stars is not None]
+
+
+def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> Iterator[str]:
+    """The first with their figures, the others by name."""
+    for one in found[:_MOST_CATEGORIES]:
+        yield _category_text(one, is_exact=column.is_published)
+    rest = [f"{one.category} {one.stars:g}" for one in found[_MOST_CATEGORIES:]]
+    if rest:
+        yield f"also {', '.join(rest)} of 5"
+
+
+def _category_text(one: CategoryRating, *, is_exact: bool) -> str:
     said = f"{one.category} {'at most ' if one.is_at_most else ''}{one.stars:g} of 5"
     if one.decisive is None:
         return said
-    worst = amount_text(one.decisive.amount, is_exact=True)
+    worst = amount_text(one.decisive.amount, is_exact=is_exact)
     return f"{said}: worst {worst} ({one.decisive.address})"
 
 
@@ -169,9 +182,13 @@ def _medians(cells: Cells, outcome: str) -> Iterator[str]:
 
 
 def _figures(row: ComparedRow, cell: ComparedCell) -> str:
-    mean = f"mean {amount_text(cell.mean)}, " if isinstance(cell.mean, Amount) else ""
-    worst = amount_text(cell.worst) if isinstance(cell.worst, Amount) else "-"
-    return f"{mean}worst {worst} ({row.address})"
+    is_exact = cell.series is None
+    told = [
+        f"{name} {amount_text(one, is_exact=is_exact)}"
+        for name, one in (("mean", cell.mean), ("worst", cell.worst))
+        if isinstance(one, Amount)
+    ]
+    return f"{', '.join(told)} ({row.address})"
 
 
 def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:

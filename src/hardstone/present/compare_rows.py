@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError
-from hardstone.model import Series
 from hardstone.present.compare_grey import (
     Pair,
     StandIn,
+    is_sound,
     why_alone_grey,
     why_grey,
     why_worst_grey,
@@ -18,14 +18,13 @@ from hardstone.present.compare_grey import (
 from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.wording import is_rate, label_text, shorten, spoken
 from hardstone.stats.contradictions import MARK
-from hardstone.stats.summary import instrument_limit
+from hardstone.stats.summary import NEAR_LIMIT_RATIO, instrument_limit
 from hardstone.stats.two_runs import QuantileRatio, compare_quantile
 from hardstone.subjects import (
     Amount,
     FigureRow,
     Held,
     MeasuredRun,
-    MeasuredSeries,
     Missing,
     figure_rows,
 )
@@ -171,13 +170,13 @@ class _Cells:
         is_refused = systems.columns[systems.reference].apart or why_alone_grey(against)
         if is_refused or held.unit == "count" or held.name == _LEAST_IS_ALL:
             return None
-        return _median_ratio(against.series, held.series)
+        return _median_ratio(against, held)
 
     def _marks(
         self, place: int, held: Held, mean: Amount | Missing, worst: Amount | Missing
     ) -> tuple[str, ...]:
         marks = []
-        if any(note.startswith("contradicts") for note in held.notes):
+        if not is_sound(held):
             marks.append(CONTRADICTS)
         is_timed = held.unit == "ns" and not held.test.startswith("CLK-")
         if is_timed and equals_tick(mean, worst, self.systems.ticks[place]):
@@ -187,18 +186,21 @@ class _Cells:
     def _notes(self, place: int, held: Held) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
         own = self.row.notes[place]
-        result = held.result
-        limit = (
-            instrument_limit(held.series, result.instrument)
-            if result is not None and isinstance(held, MeasuredSeries) and _is_sound(held)
-            else None
-        )
+        limit = _limit(held)
         first = [stand_in.what] if stand_in else []
         return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
 
 
-def _is_sound(held: MeasuredSeries) -> bool:
-    return not any(note.startswith("contradicts") for note in held.notes)
+def _limit(held: Held) -> str | None:
+    """That a series is close to the cost of reading the clock. Most are far: their least value
+    tells."""
+    series, result = held.series, held.result
+    instrument = result.instrument if result is not None else None
+    if series is None or series.min is None or instrument is None or not is_sound(held):
+        return None
+    if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
+        return None
+    return instrument_limit(series, instrument)
 
 
 def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:
@@ -221,11 +223,21 @@ def _predictability(held: Held, mean: Amount | Missing, worst: Amount | Missing)
     return usual / extreme if is_rate(held.unit) else extreme / usual
 
 
-def _median_ratio(against: Series, series: Series) -> QuantileRatio | None:
-    try:
-        return compare_quantile(against, series, 0.5)
-    except InputError:  # unreadable: its figures contradict each other
+def _median_ratio(against: Held, held: Held) -> QuantileRatio | None:
+    """None where a histogram is unreadable: its figures contradict each other."""
+    if against.series is None or held.series is None:
         return None
+    quantum = max(map(_quantum_ns, (against, held))) if held.unit == "ns" else 0.0
+    try:
+        return compare_quantile(against.series, held.series, 0.5, quantum=quantum)
+    except InputError:
+        return None
+
+
+def _quantum_ns(held: Held) -> float:
+    """The step of the clock that timed a series; 0 where it is not known."""
+    instrument = held.result.instrument if held.result is not None else None
+    return max(instrument.quantum_ns, 0.0) if instrument is not None else 0.0
 
 
 def missing_of(column: SystemColumn, test: str) -> Missing:

@@ -32,11 +32,11 @@ _MUTEX = (("protocol", "inherit"),)
 DECISIVE = (
     Decisive("tick", "CLK-P-DUR", ("tick",)),
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
-    Decisive("sustained", "IRQ-S-SUS", ("minimal_period",)),
-    Decisive("semaphore", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
-    Decisive("contended", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
+    Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
+    Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
+    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
     Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
-    Decisive("contended", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
+    Decisive("mut cont", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
 )
 
 
@@ -53,6 +53,12 @@ def decisive_rows(systems: Systems) -> list[ComparedRow]:
     if wakeup is not None:
         rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU"))
     return rows
+
+
+def group_of(row: ComparedRow) -> str:
+    """A short name of what a decisive row is about: "tick", "wakeup"."""
+    test = row.address.partition("/")[0]
+    return next((one.short for one in DECISIVE if one.test == test), "wakeup")
 
 
 def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:

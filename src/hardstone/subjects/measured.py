@@ -15,6 +15,7 @@ from hardstone.stats.contradictions import is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, quantile
 from hardstone.subjects.amount import Amount, Missing
 
+CONTRADICTORY = "contradicts other figures of its run"
 _KERNEL_TIME = ("time_90", "time_99")
 
 
@@ -50,12 +51,12 @@ class MeasuredSeries:
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.name])
 
-    @property
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """Why the figures may not be used, or only with care."""
         found = []
         if is_contradictory(self.series):
-            found.append("contradicts other figures of its run")
+            found.append(CONTRADICTORY)
         if self.result.status != "measured":
             found.append(f"{self.result.status}: {self.result.reason or 'no reason was given'}")
         elif not self.result.complete or self.result.interrupted:
