@@ -35,6 +35,7 @@ COMMANDS = {
     "show": "show",
     "report": "report",
     "compare": "compare",
+    "gate": "gate",
     "shield": "shield",
     "lab": "lab",
     "probe": "probe",
