@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.present.compare_rows import Systems, compared_row
 from hardstone.present.compare_view import ComparedRow, SystemColumn
-from hardstone.subjects import Amount, FigureRow, Held, figure_rows
+from hardstone.subjects import Amount, FigureRow, Held
 
 WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
@@ -40,9 +40,8 @@ DECISIVE = (
 )
 
 
-def decisive_rows(systems: Systems) -> list[ComparedRow]:
+def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
     """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
-    found = figure_rows([one.subject for one in systems.columns])
     rows = [
         compared_row(row, systems)
         for one in DECISIVE

@@ -71,8 +71,7 @@ def _band(one: Shift, floor: float, top: float) -> list[tuple[float, float, floa
 def _rows(one: Shift, floor: float, top: float) -> list[Row]:
     lines: list[Row] = [{"c": one.name, "v": x, "m": y} for x, y in _line(one)]
     return lines + [
-        {"c": one.name, "v": x, "min": low, "max": high}
-        for x, low, high in _band(one, floor, top)
+        {"c": one.name, "v": x, "min": low, "max": high} for x, low, high in _band(one, floor, top)
     ]
 
 

@@ -65,7 +65,9 @@ def chart(
 
 def _rows(one: Panel) -> list[dict[str, Any]]:
     kind = "reference" if one.is_reference else "grey" if one.is_grey else "own"
-    curve: list[dict[str, Any]] = [{"p": one.name, "e": kind, "v": x, "s": y} for x, y in one.points]
+    curve: list[dict[str, Any]] = [
+        {"p": one.name, "e": kind, "v": x, "s": y} for x, y in one.points
+    ]
     return curve + [
         {"p": one.name, "e": kind, "v": x, "min": low, "max": high} for x, low, high in one.band
     ]
