@@ -51,7 +51,7 @@ def _is_sound(buckets: list[tuple[int, int]], last: int) -> bool:
 
 def total_count(histogram: Histogram) -> int:
     """Number of recorded values, including those outside of the buckets."""
-    inside = sum(map(_count, histogram.buckets))
+    inside: int = sum(map(_count, histogram.buckets))
     return histogram.underflow + inside + histogram.overflow
 
 
