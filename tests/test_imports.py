@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "rating": LEAVES | {"stats", "catalogue", "published", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
-    "schema": {"model", "doctor", "stats"},
+    "schema": {"model", "doctor", "stats", "present"},
     "present": LEAVES
     | {"stats", "catalogue", "calling", "older", "published", "subjects", "rating"},
     "report": LEAVES

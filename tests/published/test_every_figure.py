@@ -11,7 +11,9 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from hardstone.report.compare_page import render_compare
 
+from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import ComparedCell, CompareView
 from hardstone.published import load_studies
 from hardstone.subjects import (
@@ -178,14 +180,19 @@ def test_every_figure_stands_in_a_row_beside_all_others(system: PublishedSystem)
         assert [one for one in system.held() if not any(one is cell for cell in there)] == []
 
 
-# The comparison of all of them: at most twenty fit, and these are nineteen.
+LOADS = ("none", "heavy")
+BOTH = [(load, place) for load in LOADS for place in range(len(published_ids()))]
 
 
 @cache
-def view() -> CompareView:
-    from hardstone.present.compare_build import compare_view
+def under(load: str) -> tuple[PublishedSystem, ...]:
+    """All systems, those that were measured under several loads under `load`."""
+    return tuple(published_system(key, load) for key in published_ids())
 
-    return compare_view(systems())
+
+@cache
+def view(load: str) -> CompareView:
+    return compare_view(under(load))
 
 
 def figures_of_cell(cell: ComparedCell) -> Iterator[Amount]:
@@ -194,11 +201,11 @@ def figures_of_cell(cell: ComparedCell) -> Iterator[Amount]:
             yield one
 
 
-def compared(place: int) -> dict[str, Amount]:
+def compared(load: str, place: int) -> dict[str, Amount]:
     """The figures in the column of one system, by source."""
     return {
         amount.source: amount
-        for test in view().tests
+        for test in view(load).tests
         for row in test.rows
         for amount in figures_of_cell(row.cells[place])
     }
@@ -208,14 +215,19 @@ def known(system: PublishedSystem) -> dict[str, Amount]:
     return {amount.source: amount for one in system.held() for amount in amounts(one)}
 
 
-@pytest.mark.parametrize("place", range(len(systems())))
-def test_every_figure_stands_in_the_comparison(place: int) -> None:
-    assert compared(place) == known(systems()[place])
+@pytest.mark.parametrize(("load", "place"), BOTH)
+def test_every_figure_stands_in_the_comparison(load: str, place: int) -> None:
+    assert compared(load, place) == known(under(load)[place])
+
+
+def test_the_two_comparisons_have_every_figure() -> None:
+    sources = {source for load, place in BOTH for source in compared(load, place)}
+    assert sources == {source for system in systems() for source in known(system)}
 
 
 def test_the_yardsticks_are_those_of_the_study() -> None:
     said = FILE["studies"]["solaris-latstat-2007"]["yardsticks"].values()
-    assert {one.value_ns for one in view().yardsticks} == {value * 1_000 for value in said}
+    assert {one.value_ns for one in view("none").yardsticks} == {value * 1_000 for value in said}
 
 
 class Figures(HTMLParser):
@@ -240,15 +252,13 @@ def figures_on(page: str) -> set[tuple[str, str, Decimal]]:
 
 
 @cache
-def page() -> str:
-    from hardstone.report.compare_page import render_compare
-
-    return render_compare(view(), bundle=lambda: None)
+def page(load: str) -> str:
+    return render_compare(view(load), bundle=lambda: None)
 
 
-def missing_on(text: str) -> list[Amount]:
+def missing_on(text: str, load: str) -> list[Amount]:
     there = figures_on(text)
-    wanted = {source: one for system in systems() for source, one in known(system).items()}
+    wanted = {source: one for system in under(load) for source, one in known(system).items()}
     return [one for source, one in wanted.items() if (source, *number_on_page(one)) not in there]
 
 
@@ -257,11 +267,13 @@ def number_on_page(one: Amount) -> tuple[str, Decimal]:
     return kind, Decimal(str(getattr(one, kind)))
 
 
-def test_every_figure_stands_on_the_page() -> None:
-    assert missing_on(page()) == []
+@pytest.mark.parametrize("load", LOADS)
+def test_every_figure_stands_on_the_page(load: str) -> None:
+    assert missing_on(page(load), load) == []
 
 
 @pytest.mark.parametrize(("old", "new"), [('value="2200"', 'value="2201"'), ('"2200"', '""')])
 def test_a_figure_that_the_page_has_wrong_or_not_is_found(old: str, new: str) -> None:
-    assert old in page()
-    assert [one.value for one in missing_on(page().replace(old, new))] == [2200.0]
+    text = page("none")
+    assert old in text
+    assert [one.value for one in missing_on(text.replace(old, new), "none")] == [2200.0]

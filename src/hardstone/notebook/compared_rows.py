@@ -12,13 +12,8 @@ from hardstone.notebook.load_run import load
 from hardstone.notebook.loaded_run import Run
 from hardstone.notebook.small_table import small_table
 from hardstone.present.amount_text import amount_text
-from hardstone.present.compare_view import (
-    LEAST_SYSTEMS,
-    MOST_SYSTEMS,
-    ComparedCell,
-    ComparedRow,
-    CompareView,
-)
+from hardstone.present.compare_build import compare_view
+from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
 from hardstone.present.wording import is_rate
 from hardstone.subjects import Amount, Missing, published_system
 
@@ -124,18 +119,8 @@ def compare(
     `runs` are runs or what `load` takes; `reference`: the place, from 0, of the system that the
     others are set against. InputError as `load`, and for too few or too many.
     """
-    from hardstone.present.compare_build import compare_view
-
     opened = [one if isinstance(one, Run) else load(one, store) for one in runs]
-    subjects = _compared(opened)
-    if not LEAST_SYSTEMS <= len(subjects) <= MOST_SYSTEMS:
-        raise InputError(
-            f"{len(subjects)} systems cannot be compared",
-            f"name {LEAST_SYSTEMS} to {MOST_SYSTEMS}; a run under several conditions is several",
-        )
-    if not 0 <= reference < len(subjects):
-        raise InputError(f"there is no system {reference}", f"count from 0 to {len(subjects) - 1}")
-    return Comparison(compare_view(subjects, reference))
+    return Comparison(compare_view(_compared(opened), reference))
 
 
 def _compared(opened: Sequence[Run]) -> list[Subject]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ from hardstone.model import Result
 from hardstone.notebook.loaded_test import RunTest
 from hardstone.notebook.small_table import small_table
 from hardstone.present.wording import one_line, shorten
+from hardstone.rating import Rating, rate, rate_run
 from hardstone.stats.conditions import Condition
 from hardstone.stats.contradictions import trust_of
 from hardstone.subjects import (
@@ -25,9 +26,6 @@ from hardstone.subjects import (
     Subject,
     published_system,
 )
-
-if TYPE_CHECKING:
-    from hardstone.rating import Rating
 
 _MOST_NAMED = 12
 
@@ -145,8 +143,6 @@ class Run:
     def rating(self) -> Rating:
         """Its stars, with what they follow from; of a run under several conditions those of the
         condition that its summary shows first. `under(...)` has the others."""
-        from hardstone.rating import rate, rate_run
-
         first = self._subjects[0]
         if isinstance(first, MeasuredRun) and len(self._subjects) > 1:
             return rate_run(first.document)[0][1]

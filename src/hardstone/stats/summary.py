@@ -77,6 +77,11 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
     """
     is_timed = series.unit == "ns" and series.derived is None
     median = median_of(series) if instrument is not None and is_timed else None
+    return median_limit(median, instrument)
+
+
+def median_limit(median: float | None, instrument: Instrument | None) -> str | None:
+    """The same of a median in ns that is known already."""
     if instrument is None or median is None:
         return None
     cost_ns = instrument.pair.median
