@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from hardstone.rating.criteria import Role, load_criteria
+from hardstone.rating.criteria import Role, load_criteria, rated_figures
 from hardstone.rating.curve import BEST, ns_of_score, rounded_down, score_of_ns
 from hardstone.rating.stars import RatedFigure
 
@@ -59,5 +59,4 @@ def weighted_mean(scores: Mapping[str, float]) -> float:
 
 @cache
 def _means_count(category: str) -> int:
-    figures = load_criteria().categories[category].each_figure()
-    return sum(role != "worst" for one in figures for role in one.roles)
+    return sum(role != "worst" for one in rated_figures(category) for role in one.roles)

@@ -41,7 +41,7 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.series])
 
-    def figures(self) -> list[FigureCriterion]:
+    def written_out(self) -> list[FigureCriterion]:
         """One criterion for each combination of the values in `each`."""
         return [
             msgspec.structs.replace(
@@ -59,7 +59,8 @@ class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown
     behaviours: list[str] = []
 
     def each_figure(self) -> list[FigureCriterion]:
-        return [one for figure in self.figures for one in figure.figures()]
+        """Every rated figure, `each` written out."""
+        return [one for figure in self.figures for one in figure.written_out()]
 
 
 class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -86,6 +87,12 @@ class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     def factor(self, role: Role) -> int:
         """What a figure of `role` is multiplied by before it is scored."""
         return {"worst": 1, "mean": self.mean_factor, "uncontended": self.uncontended_factor}[role]
+
+
+@cache
+def rated_figures(category: str) -> tuple[FigureCriterion, ...]:
+    """Every figure that `category` is rated by."""
+    return tuple(load_criteria().categories[category].each_figure())
 
 
 @cache

@@ -23,11 +23,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Needed:
-    """Changes that bring a category to a score: each figure at most its limit in ns, and each
-    behaviour passes. `configuration`: what the system may take to configure, for an overall one."""
+    """Changes that bring a category to a score: each figure at most its limit in ns, each of the
+    behaviours passes, and nothing of `without` happens. `configuration`: what the system may take
+    to configure, for an overall rating."""
 
     limits: list[tuple[RatedFigure, float]] = field(default_factory=list)
     behaviours: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
     configuration: str = ""
 
     def text(self) -> str:
@@ -42,6 +44,7 @@ class Needed:
             yield f"the {word} {', '.join(dict.fromkeys(addresses))} at most {format_ns(limit)}"
         if self.behaviours:
             yield f"{', '.join(self.behaviours)} must hold"
+        yield from (f"not again {one}" for one in self.without)
         if self.configuration:
             yield f"configuration: {self.configuration}"
 
@@ -62,9 +65,11 @@ def category_needed(rating: CategoryRating) -> Needed | None:
 def to_reach(rating: CategoryRating, score: float) -> Needed:
     """What brings the category to `score`: the worst cases first, then the means, lowest first."""
     criteria = load_criteria()
-    behaviours = [*rating.failed, *rating.failed_here] if score > criteria.category_cap else []
+    is_capped = score > criteria.category_cap
+    behaviours = rating.failed if is_capped else []
+    without = rating.failed_here if is_capped else []
     if figures_score(rating.category, rating.figures) >= score:
-        return Needed(behaviours=behaviours)
+        return Needed(behaviours=behaviours, without=without)
     score = min(score + _ROUNDING, BEST)
     means = mean_scores(rating.category, rating.figures)
     weight = criteria.mean_weight if means else 0
@@ -75,7 +80,7 @@ def to_reach(rating: CategoryRating, score: float) -> Needed:
     limits = _below(rating, ("worst",), worst)
     if weight and wanted_average > average:
         limits += _below(rating, ("mean", "uncontended"), _level(means, wanted_average))
-    return Needed(limits, behaviours)
+    return Needed(limits, behaviours, without)
 
 
 def _below(

@@ -13,7 +13,13 @@ from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
 from hardstone.rating.category_score import figure_score, figures_score, weighted_mean
 from hardstone.rating.configured import configuration_of, is_loaded, rated_as
-from hardstone.rating.criteria import CategoryCriteria, FigureCriterion, Role, load_criteria
+from hardstone.rating.criteria import (
+    CategoryCriteria,
+    FigureCriterion,
+    Role,
+    load_criteria,
+    rated_figures,
+)
 from hardstone.rating.curve import halves
 from hardstone.rating.found_figures import find_figure, rated_value
 from hardstone.rating.half_more import category_half_more, overall_half_more
@@ -54,7 +60,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
     figures: list[RatedFigure] = []
     missing: list[str] = []
     late: list[str] = []
-    for criterion in criteria.each_figure():
+    for criterion in rated_figures(name):
         for role in criterion.roles:
             found = _rated_figure(subject, criterion, role)
             if isinstance(found, Missing):
