@@ -81,6 +81,10 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
     return ShownFigure(text, number_text(number), bound, f"{amount.source}{notes}")
 
 
+def _numbers(view: CompareView, places: Iterable[int]) -> str:
+    return numbers_text(view.columns[place].number for place in places)
+
+
 def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
     """The series of a test. Systems without any figure of it are in its states, not in each."""
     without = {
@@ -106,7 +110,7 @@ def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ())
         address=row.address if row.address != row.label else "",
         is_rate=is_rate(row.unit),
         lines=[_line(column, cell, row.more, common) for column, cell in there],
-        absent=[(why, who(view.columns, places)) for why, places in missing.items()],
+        absent=[(why, _numbers(view, places)) for why, places in missing.items()],
         common=common,
     )
 

@@ -15,8 +15,7 @@ from hardstone.report.compare_alike import condition_part
 from hardstone.report.compare_parts import by_category, test_parts
 from hardstone.report.decisive_table import decisive_table
 from hardstone.report.figures import CHART_CONFIG, Figure
-from hardstone.report.page_frame import head_parts, write_page
-from hardstone.report.star_marks import with_stars
+from hardstone.report.page_frame import environment, head_parts, write_page
 
 _MOST_IN_TITLE = 3
 
@@ -53,7 +52,7 @@ def render_compare(
     """
     script = bundle()
     context = _context(view, figures or NoFigures(), is_live=script is not None)
-    page = with_stars().get_template("compare.html.j2")
+    page = environment().get_template("compare.html.j2")
     return page.render(
         **context, **head_parts(script, styles=("compare.css",), scripts=("compare.js",))
     )

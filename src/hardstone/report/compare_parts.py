@@ -12,6 +12,7 @@ from hardstone.report.figures import Figure
 
 MOST_LINES_OPEN = 40
 MOST_ALONE_OPEN = 12
+MOST_CLAIMS_OPEN = 4
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class SeriesParts:
 
 @dataclass(frozen=True)
 class TestPart:
-    """One test in detail. `states`: what became of it, with the systems; [] if all measured it."""
+    """One test in detail. `states`: what became of it, with the systems; [] if all measured it.
+    `claims_folded` hold everywhere."""
 
     anchor: str
     test: str
@@ -38,6 +40,7 @@ class TestPart:
     states: list[tuple[str, str]]
     series: SeriesParts
     claims: list[GroupedClaim]
+    claims_folded: list[GroupedClaim]
     figures: Sequence[Figure]
     published: list[str]
     notes: list[str]
@@ -52,6 +55,8 @@ def test_parts(view: CompareView, figures: Mapping[str, Sequence[Figure]]) -> li
 
 
 def _part(one: ComparedTest, anchor: str, view: CompareView, figures: Sequence[Figure]) -> TestPart:
+    claims = [claim_groups(row, view.columns, one.states) for row in one.claims]
+    is_short = len(claims) <= MOST_CLAIMS_OPEN
     is_plain = set(one.states) <= {MEASURED}
     return TestPart(
         anchor=anchor,
@@ -62,7 +67,8 @@ def _part(one: ComparedTest, anchor: str, view: CompareView, figures: Sequence[F
         moments=one.moments,
         states=[] if is_plain else grouped(one.states, view.columns),
         series=parted(groups_of(one, view)),
-        claims=[claim_groups(row, view.columns) for row in one.claims],
+        claims=claims if is_short else [claim for claim in claims if not claim.is_dull],
+        claims_folded=[] if is_short else [claim for claim in claims if claim.is_dull],
         figures=figures,
         published=one.published,
         notes=one.notes,

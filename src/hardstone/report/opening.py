@@ -15,11 +15,13 @@ from hardstone.present.overview import (
     timings,
 )
 from hardstone.present.wording import format_value
+from hardstone.rating import Rating, rate_run
 from hardstone.report.charts import glance
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, packed
 from hardstone.report.safe import json_for_script
 from hardstone.report.theme import interactive
+from hardstone.stats.conditions import names_in
 
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8
@@ -27,8 +29,10 @@ _MOST_SPOKEN = 8
 
 @dataclass(frozen=True)
 class Opening:
-    """`failed`: those that count for a rating first; `families`: (name, text, look)."""
+    """`rated`: the stars under each condition, by its name, the headline first. `failed`: those
+    that count for a rating first; `families`: (name, text, look)."""
 
+    rated: list[tuple[str, Rating]]
     failed: list[FailedClaim]
     families: list[tuple[str, str, str]]
     standing_out: list[StandsOut]
@@ -42,7 +46,9 @@ def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
     claims = [claim for family in by_family for claim in family.failed]
     found = timings(document)
     shown = decisive(found, MOST_DRAWN)
+    names = names_in(document)
     return Opening(
+        rated=[(names.label(run.condition), rating) for run, rating in rate_run(document)],
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
         families=[(one.name, one.text, one.look) for one in by_family],
         standing_out=stands_out(document),
