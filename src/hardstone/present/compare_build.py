@@ -24,7 +24,7 @@ from hardstone.present.compare_view import (
 from hardstone.present.wording import shorten
 from hardstone.published import load_studies
 from hardstone.rating import Rating, rate
-from hardstone.subjects import Subject
+from hardstone.subjects import Subject, figure_rows
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
 _US = 1_000
@@ -64,8 +64,9 @@ def compare_view(
     check_systems(subjects, reference)
     columns = columns_of(subjects, reference, rated)
     systems = systems_of(columns, reference)
-    decisive = decisive_rows(systems)
-    tests = compared_tests(columns, compared_rows(systems))
+    found = figure_rows(subjects)
+    decisive = decisive_rows(found, systems)
+    tests = compared_tests(columns, compared_rows(found, systems))
     yardsticks = yardsticks_of()
     conditions = condition_rows(columns, decisive)
     kernel = kernel_table(columns, reference)

@@ -11,7 +11,6 @@ from hardstone.present.time_words import time_mark
 from hardstone.present.wording import short, shorten
 from hardstone.rating import Rating
 from hardstone.stats.clock_check import clocks_apart
-from hardstone.stats.contradictions import trust_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.subjects import MeasuredRun, Subject
 
@@ -38,7 +37,7 @@ def _column(
     reference: Subject,
     rate: Callable[[Subject], Rating],
 ) -> SystemColumn:
-    trust = trust_of(one.document) if isinstance(one, MeasuredRun) else None
+    trust = one.trust if isinstance(one, MeasuredRun) else None
     return SystemColumn(
         number=place + 1,
         id=one.id,

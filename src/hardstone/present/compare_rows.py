@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hardstone.errors import InputError
 from hardstone.present.compare_grey import (
     Pair,
     StandIn,
@@ -15,21 +14,19 @@ from hardstone.present.compare_grey import (
     why_worst_grey,
     with_stand_ins,
 )
+from hardstone.present.compare_medians import MEDIAN, Medians
 from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.wording import is_rate, label_text, shorten, spoken
 from hardstone.stats.contradictions import MARK
-from hardstone.stats.summary import NEAR_LIMIT_RATIO, instrument_limit
-from hardstone.stats.two_runs import QuantileRatio, compare_quantile
+from hardstone.stats.two_runs import QuantileRatio
 from hardstone.subjects import (
     Amount,
     FigureRow,
     Held,
     MeasuredRun,
     Missing,
-    figure_rows,
 )
 
-MEDIAN = "p50"
 TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
 TICK_TOLERANCE = 0.2
@@ -60,17 +57,16 @@ def _longest_tick(column: SystemColumn) -> float | None:
     return None
 
 
-def compared_rows(systems: Systems) -> list[ComparedRow]:
+def compared_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
     """Every series of any system, in the order in which they have them."""
-    subjects = [one.subject for one in systems.columns]
-    return [compared_row(one, systems) for one in figure_rows(subjects)]
+    return [compared_row(one, systems) for one in found]
 
 
 def compared_row(found: FigureRow, systems: Systems, label: str = "") -> ComparedRow:
     """One row. `label`: what it is called instead of by its series and labels."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
     worst, more = _worst_statistic(row.first), _more(row)
-    builder = _Cells(row, systems, stand_ins, worst, more)
+    builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
     return ComparedRow(
         address=row.address,
         label=label or row_label(row),
@@ -114,6 +110,7 @@ class _Cells:
     stand_ins: Mapping[int, StandIn]
     worst: str
     more: tuple[str, ...]
+    medians: Medians
 
     def cell(self, place: int) -> ComparedCell:
         held, column = self.row.found[place], self.systems.columns[place]
@@ -130,10 +127,10 @@ class _Cells:
             why=why,
             marks=self._marks(place, held, mean, worst),
             notes=self._notes(place, held),
-            ratio=None if why else self._ratio(held),
+            ratio=None if why else self._ratio(place, held),
             predictability=_predictability(held, mean, worst),
             worst_why="" if why or against is None else self._why_worst(held, against),
-            more=tuple(held.amount(name) for name in self.more),
+            more=tuple(self._figure(place, held, name) for name in self.more),
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
@@ -161,16 +158,19 @@ class _Cells:
     def _why_worst(self, held: Held, against: Held) -> str:
         return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
 
-    def _ratio(self, held: Held) -> QuantileRatio | None:
+    def _ratio(self, place: int, held: Held) -> QuantileRatio | None:
         """Of the medians, where the reference's own figure may be compared too."""
-        systems = self.systems
-        against = self.row.found[systems.reference]
+        reference = self.systems.reference
+        against = self.row.found[reference]
         if against is None or against is held or against.series is None or held.series is None:
             return None
-        is_refused = systems.columns[systems.reference].apart or why_alone_grey(against)
+        is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
         if is_refused or held.unit == "count" or held.name == _LEAST_IS_ALL:
             return None
-        return _median_ratio(against, held)
+        return self.medians.ratio(place, reference)
+
+    def _figure(self, place: int, held: Held, statistic: str) -> Amount | Missing:
+        return self.medians.figure(place) if statistic == MEDIAN else held.amount(statistic)
 
     def _marks(
         self, place: int, held: Held, mean: Amount | Missing, worst: Amount | Missing
@@ -186,21 +186,9 @@ class _Cells:
     def _notes(self, place: int, held: Held) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
         own = self.row.notes[place]
-        limit = _limit(held)
+        limit = self.medians.limit(place)
         first = [stand_in.what] if stand_in else []
         return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
-
-
-def _limit(held: Held) -> str | None:
-    """That a series is close to the cost of reading the clock. Most are far: their least value
-    tells."""
-    series, result = held.series, held.result
-    instrument = result.instrument if result is not None else None
-    if series is None or series.min is None or instrument is None or not is_sound(held):
-        return None
-    if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
-        return None
-    return instrument_limit(series, instrument)
 
 
 def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:
@@ -221,23 +209,6 @@ def _predictability(held: Held, mean: Amount | Missing, worst: Amount | Missing)
     if usual <= 0 or extreme <= 0:
         return None
     return usual / extreme if is_rate(held.unit) else extreme / usual
-
-
-def _median_ratio(against: Held, held: Held) -> QuantileRatio | None:
-    """None where a histogram is unreadable: its figures contradict each other."""
-    if against.series is None or held.series is None:
-        return None
-    quantum = max(map(_quantum_ns, (against, held))) if held.unit == "ns" else 0.0
-    try:
-        return compare_quantile(against.series, held.series, 0.5, quantum=quantum)
-    except InputError:
-        return None
-
-
-def _quantum_ns(held: Held) -> float:
-    """The step of the clock that timed a series; 0 where it is not known."""
-    instrument = held.result.instrument if held.result is not None else None
-    return max(instrument.quantum_ns, 0.0) if instrument is not None else 0.0
 
 
 def missing_of(column: SystemColumn, test: str) -> Missing:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.present.compare_rows import Systems, compared_row
 from hardstone.present.compare_view import ComparedRow, SystemColumn
-from hardstone.subjects import Amount, FigureRow, Held, figure_rows
+from hardstone.subjects import Amount, FigureRow, Held
 
 WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
@@ -32,17 +32,16 @@ _MUTEX = (("protocol", "inherit"),)
 DECISIVE = (
     Decisive("tick", "CLK-P-DUR", ("tick",)),
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
-    Decisive("sustained", "IRQ-S-SUS", ("minimal_period",)),
-    Decisive("semaphore", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
-    Decisive("contended", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
+    Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
+    Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
+    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
     Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
-    Decisive("contended", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
+    Decisive("mut cont", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
 )
 
 
-def decisive_rows(systems: Systems) -> list[ComparedRow]:
+def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
     """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
-    found = figure_rows([one.subject for one in systems.columns])
     rows = [
         compared_row(row, systems)
         for one in DECISIVE
@@ -53,6 +52,12 @@ def decisive_rows(systems: Systems) -> list[ComparedRow]:
     if wakeup is not None:
         rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU"))
     return rows
+
+
+def group_of(row: ComparedRow) -> str:
+    """A short name of what a decisive row is about: "tick", "wakeup"."""
+    test = row.address.partition("/")[0]
+    return next((one.short for one in DECISIVE if one.test == test), "wakeup")
 
 
 def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:

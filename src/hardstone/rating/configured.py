@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from hardstone.rating.criteria import load_criteria
 from hardstone.stats.conditions import NOT_KNOWN
-from hardstone.stats.contradictions import trust_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.stats.trust import lacks_realtime
@@ -61,7 +60,7 @@ def rated_as(subject: Subject) -> list[str]:
 
 def _reasons(run: MeasuredRun) -> Iterator[str]:
     document = run.document
-    if trust_of(document).grade == "untrustworthy":
+    if run.trust.grade == "untrustworthy":
         yield "untrustworthy"
     kind = kind_of_time(document.system)
     if kind in _KINDS:

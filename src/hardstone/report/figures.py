@@ -91,7 +91,8 @@ def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
 @dataclass(frozen=True)
 class Figure:
     """One chart of a page. `data` is None if the page has static charts only. `table`: what is
-    drawn, with where it is from; None: the rows of the specification say it."""
+    drawn, with where it is from; None: the rows of the specification say it, which are of
+    `subject`, a test."""
 
     id: str
     title: str
@@ -100,6 +101,7 @@ class Figure:
     drawing: Drawing
     data: Markup | None
     table: ChartTable | None = None
+    subject: str = ""
 
 
 def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
@@ -180,6 +182,7 @@ def figure_of_spec(
         alt=_spoken(title, subject, lines, lines.lines[0].series.unit),
         drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
+        subject=subject,
     )
 
 

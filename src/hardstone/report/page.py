@@ -17,8 +17,9 @@ from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
 from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
+from hardstone.report.chart_files import figures_in
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, charts_each
+from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.masthead import head_of
 from hardstone.report.opening import opening_of
 from hardstone.report.page_frame import environment, head_parts, write_page
@@ -69,6 +70,18 @@ def render_html(
         context["tire"] = tire
         page = environment().get_template("report.html.j2")
         return page.render(**context, **head_parts(script))
+
+
+def figures_of_run(
+    document: RunDocument,
+    spec_lookup: SpecLookup,
+    drawer: Drawer,
+    limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
+) -> list[Figure]:
+    """The charts of the page of `document`; the arguments are those of `render_html`."""
+    context = _context(document, spec_lookup, drawer, limits, live=False)
+    return list(figures_in([context, tire_page(document, drawer, live=False, other=beside)]))
 
 
 def write_html(

@@ -43,7 +43,11 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     ]
     start = (drawn(series.min), below_all)
     end = (float(series.max), 1 / series.count)
-    return [start, *_thin(inner, end, resolution), (end[0], min([end[1], *(p for _, p in inner[-1:])]))]
+    return [
+        start,
+        *_thin(inner, end, resolution),
+        (end[0], min([end[1], *(p for _, p in inner[-1:])])),
+    ]
 
 
 def _thin(points: list[Point], end: Point, resolution: int) -> list[Point]:

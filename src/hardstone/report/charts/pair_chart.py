@@ -13,7 +13,7 @@ from hardstone.report.charts.system_style import GREY, Standard, room_for, stand
 from hardstone.report.theme import CONFIG, PALETTE, Spec, mark
 
 AVERAGE, WORST = "average", "worst"
-Kind = Literal["value", "below", "above", "missing"]
+Kind = Literal["value", "below", "above", "missing", "nothing"]
 _STEP, _TIGHT_STEP = 27, 23
 _MANY = 9
 _WHOLE = 404  # as wide as charts with an axis of values are
@@ -25,8 +25,9 @@ _MOST_FOR_TEXT = 0.55
 
 @dataclass(frozen=True)
 class Bar:
-    """One figure of one system. `end` is its value or bound; None where it is `missing`. `text`
-    is what it says, such as "< 100 ns" or "not published"."""
+    """One figure of one system. `end` is its value or bound; None where it is "missing", or where
+    there is "nothing", neither average nor worst. `text` is what it says, such as "< 100 ns" or
+    "not published"."""
 
     name: str
     which: str
@@ -57,11 +58,11 @@ def chart(bars: Sequence[Bar], unit: Unit, title: str, standards: Sequence[Stand
         "config": CONFIG,
         "data": {"values": [_row(one, low) for one in bars]},
         "layer": [
-            _filled(x, low, unit, _y(is_open=bool(shown))),
+            _filled(x, low, unit, _y(names, is_open=bool(shown))),
             _hollow(low, unit),
             *_ends(),
             *_texts(),
-            *standard_layers(shown, "x"),
+            *standard_layers(shown, (low, high), "x"),
         ],
         "width": width,
         "height": {"step": _TIGHT_STEP if len(names) >= _MANY else _STEP, "for": "position"},
@@ -90,17 +91,17 @@ def _row(one: Bar, low: float) -> dict[str, Any]:
     }
 
 
-def _y(*, is_open: bool) -> Spec:
+def _y(names: Sequence[str], *, is_open: bool) -> Spec:
     axis: Spec = {"labelLimit": _WIDEST_LABEL, "labelOverlap": False, "grid": False}
     axis.update(ticks=False, domain=False)
-    y: Spec = {"field": "y", "type": "nominal", "sort": None, "title": None, "axis": axis}
+    scale: Spec = {"domain": list(names)}  # in their order, whichever figures are missing
     if is_open:  # above the first bars, for the words of the yardsticks
-        y["scale"] = {"paddingOuter": 1}
-    return y
+        scale["paddingOuter"] = 1
+    return {"field": "y", "type": "nominal", "title": None, "axis": axis, "scale": scale}
 
 
 _PLACE: Spec = {
-    "y": {"field": "y", "type": "nominal", "sort": None},
+    "y": {"field": "y", "type": "nominal"},
     "yOffset": {"field": "c", "type": "nominal", "sort": [AVERAGE, WORST]},
 }
 
@@ -184,7 +185,7 @@ def _texts() -> list[Spec]:
     }
     return [
         {
-            "transform": [{"filter": "datum.k !== 'missing'"}],
+            "transform": [{"filter": "datum.k !== 'missing' && datum.k !== 'nothing'"}],
             "mark": known,
             "encoding": {
                 **encoding,
@@ -198,5 +199,10 @@ def _texts() -> list[Spec]:
             "transform": [{"filter": "datum.k === 'missing'"}],
             "mark": missing,
             "encoding": encoding,
+        },
+        {
+            "transform": [{"filter": "datum.k === 'nothing'"}],
+            "mark": missing,
+            "encoding": {key: one for key, one in encoding.items() if key != "yOffset"},
         },
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log10
 
 from hardstone.report.charts.frame import Row, colour, figure, tooltip
 from hardstone.report.charts.scale import value_scale
@@ -16,9 +17,14 @@ from hardstone.stats.shift_function import ShiftPoint
 
 _LEAST_SPAN = 1.25
 _FURTHEST = 1000.0
-_TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 0.8, 0.9, 1, 1.1, 1.25, 2, 5, 10, 100, 1000)
-# Of the share above a quantile: "50 %", "99.9 %".
-_LEVEL = "format(100 * (1 - datum.value), '.6~f') + ' %'"
+_BAND_ROOM = 1.5
+_WIDE = 4.0
+_TICKS = (0.5, 0.6, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2)
+_WIDE_TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100, 1000)
+_FEW_TICKS = (0.01, 0.1, 0.5, 1, 2, 10, 100)
+# The axis is the logarithm of the odds q / (1 - q), so that both tails have room.
+_LEVEL = "format(100 / (1 + pow(10, -datum.value)), '.5~f') + ' %'"
+_LEVELS = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,16 @@ def chart(found: Sequence[Shift]) -> Spec:
     share one chart, more have panels."""
     x, y = _axes(found)
     if len(found) > MOST_OVERLAID:
+        marks = [one for one in _FEW_TICKS if one in y["axis"]["values"]]
+        y = {**y, "axis": {**y["axis"], "values": marks}}
         panels = [
             Panel(one.name, _line(one), band=_band(one, *y["scale"]["domain"])) for one in found
         ]
         spec = panels_chart(
             panels,
-            {**x, "axis": {**x["axis"], "values": [0.5, 0.01]}},
+            {**x, "axis": {**x["axis"], "values": [odds(0.5), odds(0.99)]}},
             y,
-            tips=("share above", "ratio"),
+            tips=("log of the odds", "ratio"),
         )
         spec["spec"]["layer"].append(_alike())
         return spec
@@ -52,15 +60,20 @@ def chart(found: Sequence[Shift]) -> Spec:
     return styled(spec, names, [False] * len(names))
 
 
+def odds(q: float) -> float:
+    """Where the quantile `q` stands."""
+    return round(log10(q / (1 - q)), 8)
+
+
 def _line(one: Shift) -> list[tuple[float, float | None]]:
-    return [(1 - point.q, point.ratio) for point in one.points]
+    return [(odds(point.q), point.ratio) for point in one.points]
 
 
 def _band(one: Shift, floor: float, top: float) -> list[tuple[float, float, float]]:
     """Clipped to the axis; an open end reaches to its end."""
     return [
         (
-            1 - point.q,
+            odds(point.q),
             floor if point.low is None else min(max(point.low, floor), top),
             top if point.high is None else min(max(point.high, floor), top),
         )
@@ -71,27 +84,22 @@ def _band(one: Shift, floor: float, top: float) -> list[tuple[float, float, floa
 def _rows(one: Shift, floor: float, top: float) -> list[Row]:
     lines: list[Row] = [{"c": one.name, "v": x, "m": y} for x, y in _line(one)]
     return lines + [
-        {"c": one.name, "v": x, "min": low, "max": high}
-        for x, low, high in _band(one, floor, top)
+        {"c": one.name, "v": x, "min": low, "max": high} for x, low, high in _band(one, floor, top)
     ]
 
 
 def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
-    shares = [1 - point.q for one in found for point in one.points]
-    least, most = min(shares, default=0.1), max(shares, default=1.0)
-    ends = [
-        end
-        for one in found
-        for point in one.points
-        for end in (point.ratio, point.low, point.high)
-        if end is not None and 1 / _FURTHEST <= end <= _FURTHEST
-    ]
-    low, high = min([1 / _LEAST_SPAN, *ends]) / 1.05, max([_LEAST_SPAN, *ends]) * 1.05
-    marks = [one for one in (0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6) if least <= one <= most]
+    places = [odds(point.q) for one in found for point in one.points]
+    least, most = min(places, default=-1.0), max(places, default=1.0)
+    ratios = [point.ratio for one in found for point in one.points]
+    low, high = min([1 / _LEAST_SPAN, *ratios]), max([_LEAST_SPAN, *ratios])
+    # Where a band is wide beside the ratios, its ends are not worth the room.
+    low, high = max(low / _BAND_ROOM, 1 / _FURTHEST), min(high * _BAND_ROOM, _FURTHEST)
+    marks = [place for place in map(odds, _LEVELS) if least <= place <= most]
     x: Spec = {
         "field": "v",
         "type": "quantitative",
-        "scale": {**value_scale(least, most * 1.0001), "reverse": True},
+        "scale": {"domain": [least, most], "nice": False, "zero": False},
         "axis": {"values": marks, "labelExpr": _LEVEL, "grid": True},
         "title": "quantile",
     }
@@ -100,13 +108,17 @@ def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
         "type": "quantitative",
         "scale": value_scale(low, high),
         "axis": {
-            "values": [one for one in _TICKS if low <= one <= high],
+            "values": [one for one in _ticks(low, high) if low <= one <= high],
             "format": "~g",
             "grid": True,
         },
         "title": "ratio to the reference (log)",
     }
     return x, y
+
+
+def _ticks(low: float, high: float) -> Sequence[float]:
+    return _TICKS if high / low < _WIDE else _WIDE_TICKS
 
 
 def _lines(group: Group, x: Spec, y: Spec) -> Spec:
@@ -117,7 +129,7 @@ def _lines(group: Group, x: Spec, y: Spec) -> Spec:
             "x": x,
             "y": {**y, "field": "m"},
             "color": colour(group),
-            "tooltip": tooltip(group, ("v", "share above", ".3~g"), ("m", "ratio", ".3~g")),
+            "tooltip": tooltip(group, ("v", "log of the odds", ".3~g"), ("m", "ratio", ".3~g")),
         },
     }
 
@@ -125,7 +137,7 @@ def _lines(group: Group, x: Spec, y: Spec) -> Spec:
 def _area(group: Group, x: Spec) -> Spec:
     return {
         "transform": [{"filter": "isValid(datum.min)"}],
-        "mark": mark("area", fillOpacity=0.15),
+        "mark": mark("area", fillOpacity=max(0.06, 0.16 / len(group.colours))),
         "encoding": {
             "x": x,
             "y": {"field": "min", "type": "quantitative"},

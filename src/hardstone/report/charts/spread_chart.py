@@ -18,6 +18,7 @@ _STEP = 18
 _WHOLE = 404
 _WIDEST_LABEL = 160
 _LABEL_WIDTH = 6.2
+_ABREAST = 26  # characters, for two columns of the legend
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,16 @@ def _colour(kinds: Sequence[str]) -> Spec:
         "type": "nominal",
         "sort": None,
         "scale": {"domain": list(kinds), "range": PALETTE[: len(kinds)]},
-        "legend": {"columns": 2, "symbolSize": 60, "symbolStrokeWidth": 1},
+        "legend": _legend(kinds),
     }
 
 
 def _shape(kinds: Sequence[str]) -> Spec:
     scale = {"domain": list(kinds), "range": list(_SHAPES[: len(kinds)])}
-    legend = {"columns": 2, "symbolSize": 60, "symbolStrokeWidth": 1}
-    return {"field": "h", "type": "nominal", "sort": None, "scale": scale, "legend": legend}
+    return {"field": "h", "type": "nominal", "sort": None, "scale": scale, "legend": _legend(kinds)}
+
+
+def _legend(kinds: Sequence[str]) -> Spec:
+    longest = max(map(len, kinds), default=0)
+    columns = 2 if longest <= _ABREAST else 1
+    return {"columns": columns, "symbolSize": 60, "symbolStrokeWidth": 1, "symbolType": "circle"}

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
+from hardstone.model import Unit
+from hardstone.report.charts.scale import value_axis
 from hardstone.report.charts.system_style import GREY, Standard
 from hardstone.report.theme import CONFIG, Spec, mark
 
 COLUMNS = 3
+_EDGE = 0.1
 _WIDTH, _HEIGHT = 108, 66
 Point = tuple[float, float | None]
 
@@ -56,16 +60,26 @@ def chart(
             "type": "nominal",
             "sort": names,
             "title": None,
-            "header": {"labelFontSize": 10, "labelLimit": _WIDTH + 24, "labelPadding": 2},
+            "header": {"labelFontSize": 10, "labelLimit": _WIDTH + 8, "labelPadding": 2},
         },
         "columns": COLUMNS,
         "spec": {"width": _WIDTH, "height": _HEIGHT, "layer": layers},
     }
 
 
+def inner_axis(low: float, high: float, unit: Unit) -> Spec:
+    """An axis whose labels stay away from those of the next panel."""
+    axis = value_axis(low, high, unit)
+    span = log(high / low) or 1.0
+    inner = [one for one in axis["values"] if _EDGE < log(one / low) / span < 1 - _EDGE]
+    return {**axis, "values": inner or axis["values"][:1], "labelSeparation": 16}
+
+
 def _rows(one: Panel) -> list[dict[str, Any]]:
     kind = "reference" if one.is_reference else "grey" if one.is_grey else "own"
-    curve: list[dict[str, Any]] = [{"p": one.name, "e": kind, "v": x, "s": y} for x, y in one.points]
+    curve: list[dict[str, Any]] = [
+        {"p": one.name, "e": kind, "v": x, "s": y} for x, y in one.points
+    ]
     return curve + [
         {"p": one.name, "e": kind, "v": x, "min": low, "max": high} for x, low, high in one.band
     ]

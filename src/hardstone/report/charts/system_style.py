@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 from hardstone.model import Unit
-from hardstone.report.charts.scale import ticks, value_axis, value_scale
+from hardstone.report.charts.scale import value_axis, value_scale
 from hardstone.report.theme import PALETTE, Spec, mark
 
 MOST_OVERLAID = 6
 GREY = "var(--quiet)"
-BEHIND = "var(--behind, var(--quiet))"
 # One for each system of an overlay, so that colour is never all that tells them apart.
 SYSTEM_DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [1, 4], [12, 4])
 _GREY_DASH = [1, 3]
-_NEAR = 10.0
+NEAR = 10.0
+NEAR_PANELS = 2.0  # whose curves need the room
 _ROOM = 1.15
+_MIDDLE = 0.35  # to the left there are only labels that the words may reach over
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,10 @@ class Standard:
 
 def styled(spec: Spec, names: Sequence[str], grey: Sequence[bool]) -> Spec:
     """An overlay whose lines differ in colour and in dashes; what may not be compared is grey."""
-    colours = [GREY if out else PALETTE[n] for n, out in enumerate(grey)]
-    dashes = [_GREY_DASH if out else SYSTEM_DASHES[n] for n, out in enumerate(grey)]
+    colours = [GREY if out else PALETTE[n % len(PALETTE)] for n, out in enumerate(grey)]
+    dashes = [
+        _GREY_DASH if out else SYSTEM_DASHES[n % len(SYSTEM_DASHES)] for n, out in enumerate(grey)
+    ]
     for layer in spec.get("spec", spec)["layer"]:
         encoding = layer.get("encoding", {})
         if "color" not in encoding:
@@ -48,52 +52,63 @@ def styled(spec: Spec, names: Sequence[str], grey: Sequence[bool]) -> Spec:
     return spec
 
 
-def near(standards: Sequence[Standard], low: float, high: float) -> list[Standard]:
-    """Those that an axis from `low` to `high` holds, or is wider for by a decade at most."""
-    return [one for one in standards if low / _NEAR <= one.value <= high * _NEAR]
-
-
 def room_for(
-    standards: Sequence[Standard], low: float, high: float
+    standards: Sequence[Standard], low: float, high: float, near: float = NEAR
 ) -> tuple[list[Standard], float, float]:
-    """The yardsticks to draw, and the ends of an axis that holds them too."""
-    shown = near(standards, low, high)
+    """The yardsticks to draw, and the ends of an axis that holds them too: those that it holds
+    already, or that are beyond its ends by no more than the factor `near`."""
+    shown = [one for one in standards if low / near <= one.value <= high * near]
     ends = [low, high, *(one.value * _ROOM for one in shown), *(one.value / _ROOM for one in shown)]
     return shown, min(ends), max(ends)
 
 
-def standard_layers(shown: Sequence[Standard], channel: str, *, is_told: bool = True) -> list[Spec]:
-    """A line for each yardstick across `channel` ("x" or "y"); with its words if `is_told`."""
+def standard_layers(
+    shown: Sequence[Standard], ends: tuple[float, float], channel: str, *, is_low: bool = False
+) -> list[Spec]:
+    """A line for each yardstick across `channel` ("x" or "y"), from the first to the last of
+    `ends`, with its words at the top, or at the bottom of the chart if `is_low`."""
     found: list[Spec] = []
     for number, one in enumerate(shown):
         at: Spec = {channel: {"field": "k", "type": "quantitative"}}
         data = {"values": [{"k": one.value, "z": one.text}]}
         line = mark("rule", strokeWidth=1, strokeDash=[4, 2], color="var(--bad)")
         found.append({"data": data, "mark": line, "encoding": at})
-        if is_told:
-            found.append({"data": data, **_words(channel, number)})
+        place = log(one.value / ends[0]) / log(ends[1] / ends[0])
+        found.append({"data": data, **_words(channel, number, place, is_low=is_low)})
     return found
 
 
-def _words(channel: str, number: int) -> Spec:
+def _words(channel: str, number: int, place: float, *, is_low: bool) -> Spec:
+    """On the side of the line that has more room; `place` is 0 to 1 along the axis."""
     text: Spec = {"field": "z", "type": "nominal"}
-    look: Spec = {"fontSize": 10, "color": "var(--bad)", "baseline": "top"}
+    look: Spec = {"fontSize": 10, "color": "var(--bad)"}
     if channel == "x":
+        side = -1 if place > _MIDDLE else 1
+        down = 2 + 12 * number
+        look.update(align="right" if side < 0 else "left", dx=3 * side)
+        look.update(baseline="bottom" if is_low else "top", dy=-down if is_low else down)
         return {
-            "mark": mark("text", align="right", dx=-3, dy=2 + 12 * number, **look),
+            "mark": mark("text", **look),
             "encoding": {
                 "x": {"field": "k", "type": "quantitative"},
-                "y": {"value": 0},
+                "y": {"value": "height" if is_low else 0},
                 "text": text,
             },
         }
     return {
-        "mark": mark("text", align="left", dx=3, dy=2, **look),
+        "mark": mark("text", align="left", dx=3, dy=2, baseline="top", **look),
         "encoding": {"y": {"field": "k", "type": "quantitative"}, "x": {"value": 0}, "text": text},
     }
 
 
-def with_standards(spec: Spec, channel: str, standards: Sequence[Standard], unit: Unit) -> Spec:
+def with_standards(
+    spec: Spec,
+    channel: str,
+    standards: Sequence[Standard],
+    unit: Unit,
+    *,
+    is_low: bool = False,
+) -> Spec:
     """The chart with yardsticks, its axis made wider for those that are near."""
     layers = spec.get("spec", spec)["layer"]
     axis = layers[0]["encoding"][channel]
@@ -102,9 +117,5 @@ def with_standards(spec: Spec, channel: str, standards: Sequence[Standard], unit
     if not shown:
         return spec
     axis.update(scale=value_scale(low, high), axis=value_axis(low, high, unit))
-    layers += standard_layers(shown, channel)
+    layers += standard_layers(shown, (low, high), channel, is_low=is_low)
     return spec
-
-
-def share_ticks(least: float) -> list[float]:
-    return [round(one, 12) for one in ticks(least, 1.0)]
