@@ -81,12 +81,17 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         is_calibrated=criteria.weight > 0,
         is_at_most=bool(missing or unknown) or any(one.amount.above for one in figures),
         figures=figures,
-        decisive=min(worst, key=lambda one: one.score, default=None),
+        decisive=min(worst, key=_place_of_worst, default=None),
         failed=failed,
         failed_here=late,
         missing=missing + unknown,
     )
     return replace(rating, next_half=category_half_more(rating))
+
+
+def _place_of_worst(figure: RatedFigure) -> tuple[float, float]:
+    """The lowest score first, and of those the largest figure."""
+    return figure.score, figure.block_ns - rated_value(figure.amount)
 
 
 def _rated_figure(
