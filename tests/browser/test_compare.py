@@ -101,9 +101,7 @@ def test_nothing_hostile_runs(compared: Any, visit: Any) -> None:
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 @pytest.mark.parametrize("name", [*MADE, "hostile"])
-def test_no_page_is_wider_than_its_window(
-    name: str, width: int, compared: Any, visit: Any
-) -> None:
+def test_no_page_is_wider_than_its_window(name: str, width: int, compared: Any, visit: Any) -> None:
     page = visit(compared(name), width=width).page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate(WIDER_THAN_PAGE) <= 0
