@@ -82,7 +82,8 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
 
 
 def _numbers(view: CompareView, places: Iterable[int]) -> str:
-    return numbers_text(view.columns[place].number for place in places)
+    numbers = [view.columns[place].number for place in places]
+    return f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
 
 
 def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
