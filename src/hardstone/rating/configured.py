@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hardstone.event_names import SHORT
 from hardstone.rating.criteria import load_criteria
 from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
@@ -69,6 +70,8 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
         yield "virtual machine"
     if not is_loaded(run):
         yield "without load" if run.condition.load == "none" else "load not known"
+    if any(event.name in SHORT for one in run.results for event in one.events):
+        yield "the load fell short"
     if any(map(lacks_realtime, run.results)):
         yield "not scheduled as real-time"
     tests = _rated_tests()

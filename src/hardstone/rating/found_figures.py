@@ -50,7 +50,7 @@ def find_figure(
             criterion,
             series=one.series,
             labels=one.labels,
-            is_zero_if_empty=one.is_zero_if_empty,
+            none_means=one.none_means,
             instead=[],
         )
         found = _worst_of(_fitting(subject, stand_in, statistic, one.about))
@@ -81,9 +81,9 @@ def _fitting(
         block_ns = _block_ns(measured.result)
         if measured.series.count:
             yield from _amounts(measured, criterion, statistic, about, block_ns)
-    if criterion.is_zero_if_empty and fitting and not any(one.series.count for one in fitting):
+    if criterion.none_means and fitting and not any(one.series.count for one in fitting):
         source = f"{subject.id} {fitting[0].address} {statistic}"
-        none_seen = Amount("ns", statistic, source, value=0.0, notes=("none was seen",))
+        none_seen = Amount("ns", statistic, source, value=0.0, notes=(criterion.none_means,))
         yield FoundFigure(fitting[0].address, none_seen, instead=about)
 
 
