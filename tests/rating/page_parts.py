@@ -86,9 +86,8 @@ def stand_ins() -> str:
     for name in load_criteria().categories:
         for one in rated_figures(name):
             if one.instead:
-                what = ", ".join(
-                    " ".join([stand_in.series, *stand_in.labels.values()]) for stand_in in one.instead
-                )
+                names = (" ".join([each.series, *each.labels.values()]) for each in one.instead)
+                what = ", ".join(names)
                 lines.append(f"| {one.test} {one.series} | the worst of {what} |")
     return "\n".join(lines)
 
