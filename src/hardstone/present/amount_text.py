@@ -25,8 +25,14 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
         sign, value = ("< ", amount.below) if amount.below is not None else ("> ", amount.above)
     if value is None:
         return "-"
-    text = _exact(value, amount.unit) if is_exact else format_value(value, amount.unit)
-    return f"{sign}{text}"
+    return f"{sign}{_exact(value, amount.unit) if is_exact else _rounded(value, amount.unit)}"
+
+
+def _rounded(value: float, unit: Unit) -> str:
+    """As tables show it; a mean of counts with its hundredths, since 1.55 is not 2."""
+    if unit == "count" and value != int(value):
+        return f"{value:.2f}"
+    return format_value(value, unit)
 
 
 def _exact(value: float, unit: Unit) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hardstone.event_names import SHORT
+from hardstone.model import Result
 from hardstone.rating.criteria import load_criteria
 from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
@@ -69,16 +71,20 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
         yield "virtual machine"
     if not is_loaded(run):
         yield "without load" if run.condition.load == "none" else "load not known"
+    if any(event.name in SHORT for one in run.results for event in one.events):
+        yield "the load fell short"
     if any(map(lacks_realtime, run.results)):
         yield "not scheduled as real-time"
     tests = _rated_tests()
     short = [test for test, is_short in shorter_than_standard(document).items() if is_short]
     if has_short_profile(document) or tests.intersection(short):
         yield "shorter than standard"
-    if document.status != "complete" or any(
-        not one.complete or one.interrupted for one in run.results
-    ):
+    if document.status != "complete" or any(map(_is_cut_off, run.results)):
         yield "incomplete"
+
+
+def _is_cut_off(result: Result) -> bool:
+    return not result.complete or result.interrupted or result.status in ("failed", "timeout")
 
 
 def _rated_tests() -> set[str]:

@@ -20,7 +20,7 @@ class Instead(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     series: str
     about: str
     labels: dict[str, str] = {}
-    is_zero_if_empty: bool = False
+    none_means: str = ""
 
 
 class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     each: dict[str, list[str]] = {}
     statistic: Literal["max", "min"] = "max"
     reading: Reading = ""
-    is_zero_if_empty: bool = False
+    none_means: str = ""
     instead: list[Instead] = []
     fails_if_any: str = ""
 

@@ -46,7 +46,7 @@ def rate(subject: Subject) -> Rating:
         overall=None if score is None else halves(score),
         score=score,
         is_at_most=any(one.is_at_most for one in categories),
-        why_none=f"no worst case is known of {', '.join(unknown)}" if unknown else "",
+        why_none=f"no worst figure is known of {', '.join(unknown)}" if unknown else "",
         categories=categories,
         caps=[] if unknown else [cap.text for cap in caps if cap.score < mean],
         rated_as=rated_as(subject),
@@ -81,12 +81,17 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         is_calibrated=criteria.weight > 0,
         is_at_most=bool(missing or unknown) or any(one.amount.above for one in figures),
         figures=figures,
-        decisive=min(worst, key=lambda one: one.score, default=None),
+        decisive=min(worst, key=_place_of_worst, default=None),
         failed=failed,
         failed_here=late,
         missing=missing + unknown,
     )
     return replace(rating, next_half=category_half_more(rating))
+
+
+def _place_of_worst(figure: RatedFigure) -> tuple[float, float]:
+    """The lowest score first, and of those the largest figure."""
+    return figure.score, figure.block_ns - rated_value(figure.amount)
 
 
 def _rated_figure(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hardstone.formula import FORMULA
 from hardstone.subjects import Amount
-
-FORMULA = "hardstone.rating/1"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,11 @@ class GroupedClaim:
     claim: str
     groups: list[ClaimGroup]
 
+    @property
+    def is_dull(self) -> bool:
+        """Whether it holds wherever it is known."""
+        return {one.look for one in self.groups} <= {"passed", "quiet"}
+
 
 @dataclass(frozen=True)
 class ConditionPart:
@@ -44,11 +49,15 @@ def grouped(cells: Sequence[str], columns: Sequence[SystemColumn]) -> list[tuple
     return [(text, who(columns, found)) for text, found in places.items()]
 
 
-def claim_groups(row: ClaimRow, columns: Sequence[SystemColumn]) -> GroupedClaim:
-    """A claim with the systems by outcome, failures first."""
+def claim_groups(
+    row: ClaimRow, columns: Sequence[SystemColumn], states: Sequence[str]
+) -> GroupedClaim:
+    """A claim with the systems by outcome, failures first. Where a cell only repeats what became
+    of the whole test (`states`), it is left out."""
     places: dict[tuple[str, Look], list[int]] = {}
-    for place, cell in enumerate(row.cells):
-        places.setdefault((cell.word, cell.look), []).append(place)
+    for place, (cell, state) in enumerate(zip(row.cells, states, strict=True)):
+        if cell.word != state:
+            places.setdefault((cell.word, cell.look), []).append(place)
     groups = [
         ClaimGroup(word, look, who(columns, found), _evidence(row, found, columns))
         for (word, look), found in places.items()

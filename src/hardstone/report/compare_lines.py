@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from hardstone.present.amount_text import amount_text, number_text, ratio_words
-from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView, SystemColumn
+from hardstone.present.compare_view import (
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    CompareView,
+    SystemColumn,
+)
 from hardstone.present.wording import is_rate, ratio_text, shorten
 from hardstone.subjects import Amount, Missing
 
+MEASURED = "measured"
 _MEDIAN = "p50"
 NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
 _NO_DISTRIBUTION = Missing("-")
@@ -33,9 +40,11 @@ class ShownFigure:
 @dataclass(frozen=True)
 class SystemLine:
     """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
-    the same of the worst alone. `more` has further statistics by name."""
+    the same of the worst alone. `more` has further statistics by name. `source` is where all its
+    figures are from, each with the statistic of its column; a figure from elsewhere has its own."""
 
     column: SystemColumn
+    source: str
     mean: ShownFigure
     median: ShownFigure
     worst: ShownFigure
@@ -72,21 +81,37 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
     return ShownFigure(text, number_text(number), bound, f"{amount.source}{notes}")
 
 
-def group_of(row: ComparedRow, view: CompareView) -> SeriesGroup:
-    """The rows of `row`, without the systems that have no figure of it."""
+def _numbers(view: CompareView, places: Iterable[int]) -> str:
+    numbers = [view.columns[place].number for place in places]
+    return f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
+
+
+def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
+    """The series of a test. Systems without any figure of it are in its states, not in each."""
+    without = {
+        place
+        for place, state in enumerate(test.states)
+        if state != MEASURED and not any(_is_there(row.cells[place]) for row in test.rows)
+    }
+    return [group_of(row, view, without) for row in test.rows]
+
+
+def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ()) -> SeriesGroup:
+    """The rows of `row`, without the systems that have no figure of it. Those in `without` are
+    named elsewhere."""
     pairs = list(zip(view.columns, row.cells, strict=True))
     there = [(column, cell) for column, cell in pairs if _is_there(cell)]
     common = common_remarks([cell for _, cell in there], "marks", "notes")
     missing: dict[str, list[int]] = {}
     for place, (_, cell) in enumerate(pairs):
-        if not _is_there(cell):
+        if not _is_there(cell) and place not in without:
             missing.setdefault(_why_absent(cell), []).append(place)
     return SeriesGroup(
         label=row.label,
         address=row.address if row.address != row.label else "",
         is_rate=is_rate(row.unit),
         lines=[_line(column, cell, row.more, common) for column, cell in there],
-        absent=[(why, who(view.columns, places)) for why, places in missing.items()],
+        absent=[(why, _numbers(view, places)) for why, places in missing.items()],
         common=common,
     )
 
@@ -111,31 +136,62 @@ def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
 def _line(
     column: SystemColumn, cell: ComparedCell, names: Sequence[str], common: Sequence[str]
 ) -> SystemLine:
-    is_exact = column.is_published
     more = dict(zip(names, cell.more, strict=False))
     median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
-    ratio, _ = ratio_words(cell.ratio) if cell.ratio else ("-", "")
-    remarks = [one for one in (*cell.marks, *cell.notes) if one not in common]
-    if cell.ratio and cell.ratio.reason:
-        remarks.append(f"{cell.ratio.outcome}: {cell.ratio.reason}")
+    source = _source(cell.mean) or _source(cell.worst)
+
+    def shown(one: Amount | Missing) -> ShownFigure:
+        found = shown_figure(one, is_exact=column.is_published)
+        is_common = isinstance(one, Amount) and found.source == f"{source} {one.statistic}"
+        return replace(found, source="") if is_common else found
+
     return SystemLine(
         column=column,
-        mean=shown_figure(cell.mean, is_exact=is_exact),
-        median=shown_figure(median, is_exact=is_exact),
-        worst=shown_figure(cell.worst, is_exact=is_exact),
+        source=source,
+        mean=shown(cell.mean),
+        median=shown(median) if isinstance(median, Amount) else _no_median(median),
+        worst=shown(cell.worst),
         predictability=_times(cell.predictability),
-        ratio="reference" if column.is_reference and not cell.ratio else ratio,
+        ratio=_ratio(column, cell),
         outcome=cell.ratio.outcome if cell.ratio else "",
         look=_look(cell),
-        remarks=list(dict.fromkeys(remarks)),
-        why=(cell.why or "not comparable with the reference") if cell.is_grey else "",
+        remarks=_remarks(cell, common),
+        why=why_grey(cell) if cell.is_grey else "",
         worst_why=cell.worst_why,
-        more=[
-            (name, shown_figure(one, is_exact=is_exact))
-            for name, one in more.items()
-            if isinstance(one, Amount)
-        ],
+        more=[(name, shown(one)) for name, one in more.items() if isinstance(one, Amount)],
     )
+
+
+def why_grey(cell: ComparedCell) -> str:
+    """Why a figure, or its worst alone, may not be compared; "" if it may."""
+    if cell.is_grey:
+        return cell.why or "not comparable with the reference"
+    return cell.worst_why
+
+
+def _no_median(missing: Missing) -> ShownFigure:
+    """No study has one, and too few values have none: nothing that a reader misses."""
+    return ShownFigure("-", source="" if missing is _NO_DISTRIBUTION else missing.reason)
+
+
+def _source(amount: Amount | Missing) -> str:
+    """Where a figure is from, without its statistic."""
+    return amount.source.removesuffix(f" {amount.statistic}") if isinstance(amount, Amount) else ""
+
+
+def _ratio(column: SystemColumn, cell: ComparedCell) -> str:
+    if cell.ratio:
+        return ratio_words(cell.ratio)[0]
+    return "reference" if column.is_reference else "-"
+
+
+def _remarks(cell: ComparedCell, common: Sequence[str]) -> list[str]:
+    """Marks, notes, and why a ratio is not decided, where its interval does not say it."""
+    found = [one for one in (*cell.marks, *cell.notes) if one not in common]
+    ratio = cell.ratio
+    if ratio and ratio.reason and (ratio.low is None or ratio.high is None):
+        found.append(ratio.reason)
+    return list(dict.fromkeys(found))
 
 
 def _median(cell: ComparedCell) -> Amount | Missing:
@@ -150,7 +206,7 @@ def _look(cell: ComparedCell) -> str:
     """A colour for a decided difference; the words say the same. Of a rate more is better."""
     outcome = cell.ratio.outcome if cell.ratio else ""
     if outcome not in ("higher", "lower"):
-        return "quiet"
+        return ""
     unit = cell.series.unit if cell.series else "ns"
     return "better" if (outcome == "higher") == is_rate(unit) else "worse"
 

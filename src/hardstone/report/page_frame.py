@@ -14,6 +14,7 @@ from hardstone.files import replace_file
 from hardstone.present.wording import clean
 from hardstone.report.output_file import regular_target
 from hardstone.report.safe import content_security_policy
+from hardstone.report.star_marks import FILTERS
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -21,7 +22,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 @cache
 def environment() -> Environment:
     """Templates in which every text is escaped and cleaned of control characters."""
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -29,6 +30,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
+    found.filters.update(FILTERS)
+    return found
 
 
 def _finalize(value: object) -> object:

@@ -83,8 +83,7 @@ def _systems(view: CompareView) -> Iterator[Text]:
     for one in view.columns:
         style = "" if not one.apart else "dim"
         name = " ".join(filter(None, (shorten(one.label, 32), one.mark)))
-        told = f"{one.number:>2} {name}: {_origin(one)}"
-        yield Text(one_line(told), style=style)
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {_origin(one)}')}", style=style)
 
 
 def _origin(one: SystemColumn) -> str:
