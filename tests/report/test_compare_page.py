@@ -150,7 +150,7 @@ def test_stars_have_words() -> None:
     assert "rated as: without load" in text
     assert "Formula hardstone.rating/1. Configuration: out of the box." in text
     assert "a worst case of at most 16.1 us" in text
-    assert "Missing: IRQ-P-LAT: not run" in text
+    assert "Missing, not run: IRQ-P-LAT" in text
 
 
 def test_a_study_s_own_stars_stand_beside() -> None:
