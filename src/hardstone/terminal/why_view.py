@@ -42,7 +42,7 @@ def print_published_why(system: PublishedSystem, rating: Rating) -> None:
 
 def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> None:
     _print_wrapped(console, "", title, "bold")
-    _print_wrapped(console, "overall", stars_text(rating), "bold")
+    _print_wrapped(console, "stars", stars_text(rating), "bold")
     if rating.study_stars is not None:
         _print_wrapped(console, "the study", f"gave {rating.study_stars:g}")
     if rating.score is not None:
