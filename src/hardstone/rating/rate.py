@@ -81,7 +81,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         stars=None if score is None else halves(score),
         score=score,
         is_calibrated=criteria.weight > 0,
-        is_at_most=bool(missing or unknown) or any(one.amount.above for one in figures),
+        is_at_most=bool(missing or unknown) or _is_open(figures),
         figures=figures,
         decisive=min(worst, key=_place_of_worst, default=None),
         failed=failed,
@@ -89,6 +89,13 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         missing=missing + unknown,
     )
     return replace(rating, next_half=category_half_more(rating))
+
+
+def _is_open(figures: list[RatedFigure]) -> bool:
+    """Whether a figure of which only a lower bound is known could lower the score. Where another
+    worst figure has the lowest score already, a worst one cannot."""
+    lowest = min((one.score for one in figures if one.role == "worst"), default=0.0)
+    return any(one.amount.above and (one.role != "worst" or lowest > 0) for one in figures)
 
 
 def _place_of_worst(figure: RatedFigure) -> tuple[float, float]:
