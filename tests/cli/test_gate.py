@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,12 +17,15 @@ from xml.etree import ElementTree as Tree
 import pytest
 from jsonschema import Draft202012Validator
 
+from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_GATE, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
-from hardstone.gate import GATE_SCHEMA
+from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
 from tests.cli.conftest import Done
+from tests.conftest import ROOT
 from tests.targets import sample
+from tests.test_typed import check_hardstone
 
 Hardstone = Callable[..., Done]
 TEST = "SEM-P-SIG"
@@ -192,7 +196,7 @@ def test_what_is_wrong_is_told_in_one_line(
     }
     done = gate(*(word.format(**places) for word in words))
     assert done.code == EXIT_USAGE, done.err
-    messages = [line for line in done.told if "limits:" not in line]
+    messages = done.told
     assert len(messages) == 1 and told in " ".join([*messages, *done.typed]), done.err
     assert done.out == "" and len(Store(tmp_path / "store").runs()) == 1
 
@@ -321,3 +325,24 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path, root: Path) -> None:
         *("gate A 1 of 10", "gate A 2 of 10", "gate A 3 of 10"),
         *("gate B 1 of 10", "gate B 2 of 10"),
     ]
+
+
+# ---- the page ----
+
+PAGE = (ROOT / "docs/how-to/gate-a-change.md").read_text()
+BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_limits_of_the_page_are_read() -> None:
+    (block,) = [one for one in BLOCKS if "[[limit]]" in one]
+    found = read_limits(block.encode(), load_catalogue().ids())
+    assert [one.figure for one in found] == ["max", "above 50 us", "claims"]
+
+
+def test_the_commands_of_the_page_for_ci_are_understood() -> None:
+    lines = [line.strip().removeprefix("- ") for one in BLOCKS for line in one.splitlines()]
+    commands = [line.removeprefix("run: ") for line in lines]
+    commands = [line for line in commands if line.startswith("hardstone ")]
+    assert len(commands) == 4
+    for command in commands:
+        check_hardstone(shlex.split(command)[1:], is_mention=False)
