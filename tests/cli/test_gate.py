@@ -226,6 +226,8 @@ def test_equal_sides_pass_and_each_run_is_stored(gate: Hardstone, tmp_path: Path
     done = pairs(gate, scenario(tmp_path / "fake"))
     assert done.code == EXIT_OK, done.err
     assert "PASS: 2 PASS" in done.out and "B/A 1 (1 to 1, 99 %)" in done.out
+    shown = done.out.replace("\n", "")
+    assert f"B: fake:{tmp_path}" in shown and f"against A: fake:{tmp_path}" in shown
     order = re.findall(r"pair [0-9]+ of 10, ([AB]): about", done.err)
     assert "".join(order) == "ABBA" * 5
     assert names(tmp_path) == sorted(f"gate {a} {n} of 10" for a in "AB" for n in range(1, 11))
@@ -276,6 +278,16 @@ def test_a_target_that_vanishes_costs_its_pair(gate: Hardstone, tmp_path: Path) 
     assert done.code == EXIT_OK, (done.out, done.err)
     assert "left out: pair 3: A: " in done.out and "10 pairs" in done.out
     assert len(names(tmp_path)) == 22
+
+
+def test_pairs_that_cannot_decide_any_more_are_not_run(gate: Hardstone, tmp_path: Path) -> None:
+    target = scenario(tmp_path / "fake", [*sample.stream(TEST, status="denied", reason="EPERM")])
+    done = pairs(gate, target, count=12)
+    assert done.code == EXIT_UNTRUSTWORTHY and len(names(tmp_path)) == 6
+    assert "ended after 3 pairs: the others decide nothing; A: denied: EPERM" in done.err
+    done = gate("--pairs", 10, f"{TEST}/total/jitter", "--target", scenario(tmp_path / "b"), "-q")
+    assert done.code == EXIT_UNTRUSTWORTHY and len(names(tmp_path)) == 8
+    assert "no series with total, jitter" in " ".join(done.out.split())
 
 
 def flaky(folder: Path, facts: Path, state: Path, broken: tuple[int, ...], more: str = "") -> Path:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardstone.errors import InputError
 from hardstone.gate import Check, check_limits, gate_document, read_limits
 from hardstone.gate.judge import judge_series
-from hardstone.model import RunDocument, Series, Trust
+from hardstone.model import Event, RunDocument, Series, Trust
 from hardstone.stats.pair_gate import Outcome
 from hardstone.subjects import published_system
 from tests.gate.made import (
@@ -112,6 +112,12 @@ def contradicting() -> RunDocument:
     return run(series=[broken])
 
 
+def load_short() -> RunDocument:
+    document = run()
+    document.results[0].events = [Event(name="load_short", text="half of it")]
+    return document
+
+
 def emulated(**facts: Any) -> RunDocument:
     return run(system={"virtual.hypervisor": "kvm", **facts})
 
@@ -128,6 +134,7 @@ def emulated(**facts: Any) -> RunDocument:
         (lambda: run(status="timeout", reason=None), "timeout: no reason was given", False),
         (lambda: run(complete=False), "cut off before its end", False),
         (lambda: run(interrupted=True), "cut off before its end", False),
+        (load_short, "the load fell short", False),
         (lambda: make.document(results=run().results, status="incomplete"), "incomplete", False),
         (lambda: make.document(results=run().results, status="interrupted"), "interrupted", False),
     ],

@@ -76,6 +76,12 @@ def check_pairs(
     )
 
 
+def why_left_out(address: Address, pair: tuple[PairedRun, PairedRun]) -> str:
+    """Why a pair does not count; "": it does."""
+    found = _sides(address, *pair)
+    return found if isinstance(found, str) else ""
+
+
 def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | str:
     """Both series, or why the pair does not count."""
     found: list[Series] = []

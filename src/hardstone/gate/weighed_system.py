@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+from hardstone.event_names import SHORT
 from hardstone.gate.limit import Limit
 from hardstone.model import Result
 from hardstone.published import Address, AddressError, resolve
@@ -119,7 +120,10 @@ class WeighedRun:
 def _incomplete(result: Result) -> str:
     if result.status != "measured":
         return f"{result.status}: {result.reason or 'no reason was given'}"
-    return "" if result.complete and not result.interrupted else "cut off before its end"
+    if not result.complete or result.interrupted:
+        return "cut off before its end"
+    is_short = any(event.name in SHORT for event in result.events)
+    return "the load fell short of the request" if is_short else ""
 
 
 def published_series(system: PublishedSystem, address: Address) -> PublishedSeries | Missing:
