@@ -134,7 +134,6 @@ def emulated(**facts: Any) -> RunDocument:
         (lambda: run(status="timeout", reason=None), "timeout: no reason was given", False),
         (lambda: run(complete=False), "cut off before its end", False),
         (lambda: run(interrupted=True), "cut off before its end", False),
-        (load_short, "the load fell short", False),
         (lambda: make.document(results=run().results, status="incomplete"), "incomplete", False),
         (lambda: make.document(results=run().results, status="interrupted"), "interrupted", False),
     ],
@@ -149,6 +148,15 @@ def test_a_doubtful_figure_never_passes(
     if not is_barring:  # a statistic is no proof
         assert checked(document, 'statistic = "p50"\nat_most = "1us"').outcome == "INCONCLUSIVE"
         assert checked(document, 'statistic = "p50"\nat_most = "1ms"').outcome == "INCONCLUSIVE"
+
+
+def test_a_load_that_fell_short_passes_no_limit_for_that_load() -> None:
+    asked = 'load = "heavy"'
+    assert checked(load_short(), LOW).outcome == "PASS"
+    found = checked(load_short(), f"{LOW}\n{asked}")
+    assert found.outcome == "INCONCLUSIVE" and "the load fell short" in found.reason
+    assert checked(load_short(), f"{HIGH}\n{asked}").outcome == "FAIL"
+    assert checked(run(), f"{LOW}\n{asked}").outcome == "PASS"
 
 
 @pytest.mark.parametrize("fact", [{"virtual.emulated": True}, {"virtual.time": "instructions"}])

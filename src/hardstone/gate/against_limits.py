@@ -75,7 +75,7 @@ def _claims_of_run(limit: Limit, run: WeighedRun) -> Check:
     else:
         finding = _of_verdicts(verdicts)
         for one in results:
-            finding = doubted(finding, run.doubts_of(one, is_emulated=limit.is_emulated))
+            finding = doubted(finding, run.doubts_for(limit, one))
     source = f"{run.id} {limit.address.test}"
     return _check(limit, run.id, run.condition, finding, source=source)
 

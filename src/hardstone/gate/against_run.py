@@ -203,7 +203,7 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
 def _doubts(run: MeasuredRun, held: MeasuredSeries) -> Doubts:
     if is_contradictory(held.series):
         return Doubts(barring=f"contradicts other figures of {run.id}")
-    found = WeighedRun(run).doubts_of(held.result, is_emulated=True)
+    found = WeighedRun(run).doubts_of(held.result)
     return Doubts(
         f"{run.id}: {found.barring}" if found.barring else "",
         f"{run.id}: {found.weakening}" if found.weakening else "",
@@ -263,5 +263,5 @@ def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Findin
     for subject in (base, own):
         for one in subject.results:
             if one.test == test:
-                finding = doubted(finding, WeighedRun(subject).doubts_of(one, is_emulated=True))
+                finding = doubted(finding, WeighedRun(subject).doubts_of(one))
     return finding

@@ -119,7 +119,7 @@ def _result(address: Address, one: PairedRun) -> Result | str:
     result = next((each for each in one.document.results if each.test == address.test), None)
     if result is None:
         return f"the run has no {address.test}"
-    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result, is_emulated=True)
+    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result)
     return doubts.barring or doubts.weakening or result
 
 
