@@ -114,6 +114,12 @@ def test_a_broken_file_is_told_in_one_line(data: bytes, told: str) -> None:
     assert told in found
 
 
+def test_an_unknown_test_among_many() -> None:
+    many = [f"ABC-P-{number}" for number in range(40)]
+    with pytest.raises(LimitsError, match="unknown test 'TMR-P-LAT'; see hardstone list"):
+        read_limits(limit_text(GOOD), many)
+
+
 def test_every_problem_is_told_at_once() -> None:
     bad = GOOD.replace("max", "worst")
     found = problems(limit_text(bad, GOOD, bad, GOOD))
