@@ -34,6 +34,7 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "gate": "gate",
     "shield": "shield",
     "lab": "lab",
     "probe": "probe",

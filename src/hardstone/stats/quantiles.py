@@ -70,18 +70,22 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
 
 def quantile_of_bins(bins: Bins, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
     """As `quantile`, for bins that were taken out of a histogram before."""
-    count = bins.total
-    if count == 0:
+    if bins.total == 0:
         return None
-    rank = nearest_rank(count, q)
-    first, last = rank_interval(count, q, confidence)
+    return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
+
+
+def quantile_between(bins: Bins, q: float, ranks: tuple[int, int], confidence: float) -> Quantile:
+    """The quantile of bins that are not empty, with the values of `ranks` (as `rank_interval` has
+    them) as its interval at `confidence`."""
+    rank = nearest_rank(bins.total, q)
     top = int(bins.upper[-1]) if bins.upper.size else 0
     value = _edge(bins, rank, upper=True)
     return Quantile(
         q=q,
         value=value,
-        low=_low_end(bins, first, top),
-        high=_high_end(bins, last),
+        low=_low_end(bins, ranks[0], top),
+        high=_high_end(bins, ranks[1]),
         above=top if value is None and rank > bins.underflow else None,
         below=0 if value is None and rank <= bins.underflow else None,
         confidence=confidence,

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import msgspec
-from scipy import special
 
+from hardstone.stats.miss_interval import share_high
 from hardstone.stats.tire_names import REAL_TIME
 from hardstone.stats.tire_points import Curve, Point, by_curve
 
@@ -80,11 +80,7 @@ def miss_bound(missed: int, released: int) -> float:
 
     ValueError unless 0 <= missed <= released and a step was released.
     """
-    if not 0 <= missed <= released or released < 1:
-        raise ValueError(f"{missed} of {released} steps cannot be missed")
-    if missed == released:
-        return 1.0
-    return float(special.betaincinv(missed + 1, released - missed, CONFIDENCE))
+    return share_high(missed, released, 1 - CONFIDENCE)
 
 
 def bounds_of(points: Iterable[Point]) -> list[Bound]:

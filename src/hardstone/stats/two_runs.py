@@ -8,12 +8,21 @@ no single run: only interleaved pairs (stats.pair_gate) decide about systems.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 import msgspec
 
+from hardstone.model import Series
+from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, rank_interval
+
 DEPENDENCE = 7
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
+BETWEEN_TWO_RUNS = (
+    "A difference between two single runs is one between these two runs: runs of the same system "
+    "differ too. Only interleaved pairs decide about systems: hardstone gate --pairs."
+)
 
 
 class QuantileRatio(msgspec.Struct, kw_only=True, frozen=True):
@@ -32,3 +41,114 @@ class QuantileRatio(msgspec.Struct, kw_only=True, frozen=True):
     confidence: float
     outcome: Difference
     reason: str = ""
+
+
+class _Ends(msgspec.Struct, frozen=True):
+    """A quantile of one run with its widened interval, none beyond minimum and maximum."""
+
+    value: float | None
+    low: float
+    high: float | None
+
+
+def compare_quantile(
+    first: Series,
+    other: Series,
+    q: float,
+    *,
+    margin: float = 0.10,
+    confidence: float = 0.98,
+    quantum: float = 0.0,
+) -> QuantileRatio:
+    """The quantile `q` of `other` over that of `first`.
+
+    Each side gets half of what `confidence` leaves (Bonferroni), so that the ratio of the ends
+    holds at `confidence`. `quantum` is the step of the clock in the unit of the series: both ends
+    are open by as much. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
+    InputError if a histogram is unreadable.
+    """
+    if not (0 < q < 1 and 0 < confidence < 1 and margin > 0 and quantum >= 0):
+        raise ValueError("0 < q < 1, 0 < confidence < 1, margin > 0 and quantum >= 0 are needed")
+    ratio = low = high = None
+    reason = _why_none(first, other, q)
+    if not reason:
+        below, above = (_ends(one, q, (1 + confidence) / 2, quantum) for one in (first, other))
+        ratio = above.value / below.value if above.value and below.value else None
+        low = above.low / below.high if below.high else None
+        high = above.high / below.low if above.high is not None and below.low > 0 else None
+        reason = "" if ratio else "a quantile is 0 or outside of the histogram: no ratio"
+    outcome = _outcome(ratio, low, high, margin)
+    if outcome == "not decided" and not reason:
+        reason = _why_open(min(first.count, other.count), low, high)
+    return QuantileRatio(
+        q=q,
+        ratio=ratio,
+        low=low,
+        high=high,
+        margin=margin,
+        confidence=confidence,
+        outcome=outcome,
+        reason=reason,
+    )
+
+
+def widened_quantile(bins: Bins, q: float, confidence: float) -> Quantile | None:
+    """The quantile with the interval of a sample of 1 / DEPENDENCE**2 of its size; None if empty.
+
+    The value of a rank of that sample may be any of the DEPENDENCE**2 values that stand for it: the
+    lowest of them is the low end, the highest the high end.
+    """
+    count = bins.total
+    if count == 0:
+        return None
+    independent = count // DEPENDENCE**2
+    first, last = rank_interval(independent, q, confidence) if independent else (0, 1)
+    low = (first - 1) * count // independent + 1 if first else 0
+    high = ceil(last * count / independent) if last <= independent else count + 1
+    return quantile_between(bins, q, (low, high), confidence)
+
+
+def _ends(series: Series, q: float, confidence: float, quantum: float) -> _Ends:
+    found = widened_quantile(bins_of(series.histogram), q, confidence)
+    if found is None or series.min is None or series.max is None:
+        return _Ends(None, 0.0, None)
+    value = None if found.value is None else max(min(found.value, series.max), series.min)
+    low = 0 if found.low is None else max(found.low, series.min)
+    high = None if found.high is None else min(found.high, series.max) + quantum
+    return _Ends(value, max(low - quantum, 0.0), high)
+
+
+def _why_none(first: Series, other: Series, q: float) -> str:
+    if first.unit != other.unit:
+        return f"{first.unit} against {other.unit}: no ratio"
+    count = min(first.count, other.count)
+    if count == 0:
+        return "no values"
+    if not (is_printable(q, count) and is_printable(1 - q, count)):
+        return f"fewer than 10 of {count} values are beyond the quantile"
+    return ""
+
+
+def _why_open(count: int, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        independent = count // DEPENDENCE**2
+        return (
+            f"unbounded: {count} values of one run, which depend on each other, are taken "
+            f"for {independent} independent ones"
+        )
+    return f"{low:.3g} to {high:.3g} reaches across a margin"
+
+
+def _outcome(
+    ratio: float | None, low: float | None, high: float | None, margin: float
+) -> Difference:
+    most = 1 + margin
+    if ratio is None:
+        return "not decided"
+    if low is not None and low > most:
+        return "higher"
+    if high is not None and high < 1 / most:
+        return "lower"
+    if low is not None and high is not None and low >= 1 / most and high <= most:
+        return "no difference seen"
+    return "not decided"
