@@ -247,7 +247,9 @@ def _repeated(limits: Sequence[Limit]) -> Iterator[str]:
 
 def _nearest(text: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(str(text)[:100], list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(known)[:60])}"
+    if close:
+        return f"did you mean {close[0]}?"
+    return "see hardstone list" if len(known) > len(_KEYS) else f"there are {', '.join(known)}"
 
 
 def _quoted(raw: object) -> str:

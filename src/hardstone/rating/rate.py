@@ -27,6 +27,8 @@ from hardstone.rating.overall_caps import overall_caps
 from hardstone.rating.stars import CategoryRating, RatedFigure, Rating
 from hardstone.subjects import MeasuredRun, Missing, PublishedSystem, Subject, subjects_of
 
+_MOST_CHARACTERS = 200
+
 
 def rated_categories() -> list[str]:
     """The rated categories, those that the formula is calibrated for first."""
@@ -64,7 +66,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         for role in criterion.roles:
             found = _rated_figure(subject, criterion, role)
             if isinstance(found, Missing):
-                missing.append(f"{role} of {criterion.address}: {found.reason}")
+                missing.append(f"{role} of {criterion.address}: {_brief(found.reason)}")
                 continue
             figures.append(found)
             if criterion.fails_if_any and rated_value(found.amount) > 0:
@@ -79,7 +81,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         stars=None if score is None else halves(score),
         score=score,
         is_calibrated=criteria.weight > 0,
-        is_at_most=bool(missing or unknown) or any(one.amount.above for one in figures),
+        is_at_most=bool(missing or unknown) or _is_open(figures),
         figures=figures,
         decisive=min(worst, key=_place_of_worst, default=None),
         failed=failed,
@@ -87,6 +89,13 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         missing=missing + unknown,
     )
     return replace(rating, next_half=category_half_more(rating))
+
+
+def _is_open(figures: list[RatedFigure]) -> bool:
+    """Whether a figure of which only a lower bound is known could lower the score. Where another
+    worst figure has the lowest score already, a worst one cannot."""
+    lowest = min((one.score for one in figures if one.role == "worst"), default=0.0)
+    return any(one.amount.above and (one.role != "worst" or lowest > 0) for one in figures)
 
 
 def _place_of_worst(figure: RatedFigure) -> tuple[float, float]:
@@ -111,7 +120,7 @@ def _behaviours(subject: Subject, tests: list[str]) -> tuple[list[str], list[str
     for test in tests:
         claims = subject.verdicts(test)
         if isinstance(claims, Missing):
-            unknown.append(f"{test}: {claims.reason}")
+            unknown.append(f"{test}: {_brief(claims.reason)}")
             continue
         entry = load_catalogue().entry(test)
         counted = [one for one in claims if not one.passed and not entry.why_uncounted(one.name)]
@@ -119,6 +128,12 @@ def _behaviours(subject: Subject, tests: list[str]) -> tuple[list[str], list[str
             f"{test} {one.evidence if subject.is_published else one.name}" for one in counted
         ]
     return failed, unknown
+
+
+def _brief(reason: str) -> str:
+    """A reason may list every series of a result."""
+    is_long = len(reason) > _MOST_CHARACTERS
+    return f"{reason[:_MOST_CHARACTERS]}\N{HORIZONTAL ELLIPSIS}" if is_long else reason
 
 
 def rate_run(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
