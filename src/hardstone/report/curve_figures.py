@@ -41,10 +41,10 @@ from hardstone.stats.shift_function import shift_function
 from hardstone.units import format_count
 
 PANEL_NAME = 20
-_PANEL_RESOLUTION = 32
-_PANEL_COURSE = 90
+_PANEL_RESOLUTION = 22
+_PANEL_COURSE = 60
 _OVERLAID_COURSES = 3  # lines over time cover each other
-_PANEL_BINS = 40
+_PANEL_BINS = 28
 _TAIL = 0.999
 
 

@@ -21,6 +21,7 @@ _WIDEST_LABEL = 160
 _LABEL_WIDTH = 6.2
 _TEXT_WIDTH = 5.8
 _MOST_FOR_TEXT = 0.55
+_WORDS_LEFT = 0.35  # to the left of the bars the names leave room above them
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ def chart(bars: Sequence[Bar], unit: Unit, title: str, standards: Sequence[Stand
     }
     return {
         "config": CONFIG,
-        "data": {"values": [_row(one, low) for one in bars]},
+        "data": {"values": [_row(one, low) for one in sorted(bars, key=_alike)]},
         "layer": [
             _filled(x, low, unit, _y(names, is_open=bool(shown))),
             _hollow(low, unit),
             *_ends(),
             *_texts(),
-            *standard_layers(shown, (low, high), "x"),
+            *standard_layers(shown, (low, high), "x", middle=_WORDS_LEFT),
         ],
         "width": width,
         "height": {"step": _TIGHT_STEP if len(names) >= _MANY else _STEP, "for": "position"},
@@ -80,13 +81,18 @@ def _with_room(bars: Sequence[Bar], low: float, high: float, width: int) -> floa
     return most
 
 
+def _alike(one: Bar) -> tuple[str, str, bool]:
+    """Rows that share their fields follow one another, so that the page has these once."""
+    return one.which, one.kind, one.is_grey
+
+
 def _row(one: Bar, low: float) -> dict[str, Any]:
     return {
-        "y": one.name,
+        "u": one.name,
         "c": one.which,
         "k": one.kind,
         "e": "grey" if one.is_grey else "plain",
-        "x": one.text,
+        "z": one.text,
         "v": low if one.end is None else drawn(one.end),
     }
 
@@ -97,31 +103,31 @@ def _y(names: Sequence[str], *, is_open: bool) -> Spec:
     scale: Spec = {"domain": list(names)}  # in their order, whichever figures are missing
     if is_open:  # above the first bars, for the words of the yardsticks
         scale["paddingOuter"] = 1
-    return {"field": "y", "type": "nominal", "title": None, "axis": axis, "scale": scale}
+    return {"field": "u", "type": "nominal", "title": None, "axis": axis, "scale": scale}
 
 
 _PLACE: Spec = {
-    "y": {"field": "y", "type": "nominal"},
+    "y": {"field": "u", "type": "nominal"},
     "yOffset": {"field": "c", "type": "nominal", "sort": [AVERAGE, WORST]},
 }
 
 
-def _colour(*, has_legend: bool = False) -> Spec:
+def _colour() -> Spec:
     return {
         "condition": {"test": "datum.e === 'grey'", "value": GREY},
         "field": "c",
         "type": "nominal",
         "sort": None,
         "scale": {"domain": [AVERAGE, WORST], "range": PALETTE[:2]},
-        "legend": {"symbolType": "square", "symbolSize": 80} if has_legend else None,
+        "legend": {"symbolType": "square", "symbolSize": 80},
     }
 
 
 def _tips(unit: Unit) -> list[Spec]:
     return [
-        {"field": "y", "type": "nominal", "title": "system"},
+        {"field": "u", "type": "nominal", "title": "system"},
         {"field": "c", "type": "nominal", "title": "figure"},
-        {"field": "x", "type": "nominal", "title": "says"},
+        {"field": "z", "type": "nominal", "title": "says"},
         {"field": "v", "type": "quantitative", "title": unit_title("drawn at", unit)},
     ]
 
@@ -135,7 +141,7 @@ def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
             "x2": {"datum": low},
             **_PLACE,
             "y": y,
-            "color": _colour(has_legend=True),
+            "color": _colour(),
             "tooltip": _tips(unit),
         },
     }
@@ -181,7 +187,7 @@ def _texts() -> list[Spec]:
     encoding: Spec = {
         "x": {"field": "v", "type": "quantitative"},
         **_PLACE,
-        "text": {"field": "x", "type": "nominal"},
+        "text": {"field": "z", "type": "nominal"},
     }
     return [
         {
