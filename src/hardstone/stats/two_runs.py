@@ -17,7 +17,7 @@ from hardstone.model import Series
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, rank_interval
 
-DEPENDENCE = 7
+DEPENDENCE = 10
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 BETWEEN_TWO_RUNS = (
     "A difference between two single runs is one between these two runs: runs of the same system "
