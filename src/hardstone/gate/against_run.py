@@ -58,20 +58,38 @@ def check_against_runs(
     """
     checks: list[Check] = []
     left_out: Counter[str] = Counter()
+    unlike: dict[str, None] = {}
     for reference in dict.fromkeys(one.condition for base in baselines for one in base):
         bases = [one for base in baselines for one in base if one.condition == reference]
         own = next((one for one in systems if one.condition == reference), None)
         by_key: dict[tuple[str, str], list[_Compared]] = {}
         for base in bases:
+            unlike |= dict.fromkeys(_unlike(own, base) if own is not None else [])
             for one in _against_one(own, base, left_out):
                 by_key.setdefault(one.key, []).append(one)
         label = WeighedRun(own or bases[0])
         system = own.id if own is not None else systems[0].id
         checks += [_joined(system, label.condition, found) for found in by_key.values()]
-    notes = [_MAXIMA, *(f"not compared: {count} {what}" for what, count in left_out.items())]
+    notes = [
+        *unlike,
+        _MAXIMA,
+        *(f"not compared: {count} {what}" for what, count in left_out.items()),
+    ]
     if len(baselines) == 1:
         notes.insert(0, BETWEEN_TWO_RUNS)
     return BaselineChecks(checks, notes)
+
+
+def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
+    """What the figures of both depend on and is not the same: unlike runs are not compared
+    silently."""
+    ours, theirs = own.conditions, base.conditions
+    return [
+        f"the runs differ in {name}: {ours.get(name, 'not known')}, and {base.id} "
+        f"{theirs.get(name, 'not known')}"
+        for name in {**theirs, **ours}
+        if ours.get(name) != theirs.get(name)
+    ]
 
 
 def _joined(system: str, condition: str, found: Sequence[_Compared]) -> Check:
@@ -158,16 +176,28 @@ def _quantile(
     elif held.unit != base[1].unit:
         finding = Finding("INCONCLUSIVE", "-", "it has another unit than in the baseline")
     else:
-        ratio = compare_quantile(
-            base[1].series, held.series, q, margin=MARGINS[q], quantum=_quantum(base[1], held)
-        )
-        finding = _of_ratio(ratio, base[1].unit)
-        if ratio.outcome == "not decided" and not _bounds(base[1], q):
-            return _Compared((address, _NAMES[q]), _OPEN, base[1].unit, wanted, source)
-        for subject, one in ((base[0], base[1]), (run, held)):
-            finding = doubted(finding, _doubts(subject, one))
-        finding = doubted(finding, Doubts(barring=f"not comparable: {unlike}" if unlike else ""))
+        finding = _of_pair((base[0], base[1]), (run, held), q, unlike)
     return _Compared((address, _NAMES[q]), finding, base[1].unit, wanted, source)
+
+
+def _of_pair(
+    base: tuple[MeasuredRun, MeasuredSeries],
+    own: tuple[MeasuredRun, MeasuredSeries],
+    q: float,
+    unlike: str,
+) -> Finding:
+    """The outcome of one quantile; _OPEN where the baseline could not decide it."""
+    first, held = base[1], own[1]
+    quantum = _quantum(first, held)
+    ratio = compare_quantile(first.series, held.series, q, margin=MARGINS[q], quantum=quantum)
+    finding = _of_ratio(ratio, first.unit)
+    doubts = [_doubts(*base), _doubts(*own), Doubts(f"not comparable: {unlike}" if unlike else "")]
+    is_clear = not any(one.barring or one.weakening for one in doubts)
+    if is_clear and ratio.outcome == "not decided" and not _bounds(first, q):
+        return _OPEN
+    for one in doubts:
+        finding = doubted(finding, one)
+    return finding
 
 
 def _quantum(*held: MeasuredSeries) -> float:
@@ -191,7 +221,7 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
 def _doubts(run: MeasuredRun, held: MeasuredSeries) -> Doubts:
     if is_contradictory(held.series):
         return Doubts(barring=f"contradicts other figures of {run.id}")
-    found = WeighedRun(run).doubts_of(held.result, is_emulated=True)
+    found = WeighedRun(run).doubts_of(held.result)
     return Doubts(
         f"{run.id}: {found.barring}" if found.barring else "",
         f"{run.id}: {found.weakening}" if found.weakening else "",
@@ -210,7 +240,7 @@ def _of_ratio(ratio: QuantileRatio, unit: Unit) -> Finding:
     outcomes: dict[str, Outcome] = {"not decided": "INCONCLUSIVE", worse: "FAIL"}
     outcome = outcomes.get(ratio.outcome, "PASS")
     found = "-" if ratio.ratio is None else f"x{ratio.ratio:.3g} ({_ends(ratio)})"
-    reason = ratio.outcome
+    reason: str = ratio.outcome
     if outcome == "INCONCLUSIVE":
         is_bounded = ratio.low is not None and ratio.high is not None
         reason = "the interval reaches across a margin" if is_bounded else ratio.reason
@@ -251,5 +281,5 @@ def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Findin
     for subject in (base, own):
         for one in subject.results:
             if one.test == test:
-                finding = doubted(finding, WeighedRun(subject).doubts_of(one, is_emulated=True))
+                finding = doubted(finding, WeighedRun(subject).doubts_of(one))
     return finding
