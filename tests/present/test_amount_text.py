@@ -55,6 +55,9 @@ def test_no_published_figure_loses_a_digit() -> None:
     assert checked > 200
 
 
+TIMES = "\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
+
+
 def ratio(**changed: object) -> QuantileRatio:
     fields: dict[str, object] = {
         "q": 0.5,
@@ -71,16 +74,16 @@ def ratio(**changed: object) -> QuantileRatio:
 @pytest.mark.parametrize(
     ("given", "text", "said"),
     [
-        (ratio(), "×\N{NO-BREAK SPACE}1.25 (1.20 to 1.30)", "higher"),
+        (ratio(), f"{TIMES}1.25 (1.20 to 1.30)", "higher"),
         (
             ratio(high=None, outcome="not decided", reason="why"),
-            "×\N{NO-BREAK SPACE}1.25 (at least 1.20)",
+            f"{TIMES}1.25 (at least 1.20)",
             "not decided: why",
         ),
-        (ratio(low=None), "×\N{NO-BREAK SPACE}1.25 (at most 1.30)", "higher"),
-        (ratio(low=None, high=None), "×\N{NO-BREAK SPACE}1.25, unbounded", "higher"),
+        (ratio(low=None), f"{TIMES}1.25 (at most 1.30)", "higher"),
+        (ratio(low=None, high=None), f"{TIMES}1.25, unbounded", "higher"),
         (ratio(ratio=None, reason="no values", outcome="not decided"), "-", "no values"),
-        (ratio(ratio=23.4, low=20.0, high=0.012), "×\N{NO-BREAK SPACE}23 (20 to 0.012)", "higher"),
+        (ratio(ratio=23.4, low=20.0, high=0.012), f"{TIMES}23 (20 to 0.012)", "higher"),
     ],
 )
 def test_a_ratio_has_interval_and_outcome(given: QuantileRatio, text: str, said: str) -> None:

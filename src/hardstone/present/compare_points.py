@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hardstone.present.amount_text import amount_text
+from hardstone.present.amount_text import amount_text, ratio_words
 from hardstone.present.compare_detail import judged_claims
 from hardstone.present.compare_view import (
     ComparedCell,
@@ -170,14 +170,9 @@ def _medians(cells: Cells, outcome: str) -> Iterator[str]:
     ]
     found.sort(key=lambda one: one[1].ratio or 1.0, reverse=outcome == "higher")
     for row, ratio in found[:_MOST_OF_A_KIND]:
-        bounds = (
-            f"{ratio_text(ratio.low)} to {ratio_text(ratio.high)}"
-            if (ratio.low is not None and ratio.high is not None)
-            else "no closed interval"
-        )
         yield (
-            f"median {ratio_text(ratio.ratio or 0)} times that of the reference ({bounds}), "
-            f"between these two runs: {row.address}"
+            f"median {ratio_words(ratio)[0]} that of the reference, between these two runs "
+            f"({row.address})"
         )
 
 

@@ -65,12 +65,12 @@ def compared_rows(found: Sequence[FigureRow], systems: Systems) -> list[Compared
 def compared_row(found: FigureRow, systems: Systems, label: str = "") -> ComparedRow:
     """One row. `label`: what it is called instead of by its series and labels."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
-    worst, more = _worst_statistic(row.first), _more(row)
+    worst, more = _worst_statistic(found.first), _more(row)
     builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
     return ComparedRow(
-        address=row.address,
-        label=label or row_label(row),
-        unit=row.first.unit,
+        address=found.address,
+        label=label or row_label(found),
+        unit=found.first.unit,
         cells=[builder.cell(place) for place in range(len(row.found))],
         more=more,
     )

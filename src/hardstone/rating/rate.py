@@ -46,7 +46,7 @@ def rate(subject: Subject) -> Rating:
         overall=None if score is None else halves(score),
         score=score,
         is_at_most=any(one.is_at_most for one in categories),
-        why_none=f"no worst case is known of {', '.join(unknown)}" if unknown else "",
+        why_none=f"no worst figure is known of {', '.join(unknown)}" if unknown else "",
         categories=categories,
         caps=[] if unknown else [cap.text for cap in caps if cap.score < mean],
         rated_as=rated_as(subject),

@@ -9,9 +9,7 @@ from hardstone.present.compare_view import ComparedRow, ComparedTest, CompareVie
 from hardstone.present.wording import shorten
 from hardstone.report.charts.system_style import MOST_OVERLAID, Standard
 from hardstone.report.curve_figures import (
-    Place,
     course_figure,
-    curves_of,
     exceedance_figure,
     histogram_figure,
     shift_figure,
@@ -20,6 +18,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.kernel_curves import kernel_figures
 from hardstone.report.pair_figures import has_pair, pair_figure, spread_figure
+from hardstone.report.system_curves import Place, curves_of
 from hardstone.report.system_figure import anchor_of
 
 # In charts of one panel, each about 40 ms: one of twenty panels takes as long as four.

@@ -21,7 +21,8 @@ _MOST_IN_TITLE = 3
 
 
 class PageFigures(Protocol):
-    """The charts of a comparison: of the decisive tests, of each test, of kernel time."""
+    """The charts of a comparison: of the decisive tests, of each test, of kernel time. `notes`
+    say what was not drawn."""
 
     @property
     def summary(self) -> Sequence[Figure]: ...
@@ -29,6 +30,8 @@ class PageFigures(Protocol):
     def by_test(self) -> Mapping[str, Sequence[Figure]]: ...
     @property
     def kernel(self) -> Sequence[Figure]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class NoFigures:
     summary: list[Figure] = field(default_factory=list)
     by_test: dict[str, list[Figure]] = field(default_factory=dict)
     kernel: list[Figure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def render_compare(
@@ -92,6 +96,7 @@ def _context(view: CompareView, figures: PageFigures, *, is_live: bool) -> dict[
         "notes": view.notes,
         "yardsticks": view.yardsticks,
         "summary": figures.summary,
+        "not_drawn": figures.notes,
         "kernel": figures.kernel,
         "contents": _contents(view, figures),
         "chart_config": CHART_CONFIG if is_live else None,

@@ -7,30 +7,35 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hardstone.files import replace_file
-from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_view import (
-    ClaimRow,
-    ComparedCell,
     ComparedRow,
     ComparedTest,
     CompareView,
-    SystemColumn,
 )
 from hardstone.present.wording import one_line, shorten
-from hardstone.rating import Rating
 from hardstone.report.bound_pages import bind
 from hardstone.report.compare_figures import CompareFigures, compare_figures
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.output_file import regular_target
 from hardstone.report.sheet import Sheet
+from hardstone.report.sheet_cells import (
+    category_cell,
+    claim_text,
+    grouped_text,
+    pair_cell,
+    remarks_on,
+    stars_cell,
+)
 from hardstone.report.system_figure import row_name, system_name
-from hardstone.subjects import Amount, Missing
 
 MOST_SERIES = 12
 _ABREAST = 4
 _MOST_COLUMNS = 5
 _CHARTS_EACH = 6
+_ROW_OF_CHARTS = 180.0
+_LEAST_ROOM = 160.0
+_TITLE = 52
 _LABEL = 34
 _READ = (
     "Each cell: average / worst. Of a published system these are the study's figures, with its own "
@@ -91,6 +96,16 @@ class _Book:
         self.sheets.append(sheet)
         return sheet
 
+    def _section(self, heading: str, least: float) -> None:
+        """A heading on the page, or on a new one where less room than `least` is left."""
+        if not self._sheet.has_room(least):
+            self._page(heading)
+            return
+        self._heading = heading
+        self._sheet.gap(18)
+        self._sheet.text(heading, 14, bold=True)
+        self._sheet.gap(4)
+
     @property
     def _sheet(self) -> Sheet:
         return self.sheets[-1]
@@ -122,12 +137,12 @@ class _Book:
 
     def _charts(self, figures: Sequence[Figure], heading: str) -> None:
         for start in range(0, len(figures), _CHARTS_EACH):
-            self._page(heading)
             part = figures[start : start + _CHARTS_EACH]
+            self._section(heading, _ROW_OF_CHARTS * -(-len(part) // 2))
             for about in dict.fromkeys(one.about for one in part):
                 self._text(about, 7.5, colour="quiet")
             self._sheet.gap(4)
-            self._sheet.drawings(drawn(part), columns=1 if len(part) == 1 else 2)
+            self._drawn(part)
 
     def opening(self) -> None:
         """Systems with stars, what speaks for and against each, and what the stars mean."""
@@ -136,7 +151,7 @@ class _Book:
         rows = [
             [
                 system_name(one, _LABEL) + (" (reference)" if one.is_reference else ""),
-                _stars(one.rating),
+                stars_cell(one.rating),
                 " ".join(filter(None, (one.study, one.year))),
                 " ".join(filter(None, (one.hardware, one.mark))),
                 one.trust or "-",
@@ -169,7 +184,7 @@ class _Book:
             )
         )
         rows = [
-            [system_name(column, 20), *(_category(column.rating, name) for name in names)]
+            [system_name(column, 20), *(category_cell(column.rating, name) for name in names)]
             for column in view.columns
         ]
         self._table(["System", *names], rows)
@@ -193,7 +208,10 @@ class _Book:
                 [
                     [
                         label,
-                        *(_cell(cell, one) for cell, one in zip(row.cells, columns, strict=True)),
+                        *(
+                            pair_cell(cell, one)
+                            for cell, one in zip(row.cells, columns, strict=True)
+                        ),
                     ]
                     for label, row in zip(labels, rows, strict=True)
                 ],
@@ -205,7 +223,7 @@ class _Book:
             self._table(
                 head,
                 [
-                    [system_name(one), *(_cell(row.cells[place], one) for row in part)]
+                    [system_name(one), *(pair_cell(row.cells[place], one) for row in part)]
                     for place, one in enumerate(columns)
                 ],
             )
@@ -233,7 +251,7 @@ class _Book:
     def studies(self, figures: CompareFigures) -> None:
         """The tables beside older studies, and the curves of kernel time."""
         for table in self.view.tables:
-            self._page(table.title)
+            self._section(table.title, _LEAST_ROOM)
             self._text(table.about, colour="quiet")
             self._sheet.gap(4)
             self._table(table.columns, table.rows, is_numeric=False)
@@ -243,15 +261,15 @@ class _Book:
 
     def test(self, test: ComparedTest, figures: Sequence[Figure]) -> None:
         """A page, or more, with the figures of one test."""
-        self._page(f"{test.test}: {test.title}")
+        self._section(f"{test.test}: {test.title}", _LEAST_ROOM)
         self._text(test.about)
         for name, meaning in test.moments:
             self._text(f"{name.replace('_', ' ')}: {meaning}.", colour="quiet")
-        states = _grouped(test.states, self.view.columns)
+        states = grouped_text(test.states, self.view.columns)
         if set(test.states) != {"measured"}:
             self._text(f"State: {states}", colour="quiet")
         for claim in test.claims:
-            self._text(_claim(claim, self.view.columns))
+            self._text(claim_text(claim, self.view.columns))
         self._sheet.gap(4)
         rows = sorted(test.rows, key=lambda row: -sum(one.held is not None for one in row.cells))
         shown = rows[:MOST_SERIES]
@@ -259,76 +277,20 @@ class _Book:
             self._figures(shown, [row.label for row in shown])
         if len(rows) > len(shown):
             self._text(f"{len(rows) - len(shown)} more series in the HTML report.", colour="quiet")
-        for line in (*test.published, *test.notes, *_remarks(shown, self.view.columns)):
+        for line in (*test.published, *test.notes, *remarks_on(shown, self.view.columns)):
             self._text(line)
         if figures:
             self._drawings(figures)
 
     def _drawings(self, figures: Sequence[Figure]) -> None:
-        if not self._sheet.has_room(120 * -(-len(figures) // 2)):
+        if not self._sheet.has_room(_ROW_OF_CHARTS * -(-len(figures) // 2)):
             self._next()
         for about in dict.fromkeys(one.about for one in figures):
             self._text(about, 7, colour="quiet")
         self._sheet.gap(4)
-        self._sheet.drawings(drawn(figures), columns=1 if len(figures) == 1 else 2)
+        self._drawn(figures)
 
-
-def _stars(rating: Rating) -> str:
-    if rating.overall is None:
-        return f"none: {shorten(rating.why_none, 80)}"
-    bound = "at most " if rating.is_at_most else ""
-    more = f" ({', '.join(rating.rated_as)})" if rating.rated_as else ""
-    return f"{bound}{rating.overall:g} of 5{more}"
-
-
-def _category(rating: Rating, name: str) -> str:
-    for one in rating.categories:
-        if one.category == name and one.stars is not None:
-            return f"{'<= ' if one.is_at_most else ''}{one.stars:g}"
-    return "-"
-
-
-def _cell(cell: ComparedCell, column: SystemColumn) -> str:
-    """ "2.2 us / 10 us"; the reason once where both are missing."""
-    if isinstance(cell.mean, Missing) and isinstance(cell.worst, Missing):
-        return shorten(cell.worst.reason, 40)
-    text = f"{_amount(cell.mean, column)} / {_amount(cell.worst, column)}"
-    marks = "".join(f", {one}" for one in cell.marks)
-    return f"{text}{marks}{' (grey)' if cell.is_grey or cell.worst_why else ''}"
-
-
-def _amount(amount: Amount | Missing, column: SystemColumn) -> str:
-    if isinstance(amount, Missing):
-        return "-"
-    return amount_text(amount, is_exact=column.is_published)
-
-
-def _grouped(words: Sequence[str], columns: Sequence[SystemColumn]) -> str:
-    """ "measured: 1, 2; not published: 3": systems by their numbers."""
-    found: dict[str, list[str]] = {}
-    for word, column in zip(words, columns, strict=True):
-        found.setdefault(shorten(word, 80), []).append(str(column.number))
-    return "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in found.items())
-
-
-def _claim(claim: ClaimRow, columns: Sequence[SystemColumn]) -> str:
-    told = _grouped([cell.word for cell in claim.cells], columns)
-    failed = [
-        f"{column.number}: {shorten(cell.evidence, 120)}"
-        for cell, column in zip(claim.cells, columns, strict=True)
-        if cell.look in ("failed", "uncounted") and cell.evidence
-    ]
-    return f"{claim.name}: {told}" + (f" ({'; '.join(failed)})" if failed else "")
-
-
-def _remarks(rows: Sequence[ComparedRow], columns: Sequence[SystemColumn]) -> list[str]:
-    """Why cells are grey, and notes on figures: each text once, with the systems it is of."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        for cell, column in zip(row.cells, columns, strict=True):
-            why = cell.why if cell.is_grey else cell.worst_why
-            for text in filter(None, (why, *cell.notes)):
-                numbers = found.setdefault(shorten(text, 200), [])
-                if str(column.number) not in numbers:
-                    numbers.append(str(column.number))
-    return [f"{', '.join(numbers)}: {text}" for text, numbers in found.items()]
+    def _drawn(self, figures: Sequence[Figure]) -> None:
+        """Two abreast, so that pages look alike; titles keep to their column."""
+        titled = [(shorten(title, _TITLE), svg) for title, svg in drawn(figures)]
+        self._sheet.drawings(titled, columns=2)

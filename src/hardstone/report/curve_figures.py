@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from hardstone.model import Series, Unit
-from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
+from hardstone.model import Unit
 from hardstone.present.quantile_text import quantile_value
 from hardstone.present.wording import format_value, is_rate
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import exceedance_chart, histogram_chart, over_time, shift_chart
 from hardstone.report.charts.frame import unit_title
-from hardstone.report.charts.scale import domain, drawn, ticks, value_scale
-from hardstone.report.charts.system_panels import Panel, Point, inner_axis
-from hardstone.report.charts.system_panels import chart as panels_chart
-from hardstone.report.charts.system_style import (
-    MOST_OVERLAID,
-    NEAR_PANELS,
-    Standard,
-    room_for,
-    styled,
-    with_standards,
+from hardstone.report.charts.scale import drawn
+from hardstone.report.charts.system_panels import Point
+from hardstone.report.charts.system_style import MOST_OVERLAID
+from hardstone.report.figures import Figure
+from hardstone.report.system_curves import (
+    Curve,
+    Place,
+    count_axes,
+    curve_name,
+    curves_of,
+    group_of_curves,
+    overlaid,
+    panelled,
+    second_axes,
+    share_axes,
 )
-from hardstone.report.drawing import Drawer
-from hardstone.report.figures import LEAST_VALUES, Figure
-from hardstone.report.groups import Group, Line
 from hardstone.report.system_figure import (
     WHO,
-    measured_cells,
     row_name,
-    source_of,
     standards_for,
     system_figure,
     system_name,
     who,
 )
 from hardstone.report.theme import Spec
-from hardstone.stats.identity import histogram_problem
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.shift_function import ABOUT as SHIFT_ABOUT
 from hardstone.stats.shift_function import shift_function
@@ -54,44 +49,6 @@ _PANEL_BINS = 40
 _TAIL = 0.999
 
 
-@dataclass(frozen=True)
-class Curve:
-    """The series of one system, with what it is called in a picture."""
-
-    column: SystemColumn
-    cell: ComparedCell
-    series: Series
-    source: str
-
-    @property
-    def is_grey(self) -> bool:
-        return self.cell.is_grey
-
-
-@dataclass(frozen=True)
-class Place:
-    """What all charts of a row share."""
-
-    row: ComparedRow
-    columns: Sequence[SystemColumn]
-    standards: Sequence[Standard]
-    name: str
-    drawer: Drawer
-    live: bool
-
-
-def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
-    """The systems whose distribution can be drawn."""
-    return [
-        Curve(column, cell, cell.series, source_of(cell.held, column))
-        for column, cell in measured_cells(row, columns)
-        if cell.series is not None
-        and cell.series.count >= LEAST_VALUES
-        and cell.series.histogram.buckets
-        and histogram_problem(cell.series.histogram) is None
-    ]
-
-
 def exceedance_figure(place: Place) -> Figure | None:
     """Share of values above each duration."""
     found = curves_of(place.row, place.columns)
@@ -102,9 +59,9 @@ def exceedance_figure(place: Place) -> Figure | None:
     lines = [(one, exceedance_chart.curve(one.series, depth)) for one in found]
     about = "Share of values above each duration, both axes logarithmic."
     spec = (
-        _panels(place, lines, _shares(lines), tips=("above", "share"))
+        panelled(place, lines, share_axes(lines), tips=("above", "share"))
         if is_many
-        else _overlaid(place, found, exceedance_chart.chart, is_low=True)
+        else overlaid(place, found, exceedance_chart.chart, is_low=True)
     )
     if not is_many:
         about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
@@ -136,9 +93,9 @@ def histogram_figure(place: Place) -> Figure | None:
         lines: list[tuple[Curve, Sequence[Point]]] = [
             (one, list(histogram_chart.steps(bins))) for one, bins in binned
         ]
-        spec = _panels(place, lines, _counts(lines), tips=("from", "values"))
+        spec = panelled(place, lines, count_axes(lines), tips=("from", "values"))
     else:
-        spec = _overlaid(place, found, histogram_chart.chart)
+        spec = overlaid(place, found, histogram_chart.chart)
         about += " The triangle on the axis marks the worst observed."
     return _figure(place, "histogram", "Histogram", about, spec, table, found)
 
@@ -161,9 +118,9 @@ def course_figure(place: Place) -> Figure | None:
             (one, [(t, None if v is None else drawn(v)) for t, v in points])
             for one, points in lines
         ]
-        spec = _panels(place, shown, _seconds(shown), tips=("s", "largest"), across="y")
+        spec = panelled(place, shown, second_axes(shown), tips=("s", "largest"), across="y")
     else:
-        spec = _overlaid(place, found, over_time.chart, axis="y")
+        spec = overlaid(place, found, over_time.chart, axis="y")
     if len(found) < len(whole):
         about += f" {len(whole) - len(found)} systems are too short, or have no times."
     head = ["from (s)", unit_title("largest", place.row.unit)]
@@ -186,7 +143,7 @@ def shift_figure(place: Place) -> Figure | None:
         return None
     is_many = len(shifts) > MOST_OVERLAID
     spec = shift_chart.chart(
-        [shift_chart.Shift(_name(one, is_many), points) for one, points in shifts]
+        [shift_chart.Shift(curve_name(one, is_many), points) for one, points in shifts]
     )
     head = [*WHO, "series", "quantile", "ratio", "low", "high"]
     rows: list[list[Value]] = [
@@ -202,7 +159,7 @@ def shift_figure(place: Place) -> Figure | None:
     told = [f"{system_name(one.column)}: {_spoken_shift(points)}" for one, points in shifts]
     return system_figure(
         f"{place.name}-shift",
-        f"Shift function: {row_name(place.row)}",
+        f"{row_name(place.row)}: shift function",
         about,
         f"Shift function, {row_name(place.row)}, to {system_name(first.column)}. "
         f"{'; '.join(told)}.",
@@ -221,98 +178,10 @@ def _spoken_shift(points: Sequence[Any]) -> str:
     )
 
 
-def _name(one: Curve, is_many: bool) -> str:
-    mark = " (reference)" if one.column.is_reference else ""
-    return system_name(one.column, PANEL_NAME if is_many else 26) + mark
-
-
 def _joined(found: Sequence[Curve], is_many: bool) -> int:
     if not is_many:
-        return over_time.intervals_joined(_group(found))
+        return over_time.intervals_joined(group_of_curves(found))
     return max(1, -(-max(len(one.series.maxima_per_s) for one in found) // _PANEL_COURSE))
-
-
-def _group(found: Sequence[Curve]) -> Group:
-    """The systems as the lines of one chart."""
-    names = [_name(one, False) for one in found]
-    lines = [
-        Line(msgspec.structs.replace(one.series, labels={}), name, number)
-        for number, (one, name) in enumerate(zip(found, names, strict=True))
-    ]
-    return Group(lines, colours=names)
-
-
-def _overlaid(
-    place: Place,
-    found: Sequence[Curve],
-    chart: Callable[[Group, Unit], Spec],
-    axis: str = "x",
-    *,
-    is_low: bool = False,
-) -> Spec:
-    group, unit = _group(found), place.row.unit
-    spec = styled(chart(group, unit), group.colours, [one.is_grey for one in found])
-    shown = standards_for(place.row, place.standards)
-    return with_standards(spec, axis, shown, unit, is_low=is_low)
-
-
-def _panels(
-    place: Place,
-    lines: Sequence[tuple[Curve, Sequence[Point]]],
-    axes: tuple[Spec, Spec],
-    *,
-    tips: tuple[str, str],
-    across: str = "x",
-) -> Spec:
-    x, y = axes
-    axis = x if across == "x" else y
-    low, high = axis["scale"]["domain"]
-    wanted = standards_for(place.row, place.standards)
-    shown, low, high = room_for(wanted, low, high, NEAR_PANELS)
-    axis.update(scale=value_scale(low, high), axis=inner_axis(low, high, place.row.unit))
-    behind = next((points for one, points in lines if one.column.is_reference), ())
-    panels = [
-        Panel(_name(one, True), points, one.is_grey, one.column.is_reference)
-        for one, points in lines
-    ]
-    look = {} if across == "y" else {"interpolate": "step-after"}
-    return panels_chart(
-        panels, x, y, behind=behind, standards=shown, across=across, look=look, tips=tips
-    )
-
-
-def _channel(field: str, low: float, high: float, axis: Spec) -> Spec:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": {"grid": True, **axis},
-    }
-
-
-def _shares(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
-    low, high = domain([x for _, points in lines for x, _ in points], 1.08)
-    least = min((y for _, points in lines for _, y in points if y), default=0.1) * 0.6
-    marks = {"values": ticks(least, 1.0)[::2], "labelExpr": exceedance_chart.SHARE_LABEL}
-    return _channel("v", low, high, {}), _channel("s", least, 1.0, marks)
-
-
-def _counts(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
-    low, high = domain([x for _, points in lines for x, _ in points])
-    top = max((y for _, points in lines for _, y in points if y), default=1.0) * 1.6
-    marks = {"values": ticks(1, top)[::2], "format": ".0s"}
-    return _channel("v", low, high, {}), _channel("s", histogram_chart.FLOOR, top, marks)
-
-
-def _seconds(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
-    low, high = domain([y for _, points in lines for _, y in points if y is not None], 1.25)
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "axis": {"grid": False, "tickCount": 3},
-        "scale": {"nice": False, "zero": True},
-    }
-    return x, _channel("s", low, high, {})
 
 
 def _table(
@@ -337,12 +206,12 @@ def _figure(
 ) -> Figure:
     label = row_name(place.row)
     if "facet" in spec:
-        about += _about_panels(place, found)
+        about += _aboutpanelled(place, found)
     if any(one.is_grey for one in found):
         about += " Systems in grey may not be compared with the reference."
     return system_figure(
         f"{place.name}-{kind}",
-        f"{title}: {label}",
+        f"{label}: {title.lower()}",
         about,
         f"{title}, {label}. {'; '.join(_spoken(one, place.row.unit) for one in found)}.",
         spec,
@@ -352,7 +221,7 @@ def _figure(
     )
 
 
-def _about_panels(place: Place, found: Sequence[Curve]) -> str:
+def _aboutpanelled(place: Place, found: Sequence[Curve]) -> str:
     first = next((one for one in found if one.column.is_reference), None)
     about = f" Grey behind: the reference, {system_name(first.column)}." if first else ""
     shown = standards_for(place.row, place.standards)

@@ -64,7 +64,7 @@ def pair_figure(
     ]
     return system_figure(
         name,
-        f"Average and worst: {title}",
+        f"{title}: average and worst",
         _about(found, row.unit),
         f"Average and worst, {title}. {'; '.join(spoken)}.",
         spec,

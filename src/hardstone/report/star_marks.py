@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hardstone.present.stars_text import stars_number
 from hardstone.present.wording import shorten
 from hardstone.report.compare_lines import ShownFigure, shown_figure
 from hardstone.subjects import Amount
 from hardstone.units import format_ns
 
 _BRIEF = 32
-
-
-def stars_number(stars: float) -> str:
-    """Halves: "3.5", "4"."""
-    return f"{stars:.1f}".removesuffix(".0")
 
 
 def _shown(amount: Amount, is_exact: bool) -> ShownFigure:

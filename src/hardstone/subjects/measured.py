@@ -8,8 +8,9 @@ from functools import cached_property
 
 import msgspec
 
+from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
-from hardstone.published import AddressError, Resolved, is_of_kernel_time, length_of, value_of
+from hardstone.published import Resolved, is_of_kernel_time, length_of, value_of
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
 from hardstone.stats.contradictions import (
     Contradiction,
@@ -86,7 +87,7 @@ class MeasuredSeries:
                 if beyond is not None:
                     return beyond
             value = value_of(self.series, statistic)
-        except AddressError as error:
+        except InputError as error:  # not there, or in a histogram that is unreadable
             return Missing(error.cause, error.remedy)
         return Amount(self.unit, statistic, source, value=value)
 

@@ -31,13 +31,14 @@ MOST_COLUMNS = 6
 _GUTTER = 12
 _LEAST_CELL = 9
 _MOST_CELL = 16
-_LABEL = 26
+_LABEL = 20
 _STARS = 6
 _NAME = 17
 _FIGURE = 9
 _TICK_MARK, _CONTRADICTION = "*", "!"
 _TOLD = ("machine", "kernel", "study", "hardstone")  # named with the systems
 _MOST_DIFFERING = 5
+_PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
 
@@ -100,7 +101,7 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
     stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
     lines.append(Text(f"{'stars of 5':{label}}{stars}"))
     for row in view.decisive:
-        line = Text(f"{shorten(_row_name(row), label - 1):{label}}")
+        line = Text(f"{shorten(_row_name(row), label):{label}}")
         for one in row.cells:
             line += _cell(one, cell)
         lines.append(line)
@@ -108,10 +109,12 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
 
 
 def _row_name(row: ComparedRow) -> str:
-    """ "THR-P-SLS 1000 switch": the test, the number that was chosen, and the series."""
+    """ "SEM-P-ARC 128 acquire": the test, the number that was chosen, and the series if the summary
+    has several of the test."""
     test, *parts = row.address.split("/")
-    series = row.label.partition(",")[0]
-    return " ".join([test, *(one for one in parts if one.isdecimal()), series])
+    numbers = [one for one in parts if one.isdecimal()]
+    series = parts[-1] if parts and parts[-1] in _PAIRS else ""
+    return " ".join(filter(None, [test, *numbers, series]))
 
 
 def _as_rows(view: CompareView) -> list[Text]:
