@@ -8,6 +8,7 @@ import pytest
 from hardstone.event_names import SHORT
 from hardstone.model import Conditions, Event, RunDocument, Trust, Verdict
 from hardstone.rating import CategoryRating, Rating, rate_run, special_attention
+from hardstone.stats.sustained import STEP
 from hardstone.subjects import subjects_of
 from tests.rating.rated_runs import (
     conditions,
@@ -36,6 +37,10 @@ def test_a_full_run_has_the_full_rating() -> None:
 
 def cut(document: RunDocument) -> None:
     document.results[0].interrupted = True
+
+
+def failed(document: RunDocument) -> None:
+    result_of(document, "MSG-P-LAT").status = "timeout"
 
 
 def unfinished(document: RunDocument) -> None:
@@ -81,6 +86,7 @@ def quick(document: RunDocument) -> None:
     ("change", "said"),
     [
         (cut, "incomplete"),
+        (failed, "incomplete"),
         (unfinished, "incomplete"),
         (emulated, "emulated"),
         (counted, "virtual time"),
@@ -171,6 +177,41 @@ def test_other_sources_of_interrupts_stand_in_for_a_device() -> None:
     assert category(document, "interrupts").figures[0].address == "IRQ-P-LAT/ipi/delivery"
 
 
+def search(*steps: tuple[int, int]) -> list[Event]:
+    """Steps of IRQ-S-SUS: period and interrupts that were lost."""
+    return [
+        Event(
+            name=STEP,
+            text="-",
+            data={
+                "source": "ipi",
+                "period_ns": period_ns,
+                "interrupts_count": 1000,
+                "lost_count": lost,
+                "late_count": 0,
+                "merged_count": 0,
+                "is_source_limited": False,
+                "passed": lost == 0,
+            },
+        )
+        for period_ns, lost in steps
+    ]
+
+
+def test_a_search_that_no_period_passed_is_no_gap() -> None:
+    """Else a system that loses interrupts at every rate would have the best score."""
+    document = full_run()
+    result = result_of(document, "IRQ-S-SUS")
+    result.series = [labelled("minimal_period", {"source": "ipi"})]
+    result.events = search((50_000, 7), (100_000, 3))
+    found = category(document, "interrupts")
+    assert found.decisive is not None and found.decisive.amount.above == 100_000
+    assert found.is_at_most and (found.score or 5) < 3.5
+    result.events = search((50_000, 7), (100_000, 0))  # it was sustained, and the value is gone
+    found = category(document, "interrupts")
+    assert found.stars == 5.0 and any("IRQ-S-SUS" in text for text in found.missing)
+
+
 def test_without_a_tick_all_gaps_are_rated() -> None:
     document = full_run()
     result = result_of(document, "CLK-P-DUR")
@@ -257,6 +298,13 @@ def test_a_step_that_missed_its_deadline_is_named() -> None:
     assert found.stars == 2.0 and found.score == 2.0
     assert found.failed_here == ["SIM-S-RT/400/2/semaphore/lateness: a step missed its deadline"]
     assert found.next_half.startswith("not again SIM-S-RT/400/2/semaphore/lateness")
+
+
+def test_a_simulation_that_did_not_run_is_missing() -> None:
+    """No late step was recorded either, which says nothing."""
+    document = full_run()
+    result_of(document, "SIM-S-RT").status = "failed"
+    assert category(document, "application").stars is None
 
 
 def test_a_run_of_another_test_is_not_rated() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hardstone.event_names import SHORT
+from hardstone.model import Result
 from hardstone.rating.criteria import load_criteria
 from hardstone.stats.conditions import NOT_KNOWN
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
@@ -78,10 +79,12 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     short = [test for test, is_short in shorter_than_standard(document).items() if is_short]
     if has_short_profile(document) or tests.intersection(short):
         yield "shorter than standard"
-    if document.status != "complete" or any(
-        not one.complete or one.interrupted for one in run.results
-    ):
+    if document.status != "complete" or any(map(_is_cut_off, run.results)):
         yield "incomplete"
+
+
+def _is_cut_off(result: Result) -> bool:
+    return not result.complete or result.interrupted or result.status in ("failed", "timeout")
 
 
 def _rated_tests() -> set[str]:

@@ -12,6 +12,7 @@ from hardstone.model import Result, Series
 from hardstone.published import Address, AddressError, resolve
 from hardstone.rating.criteria import FigureCriterion
 from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.subjects import (
     Amount,
     Held,
@@ -81,10 +82,29 @@ def _fitting(
         block_ns = _block_ns(measured.result)
         if measured.series.count:
             yield from _amounts(measured, criterion, statistic, about, block_ns)
-    if criterion.none_means and fitting and not any(one.series.count for one in fitting):
+    if any(one.series.count for one in fitting):
+        return
+    if criterion.test == SUSTAINED:
+        yield from _none_sustained(subject, criterion, statistic, about)
+    if criterion.none_means and any(one.result.status == "measured" for one in fitting):
         source = f"{subject.id} {fitting[0].address} {statistic}"
         none_seen = Amount("ns", statistic, source, value=0.0, notes=(criterion.none_means,))
         yield FoundFigure(fitting[0].address, none_seen, instead=about)
+
+
+def _none_sustained(
+    subject: MeasuredRun, criterion: FigureCriterion, statistic: str, about: str
+) -> Iterator[FoundFigure]:
+    """A search that no period passed: the minimal one is above the longest that failed."""
+    source = criterion.labels["source"]
+    results = [one for one in subject.results if one.test == criterion.test]
+    found = bracket_of(steps_of(results), source)
+    if found.failed_ns and not found.passed_ns:
+        address = "/".join((criterion.test, source, criterion.series))
+        note = "interrupts were lost at every period that was tried"
+        where = f"{subject.id} {address} {statistic}"
+        amount = Amount("ns", statistic, where, above=float(found.failed_ns), notes=(note,))
+        yield FoundFigure(address, amount, instead=about)
 
 
 def _amounts(
