@@ -35,7 +35,8 @@ ALLOWED: dict[str, set[str]] = {
     "rating": LEAVES | {"stats", "catalogue", "formula", "published", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
-    "schema": {"model", "doctor", "stats", "present"},
+    "gate": LEAVES | {"stats", "published", "subjects"},
+    "schema": {"model", "doctor", "stats", "present", "gate"},
     "present": LEAVES
     | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
     "report": LEAVES
@@ -47,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 # What lays out for a terminal may look into whatever it lays out.
 LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "store"}
-LAID_OUT |= {"subjects", "rating"}
+LAID_OUT |= {"subjects", "rating", "gate"}
 ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 # What people import: no command does.

@@ -18,6 +18,7 @@ import msgspec
 
 from hardstone import model
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
+from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
 from hardstone.present.comparison_document import COMPARISON_SCHEMA, ComparisonDocument
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
 from hardstone.stats.posix_answer import POSIX_SCHEMA, PosixDocument
@@ -37,6 +38,8 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
         "Systems beside each other, every figure with its source",
         ComparisonDocument,
     ),
+    LIMITS_SCHEMA: ("Limits on figures; the files are TOML", LimitsFile),
+    GATE_SCHEMA: ("What a gate found", GateDocument),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
 }
 

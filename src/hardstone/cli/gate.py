@@ -12,6 +12,7 @@ from hardstone.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _PAIRS_ONLY = ("first", "second", "targets", "deadline", "tails")
+_TYPED = {"targets": "target"}
 
 
 @click.command("gate")
@@ -111,7 +112,7 @@ def _mode(options: dict[str, Any]) -> str:
     mode = modes[0]
     given = [name for name in _PAIRS_ONLY if options[name] not in (None, ())]
     if given and mode != "pairs":
-        raise InputError(f"--{given[0].removesuffix('s')} needs --pairs", "add --pairs 12")
+        raise InputError(f"--{_TYPED.get(given[0], given[0])} needs --pairs", "add --pairs 12")
     for name in ("margin", "output"):
         if options[name] is not None and mode != "suggest":
             raise InputError(f"--{name} needs --suggest", "leave it out")

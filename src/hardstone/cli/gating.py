@@ -16,7 +16,7 @@ from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
-from hardstone.files import read_regular, remedy_of
+from hardstone.files import read_regular
 from hardstone.gate import (
     Check,
     Limit,
@@ -138,7 +138,7 @@ def _read(path: Path, systems: Sequence[Sequence[System]]) -> list[Limit]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
-            f"--limits: {path} cannot be read: {reason}", remedy_of(error, "name another file")
+            f"--limits: {path} cannot be read: {reason}", "name another file"
         ) from error
     tests = dict.fromkeys(load_catalogue().ids())
     for one in systems:

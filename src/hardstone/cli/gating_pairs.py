@@ -138,12 +138,12 @@ def _parsed(option: str, words: Sequence[str]) -> dict[str, Any]:
     """The parameters of `hardstone run` with `words`; InputError for one that the gate decides."""
     from hardstone.cli.run import command
 
+    if "--help" in words:
+        raise InputError(f"{option}: --help is not for one side", "see hardstone run --help")
     try:
         context = command.make_context("run", list(words))
     except click.ClickException as error:
         raise InputError(f"{option}: {error.format_message().rstrip('.')}", _ADDRESS) from None
-    except click.exceptions.Exit:  # --help
-        raise InputError(f"{option}: no help", "see hardstone run --help") from None
     given = {
         name
         for name in context.params

@@ -158,16 +158,28 @@ def _quantile(
     elif held.unit != base[1].unit:
         finding = Finding("INCONCLUSIVE", "-", "it has another unit than in the baseline")
     else:
-        ratio = compare_quantile(
-            base[1].series, held.series, q, margin=MARGINS[q], quantum=_quantum(base[1], held)
-        )
-        finding = _of_ratio(ratio, base[1].unit)
-        if ratio.outcome == "not decided" and not _bounds(base[1], q):
-            return _Compared((address, _NAMES[q]), _OPEN, base[1].unit, wanted, source)
-        for subject, one in ((base[0], base[1]), (run, held)):
-            finding = doubted(finding, _doubts(subject, one))
-        finding = doubted(finding, Doubts(barring=f"not comparable: {unlike}" if unlike else ""))
+        finding = _of_pair((base[0], base[1]), (run, held), q, unlike)
     return _Compared((address, _NAMES[q]), finding, base[1].unit, wanted, source)
+
+
+def _of_pair(
+    base: tuple[MeasuredRun, MeasuredSeries],
+    own: tuple[MeasuredRun, MeasuredSeries],
+    q: float,
+    unlike: str,
+) -> Finding:
+    """The outcome of one quantile; _OPEN where the baseline could not decide it."""
+    first, held = base[1], own[1]
+    quantum = _quantum(first, held)
+    ratio = compare_quantile(first.series, held.series, q, margin=MARGINS[q], quantum=quantum)
+    finding = _of_ratio(ratio, first.unit)
+    doubts = [_doubts(*base), _doubts(*own), Doubts(f"not comparable: {unlike}" if unlike else "")]
+    is_clear = not any(one.barring or one.weakening for one in doubts)
+    if is_clear and ratio.outcome == "not decided" and not _bounds(first, q):
+        return _OPEN
+    for one in doubts:
+        finding = doubted(finding, one)
+    return finding
 
 
 def _quantum(*held: MeasuredSeries) -> float:
@@ -210,7 +222,7 @@ def _of_ratio(ratio: QuantileRatio, unit: Unit) -> Finding:
     outcomes: dict[str, Outcome] = {"not decided": "INCONCLUSIVE", worse: "FAIL"}
     outcome = outcomes.get(ratio.outcome, "PASS")
     found = "-" if ratio.ratio is None else f"x{ratio.ratio:.3g} ({_ends(ratio)})"
-    reason = ratio.outcome
+    reason: str = ratio.outcome
     if outcome == "INCONCLUSIVE":
         is_bounded = ratio.low is not None and ratio.high is not None
         reason = "the interval reaches across a margin" if is_bounded else ratio.reason

@@ -85,7 +85,7 @@ def quantile_of(statistic: str) -> float | None:
     """0.999 of "p99.9"; None for any other statistic, and for "p0"."""
     if not _QUANTILE.fullmatch(statistic):
         return None
-    q = float(statistic[1:]) / 100
+    q = float(Decimal(statistic[1:]) / 100)
     return q if 0 < q < 1 else None
 
 
