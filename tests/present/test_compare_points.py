@@ -13,6 +13,7 @@ from hardstone.present.compare_view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,
+    ConditionRow,
     Look,
     SystemColumn,
     SystemPoints,
@@ -186,6 +187,21 @@ def test_medians_beside_the_reference(outcome: Difference, places: tuple[int, in
     assert tuple(map(len, medians)) == places
     for (text,) in filter(None, medians):
         assert "1.50 (1.40 to 1.60)" in text and "between these two runs" in text
+
+
+@pytest.mark.parametrize(("load", "is_said"), [("heavy", False), ("none", True)])
+def test_another_load_is_said_with_a_median(load: str, is_said: bool) -> None:
+    first, second = compared.two_systems().columns
+    rows = [row(50_000, outcome="higher")]
+    rows[0].cells.insert(0, row().cells[0])
+    conditions = [
+        ConditionRow("load", ["heavy", load], differs=is_said),
+        ConditionRow("machine", ["a", "b"], differs=True),
+    ]
+    systems = [replace(one, rating=rating()) for one in (first, second)]
+    found = points_of(systems, rows, [], YARDSTICKS, conditions)[1].negative
+    (text,) = [one for one in found if "median" in one]
+    assert ("with another load (" in text) is is_said and "machine" not in text
 
 
 def test_claims() -> None:

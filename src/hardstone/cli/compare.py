@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hardstone.cli.options import json_option, output_option, store_option
+from hardstone.cli.options import files_option, json_option, output_option, store_option
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 
@@ -24,12 +24,7 @@ from hardstone.errors import EXIT_OK, InputError, worst_code
 @click.option(
     "--cpu-config", metavar="CONFIG", help="Of runs with several CPU configurations only this one."
 )
-@click.option(
-    "--files",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Also write each chart to DIR, as SVG and PNG, and its data as CSV.",
-)
+@files_option
 @json_option
 @store_option
 def command(

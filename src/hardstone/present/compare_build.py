@@ -75,7 +75,7 @@ def compare_view(
         columns=columns,
         reference=reference,
         decisive=decisive,
-        points=points_of(columns, decisive, tests, bounds),
+        points=points_of(columns, decisive, tests, bounds, conditions),
         criteria=criteria_of(),
         tests=tests,
         tables=[*([kernel] if kernel else []), *older_tables(columns)],

@@ -116,7 +116,7 @@ def _counts(decisive: Sequence[ComparedRow]) -> Iterator[ConditionRow]:
         if known:
             cells = [NOT_KNOWN if one is None else format_count(one) for one in counts]
             differs = max(known) > UNLIKE_COUNTS * min(known)
-            yield ConditionRow(f"values of {row.address}", cells, differs)
+            yield ConditionRow(f"values of {shorten(row.address, 80)}", cells, differs)
 
 
 def differing(rows: Sequence[ConditionRow]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hardstone.present.amount_text import amount_text, ratio_words
 from hardstone.present.compare_detail import judged_claims
@@ -10,6 +11,7 @@ from hardstone.present.compare_view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,
+    ConditionRow,
     SystemColumn,
     SystemPoints,
 )
@@ -18,6 +20,7 @@ from hardstone.rating import CategoryRating
 from hardstone.subjects import Amount
 from hardstone.units import format_ns
 
+Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8
 GOOD_STARS, BAD_STARS = 4.5, 2.5
 STEADY, SPREAD = 5.0, 100.0  # worst over mean
@@ -26,6 +29,9 @@ NOT_PUBLISHED = "not published"
 _MOST_OF_A_KIND = 2
 _MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
+_ADDRESS_CHARACTERS = 80
+# Conditions of a measurement: with another one a median says nothing about the system alone.
+_ALIKE = ("load", "CPU configuration", "policy", "priority", "clock")
 RULES = (
     f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
     f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "
@@ -43,62 +49,78 @@ def points_of(
     decisive: Sequence[ComparedRow],
     tests: Sequence[ComparedTest],
     yardsticks: tuple[int, int],
+    conditions: Sequence[ConditionRow] = (),
 ) -> list[SystemPoints]:
     """At most MOST_POINTS of each side for each system, by RULES. `yardsticks` in ns: the lower and
-    the upper one."""
-    return [
-        SystemPoints(
-            positive=list(_positive(place, one, decisive, tests, yardsticks))[:MOST_POINTS],
-            negative=list(_negative(place, one, decisive, tests, yardsticks))[:MOST_POINTS],
+    the upper one. A median beside the reference says which of `conditions` are other ones."""
+    reference = next((place for place, one in enumerate(columns) if one.is_reference), 0)
+    found = []
+    for place, one in enumerate(columns):
+        facts = _Facts(
+            place, one, decisive, tests, yardsticks, _other(conditions, place, reference)
         )
-        for place, one in enumerate(columns)
+        positive, negative = list(_positive(facts)), list(_negative(facts))
+        found.append(SystemPoints(positive[:MOST_POINTS], negative[:MOST_POINTS]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What the points of one system follow from. `other`: conditions that are not those of the
+    reference."""
+
+    place: int
+    column: SystemColumn
+    decisive: Sequence[ComparedRow]
+    tests: Sequence[ComparedTest]
+    yardsticks: tuple[int, int]
+    other: list[str]
+
+    @property
+    def cells(self) -> Cells:
+        return [(row, row.cells[self.place]) for row in self.decisive]
+
+
+def _other(conditions: Sequence[ConditionRow], place: int, reference: int) -> list[str]:
+    return [
+        one.name
+        for one in conditions
+        if one.name in _ALIKE and one.cells[place] != one.cells[reference]
     ]
 
 
-def _positive(
-    place: int,
-    column: SystemColumn,
-    decisive: Sequence[ComparedRow],
-    tests: Sequence[ComparedTest],
-    yardsticks: tuple[int, int],
-) -> Iterator[str]:
+def _positive(facts: _Facts) -> Iterator[str]:
+    column, cells = facts.column, facts.cells
     good = [one for one in _calibrated(column) if (one.stars or 0) >= GOOD_STARS]
     yield from _category_texts(good, column)
-    cells = [(row, row.cells[place]) for row in decisive]
     if column.trust != "untrustworthy" and not column.mark:
-        yield from _below(cells, yardsticks[0])
+        yield from _below(cells, facts.yardsticks[0])
     spread = _largest_spread(cells)
     if spread is not None and spread[2] <= STEADY and _known(cells) > 1:
         yield (
             f"worst at most {ratio_text(spread[2])} times the mean in the decisive tests "
-            f"({spread[0].address})"
+            f"({_short(spread[0])})"
         )
-    yield from _medians(cells, "lower")
-    yield from _all_hold(place, tests)
+    yield from _medians(facts, "lower")
+    yield from _all_hold(facts.place, facts.tests)
     if column.rating.configuration == OUT_OF_THE_BOX and column.is_published:
         yield "works out of the box"
 
 
-def _negative(
-    place: int,
-    column: SystemColumn,
-    decisive: Sequence[ComparedRow],
-    tests: Sequence[ComparedTest],
-    yardsticks: tuple[int, int],
-) -> Iterator[str]:
+def _negative(facts: _Facts) -> Iterator[str]:
+    column, cells = facts.column, facts.cells
     if column.trust != "full" and column.trust_reasons:
         yield f"{column.trust}: {shorten(column.trust_reasons[0], _EVIDENCE_CHARACTERS)}"
-    yield from _failed(place, tests)
+    yield from _failed(facts.place, facts.tests)
     low = [one for one in _calibrated(column) if (one.stars or 0) <= BAD_STARS]
     yield from _category_texts(sorted(low, key=lambda one: one.stars or 0), column)
-    cells = [(row, row.cells[place]) for row in decisive]
     if not column.mark:  # times of an emulated processor are held against nothing
-        yield from _reaches(cells, yardsticks[1])
+        yield from _reaches(cells, facts.yardsticks[1])
     spread = _largest_spread(cells)
     if spread is not None and spread[2] >= SPREAD:
         row, cell, times = spread
         yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
-    yield from _medians(cells, "higher")
+    yield from _medians(facts, "higher")
     configuration = column.rating.configuration
     if configuration not in ("", OUT_OF_THE_BOX, NOT_PUBLISHED):
         yield f"configuration: {configuration}"
@@ -126,10 +148,7 @@ def _category_text(one: CategoryRating, *, is_exact: bool) -> str:
     if one.decisive is None:
         return said
     worst = amount_text(one.decisive.amount, is_exact=is_exact)
-    return f"{said}: worst {worst} ({one.decisive.address})"
-
-
-Cells = Sequence[tuple[ComparedRow, ComparedCell]]
+    return f"{said}: worst {worst} ({shorten(one.decisive.address, _ADDRESS_CHARACTERS)})"
 
 
 def _below(cells: Cells, yardstick_ns: int) -> Iterator[str]:
@@ -161,18 +180,24 @@ def _known(cells: Cells) -> int:
     return sum(cell.predictability is not None for _, cell in cells)
 
 
-def _medians(cells: Cells, outcome: str) -> Iterator[str]:
-    """The strongest first."""
+def _short(row: ComparedRow) -> str:
+    return shorten(row.address, _ADDRESS_CHARACTERS)
+
+
+def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
+    """The strongest first; with the conditions that are other ones, so that nothing is ranked
+    silently."""
+    other = f", with another {', '.join(facts.other)}" if facts.other else ""
     found = [
         (row, cell.ratio)
-        for row, cell in cells
+        for row, cell in facts.cells
         if cell.ratio is not None and cell.ratio.outcome == outcome and cell.ratio.ratio
     ]
     found.sort(key=lambda one: one[1].ratio or 1.0, reverse=outcome == "higher")
     for row, ratio in found[:_MOST_OF_A_KIND]:
         yield (
-            f"median {ratio_words(ratio)[0]} that of the reference, between these two runs "
-            f"({row.address})"
+            f"median {ratio_words(ratio)[0]} that of the reference, between these two runs{other} "
+            f"({_short(row)})"
         )
 
 
@@ -183,7 +208,7 @@ def _figures(row: ComparedRow, cell: ComparedCell) -> str:
         for name, one in (("mean", cell.mean), ("worst", cell.worst))
         if isinstance(one, Amount)
     ]
-    return f"{', '.join(told)} ({row.address})"
+    return f"{', '.join(told)} ({_short(row)})"
 
 
 def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:

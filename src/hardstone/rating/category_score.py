@@ -29,9 +29,9 @@ def limit_ns(score: float, figure: RatedFigure) -> float:
 
 
 def figures_score(category: str, figures: Sequence[RatedFigure]) -> float:
-    """(3 x the score of the largest worst case + the average of the scores of means) / 4.
+    """(3 x the score of the largest worst figure + the average of the scores of means) / 4.
 
-    Without means in the criteria it is the score of the worst case alone. What is missing counts
+    Without means in the criteria it is the score of the worst figure alone. What is missing counts
     as perfect.
     """
     criteria = load_criteria()

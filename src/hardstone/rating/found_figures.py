@@ -119,16 +119,19 @@ def _amounts(
 
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
-    """The first of each series that fits; else one with a smaller number, as of priorities."""
-    found: dict[str, MeasuredSeries] = {}
+    """The series that fit; else those without values; else one with a smaller number than that
+    of the criterion, as where a system has fewer priorities."""
+    found = [one for one in subject.held() if _fits(one, criterion) and _is_sound(one)]
     results = [one for one in subject.results if one.test == criterion.test]
-    for result in results:
-        for series in result.series:
-            one = MeasuredSeries(subject.id, result, series)
-            if _fits(one, criterion) and not is_contradictory(series):
-                found.setdefault(one.address, one)
+    empty = (
+        MeasuredSeries(subject.id, result, series)
+        for result in results
+        for series in result.series
+        if not series.count
+    )
+    found = found or [one for one in empty if _fits(one, criterion)]
     if found:
-        return list(found.values())
+        return found
     shortened = (_resolved(subject, result, criterion) for result in results)
     return [
         MeasuredSeries(subject.id, result, one)
@@ -146,6 +149,10 @@ def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) 
     if found.series is None:
         return Missing("it has no series")
     return _CONTRADICTORY if is_contradictory(found.series) else found.series
+
+
+def _is_sound(one: MeasuredSeries) -> bool:
+    return _CONTRADICTORY.reason not in one.notes
 
 
 def _fits(held: Held, criterion: FigureCriterion) -> bool:

@@ -63,7 +63,7 @@ def category_needed(rating: CategoryRating) -> Needed | None:
 
 
 def to_reach(rating: CategoryRating, score: float) -> Needed:
-    """What brings the category to `score`: the worst cases first, then the means, lowest first."""
+    """What brings the category to `score`: worst figures first, then the means, lowest first."""
     criteria = load_criteria()
     is_capped = score > criteria.category_cap
     behaviours = rating.failed if is_capped else []

@@ -11,7 +11,7 @@ from hardstone.subjects import Amount
 
 @dataclass(frozen=True)
 class RatedFigure:
-    """A figure with its score, 0 to 5. `role`: a worst case, a mean, or a mean of calls that
+    """A figure with its score, 0 to 5. `role`: a worst figure, a mean, or a mean of calls that
     nobody contends for. `instead`: what it is where the criterion's own figure is missing
     ("delivery from another CPU, in place of a device's latency"). `block_ns`: what the figure
     holds of undisturbed processing, which is not rated; 0: nothing."""
@@ -26,12 +26,12 @@ class RatedFigure:
 
 @dataclass(frozen=True)
 class CategoryRating:
-    """One category. `stars` are halves of `score`; both are None where no worst case is known.
+    """One category. `stars` are halves of `score`; both are None where no worst figure is known.
 
     `is_calibrated`: the formula was fitted to published stars of this category. `is_at_most`:
     figures or behaviours are missing (`missing`, with reasons), each of which can only lower it.
     `failed`: counted behaviours that fail and cap it, and the overall rating with it.
-    `failed_here`: failures that cap the category alone. `decisive`: the worst case that decides.
+    `failed_here`: failures that cap the category alone. `decisive`: the worst figure that decides.
     `next_half`: what half a star more would take, "" at 5.
     """
 

@@ -41,7 +41,8 @@ class ShownFigure:
 class SystemLine:
     """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
     the same of the worst alone. `more` has further statistics by name. `source` is where all its
-    figures are from, each with the statistic of its column; a figure from elsewhere has its own."""
+    figures are from, each with the statistic of its column; a figure from elsewhere has its own.
+    `is_plain`: the ID of the system and the address of the series say it."""
 
     column: SystemColumn
     source: str
@@ -56,6 +57,7 @@ class SystemLine:
     why: str
     worst_why: str
     more: list[tuple[str, ShownFigure]]
+    is_plain: bool
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
 
 
 def _numbers(view: CompareView, places: Iterable[int]) -> str:
-    return numbers_text(view.columns[place].number for place in places)
+    numbers = [view.columns[place].number for place in places]
+    return f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
 
 
 def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
@@ -107,9 +110,9 @@ def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ())
             missing.setdefault(_why_absent(cell), []).append(place)
     return SeriesGroup(
         label=row.label,
-        address=row.address if row.address != row.label else "",
+        address=row.address,
         is_rate=is_rate(row.unit),
-        lines=[_line(column, cell, row.more, common) for column, cell in there],
+        lines=[_line(column, cell, row, common) for column, cell in there],
         absent=[(why, _numbers(view, places)) for why, places in missing.items()],
         common=common,
     )
@@ -133,9 +136,9 @@ def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
 
 
 def _line(
-    column: SystemColumn, cell: ComparedCell, names: Sequence[str], common: Sequence[str]
+    column: SystemColumn, cell: ComparedCell, row: ComparedRow, common: Sequence[str]
 ) -> SystemLine:
-    more = dict(zip(names, cell.more, strict=False))
+    more = dict(zip(row.more, cell.more, strict=False))
     median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
     source = _source(cell.mean) or _source(cell.worst)
 
@@ -158,6 +161,7 @@ def _line(
         why=why_grey(cell) if cell.is_grey else "",
         worst_why=cell.worst_why,
         more=[(name, shown(one)) for name, one in more.items() if isinstance(one, Amount)],
+        is_plain=source == f"{column.id} {row.address}",
     )
 
 

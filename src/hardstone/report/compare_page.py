@@ -12,6 +12,7 @@ from hardstone.present.wording import shorten
 from hardstone.rating import FORMULA, Rating
 from hardstone.report.bundle import load_bundle
 from hardstone.report.compare_alike import condition_part
+from hardstone.report.compare_lines import NAMED_SYSTEMS
 from hardstone.report.compare_parts import by_category, test_parts
 from hardstone.report.decisive_table import decisive_table
 from hardstone.report.figures import CHART_CONFIG, Figure
@@ -83,6 +84,7 @@ def _context(view: CompareView, figures: PageFigures, *, is_live: bool) -> dict[
         "columns": view.columns,
         "reference": view.columns[view.reference],
         "choices": _choices(view),
+        "is_wide": len(view.columns) > NAMED_SYSTEMS,
         "formula": FORMULA,
         "categories": _categories(view),
         "stars_of": _stars_of,

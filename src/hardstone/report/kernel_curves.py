@@ -82,7 +82,7 @@ def _system(column: SystemColumn) -> _System | None:
     results = subject.results if isinstance(subject, MeasuredRun) else []
     for result in results:
         try:
-            time = kernel_time_of(result)
+            time = kernel_time_of(result, is_whole_only=True)
         except InputError:  # its series contradict each other, which the page says
             continue
         if time is not None:

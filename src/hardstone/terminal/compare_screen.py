@@ -5,12 +5,14 @@ Up to MOST_COLUMNS systems are columns. More are rows, with fewer figures each.
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from rich.text import Text
 
+from hardstone.calling import as_typed
 from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_rows import CONTRADICTS, EQUALS_TICK
 from hardstone.present.compare_summary import group_of
@@ -33,7 +35,7 @@ _LEAST_CELL = 9
 _MOST_CELL = 16
 _LABEL = 20
 _STARS = 6
-_NAME = 17
+_NAME, _MOST_NAME = 17, 40
 _FIGURE = 9
 _TICK_MARK, _CONTRADICTION = "*", "!"
 _TOLD = ("machine", "kernel", "study", "hardstone")  # named with the systems
@@ -53,12 +55,12 @@ def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
 def comparison_lines(view: CompareView, width: int) -> list[Text]:
     """The lines of the screen, none broken; those that tell most are kept where all do not fit."""
     are_columns = len(view.columns) <= MOST_COLUMNS
-    figures = _as_columns(view, width) if are_columns else _as_rows(view)
+    figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
     systems = list(_systems(view) if are_columns else [])
     below = [
         *_legend(view, width),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
-        Text(f"{'stars':{_GUTTER}}hardstone show RUN --why says which figure they follow from"),
+        *_why(view),
     ]
     head = Text(_head(view), style="bold")
     room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
@@ -83,8 +85,7 @@ def _systems(view: CompareView) -> Iterator[Text]:
     for one in view.columns:
         style = "" if not one.apart else "dim"
         name = " ".join(filter(None, (shorten(one.label, 32), one.mark)))
-        told = f"{one.number:>2} {name}: {_origin(one)}"
-        yield Text(one_line(told), style=style)
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {_origin(one)}')}", style=style)
 
 
 def _origin(one: SystemColumn) -> str:
@@ -117,14 +118,15 @@ def _row_name(row: ComparedRow) -> str:
     return " ".join(filter(None, [test, *numbers, series]))
 
 
-def _as_rows(view: CompareView) -> list[Text]:
+def _as_rows(view: CompareView, width: int) -> list[Text]:
     groups = dict.fromkeys(group_of(one) for one in view.decisive)
     shown = [one for one in groups if one not in _UNCONTENDED]
     titles = "".join(f"{shorten(one, _FIGURE - 1):>{_FIGURE}}" for one in shown)
-    lines = [Text(f"{'#':>2} {'worst observed':{_NAME}}{'stars':>{_STARS}}{titles}", style="bold")]
+    wide = min(max(width - 3 - _STARS - len(titles), _NAME), _MOST_NAME)
+    lines = [Text(f"{'#':>2} {'worst observed':{wide}}{'stars':>{_STARS}}{titles}", style="bold")]
     for place, column in enumerate(view.columns):
-        name = shorten(" ".join(filter(None, (column.mark, column.label))), _NAME - 1)
-        line = Text(f"{column.number:>2} {name:{_NAME}}{stars_short(column.rating):>{_STARS}}")
+        name = shorten(" ".join(filter(None, (column.mark, column.label))), wide - 1)
+        line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
         for group in shown:
             cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
             line += _cell(max(cells, key=_order), _FIGURE)
@@ -188,11 +190,8 @@ def _condition(row: ConditionRow) -> str:
 
 def _medians(view: CompareView) -> list[str]:
     """Beside the reference, of each other run: where its decisive medians differ."""
-    return [
-        f"{column.number}: {'; '.join(told)}"
-        for place, column in enumerate(view.columns)
-        if (told := list(_outcomes(view, place)))
-    ]
+    told = ["; ".join(_outcomes(view, place)) for place in range(len(view.columns))]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
 
 
 def _outcomes(view: CompareView, place: int) -> Iterator[str]:
@@ -242,12 +241,25 @@ def _legend(view: CompareView, width: int) -> Iterator[Text]:
         (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} contradicts others"),
-        (any(one.rating.is_at_most for one in view.columns), "<= at most: figures are missing"),
+        (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
     ]
     text = "; ".join(text for is_there, text in told if is_there)
     yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
     if sum(not one.is_published for one in view.columns) > 1:
         yield Text("One run each: only hardstone gate --pairs decides about systems.", style="dim")
+
+
+def _why(view: CompareView) -> Iterator[Text]:
+    """The command that says what the stars of the first run follow from."""
+    run = next((one.id for one in view.columns if not one.is_published), None)
+    if run is not None:
+        yield Text(f"{'stars, why':{_GUTTER}}") + Text(
+            as_typed(f"hardstone show {shlex.quote(run)} --why"), style="cyan"
+        )
+
+
+def _is_at_most(column: SystemColumn) -> bool:
+    return column.rating.is_at_most and column.rating.overall is not None
 
 
 def _labelled(

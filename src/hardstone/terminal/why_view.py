@@ -76,7 +76,7 @@ def _print_category(console: Console, rating: CategoryRating) -> None:
     how = f"counts {counts} of {sum(one.weight for one in load_criteria().categories.values())}"
     kind = how if rating.is_calibrated else "not calibrated"
     if rating.stars is None or rating.score is None:
-        _print_wrapped(console, "", f"{rating.category}: no worst case is known ({kind})", "bold")
+        _print_wrapped(console, "", f"{rating.category}: no worst figure is known ({kind})", "bold")
     else:
         number = stars_number(rating.stars, is_at_most=rating.is_at_most)
         head = f"{rating.category} {stars_glyphs(rating.stars)} {number}"
