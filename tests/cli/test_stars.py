@@ -90,7 +90,7 @@ def test_why_says_which_condition_is_the_headline(hardstone: Hardstone, keep: Ke
     text = words(hardstone("show", "last", "--why", *store).out)
     assert text.index("load heavy") < text.index("load none")
     assert "headline: heavy: the first CPU configuration under load" in text
-    assert "overall \u2605\u2605\u2605\u2605\u2605 5 of 5 (without load)" in text
+    assert "stars \u2605\u2605\u2605\u2605\u2605 5 of 5 (without load)" in text
     screen = words(hardstone("show", "last", *store).out)
     assert "stars \u2605\u2605\u2605\u2605\u2605 5 of 5; heavy: the first CPU" in screen
 
@@ -172,3 +172,14 @@ def test_hostile_names_do_nothing_to_a_terminal(
         done = hardstone(*call, *store)
         assert done.code == 0
         assert not any(ord(one) < 32 and one != "\n" for one in done.out), call
+
+
+def test_a_measurement_ends_with_its_stars(
+    hardstone: Hardstone, target: str, tmp_path: Path
+) -> None:
+    store = ["--store", str(tmp_path / "store")]
+    done = hardstone("run", "TMR-P-LAT", "--target", target, *store)
+    (line,) = [one for one in done.out.splitlines() if one.startswith("stars ")]
+    assert "timers <= " in line and "no overall rating (why: --why)" in words(done.out)
+    why = hardstone("show", "last", "--why", *store)
+    assert why.code == 0 and "stars no overall rating: no worst figure" in words(why.out)

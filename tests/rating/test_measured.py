@@ -315,3 +315,24 @@ def test_a_run_of_another_test_is_not_rated() -> None:
 def test_an_empty_run_is_not_rated() -> None:
     ((_, rating),) = rate_run(make.document(results=[]))
     assert rating.overall is None and rating.is_at_most
+
+
+def test_thousands_of_failed_claims_stay_a_line() -> None:
+    document = full_run()
+    result_of(document, "SEM-B-REL").verdicts += [
+        Verdict(name=f"mixed/{'x' * 100}{number}", passed=False, evidence="-")
+        for number in range(5_000)
+    ]
+    found = category(document, "semaphores")
+    assert len(found.failed) == 5_000 and len(found.next_half) < 1000
+    assert "and 4997 more must hold" in found.next_half
+
+
+def test_a_reason_that_lists_every_series_is_cut() -> None:
+    document = full_run()
+    result = result_of(document, "MSG-P-LAT")
+    result.series = [
+        labelled("latency", {"kind": f"kind {number}", "scope": "thread"}, 1000)
+        for number in range(500)
+    ]
+    assert max(map(len, category(document, "messages").missing)) < 300

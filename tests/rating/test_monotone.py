@@ -74,7 +74,7 @@ def test_a_gap_that_is_filled_raises_nothing(
 
     gap = system.changed(left_out)
     assert_no_worse(
-        gap.withamount_of(key, amount_of(Amount("ns", key[1], "-"), {"value": value})), gap
+        gap.with_amount(key, amount_of(Amount("ns", key[1], "-"), {"value": value})), gap
     )
     assert_no_worse(system.changed(at_least), system)
 

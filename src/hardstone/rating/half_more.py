@@ -14,6 +14,7 @@ from hardstone.rating.category_score import (
 from hardstone.rating.criteria import load_criteria
 from hardstone.rating.curve import BEST
 from hardstone.rating.stars import CategoryRating, RatedFigure, Rating
+from hardstone.stats.conditions import listed
 from hardstone.units import format_ns
 
 _HALF = 0.5
@@ -43,8 +44,9 @@ class Needed:
         for (word, limit), addresses in grouped.items():
             yield f"the {word} {', '.join(dict.fromkeys(addresses))} at most {format_ns(limit)}"
         if self.behaviours:
-            yield f"{', '.join(self.behaviours)} must hold"
-        yield from (f"not again {one}" for one in self.without)
+            yield f"{listed(self.behaviours)} must hold"
+        if self.without:
+            yield f"not again {listed(self.without)}"
         if self.configuration:
             yield f"configuration: {self.configuration}"
 

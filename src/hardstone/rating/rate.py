@@ -27,6 +27,8 @@ from hardstone.rating.overall_caps import overall_caps
 from hardstone.rating.stars import CategoryRating, RatedFigure, Rating
 from hardstone.subjects import MeasuredRun, Missing, PublishedSystem, Subject, subjects_of
 
+_MOST_CHARACTERS = 200
+
 
 def rated_categories() -> list[str]:
     """The rated categories, those that the formula is calibrated for first."""
@@ -64,7 +66,7 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
         for role in criterion.roles:
             found = _rated_figure(subject, criterion, role)
             if isinstance(found, Missing):
-                missing.append(f"{role} of {criterion.address}: {found.reason}")
+                missing.append(f"{role} of {criterion.address}: {_brief(found.reason)}")
                 continue
             figures.append(found)
             if criterion.fails_if_any and rated_value(found.amount) > 0:
@@ -111,7 +113,7 @@ def _behaviours(subject: Subject, tests: list[str]) -> tuple[list[str], list[str
     for test in tests:
         claims = subject.verdicts(test)
         if isinstance(claims, Missing):
-            unknown.append(f"{test}: {claims.reason}")
+            unknown.append(f"{test}: {_brief(claims.reason)}")
             continue
         entry = load_catalogue().entry(test)
         counted = [one for one in claims if not one.passed and not entry.why_uncounted(one.name)]
@@ -119,6 +121,12 @@ def _behaviours(subject: Subject, tests: list[str]) -> tuple[list[str], list[str
             f"{test} {one.evidence if subject.is_published else one.name}" for one in counted
         ]
     return failed, unknown
+
+
+def _brief(reason: str) -> str:
+    """A reason may list every series of a result."""
+    is_long = len(reason) > _MOST_CHARACTERS
+    return f"{reason[:_MOST_CHARACTERS]}\N{HORIZONTAL ELLIPSIS}" if is_long else reason
 
 
 def rate_run(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:

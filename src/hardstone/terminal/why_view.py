@@ -13,6 +13,7 @@ from hardstone.present.stars_text import headline_reason, stars_glyphs, stars_nu
 from hardstone.present.wording import format_value, one_line
 from hardstone.rating import CategoryRating, RatedFigure, Rating, load_criteria, special_attention
 from hardstone.rating.overall_caps import overall_caps
+from hardstone.stats.conditions import listed
 from hardstone.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import make_console
 
@@ -41,7 +42,7 @@ def print_published_why(system: PublishedSystem, rating: Rating) -> None:
 
 def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> None:
     _print_wrapped(console, "", title, "bold")
-    _print_wrapped(console, "overall", stars_text(rating), "bold")
+    _print_wrapped(console, "stars", stars_text(rating), "bold")
     if rating.study_stars is not None:
         _print_wrapped(console, "the study", f"gave {rating.study_stars:g}")
     if rating.score is not None:
@@ -127,7 +128,7 @@ def _grouped(failed: Sequence[str]) -> list[str]:
         name, _, case = one.partition("/")
         cases.setdefault(name, []).append(case)
     return [
-        f"{name} ({', '.join(filter(None, found))})" if any(found) else name
+        f"{name} ({listed(filter(None, found))})" if any(found) else name
         for name, found in cases.items()
     ]
 
