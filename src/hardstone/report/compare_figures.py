@@ -19,14 +19,18 @@ from hardstone.report.figures import Figure
 from hardstone.report.kernel_curves import kernel_figures
 from hardstone.report.pair_figures import has_pair, pair_figure, spread_figure
 from hardstone.report.system_curves import Place, curves_of
-from hardstone.report.system_figure import anchor_of
+from hardstone.report.system_figure import anchor_of, measured_cells
 
 # In charts of one panel, each about 40 ms: one of twenty panels takes as long as four.
 MOST_COST = 96
-LEAST_COST = 56
+LEAST_COST = 68
 _COST_OF_SYSTEM = 3  # for the time that loading and comparing it takes
 _PANELS_COST = 4
-_KEPT_FOR_CURVES = 20
+_KEPT_FOR_CURVES = 16
+_MOST_TOLD = 6
+_FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
+_ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
+_LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of fewer systems has them."
 _LEAST_SYSTEMS = 2
 _YARDSTICK_CHARACTERS = 44
 _CURVES: tuple[tuple[str, Callable[[Place], Figure | None]], ...] = (
@@ -58,7 +62,7 @@ def compare_figures(view: CompareView, drawer: Drawer, *, live: bool) -> Compare
     maker = _Maker(view, drawer, live)
     summary = maker.summary()
     kernel = kernel_figures(view, drawer, live=live)
-    maker.spent += len(kernel)
+    maker.spent += sum(_PANELS_COST if "facet" in one.drawing.spec else 1 for one in kernel)
     by_test = maker.of_tests(summary)
     spread = spread_figure(view, drawer, live=live)
     shown = [figure for _, figure in summary] + ([spread] if spread else [])
@@ -128,20 +132,30 @@ class _Maker:
     def _curves(
         self, rows: dict[str, tuple[ComparedRow, str]], decisive: set[str]
     ) -> Iterator[tuple[str, Figure]]:
-        in_order = sorted(rows, key=lambda test: rows[test][0].address not in decisive)
-        for kind, make in _CURVES:
-            for test in in_order:
-                row, name = rows[test]
-                curves = len(curves_of(row, self.view.columns))
-                is_alone = curves == 1 and row.address not in decisive
-                if not curves or is_alone or not self._has_room(_cost(curves), kind, test):
-                    continue
-                place = Place(row, self.view.columns, self.standards, name, self.drawer, self.live)
-                figure = make(place)
-                if figure is None:
-                    self.spent -= _cost(curves)
-                else:
-                    yield test, figure
+        places: dict[str, Place] = {}
+        in_order = sorted(
+            rows, key=lambda test: (rows[test][0].address not in decisive, test != _FIRST)
+        )
+        # One test has every kind, also where there is little room.
+        of_first = [(one, test) for test in in_order[:1] for one in _CURVES]
+        of_others = [(one, test) for one in _CURVES for test in in_order[1:]]
+        for (kind, make), test in of_first + of_others:
+            row, name = rows[test]
+            count = len(measured_cells(row, self.view.columns))
+            is_alone = count == 1 and row.address not in decisive
+            if not count or is_alone or not self._has_room(_cost(count), kind, test):
+                continue
+            place = places.get(test) or self._place(row, name)
+            places[test] = place
+            figure = make(place)
+            if figure is None:
+                self.spent -= _cost(count)
+            else:
+                yield test, figure
+
+    def _place(self, row: ComparedRow, name: str) -> Place:
+        curves = curves_of(row, self.view.columns)
+        return Place(row, curves, self.standards, name, self.drawer, self.live)
 
     def _pair(self, row: ComparedRow, name: str) -> Figure:
         return pair_figure(
@@ -158,17 +172,19 @@ class _Maker:
 
     def notes(self) -> list[str]:
         """What the page has no room for, in words."""
-        alone = sum(1 for column in self.view.columns if not column.is_published) == 1
-        found = (
-            ["Curves of decisive figures only: the report of the run has those of all tests."]
-            if alone
-            else []
-        )
-        return found + [
-            f"Not drawn, so that the page stays small: {kind} of {', '.join(tests)}. "
-            "Compare fewer systems to see them."
-            for kind, tests in self.left_out.items()
-        ]
+        found = []
+        if sum(1 for column in self.view.columns if not column.is_published) == 1:
+            found.append(_ALONE)
+        told = [f"{kind} of {_listed(tests)}" for kind, tests in self.left_out.items()]
+        if told:
+            found.append(_LEFT_OUT.format("; ".join(told)))
+        return found
+
+
+def _listed(tests: Sequence[str]) -> str:
+    shown = list(tests[:_MOST_TOLD])
+    more = len(tests) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _short(text: str) -> str:

@@ -20,7 +20,6 @@ from hardstone.report.system_curves import (
     Place,
     count_axes,
     curve_name,
-    curves_of,
     group_of_curves,
     overlaid,
     panelled,
@@ -51,7 +50,7 @@ _TAIL = 0.999
 
 def exceedance_figure(place: Place) -> Figure | None:
     """Share of values above each duration."""
-    found = curves_of(place.row, place.columns)
+    found = list(place.curves)
     if not found or is_rate(place.row.unit):
         return None
     is_many = len(found) > MOST_OVERLAID
@@ -72,7 +71,7 @@ def exceedance_figure(place: Place) -> Figure | None:
 
 def histogram_figure(place: Place) -> Figure | None:
     """Values per bin."""
-    found = curves_of(place.row, place.columns)
+    found = list(place.curves)
     if not found:
         return None
     is_many = len(found) > _OVERLAID_COURSES
@@ -102,7 +101,7 @@ def histogram_figure(place: Place) -> Figure | None:
 
 def course_figure(place: Place) -> Figure | None:
     """The largest value of each second."""
-    whole = curves_of(place.row, place.columns)
+    whole = place.curves
     found = [one for one in whole if over_time.is_drawable(one.series)]
     if not found or is_rate(place.row.unit):
         return None
@@ -129,7 +128,7 @@ def course_figure(place: Place) -> Figure | None:
 
 def shift_figure(place: Place) -> Figure | None:
     """The ratio of each quantile to that of the reference; None unless that has values."""
-    found = [one for one in curves_of(place.row, place.columns) if not one.is_grey]
+    found = [one for one in place.curves if not one.is_grey]
     first = next((one for one in found if one.column.is_reference), None)
     if first is None or is_rate(place.row.unit):
         return None

@@ -50,7 +50,7 @@ class Place:
     """What all charts of a row share."""
 
     row: ComparedRow
-    columns: Sequence[SystemColumn]
+    curves: Sequence[Curve]
     standards: Sequence[Standard]
     name: str
     drawer: Drawer
