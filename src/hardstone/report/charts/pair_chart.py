@@ -21,6 +21,7 @@ _WIDEST_LABEL = 160
 _LABEL_WIDTH = 6.2
 _TEXT_WIDTH = 5.8
 _MOST_FOR_TEXT = 0.55
+_WORDS_LEFT = 0.35  # to the left of the bars the names leave room above them
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def chart(bars: Sequence[Bar], unit: Unit, title: str, standards: Sequence[Stand
             _hollow(low, unit),
             *_ends(),
             *_texts(),
-            *standard_layers(shown, (low, high), "x"),
+            *standard_layers(shown, (low, high), "x", middle=_WORDS_LEFT),
         ],
         "width": width,
         "height": {"step": _TIGHT_STEP if len(names) >= _MANY else _STEP, "for": "position"},
@@ -106,14 +107,14 @@ _PLACE: Spec = {
 }
 
 
-def _colour(*, has_legend: bool = False) -> Spec:
+def _colour() -> Spec:
     return {
         "condition": {"test": "datum.e === 'grey'", "value": GREY},
         "field": "c",
         "type": "nominal",
         "sort": None,
         "scale": {"domain": [AVERAGE, WORST], "range": PALETTE[:2]},
-        "legend": {"symbolType": "square", "symbolSize": 80} if has_legend else None,
+        "legend": {"symbolType": "square", "symbolSize": 80},
     }
 
 
@@ -135,7 +136,7 @@ def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
             "x2": {"datum": low},
             **_PLACE,
             "y": y,
-            "color": _colour(has_legend=True),
+            "color": _colour(),
             "tooltip": _tips(unit),
         },
     }

@@ -142,7 +142,7 @@ def _area(group: Group, x: Spec) -> Spec:
             "x": x,
             "y": {"field": "min", "type": "quantitative"},
             "y2": {"field": "max"},
-            "color": {**colour(group), "legend": None},
+            "color": colour(group),
         },
     }
 

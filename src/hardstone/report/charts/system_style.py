@@ -18,7 +18,7 @@ _GREY_DASH = [1, 3]
 NEAR = 10.0
 NEAR_PANELS = 2.0  # whose curves need the room
 _ROOM = 1.15
-_MIDDLE = 0.35  # to the left there are only labels that the words may reach over
+_MIDDLE = 0.45
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,16 @@ def room_for(
 
 
 def standard_layers(
-    shown: Sequence[Standard], ends: tuple[float, float], channel: str, *, is_low: bool = False
+    shown: Sequence[Standard],
+    ends: tuple[float, float],
+    channel: str,
+    *,
+    is_low: bool = False,
+    middle: float = _MIDDLE,
 ) -> list[Spec]:
     """A line for each yardstick across `channel` ("x" or "y"), from the first to the last of
-    `ends`, with its words at the top, or at the bottom of the chart if `is_low`."""
+    `ends`, with its words at the top, or at the bottom of the chart if `is_low`; to the left of
+    lines that stand further right than the share `middle`."""
     found: list[Spec] = []
     for number, one in enumerate(shown):
         at: Spec = {channel: {"field": "k", "type": "quantitative"}}
@@ -74,16 +80,16 @@ def standard_layers(
         line = mark("rule", strokeWidth=1, strokeDash=[4, 2], color="var(--bad)")
         found.append({"data": data, "mark": line, "encoding": at})
         place = log(one.value / ends[0]) / log(ends[1] / ends[0])
-        found.append({"data": data, **_words(channel, number, place, is_low=is_low)})
+        side = -1 if place > middle else 1
+        found.append({"data": data, **_words(channel, number, side, is_low=is_low)})
     return found
 
 
-def _words(channel: str, number: int, place: float, *, is_low: bool) -> Spec:
-    """On the side of the line that has more room; `place` is 0 to 1 along the axis."""
+def _words(channel: str, number: int, side: int, *, is_low: bool) -> Spec:
+    """To the left (-1) or right (1) of the line; never cut off where they are wider than that."""
     text: Spec = {"field": "z", "type": "nominal"}
-    look: Spec = {"fontSize": 10, "color": "var(--bad)"}
+    look: Spec = {"fontSize": 10, "color": "var(--bad)", "clip": False}
     if channel == "x":
-        side = -1 if place > _MIDDLE else 1
         down = 2 + 12 * number
         look.update(align="right" if side < 0 else "left", dx=3 * side)
         look.update(baseline="bottom" if is_low else "top", dy=-down if is_low else down)
