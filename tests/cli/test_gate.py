@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,12 +17,15 @@ from xml.etree import ElementTree as Tree
 import pytest
 from jsonschema import Draft202012Validator
 
+from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_GATE, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
-from hardstone.gate import GATE_SCHEMA
+from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
 from tests.cli.conftest import Done
+from tests.conftest import ROOT
 from tests.targets import sample
+from tests.test_typed import check_hardstone
 
 Hardstone = Callable[..., Done]
 TEST = "SEM-P-SIG"
@@ -192,7 +196,7 @@ def test_what_is_wrong_is_told_in_one_line(
     }
     done = gate(*(word.format(**places) for word in words))
     assert done.code == EXIT_USAGE, done.err
-    messages = [line for line in done.told if "limits:" not in line]
+    messages = done.told
     assert len(messages) == 1 and told in " ".join([*messages, *done.typed]), done.err
     assert done.out == "" and len(Store(tmp_path / "store").runs()) == 1
 
@@ -218,10 +222,17 @@ def names(tmp_path: Path) -> list[str]:
     return sorted(one.name for one in Store(tmp_path / "store").runs())
 
 
+def test_twelve_pairs_are_the_default(gate: Hardstone, tmp_path: Path) -> None:
+    target = scenario(tmp_path / "fake", [*sample.stream(TEST, status="denied", reason="EPERM")])
+    assert "of 12, A: about" in gate(TEST, "--pairs", "--target", target).err
+
+
 def test_equal_sides_pass_and_each_run_is_stored(gate: Hardstone, tmp_path: Path) -> None:
     done = pairs(gate, scenario(tmp_path / "fake"))
     assert done.code == EXIT_OK, done.err
     assert "PASS: 2 PASS" in done.out and "B/A 1 (1 to 1, 99 %)" in done.out
+    shown = done.out.replace("\n", "")
+    assert f"B: fake:{tmp_path}" in shown and f"against A: fake:{tmp_path}" in shown
     order = re.findall(r"pair [0-9]+ of 10, ([AB]): about", done.err)
     assert "".join(order) == "ABBA" * 5
     assert names(tmp_path) == sorted(f"gate {a} {n} of 10" for a in "AB" for n in range(1, 11))
@@ -246,7 +257,6 @@ def test_two_targets_are_a_and_b(gate: Hardstone, tmp_path: Path) -> None:
     a = scenario(tmp_path / "a", sample.stream(TEST, values=SLOW))
     b = scenario(tmp_path / "b", sample.stream(TEST, values=QUICK))
     assert pairs(gate, a, "--target", b, "-q").code == EXIT_OK
-    assert pairs(gate, b, "--target", a, "-q").code == EXIT_GATE
     own = gate("--pairs", 10, TEST, "--first", f"--target {b}", "--second", f"--target {a}", "-q")
     assert own.code == EXIT_GATE
 
@@ -260,8 +270,8 @@ def test_a_virtual_machine_gates_medians_unless_told(gate: Hardstone, tmp_path: 
     assert "PASS: 2 PASS" in pairs(gate, target, "-q", "--tails").out
 
 
+@pytest.mark.slow
 def test_a_target_that_vanishes_costs_its_pair(gate: Hardstone, tmp_path: Path) -> None:
-    """The fake is read anew for each run: it is gone for the third only."""
     facts, state = tmp_path / "facts", tmp_path / "count"
     probe = flaky(tmp_path, facts, state, broken=(5,))
     os.environ["HARDSTONE_PROBE"] = str(probe)
@@ -272,6 +282,16 @@ def test_a_target_that_vanishes_costs_its_pair(gate: Hardstone, tmp_path: Path) 
     assert done.code == EXIT_OK, (done.out, done.err)
     assert "left out: pair 3: A: " in done.out and "10 pairs" in done.out
     assert len(names(tmp_path)) == 22
+
+
+def test_pairs_that_cannot_decide_any_more_are_not_run(gate: Hardstone, tmp_path: Path) -> None:
+    target = scenario(tmp_path / "fake", [*sample.stream(TEST, status="denied", reason="EPERM")])
+    done = pairs(gate, target, count=12)
+    assert done.code == EXIT_UNTRUSTWORTHY and len(names(tmp_path)) == 6
+    assert "ended after 3 pairs: the others decide nothing; A: denied: EPERM" in done.err
+    done = gate("--pairs", 10, f"{TEST}/total/jitter", "--target", scenario(tmp_path / "b"), "-q")
+    assert done.code == EXIT_UNTRUSTWORTHY and len(names(tmp_path)) == 8
+    assert "no series with total, jitter" in " ".join(done.out.split())
 
 
 def flaky(folder: Path, facts: Path, state: Path, broken: tuple[int, ...], more: str = "") -> Path:
@@ -321,3 +341,24 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path, root: Path) -> None:
         *("gate A 1 of 10", "gate A 2 of 10", "gate A 3 of 10"),
         *("gate B 1 of 10", "gate B 2 of 10"),
     ]
+
+
+# ---- the page ----
+
+PAGE = (ROOT / "docs/how-to/gate-a-change.md").read_text()
+BLOCKS = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_limits_of_the_page_are_read() -> None:
+    (block,) = [one for one in BLOCKS if "[[limit]]" in one]
+    found = read_limits(block.encode(), load_catalogue().ids())
+    assert [one.figure for one in found] == ["max", "above 50 us", "claims"]
+
+
+def test_the_commands_of_the_page_for_ci_are_understood() -> None:
+    lines = [line.strip().removeprefix("- ") for one in BLOCKS for line in one.splitlines()]
+    commands = [line.removeprefix("run: ") for line in lines]
+    commands = [line for line in commands if line.startswith("hardstone ")]
+    assert len(commands) == 4
+    for command in commands:
+        check_hardstone(shlex.split(command)[1:], is_mention=False)

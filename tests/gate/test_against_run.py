@@ -71,6 +71,16 @@ def test_several_baselines_must_agree() -> None:
     assert of(own, "p50", slow, slow).outcome == "PASS"
 
 
+def test_what_differs_between_the_runs_is_told() -> None:
+    assert not any("differ in" in one for one in against(run()).notes)
+    own = run(
+        system={"kernel.name": "Linux", "kernel.release": "6.13", "power.governor": "powersave"}
+    )
+    notes = against(own).notes
+    assert f"the runs differ in kernel: Linux 6.13, and {BASE.id} 6.12.0-rt" in notes
+    assert f"the runs differ in governor: powersave, and {BASE.id} not known" in notes
+
+
 def rate(middle: float, seed: int) -> RunDocument:
     series = msgspec.structs.replace(make.series(spread(50_000, middle, seed)), unit="bytes_per_s")
     return run(test="MSG-P-THR", series=[series])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hardstone.errors import InputError
 from hardstone.gate import Check, check_limits, gate_document, read_limits
 from hardstone.gate.judge import judge_series
-from hardstone.model import RunDocument, Series, Trust
+from hardstone.model import Event, RunDocument, Series, Trust
 from hardstone.stats.pair_gate import Outcome
 from hardstone.subjects import published_system
 from tests.gate.made import (
@@ -112,6 +112,12 @@ def contradicting() -> RunDocument:
     return run(series=[broken])
 
 
+def load_short() -> RunDocument:
+    document = run()
+    document.results[0].events = [Event(name="load_short", text="half of it")]
+    return document
+
+
 def emulated(**facts: Any) -> RunDocument:
     return run(system={"virtual.hypervisor": "kvm", **facts})
 
@@ -142,6 +148,15 @@ def test_a_doubtful_figure_never_passes(
     if not is_barring:  # a statistic is no proof
         assert checked(document, 'statistic = "p50"\nat_most = "1us"').outcome == "INCONCLUSIVE"
         assert checked(document, 'statistic = "p50"\nat_most = "1ms"').outcome == "INCONCLUSIVE"
+
+
+def test_a_load_that_fell_short_passes_no_limit_for_that_load() -> None:
+    asked = 'load = "heavy"'
+    assert checked(load_short(), LOW).outcome == "PASS"
+    found = checked(load_short(), f"{LOW}\n{asked}")
+    assert found.outcome == "INCONCLUSIVE" and "the load fell short" in found.reason
+    assert checked(load_short(), f"{HIGH}\n{asked}").outcome == "FAIL"
+    assert checked(run(), f"{LOW}\n{asked}").outcome == "PASS"
 
 
 @pytest.mark.parametrize("fact", [{"virtual.emulated": True}, {"virtual.time": "instructions"}])

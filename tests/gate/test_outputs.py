@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from io import StringIO
 from typing import get_args
 from xml.etree import ElementTree as Tree
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from hardstone.gate import Check, GateDocument, gate_document, github_summary, junit_xml
 from hardstone.stats.pair_gate import Outcome
+from hardstone.terminal.gate_view import print_gate
 
 HOSTILE = (
     "</testcase><script>alert(1)</script> \"' & ]]> \x00\x1b[31m\ud800 | `x` [a](http://b) @me #1"
@@ -79,6 +81,19 @@ def test_each_outcome_in_junit(outcome: Outcome) -> None:
     if outcome != "PASS":
         told = case[0]
         assert told.get("type") == outcome and "131 us; at most 100 us" in told.attrib["message"]
+
+
+def test_the_terminal_shows_the_worst_first_and_nothing_foreign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = StringIO()
+    found = document(check("PASS"), check("FAIL", HOSTILE, reason=HOSTILE), notes=(HOSTILE,))
+    print_gate(found, out)
+    text = out.getvalue()
+    assert text.index("FAIL  ") < text.index("PASS  ")
+    assert not any(one in text for one in "\x00\x1b\ud800")
+    assert "FAIL: 1 FAIL, 1 PASS" in text and max(map(len, text.splitlines())) <= 80
 
 
 def test_nothing_checked_does_not_pass_in_junit() -> None:

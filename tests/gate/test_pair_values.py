@@ -138,6 +138,13 @@ def test_an_address_chooses_the_series() -> None:
     assert none.exit_code == 3 and "no series with" in none.pairs[0].left_out
 
 
+def test_other_labels_are_told() -> None:
+    series = msgspec.structs.replace(make.series(spread(2000)), labels={"threads": 128})
+    runs = [(PairedRun(run()), PairedRun(run(series=[series])))] * 10
+    notes = check_pairs(parse_address("TMR-P-LAT"), runs, SIDES).notes
+    assert "A has part total, and B none" in notes and "A has threads none, and B 128" in notes
+
+
 def rates(factor: float) -> GateDocument:
     def rate(middle: float, seed: int) -> PairedRun:
         series = make.series(spread(2000, middle, seed))

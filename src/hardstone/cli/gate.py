@@ -39,8 +39,10 @@ _TYPED = {"targets": "target"}
 )
 @click.option(
     "--pairs",
-    metavar="N",
-    help="Measure TEST in N interleaved pairs, at least 10 (12 is usual), and compare.",
+    is_flag=False,
+    flag_value="12",
+    metavar="[N]",
+    help="Measure TEST in N interleaved pairs (default: 12, at least 10), and compare.",
 )
 @click.option("--first", metavar="OPTIONS", help="Options of `hardstone run` of side A of --pairs.")
 @click.option("--second", metavar="OPTIONS", help="Those of side B, which must not be worse.")

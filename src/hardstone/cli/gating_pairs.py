@@ -19,6 +19,7 @@ from hardstone.campaign import Campaign
 from hardstone.campaign.carry import carried
 from hardstone.catalogue import kind_of
 from hardstone.cli.gate_files import check_files, tell_outcome
+from hardstone.cli.lab_options import lab_target
 from hardstone.cli.measuring import Prepared, prepare
 from hardstone.cli.messages import tell, tell_error
 from hardstone.cli.open_store import open_store
@@ -29,7 +30,7 @@ from hardstone.errors import (
     InputError,
     worst_code,
 )
-from hardstone.gate import PairedRun, check_pairs
+from hardstone.gate import PairedRun, check_pairs, why_left_out
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
 from hardstone.published import Address, parse_address
@@ -39,7 +40,7 @@ from hardstone.targets import find_target
 from hardstone.units import format_span, parse_duration_ns
 
 _MOST_PAIRS = 500
-_ADDRESS = "--first and --second take options of hardstone run"
+_REMEDY = "--first and --second take options of hardstone run"
 # Of `hardstone run`: what the gate decides itself, by parameter.
 _OWN = ("tests", "name", "output", "dry_run", "as_json", "quiet", "store", "resume")
 _FORBIDDEN = ("compare_preemption",)
@@ -108,13 +109,11 @@ def _sides(address: Address, options: Mapping[str, Any]) -> tuple[Side, Side]:
     targets = options["targets"]
     if len(targets) > 2:
         raise InputError(f"{len(targets)} targets: A and B are two", "give --target twice")
-    first, second = (
-        _side(name, text or "", address.test, targets[place] if len(targets) == 2 else "", options)
-        for place, (name, text) in enumerate((("A", options["first"]), ("B", options["second"])))
+    chosen = targets if len(targets) == 2 else [*targets, *targets] or ["", ""]
+    return (
+        _side("A", options["first"] or "", address.test, chosen[0], options),
+        _side("B", options["second"] or "", address.test, chosen[1], options),
     )
-    if len(targets) == 1:
-        first, second = (replace(one, target=targets[0]) for one in (first, second))
-    return first, second
 
 
 def _side(name: str, text: str, test: str, target: str, options: Mapping[str, Any]) -> Side:
@@ -123,19 +122,20 @@ def _side(name: str, text: str, test: str, target: str, options: Mapping[str, An
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(f"{option}: {error}", "close the quotes") from None
-    parsed = _parsed(option, [test, *words])
+    parsed, given = _parsed(option, [test, *words])
     own = parsed.pop("target")
-    has_own = "--target" in " ".join(words)
+    has_own = "target" in given
     if len(own) != 1 or (has_own and options["targets"]):
         raise InputError(f"{option}: one target for each side", "name it once")
     settings = {**parsed, "store": options["store"], "quiet": options["quiet"], "output": None}
-    chosen = own[0] if has_own or not target else target
+    chosen = lab_target(own[0] if has_own or not target else target, parsed)
     shown = " ".join(filter(None, (f"{name}:", chosen, text.strip())))
     return Side(name, chosen, settings, shown)
 
 
-def _parsed(option: str, words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of `hardstone run` with `words`; InputError for one that the gate decides."""
+def _parsed(option: str, words: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
+    """The parameters of `hardstone run` with `words`, and which of them were typed; InputError for
+    one that the gate decides."""
     from hardstone.cli.run import command
 
     if "--help" in words:
@@ -143,7 +143,7 @@ def _parsed(option: str, words: Sequence[str]) -> dict[str, Any]:
     try:
         context = command.make_context("run", list(words))
     except click.ClickException as error:
-        raise InputError(f"{option}: {error.format_message().rstrip('.')}", _ADDRESS) from None
+        raise InputError(f"{option}: {error.format_message().rstrip('.')}", _REMEDY) from None
     given = {
         name
         for name in context.params
@@ -153,11 +153,11 @@ def _parsed(option: str, words: Sequence[str]) -> dict[str, Any]:
         if name in given:
             raise InputError(
                 f"{option}: --{name.removeprefix('as_').replace('_', '-')} is not for one side",
-                _ADDRESS,
+                _REMEDY,
             )
     if len(context.params["tests"]) != 1:
         raise InputError(f"{option}: it names another test", "leave it out")
-    return dict(context.params)
+    return dict(context.params), given
 
 
 class _Session:
@@ -213,7 +213,17 @@ class _Session:
             if self.is_cut:
                 self._tell_cut(number)
                 break
+            if self._is_hopeless(found):
+                break
         return found
+
+    def _is_hopeless(self, found: Sequence[tuple[PairedRun, PairedRun]]) -> bool:
+        """Whether too many pairs do not count for the others to decide anything."""
+        reasons = list(filter(None, (why_left_out(self._address, pair) for pair in found)))
+        if self._pairs - len(reasons) >= LEAST_PAIRS:
+            return False
+        tell(f"ended after {len(found)} pairs: the others decide nothing; {reasons[-1]}")
+        return True
 
     def _tell_cut(self, number: int) -> None:
         count = len(self._stored)

@@ -9,7 +9,7 @@ from hardstone.gate.limit import Limit
 from hardstone.gate.limits_file import LIMITS_SCHEMA, LimitsError, LimitsFile, read_limits
 from hardstone.gate.limits_text import limits_text
 from hardstone.gate.outcome_document import GATE_SCHEMA, Check, GateDocument, Pair, gate_document
-from hardstone.gate.pair_values import PairedRun, check_pairs
+from hardstone.gate.pair_values import PairedRun, check_pairs, why_left_out
 from hardstone.gate.suggest import Suggestion, suggest_limits
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "limits_text",
     "read_limits",
     "suggest_limits",
+    "why_left_out",
 ]

@@ -10,7 +10,7 @@ from hardstone.gate.limit import ABOVE, CLAIMS, Limit
 from hardstone.gate.outcome_document import Check
 from hardstone.gate.weighed_system import WeighedRun, published_series
 from hardstone.model import Result, Unit, Verdict
-from hardstone.subjects import Amount, MeasuredRun, Missing, PublishedSystem, published_system
+from hardstone.subjects import MeasuredRun, Missing, PublishedSystem, published_system
 
 _NONE = "-"
 
@@ -60,8 +60,8 @@ def _series_of_run(limit: Limit, run: WeighedRun) -> Check:
     if isinstance(found, Missing):
         return _check(limit, run.id, run.condition, _missing(found))
     series = found.held.series
-    _check_unit(limit, series.unit)
-    finding = doubted(judge_series(limit, series), found.doubts)
+    finding = _other_unit(limit, series.unit)
+    finding = finding or doubted(judge_series(limit, series), found.doubts)
     source = f"{run.id} {found.held.address} {limit.figure}"
     return _check(limit, run.id, run.condition, finding, series.unit, source)
 
@@ -75,7 +75,7 @@ def _claims_of_run(limit: Limit, run: WeighedRun) -> Check:
     else:
         finding = _of_verdicts(verdicts)
         for one in results:
-            finding = doubted(finding, run.doubts_of(one, is_emulated=limit.is_emulated))
+            finding = doubted(finding, run.doubts_for(limit, one))
     source = f"{run.id} {limit.address.test}"
     return _check(limit, run.id, run.condition, finding, source=source)
 
@@ -115,13 +115,14 @@ def _on_study(limit: Limit, system: PublishedSystem) -> Check:
     held = published_series(chosen, limit.address)
     if isinstance(held, Missing):
         return _check(limit, label, limit.load or _NONE, _missing(held))
-    _check_unit(limit, held.unit)
     amount = held.amount(limit.statistic)
     if limit.statistic == ABOVE:
         amount = Missing("a study has no distribution: limit its max")
-    finding = judge_published(limit, amount) if isinstance(amount, Amount) else _missing(amount)
-    source = amount.source if isinstance(amount, Amount) else ""
-    return _check(limit, label, ", ".join(held.notes) or _NONE, finding, held.unit, source)
+    where = ", ".join(held.notes) or _NONE
+    if isinstance(amount, Missing):
+        return _check(limit, label, where, _missing(amount), held.unit)
+    judged = _other_unit(limit, held.unit) or judge_published(limit, amount)
+    return _check(limit, label, where, judged, held.unit, amount.source)
 
 
 def _missing(what: Missing) -> Finding:
@@ -129,22 +130,17 @@ def _missing(what: Missing) -> Finding:
     return Finding("INCONCLUSIVE", "missing", f"{what.reason}{remedy}")
 
 
-def _check_unit(limit: Limit, unit: Unit) -> None:
-    """A limit in another unit would hold of everything or of nothing."""
-    asked = (
-        "ns"
-        if limit.statistic == ABOVE
-        else limit.bound.kind
-        if limit.statistic != CLAIMS
-        else unit
-    )
-    if asked != unit:
-        names = {"ns": "a time", "bytes_per_s": "a rate", "count": "a count"}
-        raise InputError(
-            f"limit {limit.number}: {limit.address} is {names[unit]}, and the limit "
-            f"{names.get(asked, asked)}",
-            "change its unit",
-        )
+def _other_unit(limit: Limit, unit: Unit) -> Finding | None:
+    """A limit in another unit would hold of everything or of nothing: InputError where a person
+    wrote it, INCONCLUSIVE for a figure of a study."""
+    asked = "ns" if limit.statistic == ABOVE else limit.bound.kind
+    if asked == unit:
+        return None
+    names = {"ns": "a time", "bytes_per_s": "a rate", "count": "a count"}
+    why = f"{limit.address} is {names[unit]}, and the limit {names.get(asked, asked)}"
+    if limit.number:
+        raise InputError(f"limit {limit.number}: {why}", "change its unit")
+    return Finding("INCONCLUSIVE", _NONE, why)
 
 
 def _check(

@@ -58,20 +58,38 @@ def check_against_runs(
     """
     checks: list[Check] = []
     left_out: Counter[str] = Counter()
+    unlike: dict[str, None] = {}
     for reference in dict.fromkeys(one.condition for base in baselines for one in base):
         bases = [one for base in baselines for one in base if one.condition == reference]
         own = next((one for one in systems if one.condition == reference), None)
         by_key: dict[tuple[str, str], list[_Compared]] = {}
         for base in bases:
+            unlike |= dict.fromkeys(_unlike(own, base) if own is not None else [])
             for one in _against_one(own, base, left_out):
                 by_key.setdefault(one.key, []).append(one)
         label = WeighedRun(own or bases[0])
         system = own.id if own is not None else systems[0].id
         checks += [_joined(system, label.condition, found) for found in by_key.values()]
-    notes = [_MAXIMA, *(f"not compared: {count} {what}" for what, count in left_out.items())]
+    notes = [
+        *unlike,
+        _MAXIMA,
+        *(f"not compared: {count} {what}" for what, count in left_out.items()),
+    ]
     if len(baselines) == 1:
         notes.insert(0, BETWEEN_TWO_RUNS)
     return BaselineChecks(checks, notes)
+
+
+def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
+    """What the figures of both depend on and is not the same: unlike runs are not compared
+    silently."""
+    ours, theirs = own.conditions, base.conditions
+    return [
+        f"the runs differ in {name}: {ours.get(name, 'not known')}, and {base.id} "
+        f"{theirs.get(name, 'not known')}"
+        for name in {**theirs, **ours}
+        if ours.get(name) != theirs.get(name)
+    ]
 
 
 def _joined(system: str, condition: str, found: Sequence[_Compared]) -> Check:
@@ -203,7 +221,7 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
 def _doubts(run: MeasuredRun, held: MeasuredSeries) -> Doubts:
     if is_contradictory(held.series):
         return Doubts(barring=f"contradicts other figures of {run.id}")
-    found = WeighedRun(run).doubts_of(held.result, is_emulated=True)
+    found = WeighedRun(run).doubts_of(held.result)
     return Doubts(
         f"{run.id}: {found.barring}" if found.barring else "",
         f"{run.id}: {found.weakening}" if found.weakening else "",
@@ -263,5 +281,5 @@ def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Findin
     for subject in (base, own):
         for one in subject.results:
             if one.test == test:
-                finding = doubted(finding, WeighedRun(subject).doubts_of(one, is_emulated=True))
+                finding = doubted(finding, WeighedRun(subject).doubts_of(one))
     return finding

@@ -72,8 +72,14 @@ def check_pairs(
         checks,
         pairs=pairs,
         statistics=gates,
-        notes=[*notes, *_meaning(runs), *_maxima(counted)],
+        notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
     )
+
+
+def why_left_out(address: Address, pair: tuple[PairedRun, PairedRun]) -> str:
+    """Why a pair does not count; "": it does."""
+    found = _sides(address, *pair)
+    return found if isinstance(found, str) else ""
 
 
 def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | str:
@@ -113,7 +119,7 @@ def _result(address: Address, one: PairedRun) -> Result | str:
     result = next((each for each in one.document.results if each.test == address.test), None)
     if result is None:
         return f"the run has no {address.test}"
-    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result, is_emulated=True)
+    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result)
     return doubts.barring or doubts.weakening or result
 
 
@@ -203,6 +209,17 @@ def _check(
 def _ends(gate: PairGate) -> str:
     low, high = ("unbounded" if one is None else f"{one:.3g}" for one in (gate.low, gate.high))
     return f"{low} to {high}, {100 * gate.confidence:g} %"
+
+
+def _unlike_labels(counted: Sequence[_Sides]) -> list[str]:
+    """That the sides have other labels than each other; the CPU may be one of them."""
+    if not counted:
+        return []
+    first, second = counted[0].first.labels, counted[0].second.labels
+    unlike = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+    return [
+        f"A has {key} {first.get(key, 'none')}, and B {second.get(key, 'none')}" for key in unlike
+    ]
 
 
 def _maxima(counted: Sequence[_Sides]) -> list[str]:

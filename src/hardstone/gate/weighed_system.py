@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+from hardstone.event_names import SHORT
 from hardstone.gate.limit import Limit
 from hardstone.model import Result
 from hardstone.published import Address, AddressError, resolve
@@ -78,7 +79,7 @@ class WeighedRun:
         if found.series is None:
             return Missing(f"{limit.address.test} has no figures, only claims")
         held = MeasuredSeries(self.run.id, found.result, found.series)
-        doubts = self.doubts_of(found.result, is_emulated=limit.is_emulated)
+        doubts = self.doubts_for(limit, found.result)
         other = [one for one in found.notes if one not in held.notes]
         if is_contradictory(found.series):
             doubts = Doubts(barring="contradicts other figures of its run")
@@ -86,10 +87,22 @@ class WeighedRun:
             doubts = Doubts(barring=f"not what was asked for: {', '.join(other)}")
         return FoundSeries(held, doubts)
 
-    def doubts_of(self, result: Result, *, is_emulated: bool) -> Doubts:
-        """What speaks against any figure of `result`."""
+    def doubts_for(self, limit: Limit, result: Result) -> Doubts:
+        """What speaks against figures of `result` for `limit`; one that names no load would do
+        without any."""
+        return self.doubts_of(
+            result, is_emulated=limit.is_emulated, needs_load=limit.load is not None
+        )
+
+    def doubts_of(
+        self, result: Result, *, is_emulated: bool = True, needs_load: bool = True
+    ) -> Doubts:
+        """What speaks against any figure of `result`; `is_emulated`: not that it is emulated."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
-        return Doubts(barring, _incomplete(result) or self._unfinished)
+        weak = (
+            _incomplete(result) or self._unfinished or (_short_load(result) if needs_load else "")
+        )
+        return Doubts(barring, weak)
 
     @cached_property
     def _untrustworthy(self) -> str:
@@ -119,7 +132,14 @@ class WeighedRun:
 def _incomplete(result: Result) -> str:
     if result.status != "measured":
         return f"{result.status}: {result.reason or 'no reason was given'}"
-    return "" if result.complete and not result.interrupted else "cut off before its end"
+    if not result.complete or result.interrupted:
+        return "cut off before its end"
+    return ""
+
+
+def _short_load(result: Result) -> str:
+    is_short = any(event.name in SHORT for event in result.events)
+    return "the load fell short of the request: ask for less" if is_short else ""
 
 
 def published_series(system: PublishedSystem, address: Address) -> PublishedSeries | Missing:
