@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
     "gate": LEAVES | {"stats", "published", "subjects"},
-    "schema": {"model", "doctor", "stats", "present", "gate"},
+    "schema": {"model", "doctor", "stats", "gate", "present"},
     "present": LEAVES
     | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
     "report": LEAVES

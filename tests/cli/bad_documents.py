@@ -41,9 +41,9 @@ def packed(found: object) -> bytes:
     return gzip.compress(encoded(found), 1, mtime=0)
 
 
-def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+def changed(change: Callable[[dict[str, Any]], object], run_id: str = BAD) -> bytes:
     """A document with something changed in its first series."""
-    found = whole()
+    found = whole(run_id)
     change(found["results"][0]["series"][0])
     return packed(found)
 
@@ -95,17 +95,20 @@ UNREADABLE: Mapping[str, Callable[[], bytes | None]] = {
 }
 
 # What can be read, and contradicts itself: shown with a mark, exit code 3.
-CONTRADICTORY: Mapping[str, Callable[[], bytes]] = {
-    "counts that do not add up": lambda: changed(lambda one: one.update(count=7)),
-    "a negative count": lambda: changed(lambda one: one.update(count=-3)),
-    "a maximum below the minimum": lambda: changed(lambda one: one.update(max=1)),
-    "a mean beyond the maximum": lambda: changed(lambda one: one.update(mean=1e18)),
+CONTRADICTORY: Mapping[str, Callable[..., bytes]] = {
+    name: lambda run_id=BAD, wrong=wrong: changed(lambda one: one.update(wrong), run_id)
+    for name, wrong in {
+        "counts that do not add up": {"count": 7},
+        "a negative count": {"count": -3},
+        "a maximum below the minimum": {"max": 1},
+        "a mean beyond the maximum": {"mean": 1e18},
+    }.items()
 }
 
 
-def _named(text: str) -> bytes:
+def _named(text: str, run_id: str = BAD) -> bytes:
     """`text` in every name, label, reason and fact."""
-    found = whole()
+    found = whole(run_id)
     for one in found["results"]:
         one["reason"] = one["conditions"]["load"] = text
         one["verdicts"] = [{"name": text, "pass": False, "evidence": text}]
@@ -130,9 +133,9 @@ def _many(count: int) -> bytes:
 
 
 # What can be read and is odd: no figure is lost, nothing steers.
-ODD: Mapping[str, Callable[[], bytes]] = {
-    "markup": lambda: _named(MARKUP),
-    "control characters and direction marks": lambda: _named(STEERING),
+ODD: Mapping[str, Callable[..., bytes]] = {
+    "markup": lambda run_id=BAD: _named(MARKUP, run_id),
+    "control characters and direction marks": lambda run_id=BAD: _named(STEERING, run_id),
     "long names": lambda: _named("x" * 4_000),
     "10 000 results": lambda: _many(10_000),
     "a result twice": lambda: _many(2),

@@ -163,4 +163,6 @@ def test_the_document_has_ratings_reasons_and_what_is_missing() -> None:
     ]
     assert row.cells[1].grey == document.systems[1].apart and row.cells[1].count == 20_000
     assert row.cells[2].figures[2].missing == "not published"
+    (period,) = [one for one in document.summary if one.address.endswith("minimal_period")]
+    assert [one.figures[1].statistic for one in period.cells] == ["min", "min", "min"]
     assert "THR-P-SLS/2/switch" in [one.address for one in document.summary]

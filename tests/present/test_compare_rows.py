@@ -37,10 +37,10 @@ def test_a_cell_has_mean_and_worst_of_the_run() -> None:
 
 
 def test_a_slower_run_is_higher_and_an_equal_one_is_not() -> None:
-    first = switching(spread(500, 1))
-    slower = cell_beside(switching(spread(700, 2)), first, SWITCH).ratio
-    equal = cell_beside(switching(spread(500, 3)), first, SWITCH).ratio
-    faster = cell_beside(switching(spread(300, 4)), first, SWITCH).ratio
+    first = switching(spread(500, 1, 80_000))
+    slower = cell_beside(switching(spread(700, 2, 80_000)), first, SWITCH).ratio
+    equal = cell_beside(switching(spread(500, 3, 80_000)), first, SWITCH).ratio
+    faster = cell_beside(switching(spread(300, 4, 80_000)), first, SWITCH).ratio
     assert slower is not None and slower.outcome == "higher"
     assert slower.ratio == pytest.approx(1.4, rel=0.03)
     assert equal is not None and equal.outcome == "no difference seen"

@@ -199,18 +199,20 @@ def _test(one: ComparedTest, decisive: set[str]) -> DetailedTest:
 
 
 def _row(one: ComparedRow, *, is_decisive: bool) -> Row:
+    """The worst of a rate, or of a sustained period, is the least: the figures say which it is."""
+    told = (cell.worst.statistic for cell in one.cells if isinstance(cell.worst, Amount))
+    worst = next(told, "min" if is_rate(one.unit) else "max")
     return Row(
         address=one.address,
         label=one.label,
         unit=one.unit,
         more=list(one.more),
         decisive=is_decisive,
-        cells=[_cell(cell, one) for cell in one.cells],
+        cells=[_cell(cell, one, worst) for cell in one.cells],
     )
 
 
-def _cell(one: ComparedCell, row: ComparedRow) -> Cell:
-    worst = "min" if is_rate(row.unit) else "max"
+def _cell(one: ComparedCell, row: ComparedRow, worst: str) -> Cell:
     named: Mapping[str, Amount | Missing] = dict(zip(row.more, one.more, strict=False))
     return Cell(
         figures=[

@@ -1,9 +1,11 @@
 """The ratio of one quantile of two runs, and whether it can be called a difference.
 
 Samples of one run depend on each other: intervals by order statistics, which assume independence,
-were 3 to 7 times too narrow on real data. So the ranks are those of a sample whose interval is
-DEPENDENCE times as wide: one of count / DEPENDENCE**2 values. What changes from run to run is in
-no single run: only interleaved pairs (stats.pair_gate) decide about systems.
+were 3 to 7 times too narrow on real data, and more where the machine changed between the runs. So
+AS_ONE values count as one: the ranks are those of so much smaller a sample, whose interval is
+DEPENDENCE times as wide. With 49 for AS_ONE up to 8 % of pairs of real runs of the same system were
+called different, with 125 below 1 % (docs/method.md). What changes from run to run is in no single
+run: only interleaved pairs (stats.pair_gate) decide about systems.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from hardstone.model import Series
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, rank_interval
 
-DEPENDENCE = 7
+AS_ONE = 125
+DEPENDENCE = AS_ONE**0.5
 CONFIDENCE = 0.98
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 BETWEEN_TWO_RUNS = (
@@ -100,18 +103,17 @@ def compare_quantile(
 
 
 def widened_quantile(bins: Bins, q: float, confidence: float) -> Quantile | None:
-    """The quantile with the interval of a sample of 1 / DEPENDENCE**2 of its size; None if empty.
+    """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty.
 
-    The value of a rank of that sample may be any of the DEPENDENCE**2 values that stand for it: the
-    lowest of them is the low end, the highest the high end.
+    Each rank of that sample stands for AS_ONE values, of which the middle one is taken.
     """
     count = bins.total
     if count == 0:
         return None
-    independent = count // DEPENDENCE**2
+    independent = count // AS_ONE
     first, last = rank_interval(independent, q, confidence) if independent else (0, 1)
-    low = (first - 1) * count // independent + 1 if first else 0
-    high = ceil(last * count / independent) if last <= independent else count + 1
+    low = max((2 * first - 1) * count // (2 * independent), 1) if first else 0
+    high = ceil((2 * last - 1) * count / (2 * independent)) if last <= independent else count + 1
     return quantile_between(bins, q, (low, high), confidence)
 
 
@@ -141,7 +143,7 @@ def _why_none(first: Series, other: Series, q: float) -> str:
 
 def _why_open(count: int, low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        independent = count // DEPENDENCE**2
+        independent = count // AS_ONE
         return (
             f"unbounded: {count} values of one run, which depend on each other, are taken "
             f"for {independent} independent ones"
