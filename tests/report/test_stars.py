@@ -6,13 +6,26 @@ import re
 
 import msgspec
 
-from hardstone.model import Plan, RunDocument
+from hardstone.model import RunDocument, Sweep
 from hardstone.present.stars_text import stars_number
 from hardstone.rating import FORMULA, rate_run
 from tests.present.compared import document_of, two_systems
 from tests.report import matrix, sample
 from tests.report.sketches import sketched
 from tests.report.test_compare_page import Page, words
+
+
+SWEEP = Sweep(
+    test="SIM-S-RT",
+    solvers=["semaphore"],
+    policies=["fifo"],
+    threads=[2],
+    masses=[],
+    masses_least=10,
+    masses_most=100,
+    points_most=3,
+    within_ns=0,
+)
 
 
 def glance(document: RunDocument) -> str:
@@ -61,11 +74,10 @@ def test_each_condition_has_its_stars_and_the_headline_its_reason() -> None:
 def test_a_run_in_which_nothing_is_rated_has_no_stars() -> None:
     document = msgspec.structs.replace(sample.document(count=500), results=[])
     assert 'class="board"' not in sketched(document)
-    sweep = msgspec.structs.replace(
-        document_of(two_systems()),
-        plan=Plan(name="", profile="standard", target="", tests=[], sweep="masses"),
-    )
-    assert 'class="board"' not in sketched(sweep)
+    rated = document_of(two_systems())
+    assert 'class="board"' in sketched(rated)
+    plan = msgspec.structs.replace(rated.plan, sweep=SWEEP)
+    assert 'class="board"' not in sketched(msgspec.structs.replace(rated, plan=plan))
 
 
 def test_a_stored_rating_is_not_shown() -> None:
