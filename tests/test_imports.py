@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardstone"
 LEAVES = {"model", "errors", "units", "event_names"}
 # Every module and folder below the package; what is not listed may not be there.
 ALLOWED: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"notebook"},
     "units": set(),
     "calling": set(),
     "errors": set(),
@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
     "gate": LEAVES | {"stats", "published", "subjects"},
-    "schema": {"model", "doctor", "stats", "gate"},
+    "schema": {"model", "doctor", "stats", "gate", "present"},
     "present": LEAVES
     | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
     "report": LEAVES
@@ -51,6 +51,8 @@ LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "sto
 LAID_OUT |= {"subjects", "rating", "gate"}
 ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
+# What people import: no command does.
+ALLOWED["notebook"] = LEAVES | {"stats", "store", "subjects", "rating", "present"}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli", "lab"}
@@ -62,7 +64,7 @@ LIBRARIES = {
     "markupsafe": {"report"},
     "vl_convert": {"report"},
     "pypdf": {"report"},
-    "numpy": {"stats", "report"},
+    "numpy": {"stats", "report", "notebook"},
     "scipy": {"stats"},
 }
 
@@ -176,3 +178,4 @@ def test_help_imports_click_and_nothing_heavy(arguments: list[str]) -> None:
     heavy = {"rich", "msgspec", "numpy", "scipy", "tomllib", "sqlite3"} | drawing
     assert "click" in loaded
     assert not loaded & heavy
+    assert not any(name.startswith("hardstone.notebook") for name in loaded)

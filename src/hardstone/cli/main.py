@@ -34,6 +34,7 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "compare": "compare",
     "gate": "gate",
     "shield": "shield",
     "lab": "lab",

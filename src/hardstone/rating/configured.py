@@ -8,7 +8,6 @@ from hardstone.event_names import SHORT
 from hardstone.model import Result
 from hardstone.rating.criteria import load_criteria
 from hardstone.stats.conditions import NOT_KNOWN
-from hardstone.stats.contradictions import trust_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.stats.trust import lacks_realtime
@@ -63,7 +62,7 @@ def rated_as(subject: Subject) -> list[str]:
 
 def _reasons(run: MeasuredRun) -> Iterator[str]:
     document = run.document
-    if trust_of(document).grade == "untrustworthy":
+    if run.trust.grade == "untrustworthy":
         yield "untrustworthy"
     kind = kind_of_time(document.system)
     if kind in _KINDS:

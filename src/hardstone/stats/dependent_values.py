@@ -2,7 +2,7 @@
 
 Values of one run depend on each other: intervals that assume independence were 3 to 7 times too
 narrow on real data. These are those of a sample whose interval is DEPENDENCE times as wide: one of
-count / DEPENDENCE**2 values. What changes from run to run is in none of them.
+count / AS_ONE values. What changes from run to run is in none of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hardstone.model import Series
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.miss_interval import share_high, share_low
 from hardstone.stats.quantiles import is_printable
-from hardstone.stats.two_runs import DEPENDENCE, widened_quantile
+from hardstone.stats.two_runs import AS_ONE, widened_quantile
 
 CONFIDENCE = 0.95
 _NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution is below
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
 
 def worth_of(count: int) -> int:
     """As many independent values as `count` values of one run are worth."""
-    return count // DEPENDENCE**2
+    return count // AS_ONE
 
 
 def supports(q: float, count: int) -> bool:
@@ -66,7 +66,7 @@ def share_estimate(least: int, most: int, total: int) -> Estimate:
     error = (1 - CONFIDENCE) / 2
     if not worth:
         return Estimate(most / total, 0.0, 1.0)
-    fewest, all_most = least // DEPENDENCE**2, min(ceil(most / DEPENDENCE**2), worth)
+    fewest, all_most = least // AS_ONE, min(ceil(most / AS_ONE), worth)
     return Estimate(
         most / total, share_low(fewest, worth, error), share_high(all_most, worth, error)
     )
@@ -74,10 +74,10 @@ def share_estimate(least: int, most: int, total: int) -> Estimate:
 
 def values_needed(q: float) -> int:
     """How many values of one run bound the quantile `q` from both sides."""
-    return ceil(10 / min(q, 1 - q) - 1e-6) * DEPENDENCE**2
+    return ceil(10 / min(q, 1 - q) - 1e-6) * AS_ONE
 
 
 def values_for_share(share: float) -> int:
     """How many values, none of them above, bound the share above by `share`."""
     error = (1 - CONFIDENCE) / 2
-    return ceil(log(error) / log1p(-share)) * DEPENDENCE**2 if 0 < share < 1 else 0
+    return ceil(log(error) / log1p(-share)) * AS_ONE if 0 < share < 1 else 0

@@ -1,9 +1,11 @@
 """The ratio of one quantile of two runs, and whether it can be called a difference.
 
 Samples of one run depend on each other: intervals by order statistics, which assume independence,
-were 3 to 7 times too narrow on real data. So the ranks are those of a sample whose interval is
-DEPENDENCE times as wide: one of count / DEPENDENCE**2 values. What changes from run to run is in
-no single run: only interleaved pairs (stats.pair_gate) decide about systems.
+were 3 to 7 times too narrow on real data, and more where the machine changed between the runs. So
+AS_ONE values count as one: the ranks are those of so much smaller a sample, whose interval is
+DEPENDENCE times as wide. With 49 for AS_ONE up to 8 % of pairs of real runs of the same system were
+called different, with 125 below 1 % (docs/method.md). What changes from run to run is in no single
+run: only interleaved pairs (stats.pair_gate) decide about systems.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from hardstone.model import Series
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, rank_interval
 
-DEPENDENCE = 7
+AS_ONE = 125
+DEPENDENCE = AS_ONE**0.5
+CONFIDENCE = 0.98
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 BETWEEN_TWO_RUNS = (
     "A difference between two single runs is one between these two runs: runs of the same system "
@@ -43,8 +47,9 @@ class QuantileRatio(msgspec.Struct, kw_only=True, frozen=True):
     reason: str = ""
 
 
-class _Ends(msgspec.Struct, frozen=True):
-    """A quantile of one run with its widened interval, none beyond minimum and maximum."""
+class QuantileEnds(msgspec.Struct, frozen=True):
+    """A quantile of one run with its widened interval, none beyond minimum and maximum. `value` is
+    None where it lies outside of the histogram; `high` None: unbounded."""
 
     value: float | None
     low: float
@@ -57,14 +62,16 @@ def compare_quantile(
     q: float,
     *,
     margin: float = 0.10,
-    confidence: float = 0.98,
+    confidence: float = CONFIDENCE,
     quantum: float = 0.0,
+    ends: tuple[QuantileEnds, QuantileEnds] | None = None,
 ) -> QuantileRatio:
     """The quantile `q` of `other` over that of `first`.
 
     Each side gets half of what `confidence` leaves (Bonferroni), so that the ratio of the ends
     holds at `confidence`. `quantum` is the step of the clock in the unit of the series: both ends
-    are open by as much. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
+    are open by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments,
+    where that is known. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
     InputError if a histogram is unreadable.
     """
     if not (0 < q < 1 and 0 < confidence < 1 and margin > 0 and quantum >= 0):
@@ -72,7 +79,10 @@ def compare_quantile(
     ratio = low = high = None
     reason = _why_none(first, other, q)
     if not reason:
-        below, above = (_ends(one, q, (1 + confidence) / 2, quantum) for one in (first, other))
+        below, above = ends or (
+            quantile_ends(first, q, confidence, quantum),
+            quantile_ends(other, q, confidence, quantum),
+        )
         ratio = above.value / below.value if above.value and below.value else None
         low = above.low / below.high if below.high else None
         high = above.high / below.low if above.high is not None and below.low > 0 else None
@@ -93,29 +103,31 @@ def compare_quantile(
 
 
 def widened_quantile(bins: Bins, q: float, confidence: float) -> Quantile | None:
-    """The quantile with the interval of a sample of 1 / DEPENDENCE**2 of its size; None if empty.
+    """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty.
 
-    The value of a rank of that sample may be any of the DEPENDENCE**2 values that stand for it: the
-    lowest of them is the low end, the highest the high end.
+    Each rank of that sample stands for AS_ONE values, of which the middle one is taken.
     """
     count = bins.total
     if count == 0:
         return None
-    independent = count // DEPENDENCE**2
+    independent = count // AS_ONE
     first, last = rank_interval(independent, q, confidence) if independent else (0, 1)
-    low = (first - 1) * count // independent + 1 if first else 0
-    high = ceil(last * count / independent) if last <= independent else count + 1
+    low = max((2 * first - 1) * count // (2 * independent), 1) if first else 0
+    high = ceil((2 * last - 1) * count / (2 * independent)) if last <= independent else count + 1
     return quantile_between(bins, q, (low, high), confidence)
 
 
-def _ends(series: Series, q: float, confidence: float, quantum: float) -> _Ends:
-    found = widened_quantile(bins_of(series.histogram), q, confidence)
+def quantile_ends(
+    series: Series, q: float, confidence: float = CONFIDENCE, quantum: float = 0.0
+) -> QuantileEnds:
+    """One side of a ratio that holds at `confidence`. InputError if the histogram is unreadable."""
+    found = widened_quantile(bins_of(series.histogram), q, (1 + confidence) / 2)
     if found is None or series.min is None or series.max is None:
-        return _Ends(None, 0.0, None)
+        return QuantileEnds(None, 0.0, None)
     value = None if found.value is None else max(min(found.value, series.max), series.min)
     low = 0 if found.low is None else max(found.low, series.min)
     high = None if found.high is None else min(found.high, series.max) + quantum
-    return _Ends(value, max(low - quantum, 0.0), high)
+    return QuantileEnds(value, max(low - quantum, 0.0), high)
 
 
 def _why_none(first: Series, other: Series, q: float) -> str:
@@ -131,7 +143,7 @@ def _why_none(first: Series, other: Series, q: float) -> str:
 
 def _why_open(count: int, low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        independent = count // DEPENDENCE**2
+        independent = count // AS_ONE
         return (
             f"unbounded: {count} values of one run, which depend on each other, are taken "
             f"for {independent} independent ones"
