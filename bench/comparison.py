@@ -12,7 +12,8 @@ from bench.rounds import Joined, Side, Spread
 
 @dataclass(frozen=True)
 class Comparison:
-    """`metrics` maps what the sides give to (title, unit)."""
+    """`metrics` maps what the sides give to (title, unit). `goals`: what a metric should not be
+    above; the row says whether the median is."""
 
     name: str
     metrics: dict[str, tuple[str, str]]
@@ -22,3 +23,13 @@ class Comparison:
     reading: Callable[[Spread], str] = table.smaller_is_better
     peer_names: dict[str, str] = field(default_factory=dict)  # by metric, where they differ
     joined: Joined = statistics.fmean
+    goals: dict[str, float] = field(default_factory=dict)
+
+    def goal_text(self, metric: str, median: float) -> str:
+        """ "goal 5 s: met"; empty without a goal."""
+        goal = self.goals.get(metric)
+        if goal is None:
+            return ""
+        unit = self.metrics[metric][1]
+        said = "met" if median <= goal else "missed"
+        return f"goal {goal / table.SCALES[unit]:.3g} {unit}: {said}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from bench import (
     booting,
     channels,
+    compare,
     faults,
     files,
     gaps,
@@ -36,7 +37,7 @@ from bench import (
     wakeup,
 )
 from bench.comparison import Comparison
-from bench.rounds import Metrics, Side, measure
+from bench.rounds import Metrics, Side, Spread, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
@@ -394,6 +395,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             "without the view",
             reading=table.agreement,
         ),
+        *compare.comparisons(folder),
         Comparison("night", night, toolkit.LongReport(folder)),
         *counts(),
         *file_writes(),
@@ -421,7 +423,7 @@ def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
             result,
             metric,
             comparison.peer_names.get(metric, comparison.peer_name),
-            reason,
+            reason or comparison.goal_text(metric, Spread.of(result.own[metric]).median),
             comparison.reading,
         )
         for metric, (title, unit) in comparison.metrics.items()

@@ -15,6 +15,7 @@ SCALES = {
     "s": 1e9,
     "KiB": 1024,
     "MiB": 1024**2,
+    "MB": 1e6,
     "MB/s": 1e6,
     "faults": 1,
 }
@@ -106,7 +107,8 @@ def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
 def _cells(row: Row) -> list[str]:
     peer = f"{row.peer_name}: {row.peer} {row.unit}" if row.peer != "-" else row.note or "-"
     own = f"{row.own} {row.unit}" if row.own != "-" else f"skipped: {row.note}"
-    return [row.title, own, peer, row.ratio, row.reading or "-"]
+    said = [row.reading, row.note if row.peer != "-" else ""]
+    return [row.title, own, peer, row.ratio, "; ".join(filter(None, said)) or "-"]
 
 
 def _key(cells: list[str]) -> tuple[str, str]:

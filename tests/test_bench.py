@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from bench import booting, loads, processes, signals
+from bench import booting, compare, loads, processes, signals
+from bench.comparison import Comparison
 from bench.rounds import Metrics, Rounds, Spread, measure
 from bench.run import guests
 from bench.table import agreement, line, measured, skipped, write
 from bench.wakeup import median
+from hardstone.stats.contradictions import told
+from tests.report import sample
 
 
 def test_sides_take_turns_a_b_b_a() -> None:
@@ -85,6 +88,34 @@ def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path
         "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better | a new one; 3 rounds |",
     ]
     assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
+
+
+@pytest.mark.parametrize(("median", "said"), [(5e9, "goal 5 s: met"), (5.1e9, "goal 5 s: missed")])
+def test_a_goal_is_told_beside_the_figure(tmp_path: Path, median: float, said: str) -> None:
+    one = Comparison("x", {"cost": ("cost", "s")}, dict, dict, "two", goals={"cost": 5e9})
+    assert one.goal_text("cost", median) == said and one.goal_text("other", median) == ""
+    result = measure(lambda: {"cost": median}, lambda: {"cost": 1e9}, rounds=1)
+    row = measured("cost", "s", result, "cost", "two", said)
+    assert line(row).endswith(f"({said})")
+    page = tmp_path / "README.md"
+    page.write_text("<!-- results -->\n<!-- end -->\n")
+    write(page, [row], "here", 1)
+    assert f"; {said} |" in page.read_text()
+
+
+def test_runs_that_are_compared_agree_with_themselves_and_differ() -> None:
+    source = sample.document(count=3_000)
+    made = compare.copies(source, 3)
+    assert [told(one) for one in made] == [[], [], []]
+    assert len({one.id for one in made}) == 3
+    figures = [[series.count for one in run.results for series in one.series] for run in made]
+    assert figures[0] != figures[1] != figures[2]
+    assert len(figures[0]) == sum(len(one.series) for one in source.results)
+
+
+def test_without_a_run_to_compare_the_row_says_what_to_type(own_home: Path) -> None:
+    with pytest.raises(processes.Missing, match="hardstone evaluate"):
+        compare.source_run()
 
 
 def test_a_peer_that_ends_meanwhile_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardstone"
 LEAVES = {"model", "errors", "units", "event_names"}
 # Every module and folder below the package; what is not listed may not be there.
 ALLOWED: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"notebook"},
     "units": set(),
     "calling": set(),
     "errors": set(),
@@ -26,29 +26,33 @@ ALLOWED: dict[str, set[str]] = {
     "catalogue": {"errors", "units"},
     "expected_time": {"model", "catalogue"},
     "facts": set(),
+    "formula": set(),
     "stats": LEAVES | {"catalogue", "expected_time"},
     "older": LEAVES | {"calling"},
     "stream": LEAVES | {"stats", "older"},
     "published": LEAVES | {"stats"},
     "subjects": LEAVES | {"stats", "published"},
-    "rating": LEAVES | {"stats", "catalogue", "subjects"},
+    "rating": LEAVES | {"stats", "catalogue", "formula", "published", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
-    "schema": {"model", "doctor", "stats"},
+    "gate": LEAVES | {"stats", "published", "subjects"},
+    "schema": {"model", "doctor", "stats", "gate", "present"},
     "present": LEAVES
-    | {"stats", "catalogue", "calling", "older", "published", "subjects", "rating"},
+    | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
     "report": LEAVES
     | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
-    "store": LEAVES | {"files", "memory", "stats", "stream", "older", "subjects", "rating"},
+    "store": LEAVES | {"files", "formula", "memory", "stats", "stream", "older", "rating"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.
 LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "store"}
-LAID_OUT |= {"subjects", "rating"}
+LAID_OUT |= {"subjects", "rating", "gate"}
 ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
+# What people import: no command does.
+ALLOWED["notebook"] = LEAVES | {"stats", "store", "subjects", "rating", "present"}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli", "lab"}
@@ -60,7 +64,7 @@ LIBRARIES = {
     "markupsafe": {"report"},
     "vl_convert": {"report"},
     "pypdf": {"report"},
-    "numpy": {"stats", "report"},
+    "numpy": {"stats", "report", "notebook"},
     "scipy": {"stats"},
 }
 
@@ -174,3 +178,4 @@ def test_help_imports_click_and_nothing_heavy(arguments: list[str]) -> None:
     heavy = {"rich", "msgspec", "numpy", "scipy", "tomllib", "sqlite3"} | drawing
     assert "click" in loaded
     assert not loaded & heavy
+    assert not any(name.startswith("hardstone.notebook") for name in loaded)

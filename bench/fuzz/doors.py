@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import unicodedata
@@ -13,15 +14,32 @@ from typing import Any
 import msgspec
 
 from bench.fuzz.inputs import RUN_ID, STREAM_TEST
+from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
+from hardstone.gate import (
+    check_against_runs,
+    check_limits,
+    gate_document,
+    limits_text,
+    read_limits,
+    suggest_limits,
+)
 from hardstone.model import Result, RunDocument
+from hardstone.present.compare_build import compare_view
+from hardstone.present.compare_view import MOST_SYSTEMS
+from hardstone.rating import rate_run
 from hardstone.report import render_html, svg
+from hardstone.report.compare_page import render_compare
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader
+from hardstone.subjects import published_system, subjects_of
 from hardstone.targets.lines import split_lines
 from hardstone.targets.local import local_target
+from hardstone.terminal.compare_screen import print_comparison
+from hardstone.terminal.gate_view import print_gate
 from hardstone.terminal.whole_run import print_whole
+from hardstone.terminal.why_view import print_why
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
 _CHUNK_BYTES = 1 << 16
@@ -51,23 +69,55 @@ def enter(kind: str, path: Path, number: int) -> bool:
 
 
 def _document(path: Path, number: int) -> bool:
-    show(read_document(path), with_page=number % PAGES_EACH == 0)
+    document = read_document(path)
+    show(document, with_page=number % PAGES_EACH == 0)
+    judge(document, with_page=number % PAGES_EACH == 0)
     return True
+
+
+def judge(document: RunDocument, *, with_page: bool) -> None:
+    """Through rating, comparison and gates. What they refuse in words is fine: too few systems,
+    nothing that can be compared."""
+    out = io.StringIO()
+    print_why(rate_run(document), out)
+    subjects = subjects_of(document)[:MOST_SYSTEMS]
+    with contextlib.suppress(HardstoneError):
+        view = compare_view([*subjects[: MOST_SYSTEMS - 1], published_system("qnx")])
+        print_comparison(view, out)
+        if with_page and "<script" in render_compare(view, bundle=lambda: None):
+            raise AssertionError("the page of the comparison holds a script")
+    with contextlib.suppress(HardstoneError):
+        held = check_against_runs(subjects, [subjects])
+        print_gate(gate_document("baseline", [document.id], [document.id], held.checks), out)
+    with contextlib.suppress(HardstoneError):
+        suggestions = suggest_limits([subjects], 0.25)
+        limits = read_limits(limits_text(suggestions, ["run"], 0.25).encode(), _all_tests())
+        print_gate(gate_document("limits", ["run"], ["x"], check_limits(limits, subjects)), out)
+    check_steering(out.getvalue())
+
+
+def _all_tests() -> list[str]:
+    return load_catalogue().ids()
 
 
 def show(document: RunDocument, *, with_page: bool) -> None:
     """As text, and as a page; AssertionError where one could steer a terminal."""
     out = io.StringIO()
     print_whole(document, out)
-    kinds = {char: unicodedata.category(char) for char in set(out.getvalue()) if char != "\n"}
-    steering = [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs")]
-    if steering:
-        raise AssertionError(f"the summary holds {[hex(ord(one)) for one in steering]}")
+    check_steering(out.getvalue())
     if with_page:
         with Undrawn() as drawer:
             page = render_html(document, bundle=lambda: None, drawer=drawer)
         if "<script" in page:
             raise AssertionError("the page holds a script")
+
+
+def check_steering(text: str) -> None:
+    """AssertionError where `text` could steer a terminal."""
+    kinds = {char: unicodedata.category(char) for char in set(text) if char != "\n"}
+    steering = [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs")]
+    if steering:
+        raise AssertionError(f"what is printed holds {[hex(ord(one)) for one in steering]}")
 
 
 def _stream(path: Path, _number: int) -> bool:

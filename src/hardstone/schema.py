@@ -18,6 +18,8 @@ import msgspec
 
 from hardstone import model
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
+from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
+from hardstone.present.comparison_document import COMPARISON_SCHEMA, ComparisonDocument
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
 from hardstone.stats.posix_answer import POSIX_SCHEMA, PosixDocument
 
@@ -32,6 +34,9 @@ _DOCUMENTS: dict[str, tuple[str, Any]] = {
     model.FACTS_SCHEMA: ("Raw facts about a machine", model.Facts),
     DOCTOR_SCHEMA: ("What the doctor found on a machine", Diagnosis),
     POSIX_SCHEMA: ("POSIX in runs: options, limits, profiles, features", PosixDocument),
+    COMPARISON_SCHEMA: ("Systems beside each other", ComparisonDocument),
+    LIMITS_SCHEMA: ("Limits on figures; the files are TOML", LimitsFile),
+    GATE_SCHEMA: ("What a gate found", GateDocument),
     PROOF_SCHEMA: ("The effect of a setting, measured in pairs", Proof),
 }
 

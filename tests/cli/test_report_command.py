@@ -92,3 +92,20 @@ def test_two_sweeps_stand_beside_each_other(
     done = hardstone("report", "sweep1", "--beside", "20261120", "--store", store)
     assert done.code == EXIT_USAGE
     assert "20261120T032200Z-1a2b3c has none" in done.err
+
+
+def test_files_are_written_beside_the_report(
+    hardstone: Hardstone, store: Path, tmp_path: Path
+) -> None:
+    folder, page = tmp_path / "charts", tmp_path / "r.html"
+    done = hardstone("report", "last", "--store", store, "-o", page, "--files", folder)
+    assert done.code == EXIT_OK and page.exists()
+    found = list(folder.iterdir())
+    assert f"charts: {len(found)} files in {folder}" in done.err
+    assert {".svg", ".png", ".csv"} == {one.suffix for one in found}
+
+
+def test_a_folder_with_other_files_gets_no_charts(hardstone: Hardstone, store: Path) -> None:
+    done = hardstone("report", "last", "--store", store, "-o", store / "r.html", "--files", store)
+    assert done.code == EXIT_USAGE and "has other files" in done.err
+    assert not {".svg", ".png", ".csv"} & {one.suffix for one in store.iterdir()}

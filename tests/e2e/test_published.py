@@ -13,10 +13,10 @@ import pytest
 
 from hardstone.errors import HardstoneError
 from hardstone.model import Register, Result
+from hardstone.present.study_params import why_another
 from hardstone.published import Figure, all_figures, figures_of, is_measurable, resolve
 from hardstone.stats.noise import with_noise
 from hardstone.targets.find import find_probe
-from hardstone.terminal.beside_doubts import why_another
 from tests.e2e import few, machine
 from tests.e2e.again import uncut
 from tests.e2e.running import Stream, run

@@ -110,7 +110,7 @@ def _folder(path: Path, _: Path) -> None:
 def _database(path: Path, _: Path) -> None:
     """One whose list of runs does not end."""
     with closing(sqlite3.connect(path)) as base, base:
-        base.execute("PRAGMA user_version = 3")
+        base.execute("PRAGMA user_version = 4")
         base.execute(
             "CREATE VIEW runs AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT 1"
             " FROM n) SELECT id, 1 AS name, 1 AS started_utc FROM n"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hardstone.formula import FORMULA
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
@@ -66,7 +67,7 @@ def summary_of(store: Store, run_id: str) -> Path:
 
 def test_a_summary_is_small_and_says_what_a_list_shows(filled: Store) -> None:
     content = summary_of(filled, IDS[0]).read_bytes()
-    assert len(content) < 500
+    assert len(content) < 600
     state = filled.path_of(IDS[0]).stat()
     assert json.loads(content) == {
         "schema": "hardstone.summary/1",
@@ -79,6 +80,10 @@ def test_a_summary_is_small_and_says_what_a_list_shows(filled: Store) -> None:
             "tests": 1,
             "profile": "standard",
             "target": "local",
+            "stars": None,
+            "is_at_most": True,
+            "rated_as": "",
+            "formula": FORMULA,
         },
         "document": [state.st_size, state.st_mtime_ns],
     }
@@ -206,7 +211,8 @@ def rows(store: Store) -> int:
         "DELETE FROM runs",
         "DROP TABLE runs",
         "PRAGMA user_version = 99",
-        "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 1)",
+        "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 0, "
+        "'', 'hardstone.rating/1', 1, 1)",
     ],
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:

@@ -16,6 +16,7 @@ from hardstone.stats.contradictions import MARK
 from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.screen_bars import bar_lines
+from tests.rating.rated_runs import full_run
 from tests.stats import make
 from tests.targets import sample
 
@@ -358,3 +359,43 @@ def test_idle_states_that_only_some_results_were_kept_out_of_are_counted() -> No
     held.conditions.cpu_config, free.conditions.dma_latency_us = "shared", 0
     text = " ".join(printed(make.document(results=[free, held])))
     assert "cpu_dma_latency 0 us, load" in text and not idle_remarks(document)
+
+
+def test_the_stars_of_a_run_stand_below_its_trust() -> None:
+    lines = printed(full_run())
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("stars ")]
+    assert lines[place - 1].startswith("trust ")
+    assert lines[place].split(maxsplit=1)[1] == "\u2605" * 5 + " 5 of 5; why: --why"
+    assert "interrupts 5" in lines[place + 1] and "determinism 5" in "".join(lines[place + 1 :][:2])
+
+
+def test_a_terminal_without_utf_8_has_the_number() -> None:
+    assert any(
+        line.startswith("stars       ????? 5 of 5") for line in printed(full_run(), 80, "ascii")
+    )
+
+
+def test_a_run_of_which_nothing_is_rated_has_no_stars() -> None:
+    document = make.document(results=[make.result("FIO-P-STR", conditions=where())])
+    assert not any(line.startswith("stars") for line in printed(document))
+
+
+def test_a_part_of_the_battery_has_no_overall_rating() -> None:
+    (line,) = [one for one in printed(make.document()) if one.startswith("stars")]
+    assert "timers <= 5" in line and "no overall rating" in line
+
+
+def test_where_room_is_tight_families_that_hold_share_a_line() -> None:
+    """The standard run of a busy machine: a few failed claims, and something to say of all else."""
+    results = battery(where("heavy"))
+    for result in results:
+        result.events = [Event(name="load_short", text=WORDS, data={"element": "cpu"})]
+        result.environment = {"steal_ns": 5}
+        for verdict in result.verdicts:
+            verdict.passed = result.test not in ("CLK-B-RES", "THR-B-RR", "THR-B-PRI")
+    document = make.document(results=results, trust=Trust(grade="indicative", reasons=[WORDS] * 3))
+    lines = printed(document)
+    (held,) = [line for line in lines if line.startswith("claims ")]
+    assert "all hold: timers" in held and "mutexes" in held and "threads" not in held
+    assert any(re.match(r"threads +\d+ of \d+ claims hold, \d+ failed", line) for line in lines)
+    assert len(lines) <= MOST_LINES

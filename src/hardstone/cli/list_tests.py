@@ -1,4 +1,4 @@
-"""`hardstone list`: the available tests."""
+"""`hardstone list`: the available tests, or the published systems."""
 
 from __future__ import annotations
 
@@ -9,12 +9,21 @@ import click
 from hardstone.cli.options import json_option, target_option
 from hardstone.errors import EXIT_OK
 
+_PUBLISHED = "published"
+
 
 @click.command("list")
+@click.argument("what", required=False, type=click.Choice([_PUBLISHED]), metavar="[published]")
 @target_option
 @json_option
-def command(target: str, as_json: bool) -> int:
-    """List the tests: ID, title, origin, kind, needs."""
+def command(what: str | None, target: str, as_json: bool) -> int:
+    """List the tests: ID, title, origin, kind, needs.
+
+    With the word published: the systems of the studies, with their stars. They can stand where a
+    run can, as published:qnx.
+    """
+    if what == _PUBLISHED:
+        return _list_published(as_json=as_json)
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
     from hardstone.cli.registers import read_register
@@ -27,6 +36,20 @@ def command(target: str, as_json: bool) -> int:
         from hardstone.terminal.tests import print_tests
 
         print_tests(tests)
+    return EXIT_OK
+
+
+def _list_published(*, as_json: bool) -> int:
+    from hardstone.cli.messages import print_json
+    from hardstone.present.published_rows import published_rows
+
+    rows = published_rows()
+    if as_json:
+        print_json(rows)
+    else:
+        from hardstone.terminal.published_list import print_published_systems
+
+        print_published_systems(rows)
     return EXIT_OK
 
 

@@ -34,6 +34,8 @@ COMMANDS = {
     "runs": "runs",
     "show": "show",
     "report": "report",
+    "compare": "compare",
+    "gate": "gate",
     "shield": "shield",
     "lab": "lab",
     "probe": "probe",

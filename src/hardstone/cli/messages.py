@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 _INDENT = "    "
+# Controls beyond ASCII, direction marks, joiners, and line breaks of Unicode.
+_STEERING = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
 
 
 def tell(text: str, *commands: str) -> None:
@@ -60,11 +66,16 @@ def visible(text: str) -> str:
 
 
 def print_json(document: object) -> None:
-    """Prints the one document that --json promises to standard output."""
+    """Prints the one document that --json promises to standard output.
+
+    What could steer a terminal is written as JSON's own escapes, and so stays the same text.
+    """
+    import json
+
     import msgspec
 
-    encoded = msgspec.json.format(msgspec.json.encode(document), indent=2)
-    click.echo(encoded.decode("utf-8"))
+    encoded = msgspec.json.format(msgspec.json.encode(document), indent=2).decode("utf-8")
+    click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
     sys.stdout.flush()
 
 

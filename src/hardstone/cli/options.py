@@ -52,6 +52,12 @@ store_option = click.option(
     help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+files_option = click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Each chart as SVG and PNG too, with its data as CSV: in a new folder DIR.",
+)
 output_option = click.option(
     "-o",
     "--output",

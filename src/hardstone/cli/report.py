@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.options import output_option, store_option
+from hardstone.cli.options import files_option, output_option, store_option
 from hardstone.errors import InputError
 from hardstone.units import parse_duration_ns
 
@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="SIM-*: another run, such as one of another kernel, beside this one.",
 )
+@files_option
 @store_option
 def command(
     run: str,
     output: Path | None,
     limits: tuple[str, ...],
     beside: str | None,
+    files: Path | None,
     store: Path | None,
 ) -> int:
     """Write the report of a stored run; one file that needs no network.
@@ -50,7 +52,7 @@ def command(
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.cli.registers import register_or_none
-    from hardstone.cli.report_file import default_report, write_report
+    from hardstone.cli.report_file import default_report, write_report, write_run_charts
 
     asked = [_limit_ns(text) for text in limits]
     opened = open_store(store)
@@ -59,10 +61,12 @@ def command(
         _check_limits(document, asked)
     other = _other(document, opened.load(beside)) if beside is not None else None
     place = output or default_report(opened.path, document.id)
-    write_report(
-        document, place, None if document.descriptors else register_or_none(), asked, other
-    )
+    register = None if document.descriptors else register_or_none()
+    write_report(document, place, register, asked, other)
     tell(f"report: {place}")
+    if files is not None:
+        count = write_run_charts(document, files, register, asked, other)
+        tell(f"charts: {count} files in {files}")
     return consistency_exit(document)
 
 

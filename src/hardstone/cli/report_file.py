@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
-from hardstone.model import Register, RunDocument
+from hardstone.model import Descriptor, Register, RunDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +77,7 @@ def _write(
 ) -> None:
     from hardstone.report.output_file import regular_target
 
-    known = document.descriptors or (register.tests if register is not None else [])
-    tests = {test.id: test for test in known}
+    tests = _tests(document, register)
     try:
         folder = regular_target(output).parent
         if not folder.is_dir():
@@ -94,3 +93,27 @@ def _write(
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error
+
+
+def _tests(document: RunDocument, register: Register | None) -> dict[str, Descriptor]:
+    known = document.descriptors or (register.tests if register is not None else [])
+    return {test.id: test for test in known}
+
+
+def write_run_charts(
+    document: RunDocument,
+    folder: Path,
+    register: Register | None = None,
+    limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
+) -> int:
+    """Writes the charts of the report to `folder`, and returns the number of files; the other
+    arguments are those of `write_report`. InputError where `folder` cannot be filled."""
+    from hardstone.report.chart_files import write_chart_files
+    from hardstone.report.drawing import Drawer, helpers_for
+    from hardstone.report.page import figures_of_run
+
+    tests = _tests(document, register)
+    with Drawer(helpers_for(document)) as drawer:
+        figures = figures_of_run(document, tests.get, drawer, limits, beside)
+        return len(write_chart_files(figures, folder, f"run {document.id}"))

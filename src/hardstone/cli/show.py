@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hardstone.cli.options import json_option, store_option
-from hardstone.errors import InputError
+from hardstone.errors import EXIT_OK, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hardstone.model import RunDocument
+
+_PUBLISHED = "published:"
 
 
 @click.command("show")
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 @json_option
 @click.option("--all", "is_all", is_flag=True, help="All series, claims and notes of the run.")
 @click.option("--published", is_flag=True, help="Beside the published figures of its tests.")
+@click.option("--why", is_flag=True, help="Where each star comes from, and what one more takes.")
 def command(
     run: str,
     tests: tuple[str, ...],
@@ -31,13 +34,19 @@ def command(
     as_json: bool,
     is_all: bool,
     published: bool,
+    why: bool,
 ) -> int:
     """Show a stored run on one screen; with --all, or of the TESTs named, everything.
 
     RUN is an ID, the start of one, a name, or "last"; see runs. TEST may be a pattern such as
-    'MUT-*'. --json prints the whole document. Exits with 3 where figures of the run contradict
+    'MUT-*'. --json prints the whole document. With --why, RUN may be a published system such as
+    published:qnx, and --json prints the rating. Exits with 3 where figures of the run contradict
     each other: they are named first, and marked.
     """
+    if why or run.startswith(_PUBLISHED):
+        if is_all or tests or published:
+            raise InputError("--why takes no TEST, --all or --published", "give --why alone")
+        return _show_why(run, store, as_json=as_json, is_asked=why)
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
 
@@ -63,6 +72,34 @@ def command(
         from hardstone.terminal.one_screen import print_screen
 
         print_screen(document)
+    return consistency_exit(document)
+
+
+def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:
+    """The rating of a run or of a published system."""
+    from hardstone.cli.messages import print_json
+    from hardstone.cli.open_store import consistency_exit, open_store
+    from hardstone.present.rated_document import rated_document
+    from hardstone.rating import rate, rate_run
+    from hardstone.subjects import published_system
+    from hardstone.terminal.why_view import print_published_why, print_why
+
+    if run.startswith(_PUBLISHED):
+        system = published_system(run)
+        if not is_asked:
+            raise InputError(f"{system.id} has no run to show", f"hardstone show {system.id} --why")
+        rating = rate(system)
+        if as_json:
+            print_json(rated_document([(system, rating)]))
+        else:
+            print_published_why(system, rating)
+        return EXIT_OK
+    document = open_store(store).load(run)
+    rated = rate_run(document)
+    if as_json:
+        print_json(rated_document(rated))
+    else:
+        print_why(rated)
     return consistency_exit(document)
 
 

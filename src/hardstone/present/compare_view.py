@@ -44,11 +44,14 @@ class SystemColumn:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One series of one system. `worst` is the largest value, of a rate the least.
+    """One series of one system. `worst` is the largest value, of a rate the least; of the shortest
+    sustained period the period itself.
 
-    `is_grey` with `why`: it may not be compared with the reference. `marks` are short remarks on
-    the figure ("equals the tick", "contradicts ..."), `notes` longer ones. `ratio`: of the medians,
-    to the reference, both measured, neither grey. `predictability`: worst over mean.
+    `is_grey` with `why`: it may not be compared with the reference. `worst_why`: why the worst
+    alone may not, the mean and the ratio may. `marks` are short remarks on the figure ("equals the
+    tick", "contradicts ..."), `notes` longer ones. `ratio`: of the medians, to the reference, both
+    measured, neither grey. `predictability`: worst over mean, of a rate mean over least. `more` has
+    the figures for `ComparedRow.more`.
     """
 
     mean: Amount | Missing
@@ -60,6 +63,8 @@ class ComparedCell:
     notes: tuple[str, ...] = ()
     ratio: QuantileRatio | None = None
     predictability: float | None = None
+    worst_why: str = ""
+    more: tuple[Amount | Missing, ...] = ()
 
     @property
     def series(self) -> Series | None:
@@ -69,12 +74,14 @@ class ComparedCell:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One series across the systems. `address` finds it again; `label` is for people."""
+    """One series across the systems. `address` finds it again; `label` is for people. `more` names
+    further statistics that a study published or that a ratio is of: "p50", "min", "time_90"."""
 
     address: str
     label: str
     unit: Unit
     cells: list[ComparedCell]
+    more: tuple[str, ...] = ()
 
 
 Look = Literal["passed", "failed", "uncounted", "quiet"]

@@ -65,9 +65,11 @@ class Side:
         return _length([_length_of(one, _SHARE_OF[statistic]) for one in own])
 
 
-def side_of(results: Sequence[Result], system: Mapping[str, Scalar]) -> Side:
-    """The side of `results`, all of KRN-P-PRE."""
-    found = [(one, kernel_time_of(one)) for one in results]
+def side_of(
+    results: Sequence[Result], system: Mapping[str, Scalar], *, is_whole_only: bool = False
+) -> Side:
+    """The side of `results`, all of KRN-P-PRE. `is_whole_only`: without single operations."""
+    found = [(one, kernel_time_of(one, is_whole_only=is_whole_only)) for one in results]
     missing = [
         f"{one.status}{f': {short(one.reason, 120)}' if one.reason else ''}"
         for one, time in found

@@ -90,7 +90,7 @@ def preemption_table(
     return PreemptionTable(
         off=sides[0].model,
         on=sides[1].model,
-        rows=list(_rows(*sides, history, is_divided=not refused)),
+        rows=list(preemption_rows(*sides, history, is_divided=not refused)),
         unlike=unlike_conditions(_of_test(off), _of_test(on), systems),
         notes=[*refused, *_missing(*sides)],
         published=f"{history.short}: {history.machine}",
@@ -107,9 +107,10 @@ def _of_test(found: Sequence[Result]) -> list[Result]:
     return [one for one in found if one.test == TEST]
 
 
-def _rows(
+def preemption_rows(
     off: Side, on: Side, history: KernelHistory, *, is_divided: bool
 ) -> Iterator[PreemptionRow]:
+    """The rows of all operations together, then of each that a side has."""
     for operation in dict.fromkeys([ALL, *off.operations, *on.operations]):
         for statistic in STATISTICS:
             ours = off.figure(operation, statistic), on.figure(operation, statistic)

@@ -15,12 +15,19 @@ _OWN = {"title", "author", "hardware", "systems", "load", "configuration"}
 
 
 class System(msgspec.Struct, kw_only=True, frozen=True):
-    """A system that a study measured; further fields of the file are ignored."""
+    """A system that a study measured; further fields of the file are ignored.
+
+    `priorities`: how many there are; `classes`: the first and the last priority of each scheduling
+    class, where the study names them.
+    """
 
     name: str
     hardware: str = ""
     configuration: str = ""
     stars: float | None = None
+    clock_tick_hz: int | None = None
+    priorities: int | None = None
+    classes: dict[str, tuple[int, int]] = {}
 
 
 class Case(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hardstone.model import Series
 from hardstone.published.resolve import AddressError, Resolved
 from hardstone.stats.kernel_operations import ALL, KernelTime, Operation, kernel_time_of
-from hardstone.stats.quantiles import is_printable, quantile
+from hardstone.stats.quantiles import is_printable
 from hardstone.stats.section_time import SectionLength
+from hardstone.stats.summary import quantile_of_series
 
 _OF_A_SERIES = ("min", "mean", "max")
 _OF_KERNEL_TIME = {"time_90": 0.9, "time_99": 0.99}
@@ -62,7 +63,7 @@ def value_of(series: Series, statistic: str) -> float:
     if not statistic.startswith("p"):
         raise AddressError(f"a series has no '{statistic}'")
     q = float(statistic[1:]) / 100
-    found = quantile(series.histogram, q) if is_printable(q, series.count) else None
+    found = quantile_of_series(series, q) if is_printable(q, series.count) else None
     if found is None or found.value is None:
         raise AddressError(
             f"{series.count} values are too few for {statistic}", "measure for longer"

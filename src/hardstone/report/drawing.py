@@ -29,15 +29,22 @@ MOST_HELPERS = 4
 
 
 class Drawing:
-    """A chart that is being drawn. Showing it waits for the drawing."""
+    """A chart that is being drawn. Showing it waits for the drawing; it is drawn once, however
+    often it is shown."""
 
     def __init__(self, spec: Spec, drawn: Future[str] | None) -> None:
-        self._spec = spec
+        self.spec = spec
         self._drawn = drawn
+        self._shown = ""
 
     def __html__(self) -> str:
+        if not self._shown:
+            self._shown = self._draw()
+        return self._shown
+
+    def _draw(self) -> str:
         try:
-            return self._elsewhere() or svg.render(self._spec)
+            return self._elsewhere() or svg.render(self.spec)
         except ValueError as error:
             said = f"The chart could not be drawn: {shorten(str(error))}"
             return Markup("<p>{}</p>").format(said)

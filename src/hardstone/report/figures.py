@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
 from hardstone.present.wording import format_value, is_rate, series_text, shorten
+from hardstone.report.chart_table import ChartTable
 from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
@@ -89,7 +90,9 @@ def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a page. `data` is None if the page has static charts only."""
+    """One chart of a page. `data` is None if the page has static charts only. `table`: what is
+    drawn, with where it is from; None: the rows of the specification say it, which are of
+    `subject`, a test."""
 
     id: str
     title: str
@@ -97,6 +100,8 @@ class Figure:
     alt: str
     drawing: Drawing
     data: Markup | None
+    table: ChartTable | None = None
+    subject: str = ""
 
 
 def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
@@ -177,6 +182,7 @@ def figure_of_spec(
         alt=_spoken(title, subject, lines, lines.lines[0].series.unit),
         drawing=drawer.draw(spec),
         data=json_for_script(packed(interactive(spec))) if live else None,
+        subject=subject,
     )
 
 

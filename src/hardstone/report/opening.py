@@ -14,12 +14,16 @@ from hardstone.present.overview import (
     stands_out,
     timings,
 )
+from hardstone.present.stars_text import headline_reason
 from hardstone.present.wording import format_value
+from hardstone.rating import Rating, rate_run
 from hardstone.report.charts import glance
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, packed
 from hardstone.report.safe import json_for_script
 from hardstone.report.theme import interactive
+from hardstone.stats.conditions import names_in
+from hardstone.subjects import MeasuredRun
 
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8
@@ -27,8 +31,11 @@ _MOST_SPOKEN = 8
 
 @dataclass(frozen=True)
 class Opening:
-    """`failed`: those that count for a rating first; `families`: (name, text, look)."""
+    """`rated`: the stars under each condition, by its name, the headline first, with why that one
+    is it. `failed`: those that count for a rating first; `families`: (name, text, look)."""
 
+    rated: list[tuple[str, Rating]]
+    headline_reason: str
     failed: list[FailedClaim]
     families: list[tuple[str, str, str]]
     standing_out: list[StandsOut]
@@ -42,13 +49,23 @@ def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
     claims = [claim for family in by_family for claim in family.failed]
     found = timings(document)
     shown = decisive(found, MOST_DRAWN)
+    rated, names = _rated(document), names_in(document)
     return Opening(
+        rated=[(names.label(run.condition), rating) for run, rating in rated],
+        headline_reason=headline_reason(rated) if rated else "",
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
         families=[(one.name, one.text, one.look) for one in by_family],
         standing_out=stands_out(document),
         figure=_figure(shown, drawer, live=live) if shown else None,
         left_out=len(found) - len(shown),
     )
+
+
+def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
+    """None where nothing is rated: points of a sweep measure how large a simulation may be."""
+    rated = [] if document.plan.sweep is not None else rate_run(document)
+    is_any = any(one.stars is not None for _, rating in rated for one in rating.categories)
+    return rated if is_any else []
 
 
 def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:

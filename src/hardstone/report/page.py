@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
 from hardstone.catalogue import kind_of
-from hardstone.files import replace_file
 from hardstone.model import Descriptor, Result, RunDocument
 from hardstone.present import reproduce
 from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
 from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
-from hardstone.present.wording import clean
 from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
+from hardstone.report.chart_files import figures_in
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, charts_each
+from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.masthead import head_of
 from hardstone.report.opening import opening_of
-from hardstone.report.output_file import regular_target
+from hardstone.report.page_frame import environment, head_parts, write_page
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import (
     Section,
@@ -37,7 +32,6 @@ from hardstone.report.results import (
     section_of,
     worst_each,
 )
-from hardstone.report.safe import content_security_policy
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.report.tire_page import tire_page
 from hardstone.stats.comparison import Comparison, comparisons_in
@@ -45,8 +39,6 @@ from hardstone.stats.conditions import names_in
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
 from hardstone.stats.tire_sweep import listed_results, sweep_points
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def _no_spec(_test: str) -> Descriptor | None:
@@ -76,8 +68,20 @@ def render_html(
         tire = tire_page(document, drawing, live=is_live, other=beside)
         context = _context(document, spec_lookup, drawing, limits, live=is_live)
         context["tire"] = tire
-        page = _environment().get_template("report.html.j2")
-        return page.render(**context, **_head_parts(script))
+        page = environment().get_template("report.html.j2")
+        return page.render(**context, **head_parts(script))
+
+
+def figures_of_run(
+    document: RunDocument,
+    spec_lookup: SpecLookup,
+    drawer: Drawer,
+    limits: Sequence[int] = (),
+    beside: RunDocument | None = None,
+) -> list[Figure]:
+    """The charts of the page of `document`; the arguments are those of `render_html`."""
+    context = _context(document, spec_lookup, drawer, limits, live=False)
+    return list(figures_in([context, tire_page(document, drawer, live=False, other=beside)]))
 
 
 def write_html(
@@ -94,41 +98,12 @@ def write_html(
 
     InputError if `path` exists and is not a regular file; raises OSError.
     """
-    target = regular_target(path)
-    text = render_html(
-        document, spec_lookup, bundle=bundle, drawer=drawer, limits=limits, beside=beside
+    write_page(
+        path,
+        lambda: render_html(
+            document, spec_lookup, bundle=bundle, drawer=drawer, limits=limits, beside=beside
+        ),
     )
-    # Rendering takes a while, so check the path again.
-    data = text.encode("utf-8", "xmlcharrefreplace")
-    replace_file(regular_target(target), data, None, is_durable=False)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
-
-
-def _finalize(value: object) -> object:
-    return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
-
-
-def _head_parts(script: str | None) -> dict[str, Any]:
-    """Style and scripts with the policy that names them by their digests."""
-    style = (_TEMPLATES / "report.css").read_text("utf-8")
-    own = (_TEMPLATES / "report.js").read_text("utf-8")
-    scripts = [] if script is None else [script, own]
-    return {
-        "policy": content_security_policy(scripts, [style]),
-        "style": Markup(style),  # noqa: S704  files of this package
-        "scripts": [Markup(one) for one in scripts],  # noqa: S704
-    }
 
 
 def _context(
@@ -235,7 +210,6 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
         "fact_groups": machine.fact_groups(document.system),
         "moved": machine.moved_rows(document.environment_moved),
         "advice": document.advice,
-        "rating": list((document.rating or {}).items()),
         "is_repeatable": reproduce.has_commands(document.plan),
         "command": reproduce.run_command(document.plan),
         "commands": reproduce.test_commands(document),

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
 from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
-from hardstone.present.wording import one_line
+from hardstone.report.bound_pages import bind
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import drawn
 from hardstone.report.kernel_sheet import fill_kernel
@@ -24,19 +22,15 @@ from hardstone.report.latency_pages import PartPage
 from hardstone.report.masthead import Head, head_of
 from hardstone.report.output_file import regular_target
 from hardstone.report.page import settings_of
-from hardstone.report.plain_text import operators
 from hardstone.report.posix_sheet import posix_sheets
 from hardstone.report.preemption_sheet import preemption_sheet
 from hardstone.report.readable import with_readable_histograms
 from hardstone.report.results import Section, SpecLookup, section_of
-from hardstone.report.sheet import HEIGHT, WIDTH, Sheet
+from hardstone.report.sheet import Sheet
 from hardstone.report.tire_page import tire_page
 from hardstone.report.tire_sheet import tire_sheets
 from hardstone.stats.comparison import comparisons_in
 from hardstone.stats.tire_sweep import listed_results
-
-if TYPE_CHECKING:
-    from pypdf import PageObject
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6
@@ -71,7 +65,7 @@ def render_pdf(
         sheets += tire_sheets(head.subject, tire) if tire else []
         for section in sections:
             sheets += _pages(head, conditions, section)
-        return _joined(head.name, document.id, sheets)
+        return bind(head.name, f"hardstone report, run {document.id}", sheets)
 
 
 def write_pdf(
@@ -87,46 +81,6 @@ def write_pdf(
     target = regular_target(path)
     data = render_pdf(document, spec_lookup, drawer=drawer, limits=limits, beside=beside)
     replace_file(regular_target(target), data, None, is_durable=False)
-
-
-def _joined(name: str, run_id: str, sheets: Sequence[Sheet]) -> bytes:
-    import vl_convert  # type: ignore[import-untyped,unused-ignore]
-    from pypdf import PdfReader, PdfWriter
-
-    writer = PdfWriter()
-    for number, sheet in enumerate(sheets, 1):
-        foot = f"hardstone report, run {run_id}, page {number} of {len(sheets)}"
-        drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
-        page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
-        page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
-    writer.add_metadata({"/Title": one_line(f"{name} - hardstone"), "/Creator": "hardstone"})
-    written = BytesIO()
-    writer.write(written)
-    return written.getvalue()
-
-
-def _text_page(content: bytes) -> PageObject:
-    """A page with nothing but text."""
-    from pypdf import PageObject
-    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
-
-    fonts = DictionaryObject()
-    for name, font in (("/Plain", "/Helvetica"), ("/Bold", "/Helvetica-Bold")):
-        entries = {
-            "/Type": "/Font",
-            "/Subtype": "/Type1",
-            "/BaseFont": font,
-            "/Encoding": "/WinAnsiEncoding",
-        }
-        fonts[NameObject(name)] = DictionaryObject(
-            {NameObject(key): NameObject(value) for key, value in entries.items()}
-        )
-    page = PageObject.create_blank_page(width=WIDTH, height=HEIGHT)
-    stream = DecodedStreamObject()
-    stream.set_data(content)
-    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
-    page[NameObject("/Contents")] = stream
-    return page
 
 
 def _headed(head: Head, conditions: str, section: Section, title: str) -> Sheet:

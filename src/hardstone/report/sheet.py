@@ -71,11 +71,17 @@ class Sheet:
     ) -> None:
         """Rows of texts with a heading, none where all of it is empty; where `is_numeric`, all
         columns but the first align right."""
+        self._is_cut |= self.fill_table(head, rows, is_numeric=is_numeric) < len(rows)
+
+    def fill_table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_numeric: bool = True
+    ) -> int:
+        """As `table`, with as many of the rows as have room: their number."""
         size = 7.5
         heads = [head] if any(head) else []
         columns = list(zip(*heads, *rows, strict=True))
         if not columns:
-            return
+            return len(rows)
         weights = [
             min(max(map(len, column)) + 1, most)
             for column, most in zip(columns, _widest(head), strict=True)
@@ -87,10 +93,11 @@ class Sheet:
                 for cell, width in zip(row, widths, strict=True)
             ]
             deepest = max(map(len, cells))
-            if not self._has_room(size * 1.25 * deepest + 3):
-                return
+            if not self.has_room(size * 1.25 * deepest + 3):
+                return max(number - len(heads), 0)
             colour = "quiet" if number < len(heads) else "ink"
             self._row(cells, deepest, size, widths, colour, is_numeric=is_numeric)
+        return len(rows)
 
     def drawings(self, found: Sequence[tuple[str, str]], columns: int = 1) -> None:
         """Drawings (title, SVG) in columns, as large as the rest of the page allows."""
@@ -130,8 +137,11 @@ class Sheet:
             f'viewBox="0 0 {WIDTH} {HEIGHT}">{paper}{"".join(self._parts)}</svg>'
         )
 
+    def has_room(self, height: float) -> bool:
+        return self._y + height < _FOOT - 14
+
     def _has_room(self, height: float) -> bool:
-        fits = self._y + height < _FOOT - 14
+        fits = self.has_room(height)
         self._is_cut |= not fits
         return fits
 

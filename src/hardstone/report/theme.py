@@ -96,7 +96,7 @@ def interactive(spec: Spec) -> Spec:
 
 
 def _with_tooltip(layer: Spec) -> Spec:
-    marked = {**layer["mark"], "clip": True}
+    marked = {"clip": True, **layer["mark"]}
     if marked["type"] not in ("line", "area") or "tooltip" not in layer.get("encoding", {}):
         return {**layer, "mark": marked}
     # A line has one tooltip for all of it: invisible points carry one for each value.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -81,9 +81,10 @@ def is_contradictory(series: Series) -> bool:
     return series_problem(series) is not None
 
 
-def trust_of(document: RunDocument) -> Trust:
-    """The stored trust, but always untrustworthy if figures contradict each other."""
-    first = next(contradictions(document), None)
+def trust_of(document: RunDocument, known: Sequence[Contradiction] | None = None) -> Trust:
+    """The stored trust, but always untrustworthy if figures contradict each other. `known`: the
+    contradictions, where they were looked for before."""
+    first = next(iter(contradictions(document) if known is None else known), None)
     if first is None or first.text in document.trust.reasons:
         return document.trust
     return msgspec.structs.replace(

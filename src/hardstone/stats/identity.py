@@ -11,7 +11,7 @@ from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, T
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
-_count = itemgetter(1)
+_index, _count = itemgetter(0), itemgetter(1)
 
 
 def histogram_problem(histogram: Histogram) -> str | None:
@@ -42,16 +42,16 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
 
 def _is_sound(buckets: list[tuple[int, int]], last: int) -> bool:
     """The same at the speed that long histograms need, without a word of what is wrong."""
-    indices = [index for index, _ in buckets]
+    indices = list(map(_index, buckets))
     if not indices:
         return True
     ascends = all(map(lt, indices, islice(indices, 1, None)))
-    return ascends and indices[0] >= 0 and indices[-1] <= last and min(buckets, key=_count)[1] >= 0
+    return ascends and indices[0] >= 0 and indices[-1] <= last and min(map(_count, buckets)) >= 0
 
 
 def total_count(histogram: Histogram) -> int:
     """Number of recorded values, including those outside of the buckets."""
-    inside = sum([count for _, count in histogram.buckets])
+    inside: int = sum(map(_count, histogram.buckets))
     return histogram.underflow + inside + histogram.overflow
 
 

@@ -90,9 +90,10 @@ class KernelTime:
     is_reference_of_others: bool = False
 
 
-def kernel_time_of(result: Result) -> KernelTime | None:
-    """What KRN-P-PRE found; None for another test, and without values. InputError if a histogram
-    is unreadable."""
+def kernel_time_of(result: Result, *, is_whole_only: bool = False) -> KernelTime | None:
+    """What KRN-P-PRE found; None for another test, and without values. `is_whole_only` leaves out
+    the operations one by one, which is most of the work. InputError if a histogram is
+    unreadable."""
     if result.test != TEST:
         return None
     found = _by_operation(result)
@@ -105,7 +106,8 @@ def kernel_time_of(result: Result) -> KernelTime | None:
     q = ranking_quantile(found or {ALL: together})
     floor = quantile_at(reference, q) if reference else None
     maker = _Maker(result, idle, _rate_at(together, idle) if idle else None, q, floor)
-    ranks = ranks_of({name: quantile_at(series, q) for name, series in found.items()}, floor)
+    ranked = {} if is_whole_only else found
+    ranks = ranks_of({name: quantile_at(series, q) for name, series in ranked.items()}, floor)
     shares = {name: maker.kernel_share(name) for name in found}
     share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(

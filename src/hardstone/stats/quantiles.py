@@ -7,6 +7,8 @@ It holds for independent samples; samples of one run are not, and a report says 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 import numpy as np
 from scipy import special
@@ -52,6 +54,7 @@ def printable_quantiles(count: int, deepest: float = LADDER[-1]) -> list[float]:
     return [q for q in LADDER if q <= deepest and is_printable(q, count)]
 
 
+@lru_cache(maxsize=1 << 12)  # systems of one comparison have the same counts
 def rank_interval(count: int, q: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
     """Ranks, from 1, whose values enclose the quantile; 0 or count + 1 means no bound."""
     tail = (1 - confidence) / 2

@@ -8,6 +8,7 @@ from hardstone.model import Instrument, Series, Unit
 from hardstone.stats.exceedance import upper_bound
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.quantiles import (
+    CONFIDENCE,
     LADDER,
     Quantile,
     printable_quantiles,
@@ -76,6 +77,11 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
     """
     is_timed = series.unit == "ns" and series.derived is None
     median = median_of(series) if instrument is not None and is_timed else None
+    return median_limit(median, instrument)
+
+
+def median_limit(median: float | None, instrument: Instrument | None) -> str | None:
+    """The same of a median in ns that is known already."""
     if instrument is None or median is None:
         return None
     cost_ns = instrument.pair.median
@@ -84,6 +90,13 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
     if median < NEAR_LIMIT_RATIO * cost_ns:
         return f"within 10 times the cost of the clock: a pair of time stamps costs {cost_ns} ns"
     return None
+
+
+def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
+    """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
+    values. InputError if its histogram is unreadable."""
+    found = quantile_of_bins(bins_of(series.histogram), q, confidence)
+    return None if found is None else _within_extremes(found, series)
 
 
 def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile]:

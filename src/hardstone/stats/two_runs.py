@@ -21,6 +21,7 @@ from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, 
 
 AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5
+CONFIDENCE = 0.98
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 BETWEEN_TWO_RUNS = (
     "A difference between two single runs is one between these two runs: runs of the same system "
@@ -46,8 +47,9 @@ class QuantileRatio(msgspec.Struct, kw_only=True, frozen=True):
     reason: str = ""
 
 
-class _Ends(msgspec.Struct, frozen=True):
-    """A quantile of one run with its widened interval, none beyond minimum and maximum."""
+class QuantileEnds(msgspec.Struct, frozen=True):
+    """A quantile of one run with its widened interval, none beyond minimum and maximum. `value` is
+    None where it lies outside of the histogram; `high` None: unbounded."""
 
     value: float | None
     low: float
@@ -60,14 +62,16 @@ def compare_quantile(
     q: float,
     *,
     margin: float = 0.10,
-    confidence: float = 0.98,
+    confidence: float = CONFIDENCE,
     quantum: float = 0.0,
+    ends: tuple[QuantileEnds, QuantileEnds] | None = None,
 ) -> QuantileRatio:
     """The quantile `q` of `other` over that of `first`.
 
     Each side gets half of what `confidence` leaves (Bonferroni), so that the ratio of the ends
     holds at `confidence`. `quantum` is the step of the clock in the unit of the series: both ends
-    are open by as much. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
+    are open by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments,
+    where that is known. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
     InputError if a histogram is unreadable.
     """
     if not (0 < q < 1 and 0 < confidence < 1 and margin > 0 and quantum >= 0):
@@ -75,7 +79,10 @@ def compare_quantile(
     ratio = low = high = None
     reason = _why_none(first, other, q)
     if not reason:
-        below, above = (_ends(one, q, (1 + confidence) / 2, quantum) for one in (first, other))
+        below, above = ends or (
+            quantile_ends(first, q, confidence, quantum),
+            quantile_ends(other, q, confidence, quantum),
+        )
         ratio = above.value / below.value if above.value and below.value else None
         low = above.low / below.high if below.high else None
         high = above.high / below.low if above.high is not None and below.low > 0 else None
@@ -110,14 +117,17 @@ def widened_quantile(bins: Bins, q: float, confidence: float) -> Quantile | None
     return quantile_between(bins, q, (low, high), confidence)
 
 
-def _ends(series: Series, q: float, confidence: float, quantum: float) -> _Ends:
-    found = widened_quantile(bins_of(series.histogram), q, confidence)
+def quantile_ends(
+    series: Series, q: float, confidence: float = CONFIDENCE, quantum: float = 0.0
+) -> QuantileEnds:
+    """One side of a ratio that holds at `confidence`. InputError if the histogram is unreadable."""
+    found = widened_quantile(bins_of(series.histogram), q, (1 + confidence) / 2)
     if found is None or series.min is None or series.max is None:
-        return _Ends(None, 0.0, None)
+        return QuantileEnds(None, 0.0, None)
     value = None if found.value is None else max(min(found.value, series.max), series.min)
     low = 0 if found.low is None else max(found.low, series.min)
     high = None if found.high is None else min(found.high, series.max) + quantum
-    return _Ends(value, max(low - quantum, 0.0), high)
+    return QuantileEnds(value, max(low - quantum, 0.0), high)
 
 
 def _why_none(first: Series, other: Series, q: float) -> str:

@@ -26,16 +26,18 @@ from hardstone.store.run_summary import (
     RunEntry,
     Stamp,
     entry_of,
+    is_current,
     read_summary,
     stamp_of,
     write_summary,
 )
 from hardstone.store.store_error import store_errors
 
-_VERSION = 3
+_VERSION = 4
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
-    tests INTEGER, profile TEXT, target TEXT, size_bytes INTEGER, changed_ns INTEGER)"""
+    tests INTEGER, profile TEXT, target TEXT, stars REAL, is_at_most INTEGER, rated_as TEXT,
+    formula TEXT, size_bytes INTEGER, changed_ns INTEGER)"""
 _COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
 _WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608
@@ -43,6 +45,7 @@ _NAMES = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoi
 _LIMIT_BYTES = 64 * 2**20  # some 300,000 runs
 _MOST_STEPS = 20_000_000  # of SQLite's virtual machine: as many runs, and no endless query
 _MODE = 0o644
+_BOOLEANS: dict[object, object] = {0: False, 1: True}  # SQLite has none
 # Where the header says how the file is written: 1 for a rollback journal, 2 for a log.
 _WRITE_VERSIONS = slice(18, 20)
 
@@ -77,7 +80,11 @@ class Index:
 
     def _update(self, known: dict[str, _Row], *, are_summaries_used: bool = True) -> list[RunEntry]:
         stamps = self._stamps()
-        rows = {key: row for key, row in known.items() if stamps.get(key) == row.stamp}
+        rows = {
+            key: row
+            for key, row in known.items()
+            if stamps.get(key) == row.stamp and is_current(row.entry)
+        }
         missing = [key for key in stamps if key not in rows]
         added = self._read_rows(missing, stamps, are_summaries_used=are_summaries_used)
         rows |= added
@@ -197,4 +204,5 @@ def _database(rows: Iterable[_Row]) -> bytes:
 def _row(columns: tuple[object, ...]) -> _Row:
     *fields, size_bytes, changed_ns = columns
     entry = dict(zip(RunEntry.__struct_fields__, fields, strict=True))
+    entry["is_at_most"] = _BOOLEANS.get(entry["is_at_most"], entry["is_at_most"])
     return msgspec.convert({"entry": entry, "stamp": [size_bytes, changed_ns]}, _Row)

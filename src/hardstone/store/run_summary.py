@@ -1,7 +1,8 @@
 """What a list shows of a run, kept beside its document: hundreds of bytes instead of all of it.
 
 The document is the truth: a summary counts only while size and time of the document are those
-that it was made from. One that is missing, damaged or stale is made again from the document.
+that it was made from, and its stars follow from the formula of this version. One that is missing,
+damaged or stale is made again from the document, which never holds stars.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from hardstone.files import OddFileError, check_regular, read_regular, replace_file
+from hardstone.formula import FORMULA
 from hardstone.model import RunDocument, RunStatus, TrustGrade
 from hardstone.stats.contradictions import trust_of
 from hardstone.store.place import Place
@@ -29,7 +31,12 @@ class Stamp(NamedTuple):
 
 
 class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
-    """A run as a list shows it. `tests` counts its results."""
+    """A run as a list shows it. `tests` counts its results.
+
+    `stars`: the overall rating, of the loaded condition where there are several; None: too little
+    is known for one. `is_at_most`: figures are missing, each of which can only lower it.
+    `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
+    """
 
     id: str
     name: str
@@ -39,6 +46,10 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     tests: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
     profile: str
     target: str
+    stars: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
+    is_at_most: bool = False
+    rated_as: str = ""
+    formula: str = ""
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +69,10 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def entry_of(document: RunDocument) -> RunEntry:
-    """`document` as a list shows it; its grade as its figures say by now."""
+    """`document` as a list shows it; grade and stars as its figures say by now."""
+    from hardstone.rating import rate_run  # half a second, and most lists need none
+
+    (_, rating), *_ = rate_run(document)
     return RunEntry(
         id=document.id,
         name=document.name,
@@ -68,6 +82,10 @@ def entry_of(document: RunDocument) -> RunEntry:
         tests=len(document.results),
         profile=document.plan.profile,
         target=document.plan.target,
+        stars=rating.overall,
+        is_at_most=rating.is_at_most,
+        rated_as=", ".join(rating.rated_as),
+        formula=rating.formula,
     )
 
 
@@ -79,7 +97,12 @@ def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     is_fitting = summary.run.id == run_id and summary.document == stamp
-    return summary.run if is_fitting else None
+    return summary.run if is_fitting and is_current(summary.run) else None
+
+
+def is_current(entry: RunEntry) -> bool:
+    """Whether the stars of `entry` follow from the formula of this version."""
+    return entry.formula == FORMULA
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:

@@ -1,7 +1,7 @@
 """What can be compared, rated and gated: runs and published systems, by one small interface."""
 
 from hardstone.subjects.amount import Amount, Missing
-from hardstone.subjects.measured import MeasuredRun, MeasuredSeries, subjects_of
+from hardstone.subjects.measured import CONTRADICTORY, MeasuredRun, MeasuredSeries, subjects_of
 from hardstone.subjects.published_system import (
     PREFIX,
     PublishedSeries,
@@ -14,6 +14,7 @@ from hardstone.subjects.rows import FigureRow, figure_rows
 from hardstone.subjects.subject import Held, Subject
 
 __all__ = [
+    "CONTRADICTORY",
     "PREFIX",
     "Amount",
     "FigureRow",

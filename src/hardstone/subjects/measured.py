@@ -8,23 +8,31 @@ from functools import cached_property
 
 import msgspec
 
-from hardstone.model import Result, RunDocument, Series, Unit, Verdict
-from hardstone.published import AddressError, Resolved, is_of_kernel_time, length_of, value_of
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
+from hardstone.published import Resolved, is_of_kernel_time, length_of, value_of
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.contradictions import (
+    Contradiction,
+    contradictions,
+    is_contradictory,
+    trust_of,
+)
 from hardstone.stats.quantiles import printable_quantiles, quantile
 from hardstone.subjects.amount import Amount, Missing
 
+CONTRADICTORY = "contradicts other figures of its run"
 _KERNEL_TIME = ("time_90", "time_99")
 
 
 @dataclass(frozen=True)
 class MeasuredSeries:
-    """One series of a run."""
+    """One series of a run. `is_wrong`: its figures contradict each other; None: not looked yet."""
 
     run_id: str
     result: Result
     series: Series
+    is_wrong: bool | None = None
 
     @property
     def test(self) -> str:
@@ -50,12 +58,12 @@ class MeasuredSeries:
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.name])
 
-    @property
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """Why the figures may not be used, or only with care."""
         found = []
-        if is_contradictory(self.series):
-            found.append("contradicts other figures of its run")
+        if is_contradictory(self.series) if self.is_wrong is None else self.is_wrong:
+            found.append(CONTRADICTORY)
         if self.result.status != "measured":
             found.append(f"{self.result.status}: {self.result.reason or 'no reason was given'}")
         elif not self.result.complete or self.result.interrupted:
@@ -79,7 +87,7 @@ class MeasuredSeries:
                 if beyond is not None:
                     return beyond
             value = value_of(self.series, statistic)
-        except AddressError as error:
+        except InputError as error:  # not there, or in a histogram that is unreadable
             return Missing(error.cause, error.remedy)
         return Amount(self.unit, statistic, source, value=value)
 
@@ -124,6 +132,15 @@ class MeasuredRun:
         return sorted(found, key=lambda one: bool(one.conditions.settings))
 
     @cached_property
+    def contradictions(self) -> list[Contradiction]:
+        """Figures of the whole run that contradict each other."""
+        return list(contradictions(self.document))
+
+    @cached_property
+    def trust(self) -> Trust:
+        return trust_of(self.document, self.contradictions)
+
+    @cached_property
     def alone(self) -> RunDocument:
         """The run with the results under this condition only."""
         return msgspec.structs.replace(self.document, results=self.results)
@@ -160,10 +177,11 @@ class MeasuredRun:
     def _held(self) -> list[MeasuredSeries]:
         """The first of each series with values: a proof measures one test many times."""
         found: dict[str, MeasuredSeries] = {}
+        wrong = {id(one.series) for one in self.contradictions if one.series is not None}
         for result in self.results:
             for series in result.series:
                 if series.count:
-                    one = MeasuredSeries(self.id, result, series)
+                    one = MeasuredSeries(self.id, result, series, id(series) in wrong)
                     found.setdefault(one.address, one)
         return list(found.values())
 

@@ -81,7 +81,9 @@ class PublishedSeries:
 def amount_of(figure: Figure) -> Amount:
     """A published figure in the unit of its series. InputError if it is in words."""
     scale, unit = _SCALE.get(figure.unit or "", (0, "ns"))
+    load = figure.address.conditions.get("load")
     source = f"{figure.study}/{figure.table} {PREFIX}{figure.system} {figure.address}"
+    source += f" under load {load}" if load else ""
     said = figure.value if isinstance(figure.value, dict) else {"value": figure.value}
     if not scale or not figure.statistic or not set(said) <= {"value", "below", "above"}:
         raise InputError(f"{source} is no figure in a unit")

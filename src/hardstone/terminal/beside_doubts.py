@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from hardstone.catalogue import Entry, load_catalogue
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.model import DataValue, Result, RunDocument, Series
-from hardstone.present.wording import parameter_text
-from hardstone.published import Figure, Resolved
+from hardstone.published import Resolved
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import series_problem
@@ -16,22 +15,6 @@ from hardstone.units import format_count
 
 AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
 _BOUNDED_SERIES = "expiry_step"
-
-
-def why_another(figure: Figure, result: Result) -> str:
-    """Policy and parameters of `result` that differ from those the study fixed for `figure`;
-    "" if none do."""
-    told = []
-    policy = figure.address.conditions.get("policy", result.conditions.policy)
-    if policy != result.conditions.policy:
-        told.append(f"policy {result.conditions.policy}, in the study {policy}")
-    for name, value in figure.params.items():
-        used = result.params.get(name)
-        if used is None:
-            told.append(f"{name} is not known, in the study {parameter_text(name, value)}")
-        elif used not in (value, [value]):
-            told.append(f"{parameter_text(name, used)}, in the study {parameter_text(name, value)}")
-    return "; ".join(told)
 
 
 def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:

@@ -11,7 +11,9 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
+from hardstone.present.kernel_kinds import Stand, beside
 from hardstone.present.section_text import whole_length
+from hardstone.present.study_params import why_another
 from hardstone.present.time_words import time_mark
 from hardstone.present.tire_published import comparable, is_of_sweep, told_of
 from hardstone.present.wording import format_value
@@ -30,9 +32,8 @@ from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.tire_bound import bounds_of
 from hardstone.stats.tire_points import points_of
-from hardstone.terminal.beside_doubts import doubts_of, verdicts_text, why_another
+from hardstone.terminal.beside_doubts import doubts_of, verdicts_text
 from hardstone.terminal.console import make_console
-from hardstone.terminal.kernel_kinds import Stand, beside
 from hardstone.terminal.published import PublishedTable, Row, published_tables, within
 from hardstone.terminal.published_table import print_published
 from hardstone.terminal.run_rows import trust_rows

@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import IO
 
 from rich.text import Text
@@ -19,6 +19,7 @@ from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, families, stands_out
 from hardstone.present.posix_table import posix_lines
+from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.tire_lines import tire_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.present.wording import clean, one_line, shorten
@@ -45,6 +46,8 @@ _ENOUGH_FOR_TIMINGS = 8
 _ROOMY = (5, 3, 2)
 _TIGHT = (3, 2, 1)
 _LOOKS = {"passed": "green", "failed": "bold red", "partly": "yellow"}
+_MOST_STAR_LINES = 2
+_FEW_HELD = 2  # families without a failed claim, each on a line of its own where room is tight
 _GUTTER = 12
 _INDENT = 8
 
@@ -52,8 +55,9 @@ _INDENT = 8
 def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
+    stars = run_stars_lines(document)
     for limits in (_ROOMY, _TIGHT):
-        words = _Words(document, console.width, *limits)
+        words = _Words(document, stars, console.width, *limits)
         above, below = list(words.above()), list(words.below())
         room = MOST_LINES - len(above) - len(below)
         if room >= _ENOUGH_FOR_TIMINGS:
@@ -74,13 +78,14 @@ class _Words:
     """Everything but the figures. Limits: failed claims, commands, and lines per text."""
 
     document: RunDocument
+    stars: list[str]
     width: int
     claims: int
     commands: int
     lines_each: int
 
     def above(self) -> Iterator[Text]:
-        """Run, machine, conditions, trust, claims."""
+        """Run, machine, conditions, trust, stars, claims."""
         document = self.document
         for line in list(contradiction_lines(document))[:2]:
             for part in self._wrapped(line.plain, self.width):
@@ -95,6 +100,7 @@ class _Words:
         yield Text(shorten(kernel_text(document.system), self.width))
         yield from map(Text, self._wrapped(conditions_text(document, is_brief=True), self.width))
         yield from self._trust()
+        yield from self._stars()
         yield from self._behaviours()
 
     def below(self) -> Iterator[Text]:
@@ -122,6 +128,13 @@ class _Words:
         failed = [one for row in zip_longest(*(family.failed for family in found)) for one in row]
         failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
+        held = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
+        if len(held) > _FEW_HELD:
+            text = ", ".join(f"{one.name} {one.claim_count}" for one in held)
+            for number, line in enumerate(textwrap.wrap(f"all hold: {text}", self.width - _GUTTER)):
+                label = "" if number else "claims"
+                yield Text(f"{label:{_GUTTER}}") + Text(line, style=_LOOKS["passed"])
+            found = [one for one in found if one not in held]
         for family in found:
             yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=_LOOKS[family.look])
             for claim in family.failed:
@@ -129,6 +142,12 @@ class _Words:
                     yield from self._failed(claim)
         if len(shown) < len(failed):
             yield Text(f"{'':{_INDENT}}and {len(failed) - len(shown)} more that failed, with --all")
+
+    def _stars(self) -> Iterator[Text]:
+        width = self.width - _GUTTER
+        lines = [textwrap.wrap(one_line(text), width)[:_MOST_STAR_LINES] for text in self.stars]
+        for number, line in enumerate(chain.from_iterable(lines)):
+            yield Text(f"{'' if number else 'stars':{_GUTTER}}") + Text(line)
 
     def _failed(self, claim: FailedClaim) -> Iterator[Text]:
         word, style = ("fail", "yellow") if claim.uncounted else ("FAIL", "bold red")

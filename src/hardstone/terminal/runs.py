@@ -18,6 +18,7 @@ from hardstone.terminal.words import words
 _HERE = "local"
 _TARGET_CHARACTERS = 120
 _LINE_CHARACTERS = 20
+_NOT_FULL = "* not the full rating; why: hardstone show RUN --why"
 
 
 def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
@@ -34,14 +35,26 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("run", no_wrap=True)
     table.add_column("name, target" if has_targets else "name", overflow="fold", ratio=1)
+    table.add_column("stars", justify="right", no_wrap=True)
     table.add_column("tests", justify="right")
     table.add_column("status", no_wrap=True)
     table.add_column("trust", no_wrap=True)
     for entry in entries:
-        cells = map(words, (entry.id, str(entry.tests), entry.status, entry.grade))
-        run, *rest = cells
+        run, *rest = map(
+            words, (entry.id, _stars(entry), str(entry.tests), entry.status, entry.grade)
+        )
         table.add_row(run, _name(entry), *rest)
     print_table(console, table)
+    if any(entry.rated_as and entry.stars is not None for entry in entries):
+        console.print(words(_NOT_FULL, "dim"))
+
+
+def _stars(entry: RunEntry) -> str:
+    """ "4.5", "<= 4.5" where figures are missing, with a star where it is not the full rating."""
+    if entry.stars is None:
+        return "-"
+    bound = "<= " if entry.is_at_most else ""
+    return f"{bound}{entry.stars:.1f}{'*' if entry.rated_as else ' '}"
 
 
 def _name(entry: RunEntry) -> Text:

@@ -26,10 +26,10 @@ _TEST = 10
 def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
     """Worst observed, median, count and bar of each test, or of the decisive tests."""
     found = timings(document)
-    if not found or room < 2:
-        return
     most = min(room, MOST_TIMINGS + 1)
     shown = found if len(found) < most else decisive(found, most - 2)
+    if not shown:
+        return
     low, high = _decades(shown)
     count = max(_LEAST_COUNT, *(len(format_count(one.count)) + 2 for one in shown))
     fixed = _TEST + sum(_COLUMNS) + count

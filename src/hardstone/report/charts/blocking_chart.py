@@ -26,7 +26,7 @@ def is_drawable(one: Operation) -> bool:
 
 def chart(found: Sequence[Operation]) -> Spec:
     """A line for each operation that blocked; the first has a band."""
-    rows = [row for number, one in enumerate(found) for row in _line(one, number)]
+    rows = [row for number, one in enumerate(found) for row in line_rows(one, number)]
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
     least = min((float(row["s"] or 0) for row in rows), default=1.0) / 3
     most = max((float(row["s"] or 0) for row in rows), default=10.0) * 2
@@ -50,7 +50,8 @@ def chart(found: Sequence[Operation]) -> Spec:
     return figure(group, rows, [_lines(group, x, y), _limit(group, x), _area(group, x)])
 
 
-def _line(one: Operation, number: int) -> list[Row]:
+def line_rows(one: Operation, number: int) -> list[Row]:
+    """From each length on, the rate holds up to the next."""
     if one.blocking is None:
         return []
     rate = one.blocking.rate

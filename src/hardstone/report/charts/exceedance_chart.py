@@ -26,8 +26,9 @@ SHARE_LABEL = "format(datum.value, datum.value < 0.01 ? '.0e' : '~g')"
 Point = tuple[float, float]
 
 
-def curve(series: Series) -> list[Point]:
-    """Points (value, share of values above it), thinned to what can be seen.
+def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
+    """Points (value, share of values above it), thinned to what can be seen: `resolution` of them
+    in each direction.
 
     Every point is exact. It begins at the minimum with what lies at or above it and
     ends at the maximum, where one value in N is left.
@@ -42,15 +43,19 @@ def curve(series: Series) -> list[Point]:
     ]
     start = (drawn(series.min), below_all)
     end = (float(series.max), 1 / series.count)
-    return [start, *_thin(inner, end), (end[0], min([end[1], *(p for _, p in inner[-1:])]))]
+    return [
+        start,
+        *_thin(inner, end, resolution),
+        (end[0], min([end[1], *(p for _, p in inner[-1:])])),
+    ]
 
 
-def _thin(points: list[Point], end: Point) -> list[Point]:
-    """Points that are at least 1/90 of a decade's span apart in one of the directions."""
+def _thin(points: list[Point], end: Point, resolution: int) -> list[Point]:
+    """Points that are at least 1/`resolution` of the span apart in one of the directions."""
     if not points:
         return []
-    wide = max(log(drawn(end[0]) / drawn(points[0][0])), 1e-9) / RESOLUTION
-    tall = max(log(points[0][1] / end[1]), 1e-9) / RESOLUTION
+    wide = max(log(drawn(end[0]) / drawn(points[0][0])), 1e-9) / resolution
+    tall = max(log(points[0][1] / end[1]), 1e-9) / resolution
     kept = [points[0]]
     for value, share in points[1:]:
         last_value, last_share = kept[-1]

@@ -26,8 +26,8 @@ def is_drawable(one: Operation) -> bool:
 
 def chart(found: Sequence[Operation], history: KernelHistory | None) -> Spec:
     """A line for each operation that has shares; the points of the study where it is given."""
-    rows = [row for number, one in enumerate(found) for row in _line(one, number)]
-    rows += _points(history, len(found)) if history else []
+    rows = [row for number, one in enumerate(found) for row in line_rows(one, number)]
+    rows += point_rows(history, len(found)) if history else []
     names = list(dict.fromkeys(str(row["c"]) for row in rows))
     group = Group([], colours=names)
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
@@ -41,7 +41,7 @@ def chart(found: Sequence[Operation], history: KernelHistory | None) -> Spec:
     return figure(group, rows, [_lines(group, x), _marks(group, x)])
 
 
-def _line(one: Operation, number: int) -> list[Row]:
+def line_rows(one: Operation, number: int) -> list[Row]:
     """From each length on the share holds up to the next."""
     if one.blocking is None or not one.kernel_share:
         return []
@@ -53,7 +53,7 @@ def _line(one: Operation, number: int) -> list[Row]:
     ]
 
 
-def _points(history: KernelHistory, number: int) -> list[Row]:
+def point_rows(history: KernelHistory, number: int) -> list[Row]:
     return [
         {
             "c": f"{history.short}, preemption {name}",

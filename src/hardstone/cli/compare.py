@@ -1,0 +1,79 @@
+"""`hardstone compare`: 2 to 20 runs and published systems beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hardstone.cli.options import files_option, json_option, output_option, store_option
+from hardstone.errors import EXIT_OK, InputError, worst_code
+
+
+@click.command("compare")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@output_option
+@click.option(
+    "--reference",
+    default="1",
+    show_default=True,
+    metavar="N|ID",
+    help="The system that the others are set against: its number, or what names it.",
+)
+@click.option("--load", metavar="LOAD", help="Of runs with several loads only this one.")
+@click.option(
+    "--cpu-config", metavar="CONFIG", help="Of runs with several CPU configurations only this one."
+)
+@files_option
+@json_option
+@store_option
+def command(
+    systems: tuple[str, ...],
+    output: Path | None,
+    reference: str,
+    load: str | None,
+    cpu_config: str | None,
+    files: Path | None,
+    as_json: bool,
+    store: Path | None,
+) -> int:
+    """Compare 2 to 20 systems: stars, decisive figures, what differs; with -o everything.
+
+    SYSTEM is a run (an ID, the start of one, a name, or "last"; see runs) or published:KEY, a
+    system of the literature (list published). A run under several loads or CPU configurations is
+    one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
+    every figure with its source. Exits with 3 where figures of a run contradict each other.
+    """
+    from hardstone.cli.compare_sources import chosen_systems, reference_place
+    from hardstone.cli.open_store import consistency_exit, open_store
+    from hardstone.present.compare_build import compare_view
+
+    if as_json and (output is not None or files is not None):
+        raise InputError("--json prints the comparison and writes no file", "give --json alone")
+    chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
+    view = compare_view(chosen.subjects, reference_place(chosen, reference))
+    if as_json:
+        from hardstone.cli.messages import print_json
+        from hardstone.present.comparison_document import comparison_document
+
+        print_json(comparison_document(view))
+    else:
+        if output is not None or files is not None:
+            from hardstone.cli.compare_file import write_comparison
+
+            write_comparison(view, output, files)
+        from hardstone.terminal.compare_screen import print_comparison
+
+        print_comparison(view)
+        _tell_files(output, files)
+    codes = [consistency_exit(document) for document in chosen.documents]
+    return worst_code([EXIT_OK, *codes])
+
+
+def _tell_files(output: Path | None, files: Path | None) -> None:
+    from hardstone.cli.messages import tell
+
+    if output is not None:
+        tell(f"comparison: {output}")
+    if files is not None:
+        tell(f"charts: {files}")

@@ -1,0 +1,102 @@
+"""The systems of a comparison from the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hardstone.errors import InputError
+from hardstone.model import RunDocument
+from hardstone.store import Store
+from hardstone.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
+
+_NAME_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Systems with the word that named each, and the runs that were read, each once."""
+
+    subjects: list[Subject]
+    words: list[str]
+    documents: list[RunDocument]
+
+
+def chosen_systems(
+    store: Store, words: Sequence[str], load: str | None, cpu_config: str | None, reference: str
+) -> Chosen:
+    """A system for each condition of each run, and for each published one.
+
+    `load` and `cpu_config` choose between the conditions of a run. Of a published system under
+    several loads that of the reference is taken, else that of the first run.
+    """
+    runs: dict[str, list[MeasuredRun]] = {}
+    documents: dict[str, RunDocument] = {}
+    for word in words:
+        if not word.startswith(PREFIX):
+            document = store.load(word)
+            if document.id in documents:
+                raise InputError(f"run {document.id} is named twice", "name it once")
+            documents[document.id] = document
+            runs[word] = _under(document, load, cpu_config)
+    beside = _load_of(runs, words, reference)
+    found: list[tuple[str, Subject]] = []
+    for word in words:
+        if word in runs:
+            found.extend((word, one) for one in runs[word])
+        else:
+            found.append((word, published_system(word, beside)))
+    return Chosen([one for _, one in found], [word for word, _ in found], list(documents.values()))
+
+
+def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> list[MeasuredRun]:
+    """The run under the conditions that were asked for. InputError, with those there are, if none
+    is."""
+    every = subjects_of(document)
+    found = [
+        one
+        for one in every
+        if load in (None, one.condition.load) and cpu_config in (None, one.condition.cpu_config)
+    ]
+    if found:
+        return found
+    asked = [f"load {load}"] if load is not None else []
+    asked += [f"CPU configuration {cpu_config}"] if cpu_config is not None else []
+    there = sorted({f"{one.condition.load} on {one.condition.cpu_config}" for one in every})
+    raise InputError(
+        f"run {document.id} has nothing under {' and '.join(asked)[:120]}",
+        f"it has {'; '.join(there)[:300]}",
+    )
+
+
+def _load_of(runs: dict[str, list[MeasuredRun]], words: Sequence[str], reference: str) -> str:
+    """The load of the reference where it is a run, else of the first run; "" without runs."""
+    named = runs.get(reference)
+    if named is None and reference.isascii() and reference.isdecimal():
+        expanded = [one for word in words for one in runs.get(word, [None])]
+        place = int(reference) - 1
+        chosen = expanded[place] if 0 <= place < len(expanded) else None
+        named = [chosen] if chosen is not None else None
+    found = named or next(iter(runs.values()), [])
+    return found[0].condition.load if found else ""
+
+
+def reference_place(chosen: Chosen, reference: str) -> int:
+    """The place of the system that `reference` names: a number from 1, what was typed for it, its
+    ID, or the start of the ID. InputError if it names none, or several."""
+    count = len(chosen.subjects)
+    if reference.isascii() and reference.isdecimal() and len(reference) < 4:
+        place = int(reference) - 1
+        if 0 <= place < count:
+            return place
+    ids = [one.id for one in chosen.subjects]
+    for names in (chosen.words, ids, [one.label for one in chosen.subjects]):
+        if names.count(reference) >= 1:
+            return names.index(reference)
+    begun = {one for one in ids if reference and one.startswith(reference)}
+    if len(begun) == 1:
+        return ids.index(begun.pop())
+    raise InputError(
+        f"--reference: no system '{reference[:_NAME_CHARACTERS]}'",
+        f"write a number from 1 to {count}, or one of {', '.join(dict.fromkeys(ids))[:300]}",
+    )

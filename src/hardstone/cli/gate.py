@@ -1,0 +1,125 @@
+"""`hardstone gate`: do figures keep their limits, and did a change make them worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hardstone.cli.options import json_option, store_option
+from hardstone.errors import InputError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_PAIRS_ONLY = ("first", "second", "targets", "deadline", "tails")
+_TYPED = {"targets": "target"}
+
+
+@click.command("gate")
+@click.argument("words", nargs=-1, metavar="RUN|TEST...")
+@click.option("--limits", type=_FILE, metavar="FILE", help="Limits to hold RUN against, in TOML.")
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="RUN",
+    help="A run to hold RUN against, or published:ID for a study's figures. Several.",
+)
+@click.option(
+    "--test",
+    "pattern",
+    default="*",
+    metavar="PATTERN",
+    help="Only tests of this name of --limits or --baseline: 'TMR-*'.",
+)
+@click.option("--suggest", is_flag=True, help="Write limits that all RUNs pass.")
+@click.option("--margin", metavar="N%", help="Margin of --suggest (default: 25%).")
+@click.option(
+    "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
+)
+@click.option(
+    "--pairs",
+    is_flag=False,
+    flag_value="12",
+    metavar="[N]",
+    help="Measure TEST in N interleaved pairs (default: 12, at least 10), and compare.",
+)
+@click.option("--first", metavar="OPTIONS", help="Options of `hardstone run` of side A of --pairs.")
+@click.option("--second", metavar="OPTIONS", help="Those of side B, which must not be worse.")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="NAME",
+    help="Target of both sides of --pairs; two: of A, then of B.",
+)
+@click.option("--deadline", metavar="TIME", help="--pairs: also gate values above it: 100us.")
+@click.option(
+    "--tails/--no-tails",
+    "tails",
+    default=None,
+    help="--pairs: gate p99 and p99.9 too (default: unless the machine is virtual).",
+)
+@click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+@click.option(
+    "--github",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Also write a Markdown summary (default: to $GITHUB_STEP_SUMMARY).",
+)
+@store_option
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def command(**options: Any) -> int:
+    """Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).
+
+    RUN is an ID, the start of one, a name, "last", or published:ID. It is held against a file of
+    limits or against a baseline. With --pairs TEST is measured by turns as A and as B: only that
+    tells whether a change made a system worse.
+
+    A figure that is missing, denied, incomplete, not trustworthy or not decided never passes.
+    """
+    words, mode = options.pop("words"), _mode(options)
+    if not words:
+        what = "TEST" if mode == "pairs" else "RUN"
+        raise InputError(f"{what} is missing", "see hardstone gate --help")
+    if mode == "pairs":
+        from hardstone.cli.gating_pairs import gate_by_pairs
+
+        return gate_by_pairs(words, options)
+    from hardstone.cli import gating
+
+    if mode == "suggest":
+        return gating.suggest(words, options)
+    if mode == "limits":
+        return gating.gate_by_limits(words, options)
+    return gating.gate_by_baseline(words, options)
+
+
+def _mode(options: dict[str, Any]) -> str:
+    """What is asked for; InputError unless it is one thing, with options that belong to it."""
+    asked = {
+        "limits": options["limits"] is not None,
+        "baseline": bool(options["baselines"]),
+        "pairs": options["pairs"] is not None,
+        "suggest": options["suggest"],
+    }
+    modes = [name for name, is_asked in asked.items() if is_asked]
+    if len(modes) != 1:
+        told = " and ".join(f"--{one}" for one in modes) or "nothing to hold it against"
+        raise InputError(
+            f"{told}: one of --limits, --baseline, --pairs and --suggest is needed", "give one"
+        )
+    mode = modes[0]
+    given = [name for name in _PAIRS_ONLY if options[name] not in (None, ())]
+    if given and mode != "pairs":
+        raise InputError(f"--{_TYPED.get(given[0], given[0])} needs --pairs", "add --pairs 12")
+    for name in ("margin", "output"):
+        if options[name] is not None and mode != "suggest":
+            raise InputError(f"--{name} needs --suggest", "leave it out")
+    if mode == "suggest" and (options["junit"] or options["github"] is not None):
+        raise InputError(
+            "--suggest checks nothing, so that there is nothing for --junit or --github"
+        )
+    return mode

@@ -1,0 +1,181 @@
+"""`hardstone gate` on stored runs and published systems: limits, a baseline, suggested limits."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.gate_files import check_files, tell_outcome, write_text
+from hardstone.cli.messages import print_json, tell
+from hardstone.cli.open_store import open_store
+from hardstone.cli.printing import printed
+from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
+from hardstone.files import read_regular
+from hardstone.gate import (
+    Check,
+    Limit,
+    check_against_runs,
+    check_limits,
+    gate_document,
+    limits_of_study,
+    limits_text,
+    read_limits,
+    suggest_limits,
+)
+from hardstone.store import Store
+from hardstone.subjects import (
+    PREFIX,
+    MeasuredRun,
+    PublishedSystem,
+    published_system,
+    subjects_of,
+)
+
+_MOST_BYTES = 1 << 20
+_MARGIN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
+_DEFAULT_MARGIN = "25%"
+System = MeasuredRun | PublishedSystem
+
+
+def gate_by_limits(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Holds the runs and studies `words` against a file: the exit code."""
+    check_files(options)
+    path: Path = options["limits"]
+    store = _Store(options)
+    systems = [store.systems(word) for word in words]
+    limits = _of_tests(_read(path, systems), options["pattern"], str(path))
+    checks = [check for one in systems for check in check_limits(limits, one)]
+    named = [_name(one) for one in systems]
+    return tell_outcome(gate_document("limits", named, [str(path)], checks), options)
+
+
+def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Holds the runs `words` against runs, or against the figures of a study: the exit code."""
+    check_files(options)
+    store = _Store(options)
+    systems = [store.systems(word) for word in words]
+    bases = [store.systems(word) for word in options["baselines"]]
+    pattern = options["pattern"].upper()
+    checks: list[Check] = []
+    notes: list[str] = []
+    studies = [one for base in bases for one in base if isinstance(one, PublishedSystem)]
+    runs = [found for base in bases if (found := _runs_of(base))]
+    for study in studies:
+        limits, open_ended = limits_of_study(study, pattern)
+        notes += open_ended
+        checks += [check for one in systems for check in check_limits(limits, one)]
+    for one in systems if runs else []:
+        own = _runs_of(one)
+        if not own:
+            raise InputError(
+                f"{_name(one)} has no distribution to compare with a run",
+                "hold it against limits, or against another study",
+            )
+        held = check_against_runs(own, runs)
+        checks += [check for check in held.checks if fnmatchcase(_test_of(check), pattern)]
+        notes += [note for note in held.notes if note not in notes]
+    named, against = [_name(one) for one in systems], [_name(one) for one in bases]
+    return tell_outcome(gate_document("baseline", named, against, checks, notes=notes), options)
+
+
+def suggest(words: Sequence[str], options: Mapping[str, Any]) -> int:
+    """Writes limits that all runs `words` pass: the exit code."""
+    margin = _margin(options["margin"] or _DEFAULT_MARGIN)
+    store = _Store(options)
+    found = [store.systems(word) for word in words]
+    runs = [_runs_of(one) for one in found]
+    for word, one in zip(words, runs, strict=True):
+        if not one:
+            raise InputError(f"{word}: limits are made from runs", "gate against it: --baseline")
+    suggestions = [
+        one
+        for one in suggest_limits(runs, margin)
+        if fnmatchcase(one.limit.address.test, options["pattern"].upper())
+    ]
+    text = limits_text(suggestions, [_name(one) for one in found], margin)
+    used = sum(not one.left_out for one in suggestions)
+    if options["as_json"]:
+        print_json(suggestions)
+    elif options["output"] is None:
+        problem = printed(lambda: _print(text))
+        if problem is not None:
+            return problem
+    else:
+        write_text("-o", options["output"], text)
+    tell(f"{used} limits, {len(suggestions) - used} left out, with the reasons in the file")
+    return EXIT_OK if used else EXIT_UNTRUSTWORTHY
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+
+
+class _Store:
+    """The store, opened when the first run is asked for."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._root: Path | None = options["store"]
+        self._opened: Store | None = None
+
+    def systems(self, word: str) -> list[System]:
+        """The systems of a run, one for each condition, or the one of a study."""
+        if word.lower().startswith(PREFIX):
+            return [published_system(word.lower())]
+        if self._opened is None:
+            self._opened = open_store(self._root)
+        return list(subjects_of(self._opened.load(word)))
+
+
+def _read(path: Path, systems: Sequence[Sequence[System]]) -> list[Limit]:
+    try:
+        data = read_regular(path.resolve(), _MOST_BYTES)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"--limits: {path} cannot be read: {reason}", "name another file"
+        ) from error
+    tests = dict.fromkeys(load_catalogue().ids())
+    for one in systems:
+        for system in one:
+            tests |= dict.fromkeys(system.tests())
+    return read_limits(data, list(tests), str(path))
+
+
+def _of_tests(limits: Sequence[Limit], pattern: str, path: str) -> list[Limit]:
+    found = [one for one in limits if fnmatchcase(one.address.test, pattern.upper())]
+    if not found:
+        raise InputError(f"{path} has no limit for a test '{pattern[:60]}'", "leave out --test")
+    return found
+
+
+def _runs_of(systems: Sequence[System]) -> list[MeasuredRun]:
+    return [one for one in systems if isinstance(one, MeasuredRun)]
+
+
+def _test_of(check: Check) -> str:
+    return check.address.partition("/")[0]
+
+
+def _name(systems: Sequence[System]) -> str:
+    """A run by ID and name, a study with hardware and year."""
+    one = systems[0]
+    if isinstance(one, MeasuredRun):
+        return f"{one.id} {one.document.name}".strip()
+    machine = one.conditions.get("machine")
+    told = ", ".join(filter(None, (one.study.reading.short, machine, one.year)))
+    return f"{one.id} ({told})"
+
+
+def _margin(text: str) -> float:
+    found = _MARGIN.fullmatch(text.strip())
+    margin = float(Decimal(found[1]) / 100) if found else 0.0
+    if not 0 < margin <= 100:
+        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
+        raise InputError(f"--margin: '{shown}' is not a margin", "write 25%")
+    return margin

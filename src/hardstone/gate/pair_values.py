@@ -1,0 +1,240 @@
+"""Interleaved pairs of runs as values for stats.pair_gate, and its outcomes as checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hardstone.errors import InputError
+from hardstone.gate.limit import amount_text
+from hardstone.gate.outcome_document import Check, GateDocument, Pair, gate_document
+from hardstone.gate.weighed_system import WeighedRun
+from hardstone.model import Result, RunDocument, Series, Unit
+from hardstone.published import Address, AddressError, resolve
+from hardstone.stats.above import above
+from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.kind_of_time import time_meaning, why_incomparable
+from hardstone.stats.pair_gate import DEFAULT_MARGINS, PairGate, gate_pairs
+from hardstone.stats.quantiles import is_printable, quantile
+from hardstone.subjects import subjects_of
+
+QUANTILES = {"q50": 0.5, "q99": 0.99, "q99.9": 0.999}
+_ABOVE = "above"
+INTERRUPTED = "interrupted: fewer pairs than asked for, and when to stop must not depend on them"
+
+
+@dataclass(frozen=True)
+class PairedRun:
+    """A run of one side of a pair, or why there is none."""
+
+    document: RunDocument | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The series of both runs of a pair that counts."""
+
+    first: Series
+    second: Series
+
+
+def check_pairs(
+    address: Address,
+    runs: Sequence[tuple[PairedRun, PairedRun]],
+    sides: tuple[str, str],
+    *,
+    deadline_ns: int | None = None,
+    has_tails: bool = True,
+    is_cut: bool = False,
+    notes: Sequence[str] = (),
+) -> GateDocument:
+    """What pairs of runs say about the second side. `sides` are what was run, for people.
+
+    Without `has_tails` medians are judged, and values above `deadline_ns` where that is given.
+    `is_cut`: not all pairs that were asked for were run; then nothing is decided.
+    """
+    counted: list[_Sides] = []
+    pairs: list[Pair] = []
+    for first, second in runs:
+        found = _sides(address, first, second)
+        ids = [one.document.id if one.document else None for one in (first, second)]
+        why = found if isinstance(found, str) else ""
+        pairs.append(Pair(first=ids[0], second=ids[1], left_out=why))
+        if isinstance(found, _Sides):
+            counted.append(found)
+    gates = _gates(counted, deadline_ns, has_tails=has_tails)
+    checks = [_check(address, one, counted, sides, deadline_ns, is_cut=is_cut) for one in gates]
+    return gate_document(
+        "pairs",
+        [sides[1]],
+        [sides[0]],
+        checks,
+        pairs=pairs,
+        statistics=gates,
+        notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
+    )
+
+
+def why_left_out(address: Address, pair: tuple[PairedRun, PairedRun]) -> str:
+    """Why a pair does not count; "": it does."""
+    found = _sides(address, *pair)
+    return found if isinstance(found, str) else ""
+
+
+def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | str:
+    """Both series, or why the pair does not count."""
+    found: list[Series] = []
+    for name, one in (("A", first), ("B", second)):
+        series = _series(address, one)
+        if isinstance(series, str):
+            return f"{name}: {series}"
+        found.append(series)
+    a, b = first.document, second.document
+    unlike = why_incomparable(a, b) if a is not None and b is not None else ""
+    if unlike:
+        return f"not comparable: {unlike}"
+    if found[0].unit != found[1].unit or found[0].name != found[1].name:
+        return "the two runs have different series"
+    return _Sides(*found)
+
+
+def _series(address: Address, one: PairedRun) -> Series | str:
+    """The series at `address` (the first of a test without one), or why it does not count."""
+    result = _result(address, one)
+    if isinstance(result, str) or one.document is None:
+        return str(result)
+    try:
+        series = resolve(address, one.document).series if address.parts else _first(result)
+    except AddressError as error:
+        return error.cause
+    if series is None or not series.count:
+        return "no values"
+    return "figures that contradict each other" if is_contradictory(series) else series
+
+
+def _result(address: Address, one: PairedRun) -> Result | str:
+    if one.document is None:
+        return one.problem or "not measured"
+    result = next((each for each in one.document.results if each.test == address.test), None)
+    if result is None:
+        return f"the run has no {address.test}"
+    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result)
+    return doubts.barring or doubts.weakening or result
+
+
+def _first(result: Result) -> Series | None:
+    """The main series of a test comes first."""
+    return result.series[0] if result.series else None
+
+
+def _gates(
+    counted: Sequence[_Sides], deadline_ns: int | None, *, has_tails: bool
+) -> list[PairGate]:
+    values = _values(counted, deadline_ns, has_tails=has_tails)
+    margins = {name: DEFAULT_MARGINS[name] for name in values}
+    return gate_pairs(values, margins)
+
+
+def _values(
+    counted: Sequence[_Sides], deadline_ns: int | None, *, has_tails: bool
+) -> Mapping[str, Sequence[tuple[float, float]]]:
+    """Of each statistic (A, B) of each pair, larger being worse: of a rate its inverse."""
+    least = min((one.count for pair in counted for one in (pair.first, pair.second)), default=0)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, q in QUANTILES.items():
+        if q == 0.5 or (has_tails and is_printable(q, least) and not _is_rate(counted)):
+            found[name] = [(_quantile(one.first, q), _quantile(one.second, q)) for one in counted]
+    if deadline_ns is not None:
+        if counted and counted[0].first.unit != "ns":
+            raise InputError(f"--deadline: {counted[0].first.name} is no time", "leave it out")
+        found[_ABOVE] = [_share_above(one, deadline_ns) for one in counted]
+    return found
+
+
+def _is_rate(counted: Sequence[_Sides]) -> bool:
+    return bool(counted) and counted[0].first.unit == "bytes_per_s"
+
+
+def _quantile(series: Series, q: float) -> float:
+    """Past the last bucket it is at most the maximum."""
+    found = quantile(series.histogram, q)
+    worst = float(series.max or 0)
+    value = worst if found is None or found.value is None else min(float(found.value), worst)
+    return 1 / value if series.unit == "bytes_per_s" and value else value
+
+
+def _share_above(one: _Sides, deadline_ns: int) -> tuple[float, float]:
+    """How many of a million values are above: both runs may have unlike counts."""
+    first, second = (
+        1e6 * above(series, deadline_ns).high / series.count for series in (one.first, one.second)
+    )
+    return first, second
+
+
+def _check(
+    address: Address,
+    gate: PairGate,
+    counted: Sequence[_Sides],
+    sides: tuple[str, str],
+    deadline_ns: int | None,
+    *,
+    is_cut: bool,
+) -> Check:
+    series = counted[0].first if counted else None
+    unit: Unit | None = series.unit if series else None
+    name = gate.statistic.replace("q", "p")
+    if gate.statistic == _ABOVE and deadline_ns is not None:
+        name = f"above {amount_text(deadline_ns, 'ns')}"
+    slower = "lower" if unit == "bytes_per_s" else "higher"
+    which = "A/B" if unit == "bytes_per_s" else "B/A"  # of a rate the inverse is worse
+    found = "-" if gate.ratio is None else f"{which} {gate.ratio:.3g} ({_ends(gate)})"
+    labels = [] if series is None else [*map(str, series.labels.values()), series.name]
+    return Check(
+        outcome="INCONCLUSIVE" if is_cut else gate.outcome,
+        system=sides[1],
+        condition=f"{gate.pairs_count} pairs",
+        address=str(address) if address.parts else "/".join([address.test, *labels]),
+        statistic=name,
+        wanted=f"at most {100 * gate.margin:.0f} % {slower} than A",
+        found=found,
+        reason=INTERRUPTED if is_cut else gate.reason,
+        value=gate.ratio,
+        low=gate.low,
+        high=gate.high,
+        source="interleaved pairs",
+    )
+
+
+def _ends(gate: PairGate) -> str:
+    low, high = ("unbounded" if one is None else f"{one:.3g}" for one in (gate.low, gate.high))
+    return f"{low} to {high}, {100 * gate.confidence:g} %"
+
+
+def _unlike_labels(counted: Sequence[_Sides]) -> list[str]:
+    """That the sides have other labels than each other; the CPU may be one of them."""
+    if not counted:
+        return []
+    first, second = counted[0].first.labels, counted[0].second.labels
+    unlike = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+    return [
+        f"A has {key} {first.get(key, 'none')}, and B {second.get(key, 'none')}" for key in unlike
+    ]
+
+
+def _maxima(counted: Sequence[_Sides]) -> list[str]:
+    if not counted:
+        return []
+    unit = counted[0].first.unit
+    worst = (
+        max(one.first.max or 0 for one in counted),
+        max(one.second.max or 0 for one in counted),
+    )
+    first, second = (amount_text(one, unit) for one in worst)
+    return [f"worst observed: A {first}, B {second}; not judged: a maximum of a run"]
+
+
+def _meaning(runs: Sequence[tuple[PairedRun, PairedRun]]) -> list[str]:
+    documents = [one.document for pair in runs for one in pair if one.document is not None]
+    said = dict.fromkeys(time_meaning(one.system) for one in documents)
+    return [one for one in said if one]

@@ -1,0 +1,249 @@
+"""A run, or a published system, in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.model import Result
+from hardstone.notebook.loaded_test import RunTest
+from hardstone.notebook.small_table import small_table
+from hardstone.present.wording import one_line, shorten
+from hardstone.rating import Rating, rate, rate_run
+from hardstone.stats.conditions import Condition
+from hardstone.stats.contradictions import trust_of
+from hardstone.subjects import (
+    Held,
+    MeasuredRun,
+    MeasuredSeries,
+    Missing,
+    PublishedSeries,
+    PublishedSystem,
+    Subject,
+    published_system,
+)
+
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run, of one condition or several, or a published system. It cannot be changed.
+
+    `run["TMR-P-LAT"]` is a test of it; iterating gives the IDs of its tests.
+    """
+
+    _subjects: tuple[Subject, ...]
+
+    @property
+    def id(self) -> str:
+        """The ID of the run, or "published:KEY"."""
+        return self._subjects[0].id
+
+    @property
+    def name(self) -> str:
+        """Its name, with the condition where that is one of several."""
+        first = self._subjects[0]
+        if isinstance(first, MeasuredRun) and len(self._subjects) > 1:
+            return first.document.name
+        return first.label
+
+    @property
+    def is_published(self) -> bool:
+        return self._subjects[0].is_published
+
+    @property
+    def year(self) -> str:
+        """Of the measurement; "" where a study does not say."""
+        return self._subjects[0].year
+
+    @property
+    def trust(self) -> str:
+        """ "full", "indicative" or "untrustworthy"; "" for a published system."""
+        first = self._subjects[0]
+        return trust_of(first.document).grade if isinstance(first, MeasuredRun) else ""
+
+    @property
+    def trust_reasons(self) -> list[str]:
+        """Why it is not fully trusted."""
+        first = self._subjects[0]
+        return list(trust_of(first.document).reasons) if isinstance(first, MeasuredRun) else []
+
+    @property
+    def tests(self) -> list[str]:
+        """The IDs of its tests, also of those without figures."""
+        return list(dict.fromkeys(test for one in self._subjects for test in one.tests()))
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """What its figures depend on: machine, kernel, load, ...; "none; heavy" where it differs
+        between its systems."""
+        names = dict.fromkeys(name for one in self._subjects for name in one.conditions)
+        return {
+            name: "; ".join(dict.fromkeys(one.conditions.get(name, "-") for one in self._subjects))
+            for name in names
+        }
+
+    @property
+    def systems(self) -> list[Run]:
+        """The run under each of its conditions."""
+        return [Run((one,)) for one in self._subjects]
+
+    def under(
+        self,
+        *,
+        load: str | None = None,
+        cpu_config: str | None = None,
+        preemption: str | None = None,
+    ) -> Run:
+        """The run with the results under these conditions only. InputError, with those there are,
+        if it has none."""
+        asked = {"load": load, "cpu_config": cpu_config, "preemption": preemption}
+        wanted = {name: value for name, value in asked.items() if value is not None}
+        found = tuple(one for one in self._subjects if wanted.items() <= _condition(one).items())
+        if not found:
+            raise InputError(
+                f"{self.id} has nothing under {_said(wanted)}", f"it has {self._conditions_told()}"
+            )
+        return Run(found)
+
+    def test(
+        self,
+        test: str,
+        *,
+        load: str | None = None,
+        cpu_config: str | None = None,
+        preemption: str | None = None,
+        nth: int | None = None,
+    ) -> RunTest:
+        """The test of that ID under the condition that the others name.
+
+        `nth` counts from 0 and chooses where it was measured several times under one condition, as
+        in a proof or a sweep. InputError, with those there are, for none and for several.
+        """
+        chosen = self
+        if (load, cpu_config, preemption) != (None, None, None):
+            chosen = self.under(load=load, cpu_config=cpu_config, preemption=preemption)
+        found = [one for subject in chosen._subjects for one in _tests(subject, test)]
+        if not found:
+            named = ", ".join(map(shorten, self.tests[:_MOST_NAMED]))
+            more = ", ..." if len(self.tests) > _MOST_NAMED else ""
+            raise InputError(f"{self.id} has no test '{shorten(test)}'", f"it has {named}{more}")
+        if len({id(subject) for subject, _ in found}) > 1:
+            raise InputError(
+                f"{self.id} has {shorten(test)} under {chosen._conditions_told()}",
+                'choose one: run.test(ID, load="...", cpu_config="...")',
+            )
+        return _nth([one for _, one in found], nth)
+
+    def rating(self) -> Rating:
+        """Its stars, with what they follow from; of a run under several conditions those of the
+        condition that its summary shows first. `under(...)` has the others."""
+        first = self._subjects[0]
+        if isinstance(first, MeasuredRun) and len(self._subjects) > 1:
+            return rate_run(first.document)[0][1]
+        return rate(first)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy of the whole document as Python's own types: what `show --json` prints."""
+        first = self._subjects[0]
+        if not isinstance(first, MeasuredRun):
+            raise InputError(f"{self.id} has no document", "its figures are in its tests")
+        copied: dict[str, Any] = msgspec.to_builtins(first.document)
+        return copied
+
+    def __getitem__(self, test: str) -> RunTest:
+        return self.test(test)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tests)
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __contains__(self, test: object) -> bool:
+        return test in self.tests
+
+    def __repr__(self) -> str:
+        trust = f", trust {self.trust}" if self.trust else ""
+        return f"<Run {self.id}, {shorten(self.name, 60)}: {len(self)} tests{trust}>"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, text] for name, text in self.conditions.items()]
+        return small_table(f"{self.id}: {one_line(self.name)}", ["condition", "value"], rows)
+
+    @property
+    def is_whole_study(self) -> bool:
+        """Whether it is a published system under each of several loads."""
+        return self.is_published and len(self._subjects) > 1
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """What comparison and rating take: the run under each of its conditions."""
+        return self._subjects
+
+    def _conditions_told(self) -> str:
+        return " / ".join(_said(_condition(one)) or "no condition" for one in self._subjects)
+
+
+def published_run(name: str) -> Run:
+    """A published system, once for each load under which its study has figures of it."""
+    system = published_system(name)
+    if len(system.loads) < 2:
+        return Run((system,))
+    return Run(tuple(replace(system, load=load) for load in system.loads))
+
+
+def _condition(subject: Subject) -> dict[str, str]:
+    if isinstance(subject, MeasuredRun):
+        return _told(subject.condition)
+    load = subject.load if isinstance(subject, PublishedSystem) else ""
+    return {"load": load or subject.conditions.get("load", "")}
+
+
+def _told(condition: Condition) -> dict[str, str]:
+    return {name: value for name, value in condition._asdict().items() if value}
+
+
+def _said(condition: dict[str, str]) -> str:
+    return ", ".join(f"{name} {shorten(value)}" for name, value in condition.items() if value)
+
+
+def _tests(subject: Subject, test: str) -> list[tuple[Subject, RunTest]]:
+    if isinstance(subject, MeasuredRun):
+        results = [one for one in subject.results if one.test == test]
+        return [(subject, _measured(subject, one)) for one in results]
+    if test not in subject.tests():
+        return []
+    held = tuple(one for one in subject.held() if one.test == test and _is_of(one, subject))
+    if not held and isinstance(subject.verdicts(test), Missing):  # figures under other loads only
+        return []
+    return [(subject, RunTest(test, subject, held))]
+
+
+def _measured(subject: MeasuredRun, result: Result) -> RunTest:
+    held = tuple(MeasuredSeries(subject.id, result, one) for one in result.series)
+    return RunTest(result.test, subject, held, result)
+
+
+def _is_of(one: Held, subject: Subject) -> bool:
+    """Whether a published series was measured under the load of `subject`, or none is named."""
+    if not isinstance(one, PublishedSeries) or not isinstance(subject, PublishedSystem):
+        return True
+    load = one.figures[0].address.conditions.get("load")
+    return not subject.load or not load or load == subject.load
+
+
+def _nth(found: list[RunTest], nth: int | None) -> RunTest:
+    if nth is None and len(found) > 1:
+        raise InputError(
+            f"{found[0].id} was measured {len(found)} times under this condition",
+            f"choose one: run.test(ID, nth=0) to nth={len(found) - 1}",
+        )
+    if nth is not None and not 0 <= nth < len(found):
+        raise InputError(f"there is no nth={nth}: {len(found)} in all", "count from 0")
+    return found[nth or 0]

@@ -1,0 +1,270 @@
+"""One series of a run in Python: its figures, and its histogram as arrays, all read only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardstone.errors import InputError, UntrustworthyError
+from hardstone.model import Series, Unit
+from hardstone.present.wording import format_value, one_line
+from hardstone.stats.above import Above, above
+from hardstone.stats.exceedance import exceedance
+from hardstone.stats.histogram import bins_of
+from hardstone.stats.identity import series_problem
+from hardstone.stats.layout import MAX_VALUE
+from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable
+from hardstone.stats.summary import quantile_of_series
+from hardstone.subjects import Amount, Held, Missing
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+_WORST = np.dtype([("value", np.int64), ("at_ns", np.int64), ("index", np.int64)])
+
+
+@dataclass(frozen=True, eq=False)
+class Exceedance:
+    """`count` of the values, a share of `probability`, lie above `value`; arrays of one shape (n,).
+
+    Exact at each value: these are the upper edges of the buckets in use.
+    """
+
+    value: IntArray
+    count: IntArray
+    probability: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class RunSeries:
+    """One series of a run, or what a study published of one. All figures are in `unit`.
+
+    A figure that there is not is an InputError that says why: an empty series has no maximum, a
+    published one no distribution. UntrustworthyError where the figures contradict each other.
+    """
+
+    _held: Held
+
+    @property
+    def test(self) -> str:
+        return self._held.test
+
+    @property
+    def name(self) -> str:
+        return self._held.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Label values as text, by label; a copy."""
+        return dict(self._held.labels)
+
+    @property
+    def unit(self) -> Unit:
+        """ "ns", "count" or "bytes_per_s"."""
+        return self._held.unit
+
+    @property
+    def address(self) -> str:
+        """TEST/label-values/series."""
+        return self._held.address
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of its figures: cut off, derived, contradictory."""
+        return self._held.notes
+
+    @property
+    def is_published(self) -> bool:
+        return self._held.series is None
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return self._sound.count
+
+    @property
+    def min(self) -> float:
+        return self._figure("min")
+
+    @property
+    def mean(self) -> float:
+        return self._figure("mean")
+
+    @property
+    def max(self) -> float:
+        """The largest value observed."""
+        return self._figure("max")
+
+    def statistics(self) -> list[str]:
+        """The statistics that `amount` has a figure of."""
+        return self._held.statistics()
+
+    def amount(self, statistic: str) -> Amount | Missing:
+        """A figure with its source: a value, a bound ("below 100 ns"), or why there is none."""
+        return self._held.amount(statistic)
+
+    def quantile(self, q: float, *, confidence: float = CONFIDENCE) -> Quantile:
+        """The quantile `q` with its interval, as tables show it.
+
+        `value` is None if it is beyond all buckets: then it is above `above`. `low` and `high`
+        assume independent values, which those of one run are not: it is the least uncertainty.
+        InputError unless ten values at least are expected beyond it.
+        """
+        series = self._sound
+        if not (0 < q < 1 and 0 < confidence < 1):
+            raise InputError(f"{q} and {confidence} do not lie between 0 and 1")
+        if not is_printable(q, series.count):
+            raise self._too_few(q, series.count)
+        found = quantile_of_series(series, q, confidence)
+        if found is None:
+            raise self._without("values")
+        return found
+
+    @property
+    def edges(self) -> IntArray:
+        """The edges of the buckets from the first to the last in use, shape (n + 1,).
+
+        Bucket i has the values from edges[i] up to and without edges[i + 1], as in
+        numpy.histogram; a stretch without values is one bucket. Empty without values.
+        """
+        return self._buckets[0]
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of values in each bucket, shape (n,). What is in none is in `underflow` and
+        `overflow`."""
+        return self._buckets[1]
+
+    @property
+    def underflow(self) -> int:
+        """Values below 0, which are in no bucket."""
+        return self._sound.histogram.underflow
+
+    @property
+    def overflow(self) -> int:
+        """Values past the last bucket."""
+        return self._sound.histogram.overflow
+
+    def above(self, limit: float) -> Above:
+        """How many values are above `limit`: at least `low`, at most `high`. They differ where the
+        limit lies within a bucket."""
+        if not isfinite(limit):
+            raise InputError(f"{limit} is no limit", "name a number in the unit of the series")
+        return above(self._sound, floor(limit))
+
+    def exceedance(self) -> Exceedance:
+        """The complementary distribution function."""
+        points = exceedance(self._sound.histogram)
+        return Exceedance(
+            _fixed(np.array([one.value for one in points], dtype=np.int64)),
+            _fixed(np.array([one.count for one in points], dtype=np.int64)),
+            _fixed_floats(np.array([one.probability for one in points], dtype=np.float64)),
+        )
+
+    @property
+    def worst(self) -> NDArray[np.void]:
+        """The largest values that were kept, descending: fields `value`, `at_ns` since the start of
+        the measurement, and `index`, the number of the sample."""
+        kept = [(one.value_ns, one.at_ns, one.index) for one in self._sound.worst]
+        found = np.array(kept, dtype=_WORST)
+        found.flags.writeable = False
+        return found
+
+    @property
+    def maxima_per_s(self) -> FloatArray:
+        """The largest value of each interval of `maxima_interval_ns`, NaN where it had none."""
+        kept = [np.nan if one is None else one for one in self._sound.maxima_per_s]
+        return _fixed_floats(np.array(kept, dtype=np.float64))
+
+    @property
+    def maxima_interval_ns(self) -> int:
+        """One second, or longer if that many maxima could not be kept."""
+        return self._sound.maxima_interval_ns
+
+    def __repr__(self) -> str:
+        said = f"<{one_line(self.address)}"
+        if self.is_published:
+            return f"{said}, published: {', '.join(self.statistics())}>"
+        series = self._held.series
+        if series is None or series_problem(series) is not None:
+            return f"{said}: its figures contradict each other>"
+        worst = format_value(series.max, self.unit)
+        return f"{said}: {series.count} values, max {worst}>" if series.count else f"{said}: empty>"
+
+    @cached_property
+    def _sound(self) -> Series:
+        """The distribution, once its figures were found to agree."""
+        if self._held.series is None:
+            raise self._without("a distribution")
+        problem = series_problem(self._held.series)
+        if problem is not None:
+            raise UntrustworthyError(
+                f"{one_line(self.address)} contradicts itself: {problem}", "measure it again"
+            )
+        return self._held.series
+
+    def _figure(self, statistic: str) -> float:
+        """Of a measured series as it was stored; of a published one where it is no bound."""
+        if self._held.series is not None:
+            found: float | None = getattr(self._sound, statistic)
+            if found is None:
+                raise self._without("values")
+            return found
+        amount = self._held.amount(statistic)
+        if isinstance(amount, Missing):
+            raise self._without(f"a {statistic}")
+        if amount.value is None:
+            raise InputError(
+                f"{one_line(self.address)}: the {statistic} is published as a bound",
+                f"amount({statistic!r}) has it",
+            )
+        return amount.value
+
+    @cached_property
+    def _buckets(self) -> tuple[IntArray, IntArray]:
+        bins = bins_of(self._sound.histogram)
+        if not bins.count.size:
+            nothing = _fixed(np.array([], dtype=np.int64))
+            return nothing, nothing
+        edges, counts = [int(bins.lower[0])], []
+        for low, high, count in zip(bins.lower, bins.upper, bins.count, strict=True):
+            if low > edges[-1]:  # nothing was counted in between: one wide bucket
+                edges.append(int(low))
+                counts.append(0)
+            edges.append(min(int(high) + 1, MAX_VALUE))
+            counts.append(int(count))
+        return _fixed(np.array(edges, dtype=np.int64)), _fixed(np.array(counts, dtype=np.int64))
+
+    def _without(self, what: str) -> InputError:
+        address = one_line(self.address)
+        if self.is_published:
+            has = ", ".join(self.statistics()) or "words"
+            return InputError(f"{address} is published without {what}; it has {has}")
+        return InputError(f"{address} has no {what}", "measure for longer")
+
+    def _too_few(self, q: float, count: int) -> InputError:
+        deepest = f"; the deepest is {1 - 10 / count:.6g}" if count > 10 else ""
+        return InputError(
+            f"{one_line(self.address)}: {count} values are too few for the quantile {q}{deepest}",
+            "measure for longer",
+        )
+
+
+def labels_of(held: Held) -> Mapping[str, str]:
+    """Labels and values that have none, for choosing between series."""
+    unnamed = {f"#{place}": value for place, value in enumerate(held.parts)}
+    return {**held.labels, **unnamed}
+
+
+def _fixed(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array
+
+
+def _fixed_floats(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,183 @@
+"""Why one figure may not be compared with that of the reference, and what stands in for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hardstone.model import Result, Series
+from hardstone.present.kernel_kinds import beside
+from hardstone.present.study_params import why_another
+from hardstone.present.wording import parameter_text, spoken, work_text
+from hardstone.stats.sustained import steps_of
+from hardstone.stats.trust import lacks_realtime
+from hardstone.subjects import (
+    CONTRADICTORY,
+    FigureRow,
+    Held,
+    MeasuredRun,
+    MeasuredSeries,
+    PublishedSeries,
+    Subject,
+)
+from hardstone.units import format_count
+
+UNLIKE_COUNTS = 1.1
+_SOURCES = ("ipi", "timer")
+_SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
+# What a run without an external interrupt source has in place of a figure of a device's interrupts.
+_IN_PLACE = {
+    ("IRQ-P-LAT", "latency"): "delivery",
+    ("IRQ-P-DLT", "dispatch"): "service",
+    ("IRQ-P-TLT", "to_thread"): "send_to_thread",
+    ("IRQ-S-SUS", "minimal_period"): "minimal_period",
+}
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A series that stands where a system has none of the row. `what` says what it is."""
+
+    held: Held
+    what: str
+
+
+def with_stand_ins(
+    row: FigureRow, subjects: Sequence[Subject]
+) -> tuple[FigureRow, Mapping[int, StandIn]]:
+    """`row`, with the interrupts that a run has in place of those of a device, by place.
+
+    Only a row of published figures alone is filled: a run that has the series itself shows it.
+    """
+    if (row.key[0], row.key[1]) not in _IN_PLACE or any(one and one.series for one in row.found):
+        return row, {}
+    found: dict[int, StandIn] = {}
+    for place, subject in enumerate(subjects):
+        if isinstance(subject, MeasuredRun) and row.found[place] is None:
+            stand_in = _in_place(row, subject)
+            if stand_in is not None:
+                found[place] = stand_in
+    filled = [found[place].held if place in found else one for place, one in enumerate(row.found)]
+    return replace(row, found=tuple(filled)), found
+
+
+def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
+    test, name = row.key[0], row.key[1]
+    own = [one for one in subject.held() if one.test == test]
+    for series in dict.fromkeys((name, _IN_PLACE[test, name])):
+        for source in _SOURCES:
+            for one in own:
+                if one.name == series and one.labels.get("source") == source:
+                    return StandIn(one, f"{spoken(series)} of interrupts from {_SENT_BY[source]}")
+    return None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure and that of the reference in the same row; either may be a stand-in."""
+
+    one: Held
+    against: Held
+    stand_in: str = ""
+    stand_in_against: str = ""
+    subject: Subject | None = None
+    reference: Subject | None = None
+
+
+def why_grey(pair: Pair) -> str:
+    """Why `pair.one` may not be compared with `pair.against`; empty if it may."""
+    return next(_reasons(pair), "")
+
+
+def _reasons(pair: Pair) -> Iterator[str]:
+    ours, theirs = pair.stand_in, pair.stand_in_against
+    if ours != theirs:
+        mine = ours or "interrupts from a device"
+        yield f"{mine}, and the reference has {theirs or 'interrupts from a device'}"
+    if isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, MeasuredSeries):
+        yield from _other_work(pair.one, pair.against)
+        yield from _other_parameters(pair.one, pair.against)
+    elif isinstance(pair.one, PublishedSeries) and isinstance(pair.against, MeasuredSeries):
+        yield from _other_study(pair.one, pair.against, pair.reference)
+    elif isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, PublishedSeries):
+        yield from _other_study(pair.against, pair.one, pair.subject)
+
+
+def is_sound(one: Held) -> bool:
+    """Whether no figure of a series contradicts another."""
+    return CONTRADICTORY not in one.notes
+
+
+def why_alone_grey(one: Held) -> str:
+    """Why a figure may be compared with nothing at all; empty if it may."""
+    if not isinstance(one, MeasuredSeries):
+        return ""
+    if not is_sound(one):
+        return "it contradicts other figures of its run"
+    return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
+
+
+def why_worst_grey(one: Held, against: Held) -> str:
+    """Why the worst alone may not be compared: it grows with the number of values."""
+    ours, theirs = one.series, against.series
+    if ours is None or theirs is None or one is against:
+        return ""
+    counts = ours.count, theirs.count
+    if max(counts) <= UNLIKE_COUNTS * min(counts):
+        return ""
+    return (
+        f"{format_count(ours.count)} values, the reference {format_count(theirs.count)}: more "
+        "values usually show a larger worst"
+    )
+
+
+def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
+    ours, theirs = (_work(each.series, each.result) for each in (one, against))
+    if ours and theirs and ours != theirs:
+        yield f"other work: {ours}, the reference {theirs}"
+
+
+def _work(series: Series, result: Result) -> str:
+    return work_text(series, result.calibrated)
+
+
+def _other_parameters(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
+    """Only single values that are not calibrated: the values of a list are labels of series."""
+    ours, theirs = one.result, against.result
+    calibrated = set(ours.calibrated) | set(theirs.calibrated)
+    for name in _MEANING_PARAMS.get(one.test, ()):
+        pair = ours.params.get(name), theirs.params.get(name)
+        if name not in calibrated and None not in pair and pair[0] != pair[1]:
+            told = [parameter_text(name, one) for one in pair if one is not None]
+            yield f"measured with {told[0]}, the reference with {told[1]}"
+    steps = _interrupts(ours), _interrupts(theirs)
+    if all(steps) and max(steps) > UNLIKE_COUNTS * min(steps):
+        yield (
+            f"sustained for {format_count(steps[0])} interrupts, the reference for "
+            f"{format_count(steps[1])}"
+        )
+
+
+def _interrupts(result: Result) -> int:
+    """The most interrupts of a step of IRQ-S-SUS; 0 for other tests."""
+    return max((step.interrupts for step in steps_of([result])), default=0)
+
+
+# Parameters that change what a value means, and that no label of the series tells.
+_MEANING_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "RSP-P-FIX": ("block_ns",),
+    "MUT-P-INV": ("medium_ns",),
+}
+
+
+def _other_study(
+    published: PublishedSeries, measured: MeasuredSeries, run: Subject | None
+) -> Iterator[str]:
+    figure = published.figures[0]
+    another = why_another(figure, measured.result)
+    if another:
+        yield another
+    system = run.document.system if isinstance(run, MeasuredRun) else {}
+    for stand in beside(figure.address, system):
+        if stand.refused:
+            yield stand.refused

@@ -1,0 +1,66 @@
+"""Stars in words and glyphs, for terminal and page."""
+
+from __future__ import annotations
+
+from hardstone.model import RunDocument
+from hardstone.rating import CategoryRating, Rating, rate_run
+from hardstone.stats.conditions import names_in
+from hardstone.subjects import MeasuredRun
+
+_MOST = 5
+_FULL, _HALF, _EMPTY = "\N{BLACK STAR}", "\N{VULGAR FRACTION ONE HALF}", "\N{WHITE STAR}"
+
+
+def stars_glyphs(stars: float) -> str:
+    """Five characters; 3.5 is three full stars, a half and an empty one."""
+    full, half = divmod(round(2 * stars), 2)
+    return _FULL * full + _HALF * half + _EMPTY * (_MOST - full - half)
+
+
+def stars_number(stars: float | None, *, is_at_most: bool = False) -> str:
+    """ "4.5", "at most 4.5", "-" for none."""
+    if stars is None:
+        return "-"
+    return f"{'at most ' if is_at_most else ''}{stars:g}"
+
+
+def stars_text(rating: Rating) -> str:
+    """The overall rating with what keeps it from being the full one, or why there is none."""
+    if rating.overall is None:
+        return f"no overall rating: {rating.why_none}"
+    number = stars_number(rating.overall, is_at_most=rating.is_at_most)
+    text = f"{stars_glyphs(rating.overall)} {number} of {_MOST}"
+    return f"{text} ({', '.join(rating.rated_as)})" if rating.rated_as else text
+
+
+def category_text(rating: CategoryRating) -> str:
+    """ "threads 3.5", "timers <= 4" where figures are missing."""
+    bound = "<= " if rating.is_at_most else ""
+    return f"{rating.category} {bound}{stars_number(rating.stars)}"
+
+
+def headline_reason(rated: list[tuple[MeasuredRun, Rating]]) -> str:
+    """Under which condition the headline was measured, and why that one; "" if there is one."""
+    if len(rated) == 1:
+        return ""
+    run = rated[0][0]
+    said = names_in(run.document).label(run.condition)
+    return f"{said}: the first CPU configuration under load, the lowest rating of those"
+
+
+def run_stars_lines(document: RunDocument) -> list[str]:
+    """The headline of a run, then its categories; none where nothing of it is rated.
+
+    Points of a sweep measure how large a simulation may be, which is not rated.
+    """
+    rated = [] if document.plan.sweep is not None else rate_run(document)
+    rating = rated[0][1] if rated else None
+    if rating is None or all(one.stars is None for one in rating.categories):
+        return []
+    known = [one for one in rating.categories if one.stars is not None]
+    groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))
+    parts = "; ".join(", ".join(map(category_text, one)) for one in groups if one)
+    if rating.overall is None:
+        return [f"{parts}; no overall rating (why: --why)"]
+    reason = headline_reason(rated)
+    return [f"{stars_text(rating)}{f'; {reason}' if reason else ''}; why: --why", parts]

@@ -1,0 +1,238 @@
+"""The tables of a comparison: one group of rows for each series, one row for each system."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hardstone.present.amount_text import amount_text, number_text, ratio_words
+from hardstone.present.compare_view import (
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    CompareView,
+    SystemColumn,
+)
+from hardstone.present.wording import is_rate, ratio_text, shorten
+from hardstone.subjects import Amount, Missing
+
+MEASURED = "measured"
+_MEDIAN = "p50"
+NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
+_NO_DISTRIBUTION = Missing("-")
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
+    "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
+
+    text: str
+    value: str = ""
+    bound: str = ""
+    source: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        return not self.value
+
+
+@dataclass(frozen=True)
+class SystemLine:
+    """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
+    the same of the worst alone. `more` has further statistics by name. `source` is where all its
+    figures are from, each with the statistic of its column; a figure from elsewhere has its own.
+    `is_plain`: the ID of the system and the address of the series say it."""
+
+    column: SystemColumn
+    source: str
+    mean: ShownFigure
+    median: ShownFigure
+    worst: ShownFigure
+    predictability: str
+    ratio: str
+    outcome: str
+    look: str
+    remarks: list[str]
+    why: str
+    worst_why: str
+    more: list[tuple[str, ShownFigure]]
+    is_plain: bool
+
+
+@dataclass(frozen=True)
+class SeriesGroup:
+    """One series; `absent` says which systems have no figure, and why."""
+
+    label: str
+    address: str
+    is_rate: bool
+    lines: list[SystemLine]
+    absent: list[tuple[str, str]]
+    common: list[str]
+
+
+def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
+    """`is_exact`: with all digits, as a study printed it."""
+    if isinstance(amount, Missing):
+        return ShownFigure(amount.reason, source=amount.remedy)
+    number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
+    bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
+    text = amount_text(amount, is_exact=is_exact)
+    notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
+    return ShownFigure(text, number_text(number), bound, f"{amount.source}{notes}")
+
+
+def _numbers(view: CompareView, places: Iterable[int]) -> str:
+    numbers = [view.columns[place].number for place in places]
+    return f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}"
+
+
+def groups_of(test: ComparedTest, view: CompareView) -> list[SeriesGroup]:
+    """The series of a test. Systems without any figure of it are in its states, not in each."""
+    without = {
+        place
+        for place, state in enumerate(test.states)
+        if state != MEASURED and not any(_is_there(row.cells[place]) for row in test.rows)
+    }
+    return [group_of(row, view, without) for row in test.rows]
+
+
+def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ()) -> SeriesGroup:
+    """The rows of `row`, without the systems that have no figure of it. Those in `without` are
+    named elsewhere."""
+    pairs = list(zip(view.columns, row.cells, strict=True))
+    there = [(column, cell) for column, cell in pairs if _is_there(cell)]
+    common = common_remarks([cell for _, cell in there], "marks", "notes")
+    missing: dict[str, list[int]] = {}
+    for place, (_, cell) in enumerate(pairs):
+        if not _is_there(cell) and place not in without:
+            missing.setdefault(_why_absent(cell), []).append(place)
+    return SeriesGroup(
+        label=row.label,
+        address=row.address,
+        is_rate=is_rate(row.unit),
+        lines=[_line(column, cell, row, common) for column, cell in there],
+        absent=[(why, _numbers(view, places)) for why, places in missing.items()],
+        common=common,
+    )
+
+
+def _is_there(cell: ComparedCell) -> bool:
+    return any(isinstance(one, Amount) for one in (cell.mean, cell.worst, *cell.more))
+
+
+def _why_absent(cell: ComparedCell) -> str:
+    missing = next(one for one in (cell.worst, cell.mean) if isinstance(one, Missing))
+    return f"{missing.reason} ({missing.remedy})" if missing.remedy else missing.reason
+
+
+def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
+    """Remarks that all of `cells` have: they are said once. `kinds`: "marks", "notes"."""
+    if len(cells) < 2:
+        return []
+    said = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
+    return [one for one in dict.fromkeys(said[0]) if all(one in other for other in said)]
+
+
+def _line(
+    column: SystemColumn, cell: ComparedCell, row: ComparedRow, common: Sequence[str]
+) -> SystemLine:
+    more = dict(zip(row.more, cell.more, strict=False))
+    median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
+    source = _source(cell.mean) or _source(cell.worst)
+
+    def shown(one: Amount | Missing) -> ShownFigure:
+        found = shown_figure(one, is_exact=column.is_published)
+        is_common = isinstance(one, Amount) and found.source == f"{source} {one.statistic}"
+        return replace(found, source="") if is_common else found
+
+    return SystemLine(
+        column=column,
+        source=source,
+        mean=shown(cell.mean),
+        median=shown(median) if isinstance(median, Amount) else _no_median(median),
+        worst=shown(cell.worst),
+        predictability=_times(cell.predictability),
+        ratio=_ratio(column, cell),
+        outcome=cell.ratio.outcome if cell.ratio else "",
+        look=_look(cell),
+        remarks=_remarks(cell, common),
+        why=why_grey(cell) if cell.is_grey else "",
+        worst_why=cell.worst_why,
+        more=[(name, shown(one)) for name, one in more.items() if isinstance(one, Amount)],
+        is_plain=source == f"{column.id} {row.address}",
+    )
+
+
+def why_grey(cell: ComparedCell) -> str:
+    """Why a figure, or its worst alone, may not be compared; "" if it may."""
+    if cell.is_grey:
+        return cell.why or "not comparable with the reference"
+    return cell.worst_why
+
+
+def _no_median(missing: Missing) -> ShownFigure:
+    """No study has one, and too few values have none: nothing that a reader misses."""
+    return ShownFigure("-", source="" if missing is _NO_DISTRIBUTION else missing.reason)
+
+
+def _source(amount: Amount | Missing) -> str:
+    """Where a figure is from, without its statistic."""
+    return amount.source.removesuffix(f" {amount.statistic}") if isinstance(amount, Amount) else ""
+
+
+def _ratio(column: SystemColumn, cell: ComparedCell) -> str:
+    if cell.ratio:
+        return ratio_words(cell.ratio)[0]
+    return "reference" if column.is_reference else "-"
+
+
+def _remarks(cell: ComparedCell, common: Sequence[str]) -> list[str]:
+    """Marks, notes, and why a ratio is not decided, where its interval does not say it."""
+    found = [one for one in (*cell.marks, *cell.notes) if one not in common]
+    ratio = cell.ratio
+    if ratio and ratio.reason and (ratio.low is None or ratio.high is None):
+        found.append(ratio.reason)
+    return list(dict.fromkeys(found))
+
+
+def _median(cell: ComparedCell) -> Amount | Missing:
+    return cell.held.amount(_MEDIAN) if cell.held and cell.series else _NO_DISTRIBUTION
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else ratio_text(ratio)
+
+
+def _look(cell: ComparedCell) -> str:
+    """A colour for a decided difference; the words say the same. Of a rate more is better."""
+    outcome = cell.ratio.outcome if cell.ratio else ""
+    if outcome not in ("higher", "lower"):
+        return ""
+    unit = cell.series.unit if cell.series else "ns"
+    return "better" if (outcome == "higher") == is_rate(unit) else "worse"
+
+
+def who(columns: Sequence[SystemColumn], places: Iterable[int]) -> str:
+    """Some systems by number: with their names if there are few, else "1, 3 to 7". Names have
+    commas, so semicolons part them."""
+    chosen = [columns[place] for place in places]
+    if len(columns) <= NAMED_SYSTEMS:
+        return "; ".join(f"{one.number} {shorten(one.label, 40)}" for one in chosen)
+    return numbers_text([one.number for one in chosen])
+
+
+def numbers_text(numbers: Iterable[int]) -> str:
+    """Ascending numbers, three and more in a row as a range."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [
+        [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run]
+        for run in runs
+    ]
+    return ", ".join(text for part in parts for text in part)

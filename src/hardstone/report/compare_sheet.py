@@ -1,0 +1,296 @@
+"""A comparison on paper: opening, decisive figures, conditions, tables of studies, every test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from hardstone.files import replace_file
+from hardstone.present.compare_view import (
+    ComparedRow,
+    ComparedTest,
+    CompareView,
+)
+from hardstone.present.wording import one_line, shorten
+from hardstone.report.bound_pages import bind
+from hardstone.report.compare_figures import CompareFigures, compare_figures
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import Figure, drawn
+from hardstone.report.output_file import regular_target
+from hardstone.report.sheet import Sheet
+from hardstone.report.sheet_cells import (
+    category_cell,
+    claim_text,
+    grouped_text,
+    pair_cell,
+    remarks_on,
+    stars_cell,
+)
+from hardstone.report.system_figure import row_name, system_name
+
+MOST_SERIES = 12
+_ABREAST = 4
+_MOST_COLUMNS = 5
+_CHARTS_EACH = 6
+_ROW_OF_CHARTS = 180.0
+_LEAST_ROOM = 160.0
+_TITLE = 52
+_LABEL = 34
+_READ = (
+    "Each cell: average / worst. Of a published system these are the study's figures, with its own "
+    "hardware and year. (grey): may not be compared with the reference."
+)
+
+
+def render_compare_pdf(
+    view: CompareView, *, drawer: Drawer | None = None, figures: CompareFigures | None = None
+) -> bytes:
+    """The comparison as PDF. `figures` are those of `compare_figures`, if they are there yet."""
+    with nullcontext(drawer) if drawer else Drawer() as drawing:
+        shown = figures or compare_figures(view, drawing, live=False)
+        book = _Book(view)
+        book.opening()
+        book.decisive(shown)
+        book.conditions()
+        book.studies(shown)
+        for test in view.tests:
+            book.test(test, shown.by_test.get(test.test, []))
+        return bind(book.title, "hardstone comparison", book.sheets)
+
+
+def write_compare_pdf(
+    view: CompareView,
+    path: Path,
+    *,
+    drawer: Drawer | None = None,
+    figures: CompareFigures | None = None,
+) -> None:
+    """Writes the comparison to `path` atomically, following symbolic links.
+
+    InputError if `path` exists and is not a regular file; raises OSError.
+    """
+    target = regular_target(path)
+    data = render_compare_pdf(view, drawer=drawer, figures=figures)
+    replace_file(regular_target(target), data, None, is_durable=False)
+
+
+class _Book:
+    """Pages that follow one another: a table that does not fit goes on on the next one."""
+
+    def __init__(self, view: CompareView) -> None:
+        self.view = view
+        self.sheets: list[Sheet] = []
+        first = view.columns[view.reference]
+        names = [shorten(one.label, _LABEL) for one in view.columns if one is not first]
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        self.title = f"{shorten(first.label, _LABEL)} beside {', '.join(names[:2])}{more}"
+        self._heading = ""
+
+    def _page(self, heading: str) -> Sheet:
+        self._heading = heading
+        sheet = Sheet()
+        sheet.text(self.title, 8, colour="quiet")
+        sheet.text(heading, 14, bold=True)
+        sheet.gap(4)
+        self.sheets.append(sheet)
+        return sheet
+
+    def _section(self, heading: str, least: float) -> None:
+        """A heading on the page, or on a new one where less room than `least` is left."""
+        if not self._sheet.has_room(least):
+            self._page(heading)
+            return
+        self._heading = heading
+        self._sheet.gap(18)
+        self._sheet.text(heading, 14, bold=True)
+        self._sheet.gap(4)
+
+    @property
+    def _sheet(self) -> Sheet:
+        return self.sheets[-1]
+
+    def _next(self) -> None:
+        going_on = ", continued"
+        self._page(self._heading.removesuffix(going_on) + going_on)
+
+    def _text(self, text: str, size: float = 8, **look: str) -> None:
+        lines = len(one_line(text)) * size * 0.49 / 515 + 1
+        if not self._sheet.has_room(lines * size * 1.35):
+            self._next()
+        self._sheet.text(text, size, colour=look.get("colour", "ink"))
+
+    def _table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, is_numeric: bool = True
+    ) -> None:
+        left = list(rows)
+        is_fresh = False
+        while left:
+            placed = self._sheet.fill_table(head, left, is_numeric=is_numeric)
+            left = left[placed:]
+            if left and is_fresh and not placed:  # a row that is longer than a page
+                return
+            if left:
+                self._next()
+                is_fresh = True
+        self._sheet.gap(6)
+
+    def _charts(self, figures: Sequence[Figure], heading: str) -> None:
+        for start in range(0, len(figures), _CHARTS_EACH):
+            part = figures[start : start + _CHARTS_EACH]
+            self._section(heading, _ROW_OF_CHARTS * -(-len(part) // 2))
+            for about in dict.fromkeys(one.about for one in part):
+                self._text(about, 7.5, colour="quiet")
+            self._sheet.gap(4)
+            self._drawn(part)
+
+    def opening(self) -> None:
+        """Systems with stars, what speaks for and against each, and what the stars mean."""
+        view = self.view
+        sheet = self._page("Comparison: how real-time are these systems?")
+        rows = [
+            [
+                system_name(one, _LABEL) + (" (reference)" if one.is_reference else ""),
+                stars_cell(one.rating),
+                " ".join(filter(None, (one.study, one.year))),
+                " ".join(filter(None, (one.hardware, one.mark))),
+                one.trust or "-",
+            ]
+            for one in view.columns
+        ]
+        head = ["System", "Stars", "Study, year", "Hardware", "Trust"]
+        self._table(head, rows, is_numeric=False)
+        for one in view.columns:
+            if one.apart:
+                self._text(f"{system_name(one)} stands in grey: {one.apart}.", colour="fair")
+        for note in view.notes:
+            self._text(note, colour="quiet")
+        sheet.gap()
+        self._categories()
+        for one, points in zip(view.columns, view.points, strict=True):
+            told = [f"+ {text}" for text in points.positive]
+            told += [f"- {text}" for text in points.negative]
+            if told:
+                self._text(f"{system_name(one)}: {'; '.join(told)}")
+        self._sheet.gap()
+        self._table(["Stars", "Configuration", "Results"], view.criteria, is_numeric=False)
+
+    def _categories(self) -> None:
+        """A row for each system, a column for each category."""
+        view = self.view
+        names = list(
+            dict.fromkeys(
+                one.category for column in view.columns for one in column.rating.categories
+            )
+        )
+        rows = [
+            [system_name(column, 20), *(category_cell(column.rating, name) for name in names)]
+            for column in view.columns
+        ]
+        self._table(["System", *names], rows)
+
+    def decisive(self, figures: CompareFigures) -> None:
+        """The table of the decisive figures, then their charts."""
+        self._page("Decisive figures")
+        self._text(_READ, colour="quiet")
+        self._figures(self.view.decisive, [row_name(row) for row in self.view.decisive])
+        for one in figures.notes:
+            self._text(one, colour="quiet")
+        self._charts(figures.summary, "Decisive figures in pictures")
+
+    def _figures(self, rows: Sequence[ComparedRow], labels: Sequence[str]) -> None:
+        """Few systems are columns; of many each is a row, some series abreast."""
+        columns = self.view.columns
+        if len(columns) <= _MOST_COLUMNS:
+            head = ["Series", *(system_name(one) for one in columns)]
+            self._table(
+                head,
+                [
+                    [
+                        label,
+                        *(
+                            pair_cell(cell, one)
+                            for cell, one in zip(row.cells, columns, strict=True)
+                        ),
+                    ]
+                    for label, row in zip(labels, rows, strict=True)
+                ],
+            )
+            return
+        for start in range(0, len(rows), _ABREAST):
+            part = rows[start : start + _ABREAST]
+            head = ["System", *labels[start : start + _ABREAST]]
+            self._table(
+                head,
+                [
+                    [system_name(one), *(pair_cell(row.cells[place], one) for row in part)]
+                    for place, one in enumerate(columns)
+                ],
+            )
+
+    def conditions(self) -> None:
+        """What differs, system by system; what is alike, once."""
+        view = self.view
+        self._page("Conditions")
+        alike = [row for row in view.conditions if not row.differs]
+        if alike:
+            self._text("Alike: " + "; ".join(f"{row.name} {row.cells[0]}" for row in alike))
+            self._sheet.gap(4)
+        differing = [row for row in view.conditions if row.differs]
+        for start in range(0, len(differing), _ABREAST):
+            part = differing[start : start + _ABREAST]
+            self._table(
+                ["System", *(row.name for row in part)],
+                [
+                    [system_name(one), *(row.cells[place] for row in part)]
+                    for place, one in enumerate(view.columns)
+                ],
+                is_numeric=False,
+            )
+
+    def studies(self, figures: CompareFigures) -> None:
+        """The tables beside older studies, and the curves of kernel time."""
+        for table in self.view.tables:
+            self._section(table.title, _LEAST_ROOM)
+            self._text(table.about, colour="quiet")
+            self._sheet.gap(4)
+            self._table(table.columns, table.rows, is_numeric=False)
+            for note in table.notes:
+                self._text(note)
+        self._charts(figures.kernel, "Kernel time")
+
+    def test(self, test: ComparedTest, figures: Sequence[Figure]) -> None:
+        """A page, or more, with the figures of one test."""
+        self._section(f"{test.test}: {test.title}", _LEAST_ROOM)
+        self._text(test.about)
+        for name, meaning in test.moments:
+            self._text(f"{name.replace('_', ' ')}: {meaning}.", colour="quiet")
+        states = grouped_text(test.states, self.view.columns)
+        if set(test.states) != {"measured"}:
+            self._text(f"State: {states}", colour="quiet")
+        for claim in test.claims:
+            self._text(claim_text(claim, self.view.columns))
+        self._sheet.gap(4)
+        rows = sorted(test.rows, key=lambda row: -sum(one.held is not None for one in row.cells))
+        shown = rows[:MOST_SERIES]
+        if shown:
+            self._figures(shown, [row.label for row in shown])
+        if len(rows) > len(shown):
+            self._text(f"{len(rows) - len(shown)} more series in the HTML report.", colour="quiet")
+        for line in (*test.published, *test.notes, *remarks_on(shown, self.view.columns)):
+            self._text(line)
+        if figures:
+            self._drawings(figures)
+
+    def _drawings(self, figures: Sequence[Figure]) -> None:
+        if not self._sheet.has_room(_ROW_OF_CHARTS * -(-len(figures) // 2)):
+            self._next()
+        for about in dict.fromkeys(one.about for one in figures):
+            self._text(about, 7, colour="quiet")
+        self._sheet.gap(4)
+        self._drawn(figures)
+
+    def _drawn(self, figures: Sequence[Figure]) -> None:
+        """Two abreast, so that pages look alike; titles keep to their column."""
+        titled = [(shorten(title, _TITLE), svg) for title, svg in drawn(figures)]
+        self._sheet.drawings(titled, columns=2)

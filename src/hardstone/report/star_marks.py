@@ -1,0 +1,52 @@
+"""What templates show stars and figures of systems with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hardstone.present.stars_text import stars_number
+from hardstone.present.wording import shorten
+from hardstone.rating import CategoryRating, load_criteria
+from hardstone.report.compare_lines import ShownFigure, shown_figure
+from hardstone.subjects import Amount
+from hardstone.units import format_ns
+
+_BRIEF = 32
+
+
+def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
+    return shown_figure(amount, is_exact=is_exact)
+
+
+def _brief(label: str) -> str:
+    return shorten(label, _BRIEF)
+
+
+def _missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:
+    """(reason, what is missing) from "worst of THR-P-SLS/2/switch: not published"."""
+    found: dict[str, list[str]] = {}
+    for one in missing:
+        what, _, reason = one.partition(": ")
+        found.setdefault(reason, []).append(what)
+    return [(reason, ", ".join(what)) for reason, what in found.items()]
+
+
+def _weight_text(category: CategoryRating) -> str:
+    """How much a category counts in the overall rating."""
+    if not category.is_calibrated:
+        return "not calibrated, not in the overall mean"
+    categories = load_criteria().categories
+    if category.category not in categories:
+        return ""
+    weight = categories[category.category].weight
+    return f"counts {weight} of {sum(one.weight for one in categories.values())}"
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "stars_number": stars_number,
+    "shown": _shown,
+    "brief": _brief,
+    "missing_groups": _missing_groups,
+    "weight_text": _weight_text,
+    "duration": format_ns,
+}

@@ -1,0 +1,291 @@
+"""A comparison on one screen: stars, decisive figures, what differs, and where the rest is.
+
+Up to MOST_COLUMNS systems are columns. More are rows, with fewer figures each.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO
+
+from rich.text import Text
+
+from hardstone.calling import as_typed
+from hardstone.present.amount_text import amount_text
+from hardstone.present.compare_rows import CONTRADICTS, EQUALS_TICK
+from hardstone.present.compare_summary import group_of
+from hardstone.present.compare_view import (
+    ComparedCell,
+    ComparedRow,
+    CompareView,
+    ConditionRow,
+    SystemColumn,
+)
+from hardstone.present.wording import one_line, ratio_text, shorten
+from hardstone.rating import Rating
+from hardstone.subjects import Amount
+from hardstone.terminal.console import make_console
+
+MOST_LINES = 37  # of 40: the command has a few lines to say after them
+MOST_COLUMNS = 6
+_GUTTER = 12
+_LEAST_CELL = 9
+_MOST_CELL = 16
+_LABEL = 20
+_STARS = 6
+_NAME, _MOST_NAME = 17, 40
+_FIGURE = 9
+_TICK_MARK, _CONTRADICTION = "*", "!"
+_TOLD = ("machine", "kernel", "study", "hardstone")  # named with the systems
+_MOST_DIFFERING = 5
+_PAIRS = ("acquire", "release")
+_UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
+
+
+def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
+    """Prints `view` to `stream` (default: standard output) in at most MOST_LINES lines."""
+    console = make_console(stream)
+    for line in comparison_lines(view, console.width):
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+def comparison_lines(view: CompareView, width: int) -> list[Text]:
+    """The lines of the screen, none broken; those that tell most are kept where all do not fit."""
+    are_columns = len(view.columns) <= MOST_COLUMNS
+    figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
+    systems = list(_systems(view) if are_columns else [])
+    below = [
+        *_legend(view, width),
+        Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
+        *_why(view),
+    ]
+    head = Text(_head(view), style="bold")
+    room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
+    sections = [
+        _labelled("apart", _apart(view), width, 3, "bold red"),
+        *([] if are_columns else [_labelled("from", _studies(view), width, 6)]),
+        _labelled("rated as", _reserves(view), width, 3, "yellow"),
+        _labelled("differs", _differing(view), width, _MOST_DIFFERING),
+        _labelled("median", _medians(view), width, 4),
+    ]
+    return [head, *systems, *figures, *_fitting(sections, max(room, 0)), *below]
+
+
+def _head(view: CompareView) -> str:
+    reference = view.columns[view.reference]
+    name = shorten(reference.label, 40)
+    return f"{len(view.columns)} systems; {reference.number} is the reference: {name}"
+
+
+def _systems(view: CompareView) -> Iterator[Text]:
+    """Number, name, study, year and hardware of each."""
+    for one in view.columns:
+        style = "" if not one.apart else "dim"
+        name = " ".join(filter(None, (shorten(one.label, 32), one.mark)))
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {_origin(one)}')}", style=style)
+
+
+def _origin(one: SystemColumn) -> str:
+    year = "" if one.year and one.year in one.study else one.year
+    return ", ".join(filter(None, (f"{one.study} {year}".strip(), one.hardware)))
+
+
+def _as_columns(view: CompareView, width: int) -> list[Text]:
+    count = len(view.columns)
+    cell = min(max((width - _LABEL) // count, _LEAST_CELL), _MOST_CELL)
+    label = max(width - cell * count, 12)
+    numbers = "".join(f"{one.number:>{cell}}" for one in view.columns)
+    lines = [Text(f"{'worst observed':{label}}{numbers}", style="bold")]
+    stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
+    lines.append(Text(f"{'stars of 5':{label}}{stars}"))
+    for row in view.decisive:
+        line = Text(f"{shorten(_row_name(row), label):{label}}")
+        for one in row.cells:
+            line += _cell(one, cell)
+        lines.append(line)
+    return lines
+
+
+def _row_name(row: ComparedRow) -> str:
+    """ "SEM-P-ARC 128 acquire": the test, the number that was chosen, and the series if the summary
+    has several of the test."""
+    test, *parts = row.address.split("/")
+    numbers = [one for one in parts if one.isdecimal()]
+    series = parts[-1] if parts and parts[-1] in _PAIRS else ""
+    return " ".join(filter(None, [test, *numbers, series]))
+
+
+def _as_rows(view: CompareView, width: int) -> list[Text]:
+    groups = dict.fromkeys(group_of(one) for one in view.decisive)
+    shown = [one for one in groups if one not in _UNCONTENDED]
+    titles = "".join(f"{shorten(one, _FIGURE - 1):>{_FIGURE}}" for one in shown)
+    wide = min(max(width - 3 - _STARS - len(titles), _NAME), _MOST_NAME)
+    lines = [Text(f"{'#':>2} {'worst observed':{wide}}{'stars':>{_STARS}}{titles}", style="bold")]
+    for place, column in enumerate(view.columns):
+        name = shorten(" ".join(filter(None, (column.mark, column.label))), wide - 1)
+        line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
+        for group in shown:
+            cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
+            line += _cell(max(cells, key=_order), _FIGURE)
+        lines.append(line)
+    return lines
+
+
+def _order(cell: ComparedCell) -> float:
+    """The largest worst of a group is the one that is shown."""
+    worst = cell.worst
+    return worst.highest or worst.lowest if isinstance(worst, Amount) else -1.0
+
+
+def stars_short(rating: Rating) -> str:
+    """ "4.5", "<=4.5" where figures are missing, "-" where there are too few."""
+    if rating.overall is None:
+        return "-"
+    return f"{'<=' if rating.is_at_most else ''}{rating.overall:g}"
+
+
+def _cell(cell: ComparedCell, width: int) -> Text:
+    """The worst; in brackets where it may not be compared, which holds without colours too."""
+    if not isinstance(cell.worst, Amount):
+        return Text(f"{'-':>{width}}", style="dim")
+    marks = (_CONTRADICTION if CONTRADICTS in cell.marks else "") + (
+        _TICK_MARK if EQUALS_TICK in cell.marks else ""
+    )
+    is_grey = cell.is_grey or bool(cell.worst_why)
+    room = width - 1 - len(marks) - 2 * is_grey
+    text = amount_text(cell.worst, is_exact=cell.series is None)
+    if len(text) > room:
+        text = amount_text(cell.worst)
+    text = f"({text}{marks})" if is_grey else f"{text}{marks}"
+    return Text(f"{shorten(text, width - 1):>{width}}", style="dim" if is_grey else "")
+
+
+def _apart(view: CompareView) -> list[str]:
+    return [f"{one.number} {one.apart}" for one in view.columns if one.apart]
+
+
+def _reserves(view: CompareView) -> list[str]:
+    """What a rating is made with, by the systems for which it is the same."""
+    told = [", ".join(one.rating.rated_as) for one in view.columns]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
+
+
+def _differing(view: CompareView) -> list[str]:
+    rows = [one for one in view.conditions if one.differs and not one.name.startswith("values of")]
+    counts = sum(one.differs and one.name.startswith("values of") for one in view.conditions)
+    told = [_condition(one) for one in rows if one.name not in _TOLD]
+    names = [one.name for one in rows if one.name in _TOLD]
+    more = [f"numbers of values in {counts} of the rows above"] if counts else []
+    return [*told, *([f"also {', '.join(names)}"] if names else []), *more]
+
+
+def _condition(row: ConditionRow) -> str:
+    groups = _grouped(row.cells)
+    told = [f"{shorten(text, 28)} ({numbers})" for text, numbers in groups.items() if text != "-"]
+    return f"{row.name}: {', '.join(told)}"
+
+
+def _medians(view: CompareView) -> list[str]:
+    """Beside the reference, of each other run: where its decisive medians differ."""
+    told = ["; ".join(_outcomes(view, place)) for place in range(len(view.columns))]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
+
+
+def _outcomes(view: CompareView, place: int) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for row in view.decisive:
+        ratio = row.cells[place].ratio
+        if ratio is not None:
+            name = group_of(row)
+            shown = f"{name} x{ratio_text(ratio.ratio)}" if ratio.ratio else name
+            found.setdefault(ratio.outcome, []).append(shown)
+    for outcome in ("higher", "lower"):
+        if outcome in found:
+            yield f"{outcome} {', '.join(found[outcome])}"
+    for outcome in ("no difference seen", "not decided"):
+        if outcome in found:
+            yield f"{outcome} in {len(found[outcome])}"
+
+
+def _studies(view: CompareView) -> list[str]:
+    """Study, year and hardware of the systems that are rows."""
+    origins = [_origin(one) for one in view.columns]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(origins).items()]
+
+
+def _grouped(texts: Sequence[str]) -> dict[str, str]:
+    """The numbers of the systems by the text that they share: {"heavy": "1-3, 5"}."""
+    found: dict[str, list[int]] = {}
+    for number, text in enumerate(texts, 1):
+        found.setdefault(text, []).append(number)
+    return {text: numbers_text(numbers) for text, numbers in found.items()}
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Ascending numbers with ranges: "1-3, 5"."""
+    spans: list[list[int]] = []
+    for one in numbers:
+        if spans and one == spans[-1][1] + 1:
+            spans[-1][1] = one
+        else:
+            spans.append([one, one])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def _legend(view: CompareView, width: int) -> Iterator[Text]:
+    cells = [cell for row in view.decisive for cell in row.cells]
+    told = [
+        (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
+        (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
+        (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} contradicts others"),
+        (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
+    ]
+    text = "; ".join(text for is_there, text in told if is_there)
+    yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
+    if sum(not one.is_published for one in view.columns) > 1:
+        yield Text("One run each: only hardstone gate --pairs decides about systems.", style="dim")
+
+
+def _why(view: CompareView) -> Iterator[Text]:
+    """The command that says what the stars of the first run follow from."""
+    run = next((one.id for one in view.columns if not one.is_published), None)
+    if run is not None:
+        yield Text(f"{'stars, why':{_GUTTER}}") + Text(
+            as_typed(f"hardstone show {shlex.quote(run)} --why"), style="cyan"
+        )
+
+
+def _is_at_most(column: SystemColumn) -> bool:
+    return column.rating.is_at_most and column.rating.overall is not None
+
+
+def _labelled(
+    label: str, items: Iterable[str], width: int, most: int, style: str = ""
+) -> list[Text]:
+    """Each item on lines of its own, the first with the label; at most `most` lines, and how many
+    items do not fit."""
+    lines: list[str] = []
+    found = [one_line(one) for one in items]
+    for number, item in enumerate(found):
+        wrapped = textwrap.wrap(
+            item, width - _GUTTER, max_lines=2, placeholder=" \u2026", break_on_hyphens=False
+        ) or [""]
+        if len(lines) + len(wrapped) > most or (
+            len(lines) + len(wrapped) == most and number < len(found) - 1
+        ):
+            lines.append(f"and {len(found) - number} more, with -o")
+            break
+        lines.extend(wrapped)
+    return [
+        Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
+        for number, line in enumerate(lines)
+    ]
+
+
+def _fitting(sections: Sequence[list[Text]], room: int) -> list[Text]:
+    """The sections in their order, as far as there is room."""
+    found = [line for section in sections for line in section]
+    return found[:room]
