@@ -130,7 +130,7 @@ def test_show_beside_the_published_figures(hardstone: Hardstone, tmp_path: Path)
     done = hardstone("show", "last", "--published", "--store", tmp_path)
     assert done.code == EXIT_OK and is_narrow(done.out)
     assert re.search(r"128/switch +heavy +this run, shared +mean 2 us, max 3 us", done.out)
-    assert re.search(r"128 +- +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", done.out)
+    assert re.search(r"128/switch +- +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", done.out)
     assert "no series with 2" in done.out
     assert "Advantech" in done.out and "load: not published" in done.out
 
