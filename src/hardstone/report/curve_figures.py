@@ -76,8 +76,10 @@ def histogram_figure(place: Place) -> Figure | None:
         return None
     is_many = len(found) > _OVERLAID_COURSES
     edges = histogram_chart.grid([one.series.histogram for one in found])
+    if not edges:  # no value lies within the buckets
+        return None
     if is_many:
-        edges = edges[:: -(-len(edges) // _PANEL_BINS)] + edges[-1:]
+        edges = sorted({*edges[:: -(-len(edges) // _PANEL_BINS)], edges[-1]})
     binned = [(one, histogram_chart.draw_bins(one.series.histogram, edges)) for one in found]
     unit = place.row.unit
     rows: list[list[Value]] = [

@@ -135,7 +135,7 @@ def _tips(unit: Unit) -> list[Spec]:
 def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
     return {
         "transform": [{"filter": "datum.k === 'value' || datum.k === 'above'"}],
-        "mark": mark("bar", height={"band": 0.82}, opacity=0.85),
+        "mark": mark("bar", height={"band": 0.82}),
         "encoding": {
             "x": x,
             "x2": {"datum": low},
