@@ -31,7 +31,7 @@ def test_explain_shows_the_published_figures_of_the_test_itself(
     assert "published: Obenland 2000: The Use of POSIX in Real-time Systems" in out
     assert "worst below 35 us" in out and "context_switch" not in out
     out = hardstone("explain", "THR-P-SLS", "--target", target).out
-    assert re.search(r"128 +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", out)
+    assert re.search(r"128/switch +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", out)
     assert "2/switch" in out
     assert "published" not in hardstone("explain", "TMR-B-EDGE", "--target", target).out
 
@@ -129,8 +129,8 @@ def test_show_beside_the_published_figures(hardstone: Hardstone, tmp_path: Path)
     keep(tmp_path, ring("none"), ring("heavy"))
     done = hardstone("show", "last", "--published", "--store", tmp_path)
     assert done.code == EXIT_OK and is_narrow(done.out)
-    assert re.search(r"128 +heavy +this run, shared +mean 2 us, max 3 us", done.out)
-    assert re.search(r"128 +- +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", done.out)
+    assert re.search(r"128/switch +heavy +this run, shared +mean 2 us, max 3 us", done.out)
+    assert re.search(r"128/switch +- +Linux 2.6.33.7.2-rt30 +mean 1.7, max 34.6 us", done.out)
     assert "no series with 2" in done.out
     assert "Advantech" in done.out and "load: not published" in done.out
 
@@ -252,7 +252,7 @@ def test_work_that_was_given_is_no_calibrated_block(beside: Beside, given: int, 
 def test_another_policy_than_the_published_one_is_said(beside: Beside) -> None:
     result = ring("none")
     result.conditions = conditions(policy="rr")
-    assert cell(beside(result), "128") == "- (policy rr, in the study fifo)"
+    assert cell(beside(result), "128/switch") == "- (policy rr, in the study fifo)"
 
 
 def test_what_was_not_scheduled_as_real_time_says_so(beside: Beside) -> None:

@@ -99,7 +99,7 @@ def test_the_exit_code_is_that_of_the_worst(
 
 @pytest.mark.usefixtures("stored")
 def test_files_and_json(gate: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    junit, summary = tmp_path / "junit.xml", tmp_path / "summary.md"
+    junit, summary = tmp_path / "junit.xml", tmp_path / "summary"
     summary.write_text("of another step\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     path = limits(tmp_path, PASSES, FAILS)
@@ -109,7 +109,7 @@ def test_files_and_json(gate: Hardstone, tmp_path: Path, monkeypatch: pytest.Mon
     Draft202012Validator(contract).validate(done.document)
     assert Tree.parse(junit).getroot().get("failures") == "1"  # noqa: S314 - our own
     assert summary.read_text().startswith("of another step\n## hardstone gate: ")
-    own = tmp_path / "own.md"
+    own = tmp_path / "own"
     assert gate("last", "--limits", path, "--github", own).code == EXIT_GATE
     assert own.read_text().startswith("## hardstone gate: ")
     assert "of another" in summary.read_text() and summary.read_text().count("## hardstone") == 1

@@ -3,7 +3,7 @@
 Samples of one run depend on each other: intervals by order statistics, which assume independence,
 were 3 to 7 times too narrow on real data, and more where the machine changed between the runs. So
 AS_ONE values count as one: the ranks are those of so much smaller a sample, whose interval is
-DEPENDENCE times as wide. With 49 for AS_ONE up to 8 % of pairs of real runs of the same system were
+DEPENDENCE times as wide. With 49 for AS_ONE up to 9 % of pairs of real runs of the same system were
 called different, with 125 below 1 % (docs/method.md). What changes from run to run is in no single
 run: only interleaved pairs (stats.pair_gate) decide about systems.
 """

@@ -19,7 +19,8 @@ _MANY = 9
 _WHOLE = 404  # as wide as charts with an axis of values are
 _WIDEST_LABEL = 160
 _LABEL_WIDTH = 6.2
-_TEXT_WIDTH = 5.8
+_TEXT_WIDTH = 7.0  # of the widest fonts that browsers take for sans-serif
+_TEXT_GAP = 8
 _MOST_FOR_TEXT = 0.55
 _WORDS_LEFT = 0.35  # to the left of the bars the names leave room above them
 
@@ -75,7 +76,7 @@ def _with_room(bars: Sequence[Bar], low: float, high: float, width: int) -> floa
     """The end of an axis on which every bar has room for its words to the right."""
     most = high
     for one in bars:
-        words = min(len(one.text) * _TEXT_WIDTH / width, _MOST_FOR_TEXT)
+        words = min((len(one.text) * _TEXT_WIDTH + _TEXT_GAP) / width, _MOST_FOR_TEXT)
         end = drawn(one.end) if one.end is not None else low
         most = max(most, low * (end / low) ** (1 / (1 - words)))
     return most
@@ -135,7 +136,7 @@ def _tips(unit: Unit) -> list[Spec]:
 def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
     return {
         "transform": [{"filter": "datum.k === 'value' || datum.k === 'above'"}],
-        "mark": mark("bar", height={"band": 0.82}, opacity=0.85),
+        "mark": mark("bar", height={"band": 0.82}),
         "encoding": {
             "x": x,
             "x2": {"datum": low},
