@@ -14,7 +14,6 @@ from tests.report import matrix, sample
 from tests.report.sketches import sketched
 from tests.report.test_compare_page import Page, words
 
-
 SWEEP = Sweep(
     test="SIM-S-RT",
     solvers=["semaphore"],
