@@ -21,7 +21,10 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_GATE, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
 from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
+from hardstone.stats.dependent_values import values_for_share, values_needed
+from hardstone.stats.two_runs import AS_ONE
 from hardstone.store import Store
+from hardstone.units import format_count
 from tests.cli.conftest import Done
 from tests.conftest import ROOT
 from tests.targets import sample
@@ -353,6 +356,15 @@ def test_the_limits_of_the_page_are_read() -> None:
     (block,) = [one for one in BLOCKS if "[[limit]]" in one]
     found = read_limits(block.encode(), load_catalogue().ids())
     assert [one.figure for one in found] == ["max", "above 50 us", "claims"]
+
+
+def test_the_numbers_of_values_on_the_page_are_those_of_the_code() -> None:
+    page = " ".join(PAGE.split())
+    assert f"those of one {AS_ONE}th of the values" in page
+    p50, p99, p999 = (format_count(values_needed(q)) for q in (0.5, 0.99, 0.999))
+    told = f"A median takes about {p50} values, p99 about {p99}, p99.9 about {p999};"
+    assert told.replace("\N{NO-BREAK SPACE}", " ") in page
+    assert f"takes {values_for_share(1 / 10_000) / 1e6:.1f} million values" in page
 
 
 def test_the_commands_of_the_page_for_ci_are_understood() -> None:

@@ -47,8 +47,8 @@ def test_quantiles_have_margins_of_their_own() -> None:
 
 
 def test_what_the_baseline_does_not_bound_is_told_unless_it_is_clear() -> None:
-    short = run(spread(2000))
-    same, worse = run(spread(2000, seed=2)), run(spread(2000, middle=30_000, seed=2))
+    short = run(spread(4000))
+    same, worse = run(spread(4000, seed=2)), run(spread(4000, middle=30_000, seed=2))
     found = against(same, short)
     assert found.checks == []
     assert any("1 quantiles that the baseline is too short" in one for one in found.notes)

@@ -25,8 +25,8 @@ def test_what_comes_out_is_read_again_and_passes() -> None:
     text, limits = suggested(document)
     assert [(one.statistic, one.wanted) for one in limits] == [
         ("max", "at most 62.5 us"),
-        ("p50", "at most 12.6 us"),
-        ("p99", "at most 20.5 us"),
+        ("p50", "at most 12.7 us"),
+        ("p99", "at most 20.8 us"),
         ("claims", "all claims hold"),
     ]
     assert {(one.load, one.cpu_config, one.policy) for one in limits} == {
