@@ -6,7 +6,17 @@ import msgspec
 import pytest
 
 from hardstone.event_names import SHORT
-from hardstone.model import Conditions, Event, RunDocument, Trust, Verdict
+from hardstone.model import (
+    Conditions,
+    Descriptor,
+    Event,
+    ParamSpec,
+    ParamValue,
+    PlannedTest,
+    RunDocument,
+    Trust,
+    Verdict,
+)
 from hardstone.rating import CategoryRating, Rating, rate_run, special_attention
 from hardstone.stats.sustained import STEP
 from hardstone.subjects import subjects_of
@@ -108,6 +118,82 @@ def test_a_run_without_load_is_rated_as_such() -> None:
     where = conditions(load="none")
     document = full_run(results=results(where=where), plan=planned(["none"], ["shared"]))
     assert rating_of(document).rated_as == ["without load"]
+
+
+@pytest.mark.parametrize("load", ["cpu=1ms/100ms", "storm", "stress-ng:--cpu 1+heavy", "heavyish"])
+def test_a_lighter_load_is_rated_as_such(load: str) -> None:
+    where = conditions(load=load)
+    document = full_run(results=results(where=where), plan=planned([load], ["shared"]))
+    assert rating_of(document).rated_as == ["a load other than heavy"]
+
+
+@pytest.mark.parametrize("load", ["heavy", "heavy@cpu", "heavy+storm", "heavy+stress-ng:--io 1"])
+def test_more_than_the_usual_load_is_no_other(load: str) -> None:
+    where = conditions(load=load)
+    document = full_run(results=results(where=where), plan=planned([load], ["shared"]))
+    assert rating_of(document).rated_as == []
+
+
+def with_params(test: str, defaults: dict[str, list[int | str]], **asked: ParamValue) -> Rating:
+    """A full run in which `test` was asked for with the parameters `asked`."""
+    specs = [
+        ParamSpec(name=name, unit="ns", default=default, is_list=len(default) > 1, about="")
+        for name, default in defaults.items()
+    ]
+    descriptor = Descriptor(
+        id=test,
+        title=test,
+        source="",
+        params=specs,
+        needs=[],
+        series=[],
+        verdicts=[],
+        default_samples=0,
+        default_duration_ns=10**10,
+    )
+    one = PlannedTest(
+        test=test,
+        params=dict(asked),
+        samples=0,
+        duration_ns=10**12,
+        deadline_ns=0,
+        expected_ns=0,
+        load="heavy",
+    )
+    plan = planned(["heavy"], ["shared"], tests=[one])
+    return rating_of(full_run(plan=plan, descriptors=[descriptor]))
+
+
+@pytest.mark.parametrize(
+    ("test", "defaults", "asked"),
+    [
+        ("TMR-P-LAT", {"interval_ns": [1_000_000]}, {"interval_ns": 10_000}),
+        ("SIM-S-RT", {"step_ns": [10_000_000]}, {"step_ns": 10_000_000_000}),
+        ("RSP-P-FIX", {"add_operations": [0]}, {"add_operations": 1}),
+        ("IRQ-P-LAT", {"source": ["ipi", "timer", "external"]}, {"source": ["ipi"]}),
+        ("SIG-B-QUE", {"burst": [100_000]}, {"burst": 1}),
+    ],
+)
+def test_parameters_that_could_flatter_are_told(
+    test: str, defaults: dict[str, list[int | str]], asked: dict[str, ParamValue]
+) -> None:
+    assert with_params(test, defaults, **asked).rated_as == [f"parameters changed: {test}"]
+
+
+@pytest.mark.parametrize(
+    ("test", "defaults", "asked"),
+    [
+        ("TMR-P-LAT", {"interval_ns": [1_000_000]}, {"interval_ns": 1_000_000}),
+        ("TMR-P-LAT", {"cpus": []}, {"cpus": [0, 1]}),
+        ("IRQ-P-LAT", {"uio": [-1]}, {"uio": 3}),
+        ("THR-P-SLS", {"threads": [2, 10]}, {"threads": [2, 4, 10]}),
+        ("FIO-P-SYN", {"size_bytes": [4096]}, {"size_bytes": 1}),  # not rated
+    ],
+)
+def test_other_parameters_are_not(
+    test: str, defaults: dict[str, list[int | str]], asked: dict[str, ParamValue]
+) -> None:
+    assert with_params(test, defaults, **asked).rated_as == []
 
 
 def one_option(option: str) -> RunDocument:

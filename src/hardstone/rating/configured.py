@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hardstone.event_names import SHORT
 from hardstone.model import Result
 from hardstone.rating.criteria import load_criteria
-from hardstone.stats.conditions import NOT_KNOWN
+from hardstone.stats.conditions import NOT_KNOWN, condition_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.stats.trust import lacks_realtime
@@ -71,6 +71,8 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
         yield "virtual machine"
     if not is_loaded(run):
         yield "without load" if run.condition.load == "none" else "load not known"
+    elif not _holds_usual_load(run.condition.load):
+        yield f"a load other than {load_criteria().usual.load}"
     if any(event.name in SHORT for one in run.results for event in one.events):
         yield "the load fell short"
     if any(map(lacks_realtime, run.results)):
@@ -79,8 +81,34 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     short = [test for test, is_short in shorter_than_standard(document).items() if is_short]
     if has_short_profile(document) or tests.intersection(short):
         yield "shorter than standard"
+    changed = sorted(tests.intersection(_changed_tests(run)))
+    if changed:
+        yield f"parameters changed: {' '.join(changed)}"
     if document.status != "complete" or any(map(_is_cut_off, run.results)):
         yield "incomplete"
+
+
+def _holds_usual_load(load: str) -> bool:
+    usual = load_criteria().usual.load
+    elements = load.partition("stress-ng:")[0].split("+")
+    return any(one.partition("@")[0] == usual for one in elements)
+
+
+def _changed_tests(run: MeasuredRun) -> Iterator[str]:
+    """Tests that were asked for with other parameters than those that the probe takes by itself:
+    a longer interval, a shorter step or fewer sources would flatter. A list may hold more."""
+    descriptors = {one.id: one for one in run.document.descriptors}
+    free = load_criteria().usual.free_parameters
+    for one in run.document.plan.tests:
+        descriptor = descriptors.get(one.test)
+        if descriptor is None or condition_of(one) != run.condition:
+            continue
+        for spec in descriptor.params:
+            asked = one.params.get(spec.name)
+            values = asked if isinstance(asked, list) else [asked]
+            is_usual = asked is None or set(spec.default) <= set(values)
+            if spec.name not in free and not is_usual:
+                yield one.test
 
 
 def _is_cut_off(result: Result) -> bool:

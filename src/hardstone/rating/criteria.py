@@ -69,6 +69,13 @@ class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown
     boot_options: list[str]
 
 
+class Usual(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """How a run is measured whose rating is the full one."""
+
+    load: str
+    free_parameters: list[str]
+
+
 class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """All of criteria.toml."""
 
@@ -82,6 +89,7 @@ class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     lowest_margin: float
     configurations: dict[str, float]
     special_attention: SpecialAttention
+    usual: Usual
     categories: dict[str, CategoryCriteria]
 
     def factor(self, role: Role) -> int:
