@@ -184,7 +184,7 @@ def portable() -> Sequence[Command]:
     program = BUILD / "portable" / "hardstone-probe"
     program.parent.mkdir(parents=True, exist_ok=True)
     files = [file for file in sources((".c",)) if is_portable(Path(file))]
-    build = [*compiler(), *WARNINGS, "-O1", "-Iprobe/src", "-o", str(program), *files]
+    build = [*compiler(), *WARNINGS, "-O0", "-Iprobe/src", "-o", str(program), *files]
     return [[*BEHIND, *build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
 
 
