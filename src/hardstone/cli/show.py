@@ -62,7 +62,7 @@ def command(
     if project and (published or is_all or not tests):
         raise InputError(
             "--project takes a TEST, and no --all or --published",
-            f"hardstone show {run} TMR-P-LAT --project",
+            "name tests: hardstone show RUN TMR-P-LAT --project",
         )
     if as_json and (published or is_all or tests):
         raise InputError(

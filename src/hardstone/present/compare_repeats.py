@@ -45,7 +45,7 @@ def repeated_tables(
 ) -> list[PlainTable]:
     """A table for each system of which there are at least LEAST_RUNS runs that may be compared:
     same machine and target, and nothing in `conditions` or in the parameters differs."""
-    found = []
+    found: list[PlainTable] = []
     for group in _groups(columns, conditions):
         rows = [row for one in decisive if (row := _row(one, group.places))]
         if rows:
@@ -60,7 +60,8 @@ def _groups(
     rows = [one for one in conditions if not one.name.startswith(_COUNTS)]
     for place, column in enumerate(columns):
         run = column.subject
-        if not isinstance(run, MeasuredRun) or column.apart:
+        is_poor = column.trust == _UNTRUSTWORTHY  # apart too, and counted as left out
+        if not isinstance(run, MeasuredRun) or (column.apart and not is_poor):
             continue
         told = run.document.plan.target, str(run.document.system.get("machine.node"))
         same[(*told, *run.condition, *(one.cells[place] for one in rows))].append(place)
@@ -73,7 +74,7 @@ def _groups(
 def _table(
     number: int, group: _Group, rows: list[list[str]], columns: Sequence[SystemColumn]
 ) -> PlainTable:
-    numbers = ", ".join(str(columns[one].number) for one in group.places)
+    numbers = _numbers([columns[one].number for one in group.places])
     notes = [
         f"Median over the runs, with its {CONFIDENCE:.0%} interval, low to high, by order "
         "statistics. The run is the unit: the values within a run depend on each other. The runs "
@@ -90,6 +91,12 @@ def _table(
         rows=rows,
         notes=notes,
     )
+
+
+def _numbers(found: list[int]) -> str:
+    """ "1 to 10", or "1, 2, 4"."""
+    is_range = found == list(range(found[0], found[-1] + 1))
+    return f"{found[0]} to {found[-1]}" if is_range else ", ".join(map(str, found))
 
 
 def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
