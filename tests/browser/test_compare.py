@@ -162,6 +162,17 @@ def test_sources_are_shown_without_scripts_and_by_keyboard(compared: Any, visit:
     assert row.evaluate("e => getComputedStyle(e, '::after').display") == "block"
 
 
+def test_of_many_systems_a_row_says_where_it_is_from_when_asked(compared: Any, visit: Any) -> None:
+    page = visit(compared("twenty")).page
+    row = page.locator("#test-1 .series tr").nth(5)
+    assert row.get_attribute("title") is None
+    row.hover()
+    assert row.get_attribute("title") == "20261125T200500Z-000005 CLK-P-DUR/tick"
+    page.locator("#show-sources").check()
+    missing = ".series tr:not(.series-name):not(.absent):not([title])"
+    assert page.locator(missing).count() == 0
+
+
 def test_the_keyboard_reaches_every_table(compared: Any, visit: Any) -> None:
     page = visit(compared("two"), width=390).page
     page.keyboard.press("Tab")

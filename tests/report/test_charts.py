@@ -357,3 +357,21 @@ def test_conditions_whose_names_are_cut_alike_keep_rows_of_their_own() -> None:
     ]
     rows = glance.chart(timings(make.document(results=found)))["data"]["values"]
     assert len({row["c"] for row in rows}) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "drawn"),
+    [
+        ("M1,2L3,2L3,5L3,5L7,9", "M1,2H3V5L7,9"),
+        ("M1,2L1,2", "M1,2H1"),
+        ("M1,1M2,2L2,4", "M1,1M2,2V4"),
+        ("M1.234,2.345L1.2341,9", "M1.2,2.3V9"),
+        ("M1,2L3,4L1,2", "M1,2L3,4L1,2"),
+        ("M0,0h3v4h-3Z", "M0,0h3v4h-3Z"),
+        ("M1,2C3,4,5,6,7,8", "M1,2C3,4,5,6,7,8"),
+    ],
+)
+def test_lines_along_the_axes_are_short(path: str, drawn: str) -> None:
+    shape = f'<path d="{path}" stroke="#0"/>'
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{shape}</svg>'
+    assert f'd="{drawn}"' in svg.tidy(text)

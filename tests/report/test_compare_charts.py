@@ -139,7 +139,7 @@ def test_no_legend_of_twenty_colours() -> None:
 
 def test_panels_have_the_reference_behind_and_in_its_own() -> None:
     view, found = twenty_systems(), figures("20")
-    exceedance = found.by_test["TMR-P-LAT"][1]
+    exceedance = found.by_test["TMR-P-LAT"][0]
     name = "3 board 3 (reference)"
     own = [(row["v"], row["s"]) for row in rows(exceedance) if row["p"] == name]
     layers = exceedance.drawing.spec["spec"]["layer"]
@@ -156,7 +156,7 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
     assert 4 * len(panels) + len(found.all()) - len(panels) <= LEAST_COST + 2
     assert panels and "histograms of CLK-P-DUR" in found.notes[0]
     assert [kind(one) for one in found.by_test["TMR-P-LAT"]] == [
-        *("pair", "exceedance", "shift", "time", "histogram")
+        *("exceedance", "shift", "time", "histogram")
     ]
     size = sum(len(one.data or "") for one in found.all())
     assert size < 1_000_000
@@ -166,14 +166,14 @@ def test_bars_are_the_figures_of_the_cells() -> None:
     view = six_systems()
     row = row_of(view, "THR-P-SLS/128/switch")
     figure = pair_of(view, row.address)
-    found = {(one["y"][0], one["c"]): one for one in rows(figure)}
+    found = {(one["u"][0], one["c"]): one for one in rows(figure)}
     for column, cell in zip(view.columns, row.cells, strict=True):
         for which, amount in (("average", cell.mean), ("worst", cell.worst)):
             if isinstance(amount, Missing):
                 continue
             drawn = found[str(column.number), which]
             text = amount_text(amount, is_exact=column.is_published)
-            assert drawn["v"] == amount.value and drawn["x"].startswith(text)
+            assert drawn["v"] == amount.value and drawn["z"].startswith(text)
             assert text in figure.alt or amount_text(amount) in figure.alt
 
 
@@ -190,9 +190,9 @@ def test_a_bound_below_is_hollow_and_one_above_is_open() -> None:
     above = Amount("ns", "max", "a study", above=5_000.0)
     changed = with_cells(view, "CLK-P-DUR/tick", replace(cell, mean=below, worst=above), cell)
     figure = of(changed).summary[0]
-    kinds = {one["k"]: one for one in rows(figure) if one["y"].startswith("1 ")}
-    assert (kinds["below"]["v"], kinds["below"]["x"]) == (100.0, "< 100 ns")
-    assert (kinds["above"]["v"], kinds["above"]["x"]) == (5_000.0, "> 5 us")
+    kinds = {one["k"]: one for one in rows(figure) if one["u"].startswith("1 ")}
+    assert (kinds["below"]["v"], kinds["below"]["z"]) == (100.0, "< 100 ns")
+    assert (kinds["above"]["v"], kinds["above"]["z"]) == (5_000.0, "> 5 us")
     assert "Hollow" in figure.about and "lies above" in figure.about
     assert "< 100 ns" in figure.alt and "> 5 us" in figure.alt
     plain = of(with_cells(view, "CLK-P-DUR/tick", cell, cell)).summary[0]
@@ -208,9 +208,9 @@ def test_what_is_missing_is_named_and_no_bar() -> None:
     none = ComparedCell(Missing("denied: no right"), Missing("denied: no right"))
     half = replace(cell, mean=Missing("not published"))
     figure = of(with_cells(view, "CLK-P-DUR/tick", none, half)).summary[0]
-    first = [one for one in rows(figure) if one["y"].startswith("1 ")]
-    assert [(one["k"], one["x"]) for one in first] == [("nothing", "denied: no right")]
-    second = {one["c"]: one["k"] for one in rows(figure) if one["y"].startswith("2 ")}
+    first = [one for one in rows(figure) if one["u"].startswith("1 ")]
+    assert [(one["k"], one["z"]) for one in first] == [("nothing", "denied: no right")]
+    second = {one["c"]: one["k"] for one in rows(figure) if one["u"].startswith("2 ")}
     assert second == {"average": "missing", "worst": "value"}
     assert "denied: no right" in figure.alt and "not published" in figure.alt
 
@@ -224,7 +224,7 @@ def test_a_row_without_any_figure_has_no_chart() -> None:
 def test_what_may_not_be_compared_is_grey_everywhere() -> None:
     found = figures("emulated")
     pair, exceedance = found.by_test["CLK-P-DUR"][:2]
-    looks = {one["y"][0]: one["e"] for one in rows(pair)}
+    looks = {one["u"][0]: one["e"] for one in rows(pair)}
     assert looks == {"1": "plain", "2": "grey", "3": "plain"}
     assert "Grey: may not be compared" in pair.about and "not comparable" in pair.alt
     scale = exceedance.drawing.spec["layer"][0]["encoding"]["color"]["scale"]
@@ -239,17 +239,17 @@ def test_a_worst_of_another_count_is_grey_alone() -> None:
     first, second = row_of(view, "CLK-P-DUR/tick").cells
     changed = replace(second, worst_why="counts differ")
     figure = of(with_cells(view, "CLK-P-DUR/tick", first, changed)).summary[0]
-    looks = {(one["y"][0], one["c"]): one["e"] for one in rows(figure)}
+    looks = {(one["u"][0], one["c"]): one["e"] for one in rows(figure)}
     assert looks["2", "worst"] == "grey" and looks["2", "average"] == "plain"
 
 
 def test_a_worst_that_equals_the_tick_is_marked() -> None:
     figure = pair_of(two_systems(), "THR-P-SLS/2/switch")
-    worst = [one["x"] for one in rows(figure) if one["c"] == "worst"]
+    worst = [one["z"] for one in rows(figure) if one["c"] == "worst"]
     assert all(text.endswith(" = tick") for text in worst)
     assert "equals the tick's duration" in figure.about
     other = pair_of(two_systems(), "CLK-P-DUR/tick")
-    assert not any("tick" in one["x"] for one in rows(other)) and "equals" not in other.about
+    assert not any("tick" in one["z"] for one in rows(other)) and "equals" not in other.about
 
 
 def lines_across(figure: Figure) -> list[float]:

@@ -30,7 +30,7 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
 
 def _rounded(value: float, unit: Unit) -> str:
     """As tables show it; a mean of counts with its hundredths, since 1.55 is not 2."""
-    if unit == "count" and value != int(value):
+    if unit == "count" and not value.is_integer():
         return f"{value:.2f}"
     return format_value(value, unit)
 

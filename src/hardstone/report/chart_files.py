@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
@@ -90,6 +91,9 @@ def _named(figures: Iterable[Figure]) -> dict[str, Figure]:
 
 def _make(folder: Path, names: set[str]) -> None:
     """OSError or InputError unless `folder` may be filled with files of these names."""
+    if not folder.parent.is_dir():
+        cause = f"--files: there is no folder {folder.parent}"
+        raise InputError(cause, f"mkdir -p {shlex.quote(str(folder.parent))}")
     folder.mkdir(exist_ok=True)
     check_folder(folder)
     for one in sorted(folder.iterdir()):

@@ -28,6 +28,7 @@ _COST_OF_SYSTEM = 3  # for the time that loading and comparing it takes
 _PANELS_COST = 4
 _KEPT_FOR_CURVES = 16
 _MOST_TOLD = 6
+_MOST_TWICE = 8  # systems: bars of more are large, and stand in the summary alone
 _FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
 _ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
 _LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of fewer systems has them."
@@ -121,6 +122,8 @@ class _Maker:
         }
         found: dict[str, list[Figure]] = {test: [] for test in rows}
         for test, (row, name) in rows.items():
+            if row.address in again and len(self.view.columns) > _MOST_TWICE:
+                continue
             if row.address in again:
                 found[test].append(replace(again[row.address], id=f"{name}-pair"))
             elif self._has_room(1, "average and worst", test, _KEPT_FOR_CURVES):

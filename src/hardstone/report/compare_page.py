@@ -84,6 +84,7 @@ def _context(view: CompareView, figures: PageFigures, *, is_live: bool) -> dict[
         "columns": view.columns,
         "reference": view.columns[view.reference],
         "choices": _choices(view),
+        "named_systems": NAMED_SYSTEMS,
         "is_wide": len(view.columns) > NAMED_SYSTEMS,
         "formula": FORMULA,
         "categories": _categories(view),

@@ -41,10 +41,10 @@ from hardstone.stats.shift_function import shift_function
 from hardstone.units import format_count
 
 PANEL_NAME = 20
-_PANEL_RESOLUTION = 32
-_PANEL_COURSE = 90
+_PANEL_RESOLUTION = 22
+_PANEL_COURSE = 60
 _OVERLAID_COURSES = 3  # lines over time cover each other
-_PANEL_BINS = 40
+_PANEL_BINS = 28
 _TAIL = 0.999
 
 
@@ -76,8 +76,10 @@ def histogram_figure(place: Place) -> Figure | None:
         return None
     is_many = len(found) > _OVERLAID_COURSES
     edges = histogram_chart.grid([one.series.histogram for one in found])
+    if not edges:  # no value lies within the buckets
+        return None
     if is_many:
-        edges = edges[:: -(-len(edges) // _PANEL_BINS)] + edges[-1:]
+        edges = sorted({*edges[:: -(-len(edges) // _PANEL_BINS)], edges[-1]})
     binned = [(one, histogram_chart.draw_bins(one.series.histogram, edges)) for one in found]
     unit = place.row.unit
     rows: list[list[Value]] = [
@@ -108,10 +110,8 @@ def course_figure(place: Place) -> Figure | None:
     is_many = len(found) > _OVERLAID_COURSES
     joined = _joined(found, is_many)
     lines = [(one, over_time.course(one.series, joined)) for one in found]
-    about = "Largest value of each second."
-    if joined > 1:
-        seconds = joined * found[0].series.maxima_interval_ns / 1e9
-        about = f"Largest value of each {seconds:g} s."
+    spans = sorted({joined * one.series.maxima_interval_ns / 1e9 for one in found})
+    about = f"Largest value of each {' or '.join(f'{span:g}' for span in spans)} s."
     if is_many:
         shown: list[tuple[Curve, Sequence[Point]]] = [
             (one, [(t, None if v is None else drawn(v)) for t, v in points])

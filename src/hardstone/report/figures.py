@@ -24,7 +24,8 @@ from hardstone.units import format_count, format_ns
 MOST_CHARTS = 40
 LEAST_VALUES = 2
 _SPOKEN_SERIES = 8
-_NUMBERS = ("v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
+# What differs from row to row; the other fields are the same for many rows.
+_OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
 
 
 @dataclass(frozen=True)
@@ -213,19 +214,21 @@ def packed(spec: Spec) -> dict[str, Any]:
 
 
 def _line_key(row: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[str]]:
-    return [(k, v) for k, v in row.items() if k not in _NUMBERS], list(row)
+    return [(k, v) for k, v in row.items() if k not in _OF_ROW], list(row)
 
 
 def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    fields = [key for key in rows[0] if key in _NUMBERS]
-    keys = {key: value for key, value in rows[0].items() if key not in _NUMBERS}
+    fields = [key for key in rows[0] if key in _OF_ROW]
+    keys = {key: value for key, value in rows[0].items() if key not in _OF_ROW}
     points = [[_short(row[key]) for key in fields] for row in rows]
     return {"keys": keys, "fields": fields, "points": points}
 
 
-def _short(value: float | None) -> float | None:
+def _short(value: float | str | None) -> float | str | None:
     """Five significant digits: more than a screen can show. Whole numbers stay exact."""
-    return value if value is None or value == int(value) else float(f"{value:.5g}")
+    if value is None or isinstance(value, str) or value == int(value):
+        return value
+    return float(f"{value:.5g}")
 
 
 def drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:

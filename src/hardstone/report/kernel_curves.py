@@ -33,7 +33,7 @@ _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
 _OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
 _SHARE_MARKS = [0, 0.5, 0.9]
-_MOST_POINTS = 60
+_MOST_POINTS = 40
 
 
 @dataclass(frozen=True)

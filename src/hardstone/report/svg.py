@@ -36,8 +36,11 @@ _DEFAULTS = {
     "stroke-opacity": "1",
     "font-weight": "normal",
     "font-style": "normal",
+    "text-anchor": "start",
     **dict.fromkeys(("x1", "x2", "y1", "y2"), "0"),
 }
+_LINES = re.compile(r"(?:[ML][^A-Za-z,]+,[^A-Za-z,]+)+")
+_POINT = re.compile(r"([ML])([^A-Za-z,]+),([^A-Za-z,]+)")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 
 
@@ -124,8 +127,25 @@ def _is_empty(element: ElementTree.Element) -> bool:
 
 def _value(key: str, value: str) -> str:
     if key in ("d", "transform", "x", "y", "x2", "y2"):
-        return _LONG_NUMBER.sub(_rounded, value)
-    return value
+        value = _LONG_NUMBER.sub(_rounded, value)
+    return _stepped(value) if key == "d" and _LINES.fullmatch(value) else value
+
+
+def _stepped(path: str) -> str:
+    """A path of lines with H and V for those along the axes, as curves of steps have many; a
+    point that repeats the one before is left out, but for the first, which may be a dot."""
+    parts: list[str] = []
+    at = ("", "")
+    for command, x, y in _POINT.findall(path):
+        is_dot = len(parts) == 0 or parts[-1].startswith("M")
+        if command == "M" or (x != at[0] and y != at[1]):
+            parts.append(f"{command}{x},{y}")
+        elif y != at[1]:
+            parts.append(f"V{y}")
+        elif x != at[0] or is_dot:
+            parts.append(f"H{x}")
+        at = (x, y)
+    return "".join(parts)
 
 
 def _rounded(match: re.Match[str]) -> str:

@@ -19,7 +19,8 @@ _MANY = 9
 _WHOLE = 404  # as wide as charts with an axis of values are
 _WIDEST_LABEL = 160
 _LABEL_WIDTH = 6.2
-_TEXT_WIDTH = 5.8
+_TEXT_WIDTH = 7.0  # of the widest fonts that browsers take for sans-serif
+_TEXT_GAP = 8
 _MOST_FOR_TEXT = 0.55
 _WORDS_LEFT = 0.35  # to the left of the bars the names leave room above them
 
@@ -57,7 +58,7 @@ def chart(bars: Sequence[Bar], unit: Unit, title: str, standards: Sequence[Stand
     }
     return {
         "config": CONFIG,
-        "data": {"values": [_row(one, low) for one in bars]},
+        "data": {"values": [_row(one, low) for one in sorted(bars, key=_alike)]},
         "layer": [
             _filled(x, low, unit, _y(names, is_open=bool(shown))),
             _hollow(low, unit),
@@ -75,19 +76,24 @@ def _with_room(bars: Sequence[Bar], low: float, high: float, width: int) -> floa
     """The end of an axis on which every bar has room for its words to the right."""
     most = high
     for one in bars:
-        words = min(len(one.text) * _TEXT_WIDTH / width, _MOST_FOR_TEXT)
+        words = min((len(one.text) * _TEXT_WIDTH + _TEXT_GAP) / width, _MOST_FOR_TEXT)
         end = drawn(one.end) if one.end is not None else low
         most = max(most, low * (end / low) ** (1 / (1 - words)))
     return most
 
 
+def _alike(one: Bar) -> tuple[str, str, bool]:
+    """Rows that share their fields follow one another, so that the page has these once."""
+    return one.which, one.kind, one.is_grey
+
+
 def _row(one: Bar, low: float) -> dict[str, Any]:
     return {
-        "y": one.name,
+        "u": one.name,
         "c": one.which,
         "k": one.kind,
         "e": "grey" if one.is_grey else "plain",
-        "x": one.text,
+        "z": one.text,
         "v": low if one.end is None else drawn(one.end),
     }
 
@@ -98,11 +104,11 @@ def _y(names: Sequence[str], *, is_open: bool) -> Spec:
     scale: Spec = {"domain": list(names)}  # in their order, whichever figures are missing
     if is_open:  # above the first bars, for the words of the yardsticks
         scale["paddingOuter"] = 1
-    return {"field": "y", "type": "nominal", "title": None, "axis": axis, "scale": scale}
+    return {"field": "u", "type": "nominal", "title": None, "axis": axis, "scale": scale}
 
 
 _PLACE: Spec = {
-    "y": {"field": "y", "type": "nominal"},
+    "y": {"field": "u", "type": "nominal"},
     "yOffset": {"field": "c", "type": "nominal", "sort": [AVERAGE, WORST]},
 }
 
@@ -120,9 +126,9 @@ def _colour() -> Spec:
 
 def _tips(unit: Unit) -> list[Spec]:
     return [
-        {"field": "y", "type": "nominal", "title": "system"},
+        {"field": "u", "type": "nominal", "title": "system"},
         {"field": "c", "type": "nominal", "title": "figure"},
-        {"field": "x", "type": "nominal", "title": "says"},
+        {"field": "z", "type": "nominal", "title": "says"},
         {"field": "v", "type": "quantitative", "title": unit_title("drawn at", unit)},
     ]
 
@@ -130,7 +136,7 @@ def _tips(unit: Unit) -> list[Spec]:
 def _filled(x: Spec, low: float, unit: Unit, y: Spec) -> Spec:
     return {
         "transform": [{"filter": "datum.k === 'value' || datum.k === 'above'"}],
-        "mark": mark("bar", height={"band": 0.82}, opacity=0.85),
+        "mark": mark("bar", height={"band": 0.82}),
         "encoding": {
             "x": x,
             "x2": {"datum": low},
@@ -182,7 +188,7 @@ def _texts() -> list[Spec]:
     encoding: Spec = {
         "x": {"field": "v", "type": "quantitative"},
         **_PLACE,
-        "text": {"field": "x", "type": "nominal"},
+        "text": {"field": "z", "type": "nominal"},
     }
     return [
         {

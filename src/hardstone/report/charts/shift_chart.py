@@ -43,7 +43,8 @@ def chart(found: Sequence[Shift]) -> Spec:
         marks = [one for one in _FEW_TICKS if one in y["axis"]["values"]]
         y = {**y, "axis": {**y["axis"], "values": marks}}
         panels = [
-            Panel(one.name, _line(one), band=_band(one, *y["scale"]["domain"])) for one in found
+            Panel(one.name, _line(one), band=_band(one, *y["scale"]["domain"]))
+            for one in map(_thinned, found)
         ]
         spec = panels_chart(
             panels,
@@ -58,6 +59,12 @@ def chart(found: Sequence[Shift]) -> Spec:
     group = Group([], colours=names)
     spec = figure(group, rows, [_lines(group, x, y), _area(group, x), _alike()])
     return styled(spec, names, [False] * len(names))
+
+
+def _thinned(one: Shift) -> Shift:
+    """Every second point and the last: a panel shows no more."""
+    last = one.points[-1:] if len(one.points) % 2 == 0 else []
+    return Shift(one.name, [*one.points[::2], *last])
 
 
 def odds(q: float) -> float:

@@ -50,7 +50,7 @@ def chart(dots: Sequence[Dot], names: Sequence[str]) -> Spec:
         "encoding": {
             "x": x,
             "y": {
-                "field": "y",
+                "field": "u",
                 "type": "nominal",
                 "title": None,
                 "scale": {"domain": list(names)},
@@ -59,7 +59,7 @@ def chart(dots: Sequence[Dot], names: Sequence[str]) -> Spec:
             "color": _colour(kinds),
             "shape": _shape(kinds),
             "tooltip": [
-                {"field": "y", "type": "nominal", "title": "system"},
+                {"field": "u", "type": "nominal", "title": "system"},
                 {"field": "h", "type": "nominal", "title": "figure"},
                 {"field": "v", "type": "quantitative", "title": "ratio", "format": ".3~g"},
             ],
@@ -67,7 +67,9 @@ def chart(dots: Sequence[Dot], names: Sequence[str]) -> Spec:
     }
     return {
         "config": CONFIG,
-        "data": {"values": [_row(one) for one in shown]},
+        "data": {
+            "values": [_row(one) for one in sorted(shown, key=lambda one: (one.kind, one.is_grey))]
+        },
         "layer": [dot],
         "width": int(_WHOLE - label),
         "height": {"step": _STEP},
@@ -77,7 +79,7 @@ def chart(dots: Sequence[Dot], names: Sequence[str]) -> Spec:
 
 def _row(one: Dot) -> dict[str, str | float]:
     kind = "grey" if one.is_grey else "plain"
-    return {"y": one.name, "h": one.kind, "e": kind, "v": one.ratio}
+    return {"u": one.name, "h": one.kind, "e": kind, "v": one.ratio}
 
 
 def _colour(kinds: Sequence[str]) -> Spec:

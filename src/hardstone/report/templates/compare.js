@@ -48,6 +48,21 @@
     choice.hidden = false;
   }
 
+  // Of many systems a row does not repeat where it is from.
+  const systemIds = new Map([...document.querySelectorAll("tr[id^='system-']")].map(
+    (row) => [row.querySelector(".no").textContent, row.querySelector("code").textContent]));
+  const name = (event) => {
+    const row = event.target.closest(".series tr:not([title]):not(.series-name):not(.absent)");
+    if (!row) return;
+    const address = row.closest("tbody").querySelector("code").textContent;
+    row.title = `${systemIds.get(numberOf(row))} ${address}`;
+  };
+  const box = document.getElementById("show-sources");
+  document.addEventListener("mouseover", name);
+  box.addEventListener("change", () => {
+    if (box.checked) document.querySelectorAll(".series tr").forEach((row) => name({ target: row }));
+  });
+
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];
@@ -58,7 +73,7 @@
   });
 
   const reveal = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     const folded = target && target.closest("details:not([open])");
     if (folded) { folded.open = true; target.scrollIntoView(); }
   };
