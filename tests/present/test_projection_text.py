@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pypdf import PdfReader
 from rich.cells import cell_len
 
 from hardstone.errors import EXIT_USAGE
@@ -19,6 +20,7 @@ from hardstone.present.projection_text import (
     decisive_projection,
     projections,
 )
+from hardstone.report.pdf import render_pdf
 from hardstone.stats.projection import Projection, Refusal, project
 from hardstone.stats.tail_checks import REASONS
 from hardstone.store import Store
@@ -91,6 +93,15 @@ def test_series_that_contradict_themselves_are_refused() -> None:
     assert one.lines == ["figures of the series contradict each other"] and not one.is_projected
 
 
+def test_another_contradiction_of_the_run_refuses_too() -> None:
+    run = run_of(ordered(latencies(1)))
+    run.results.append(result("THR-P-SLS", values=(1, 2, 3)))
+    assert projections(run.results[0], run)[0].is_projected
+    run.results[1].series[0].mean = 1e6
+    (one,) = projections(run.results[0], run)
+    assert one.lines == ["other figures of the run contradict each other"]
+
+
 def test_short_series_are_counted_and_not_judged() -> None:
     run = run_of(ordered(latencies(1)[: LEAST_VALUES - 1]))
     assert projections(run.results[0], run) == []
@@ -149,6 +160,23 @@ def test_every_report_says_what_no_sample_shows() -> None:
     page = words(sketched(short, sample.SPECS.get))
     assert page.count(PATH_NOT_TAKEN) == 1
     assert any(PATH_NOT_TAKEN in one for one in compare_view([QNX, switching([1, 2])]).notes)
+
+
+def test_series_that_are_left_out_are_counted_by_test() -> None:
+    run = run_of(ordered(latencies(1)))
+    run.results += [result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS")]
+    text = " ".join(printed(run).split())
+    assert "SIM-S-RT: no projection: 2 series have fewer" in text
+    assert "THR-P-SLS: no projection: 1 series has fewer" in text
+    assert "Each interval is at its level alone" not in text
+    run.results[1] = run.results[0]
+    assert "Each interval is at its level alone" in printed(run)
+
+
+def test_the_pdf_says_it_too() -> None:
+    reader = PdfReader(io.BytesIO(render_pdf(run_of(ordered(latencies(1))), sample.SPECS.get)))
+    text = " ".join(" ".join(page.extract_text() for page in reader.pages).split())
+    assert text.count(PATH_NOT_TAKEN) == 2 and "projection, not observed" in text
 
 
 def test_show_project(

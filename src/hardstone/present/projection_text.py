@@ -14,7 +14,7 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.present.overview import decisive_series
 from hardstone.present.wording import range_text, series_text, shorten
 from hardstone.stats.block_maxima import LEAST_BLOCKS
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.projection import PATH_NOT_TAKEN, Projection, Refusal, project
 from hardstone.stats.tail import LEAST_EXCEEDANCES, SHARE
 from hardstone.stats.tail_checks import REASONS, maxima_of
@@ -25,6 +25,7 @@ __all__ = ["LEAST_VALUES", "PATH_NOT_TAKEN", "ProjectionText", "decisive_project
 LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 _LABEL_CHARACTERS = 120
 _UNREADABLE = "the histogram is not readable"
+_RUN_CONTRADICTORY = "other figures of the run contradict each other"
 _CONTRADICTORY = "figures of the series contradict each other"
 
 
@@ -78,6 +79,8 @@ def _text_of(series: Series, result: Result, document: RunDocument) -> Projectio
             if isinstance(found, Refusal):
                 reasons = [one.text for one in found.reasons]
                 meaning = [REASONS[one.code] for one in found.reasons]
+            elif any(contradictions(document)):  # what is stored of its trust does not know them
+                reasons.append(_RUN_CONTRADICTORY)
             else:
                 lines = list(_projected(found))
     return ProjectionText(

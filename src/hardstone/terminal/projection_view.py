@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import IO
 
 from rich.console import Console
 
-from hardstone.model import Result, RunDocument
+from hardstone.model import RunDocument
 from hardstone.present.projection_text import (
     LEAST_VALUES,
     PATH_NOT_TAKEN,
@@ -28,14 +29,15 @@ def print_projections(document: RunDocument, stream: IO[str] | None = None) -> N
     print_head(console, document)
     console.print()
     names = names_in(document)
-    projected = 0
+    projected, left_out = 0, Counter[str]()
     for result in document.results:
         found = projections(result, document)
         under = names.label(condition_of(result))
         for one in found:
             _print_one(console, f"{result.test}{f' under {under}' if under else ''}", one)
-        _print_left_out(console, result, len(found))
+        left_out[result.test] += sum(one.count > 0 for one in result.series) - len(found)
         projected += sum(one.is_projected for one in found)
+    _print_left_out(console, left_out)
     if projected > 1:
         console.print(words("Each interval is at its level alone, not all of them together."))
     console.print(words("The worst observed is what was measured. " + PATH_NOT_TAKEN))
@@ -48,10 +50,15 @@ def _print_one(console: Console, who: str, one: ProjectionText) -> None:
     print_rows(console, "", [(words("-"), words(line)) for line in one.lines])
 
 
-def _print_left_out(console: Console, result: Result, shown: int) -> None:
-    left = sum(one.count > 0 for one in result.series) - shown
-    if left > 0:
-        are = "series has" if left == 1 else "series have"
-        why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
-        console.print(words(f"{result.test}: no projection: {left} {are} {why}"))
+def _print_left_out(console: Console, left_out: Counter[str]) -> None:
+    """How many series of each test were not looked at."""
+    why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
+    told = [
+        f"{test}: no projection: {count} {'series has' if count == 1 else 'series have'} {why}"
+        for test, count in left_out.items()
+        if count
+    ]
+    for line in told:
+        console.print(words(line))
+    if told:
         console.print()
