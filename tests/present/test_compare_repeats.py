@@ -18,6 +18,7 @@ from tests.stats.make import document, result
 SYSTEM = {"virtual.hypervisor": None, "kernel.release": "6.12.0-rt", "machine.node": "one"}
 # Of n = 10 values the 2nd and 9th: 1 - 2 P(X <= 1), X binomial (10, 1/2), is 0.979.
 TEN = range(10)
+MIXED = (9, 6, 1, 4, 8, 5, 2, 3, 0, 7)  # in the order in which they ran: without a trend
 
 
 def switch(number: int, size: int = 200, **changed: object) -> Result:
@@ -36,7 +37,7 @@ def tables(*subjects: Subject) -> list[PlainTable]:
 
 
 def ten() -> list[Subject]:
-    return [a_run(number) for number in TEN]
+    return [a_run(number) for number in MIXED]
 
 
 def test_ten_runs_have_the_median_over_runs_with_its_order_statistics() -> None:
@@ -99,7 +100,7 @@ def test_a_series_measured_with_other_parameters_has_no_row() -> None:
 
 
 def test_worst_of_unlike_counts_has_no_median() -> None:
-    subjects = [*ten()[:9], a_run(9, switch(9, size=400))]
+    subjects = [*ten()[:9], a_run(MIXED[9], switch(MIXED[9], size=400))]
     (found,) = tables(*subjects)
     cells = dict(zip(found.columns, found.rows[0], strict=True))
     assert cells["worst of a run"] == "unlike counts"
@@ -123,3 +124,27 @@ def test_emulated_runs_stand_apart_from_hardware() -> None:
     guests = [a_run(number, system=emulated) for number in TEN]
     assert tables(*guests)
     assert tables(a_run(0), *guests) == []
+
+
+def at(number: int, minute: int) -> MeasuredRun:
+    return a_run(number, started_utc=f"2026-11-25T20:{minute:02d}:00Z")
+
+
+def test_runs_that_depend_on_the_one_before_have_no_interval() -> None:
+    (found,) = tables(*(at(number, number) for number in TEN))
+    cells = dict(zip(found.columns, found.rows[0], strict=True))
+    assert cells["mean"].endswith(" us (runs depend)")
+    assert cells["p50"].endswith(" us (runs depend)")
+    assert cells["worst of a run"].endswith(" us (runs depend)")
+    assert any(
+        "Runs depend: a figure of the series goes with that of the run before" in one
+        for one in found.notes
+    )
+
+
+def test_the_order_is_that_in_which_they_ran_and_not_that_of_the_command() -> None:
+    rising = [at(number, minute) for minute, number in enumerate(MIXED)]
+    rising.sort(key=lambda one: one.held()[0].series.mean or 0)
+    (found,) = tables(*rising)
+    assert all(" to " in one and "depend" not in one for one in found.rows[0][2:5])
+    assert "1 to 10" in found.about

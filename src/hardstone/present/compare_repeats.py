@@ -4,7 +4,7 @@ over runs has an interval, which no single run gives."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import Result, Unit
@@ -18,7 +18,7 @@ from hardstone.present.compare_view import (
     SystemColumn,
 )
 from hardstone.present.wording import is_rate, range_text, shorten
-from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs
+from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
 from hardstone.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
 
 _P50 = "p50"
@@ -27,12 +27,13 @@ _UNTRUSTWORTHY = "untrustworthy"
 _COUNTS = "values of "  # of a series: no condition, and looked at where it matters
 _LABEL_CHARACTERS = 120
 _NONE = "-"
-Select = Callable[[ComparedCell], Amount | Missing]
+_DEPEND = "runs depend"
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Places of runs that are of one system, and how many more of it were not trustworthy."""
+    """Places of runs that are of one system, in the order in which they ran, and how many more of
+    it were not trustworthy."""
 
     places: list[int]
     left_out_count: int
@@ -68,17 +69,25 @@ def _groups(
     for places in same.values():
         kept = [one for one in places if columns[one].trust != _UNTRUSTWORTHY]
         if len({columns[one].id for one in kept}) == len(kept) >= LEAST_RUNS:
+            kept.sort(key=lambda one: _started(columns[one]))
             yield _Group(kept, len(places) - len(kept))
+
+
+def _started(column: SystemColumn) -> tuple[str, str]:
+    run = column.subject
+    return (run.document.started_utc if isinstance(run, MeasuredRun) else "", column.id)
 
 
 def _table(
     number: int, group: _Group, rows: list[list[str]], columns: Sequence[SystemColumn]
 ) -> PlainTable:
-    numbers = _numbers([columns[one].number for one in group.places])
+    numbers = _numbers(sorted(columns[one].number for one in group.places))
     notes = [
         f"Median over the runs, with its {CONFIDENCE:.0%} interval, low to high, by order "
-        "statistics. The run is the unit: the values within a run depend on each other. The runs "
-        "are taken as independent: one made soon after another is only as good as that.",
+        "statistics. The run is the unit: the values within a run depend on each other.",
+        f"{_DEPEND.capitalize()}: a figure of the series goes with that of the run before (rank "
+        "correlation of neighbours, p < 0.05), so that an interval would be too narrow. Few runs "
+        "show little of that: leave time between them.",
         "The interval of the worst of a run is of its median over runs. It bounds no later worst.",
     ]
     if group.left_out_count:
@@ -106,17 +115,21 @@ def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     held = [one.held for one in cells if one.held is not None]
     if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_alike(held):
         return None
-    place = row.more.index(_P50) if _P50 in row.more else None
-    has_median = place is not None and row.unit != "count"
-    is_like_count = not any(why_worst_grey(one, two) for one in held for two in held)
-    return [
-        _label(row, cells),
-        str(len(cells)),
-        _over_runs(cells, row.unit, lambda one: one.mean),
-        _over_runs(cells, row.unit, lambda one: one.more[place or 0]) if has_median else _NONE,
-        _over_runs(cells, row.unit, lambda one: one.worst) if is_like_count else "unlike counts",
-        _worst_of_all(cells, row.unit),
-    ]
+    place = row.more.index(_P50) if _P50 in row.more and row.unit != "count" else None
+    means, worsts = _known(one.mean for one in cells), _known(one.worst for one in cells)
+    medians = [] if place is None else _known(one.more[place] for one in cells)
+    figures = [one if len(one) == len(cells) else [] for one in (means, medians, worsts)]
+    is_dependent = any(map(runs_depend, figures))
+    said = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
+    if any(why_worst_grey(one, two) for one in held for two in held):
+        said[-1] = "unlike counts"
+    of_all = min if is_rate(row.unit) else max
+    worst = _text(row.unit, of_all(worsts)) if len(worsts) == len(cells) else _NONE
+    return [_label(row, cells), str(len(cells)), *said, worst]
+
+
+def _known(amounts: Iterable[Amount | Missing]) -> list[float]:
+    return [one.value for one in amounts if isinstance(one, Amount) and one.value is not None]
 
 
 def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
@@ -138,24 +151,14 @@ def _params(one: Held) -> dict[str, object]:
     return {name: value for name, value in result.params.items() if name not in result.calibrated}
 
 
-def _over_runs(cells: Sequence[ComparedCell], unit: Unit, select: Select) -> str:
-    """ "18.2 us (17.9 to 18.6 us)"; "-" where a run has no such figure."""
-    amounts = [select(one) for one in cells]
-    values = [one.value for one in amounts if isinstance(one, Amount) and one.value is not None]
-    found = interval_of_runs(values) if len(values) == len(cells) else None
+def _over_runs(values: Sequence[float], unit: Unit, *, is_dependent: bool) -> str:
+    """ "18.2 us (17.9 to 18.6 us)"; "-" without values. Of runs that depend on each other no
+    interval: it would be too narrow."""
+    found = interval_of_runs(values)
     if found is None:
         return _NONE
     said = [_text(unit, one) for one in (found.estimate, found.low, found.high)]
-    return f"{said[0]} ({range_text(said[1], said[2])})"
-
-
-def _worst_of_all(cells: Sequence[ComparedCell], unit: Unit) -> str:
-    """The worst observed in any run; where one has none it is not known."""
-    values = [one.worst.value for one in cells if isinstance(one.worst, Amount)]
-    known = [one for one in values if one is not None]
-    if len(known) < len(cells):
-        return _NONE
-    return _text(unit, min(known) if is_rate(unit) else max(known))
+    return f"{said[0]} ({_DEPEND if is_dependent else range_text(said[1], said[2])})"
 
 
 def _text(unit: Unit, value: float) -> str:
