@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,15 @@ def probe() -> Path:
     if not PROBE.exists():
         pytest.skip("there is no build/probe/hardstone-probe: make setup")
     return PROBE
+
+
+@pytest.fixture(autouse=True, scope="session")
+def charts_are_drawn_here() -> Iterator[None]:
+    """In the process of the tests, whose converter runs: a helper takes 0.7 s of CPU to start, and
+    each report would start two. tests/report/test_drawing.py has them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HARDSTONE_CHART_HELPERS", "0")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ from tests.targets import sample
 
 ROOT = Path(__file__).resolve().parent.parent
 PINNED = ("clang-format", "clang-tidy")
+SOURCES = ROOT / "probe/src"
 
 
 def exits_with(code: int, says: str = "") -> Command:
@@ -362,14 +363,52 @@ def test_the_page_of_a_test_says_which_kinds_enter_the_kernel() -> None:
 
 
 def test_what_judges_the_probe_is_pinned_and_not_what_the_path_has(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
     formatting = {words[0] for words in probe_checks.formatting()}
     analysis = {words[2] for words in probe_checks.analysis()}
     assert formatting | analysis == {str(ROOT / ".venv/bin" / name) for name in PINNED}
     lock = (ROOT / "requirements/dev.txt").read_text()
     assert all(f"\n{name}==" in lock for name in PINNED)
+
+
+def test_each_source_is_analysed_in_one_call(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
+    calls = [words[words.index("-p") + 2 :] for words in probe_checks.analysis()]
+    named = [file for files in calls for file in files]
+    assert sorted(named) == sorted(str(one.relative_to(ROOT)) for one in SOURCES.rglob("*.c"))
+
+
+def test_a_source_is_analysed_once_for_each_text_that_it_becomes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc here")
+    monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
+    folder = tmp_path / "src"
+    folder.mkdir()
+    (folder / "same.c").write_text("int x;\n")
+    (folder / "sizes.c").write_text("enum { SIZE = HS_STACK_BYTES };\n")
+    (folder / "other.c").write_text("#if HS_HAS_FORK\nint fork(void);\n#endif\n")
+    (folder / "broken.c").write_text('#include "nowhere.h"\n')
+    builds = [
+        {
+            "directory": str(tmp_path),
+            "command": f"cc -DHS_HAS_FORK={fork} -DHS_STACK_BYTES={fork} -MD -o x.o -c {file}",
+            "file": f"{tmp_path}/src/{file}",
+        }
+        for fork in (1, 0)
+        for file in ("same.c", "sizes.c", "other.c", "broken.c")
+    ]
+    (tmp_path / "probe").mkdir()
+    (tmp_path / "probe/compile_commands.json").write_text(json.dumps(builds))
+    kept = json.loads((probe_checks.distinct_builds() / "compile_commands.json").read_text())
+    assert kept == [*builds[:4], *builds[6:]]
+    assert not (tmp_path / "x.d").exists()
 
 
 # Mounts a TMPDIR where no program may run, in a mount name space of its own, then runs the words.

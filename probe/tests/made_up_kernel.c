@@ -275,9 +275,9 @@ static const char *partition(const char *group, const char *kind, char text[TEXT
     else if (strcmp(kind, "root") == 0 && cpus_overlap(&cpus, &isolated))
         why = "partition config conflicts with housekeeping setup";
     if (strcmp(kind, "member") == 0 || !why)
-        snprintf(text, TEXT_BYTES, "%s", kind);
+        snprintf(text, TEXT_BYTES, "%.*s", TEXT_BYTES - 1, kind);
     else
-        snprintf(text, TEXT_BYTES, "%s invalid (%s)", kind, why);
+        snprintf(text, TEXT_BYTES, "%.32s invalid (%.100s)", kind, why);
     return text;
 }
 
@@ -556,7 +556,7 @@ static int obey(const char *path, const char *text, char now[TEXT_BYTES])
         partition(group, text, now);
         return 0;
     }
-    snprintf(now, TEXT_BYTES, "%s", text);
+    snprintf(now, TEXT_BYTES, "%.*s", TEXT_BYTES - 1, text);
     if (strcmp(name, "online") == 0)
         switch_cpu(path, strcmp(text, "1") == 0);
     if (strcmp(name, "cpuset.cpus") == 0)

@@ -99,14 +99,17 @@ def test_nothing_hostile_runs(compared: Any, visit: Any) -> None:
     assert seen.page.locator("img, iframe, [onload], [onerror], [onmouseover]").count() == 0
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
 @pytest.mark.parametrize("name", [*MADE, "hostile"])
-def test_no_page_is_wider_than_its_window(name: str, width: int, compared: Any, visit: Any) -> None:
-    page = visit(compared(name), width=width).page
+def test_no_page_is_wider_than_its_window(name: str, compared: Any, visit: Any) -> None:
+    page = visit(compared(name), width=1280).page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert page.evaluate(WIDER_THAN_PAGE) <= 0
+    for width in (1280, 768, 390, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(WIDER_THAN_PAGE) <= 0, width
     page.locator("#show-sources").check()
-    assert page.evaluate(WIDER_THAN_PAGE) <= 0
+    for width in (320, 390, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(WIDER_THAN_PAGE) <= 0, width
 
 
 def test_on_a_phone_the_name_of_a_system_stays_while_its_table_moves(

@@ -21,6 +21,12 @@ from hardstone.report.page import render_html
 SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
 
 
+@pytest.fixture(autouse=True)
+def helpers_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no test runs."""
+    monkeypatch.delenv("HARDSTONE_CHART_HELPERS")
+
+
 def no_bundle() -> None:
     return None
 
@@ -42,6 +48,31 @@ def test_the_charts_of_a_large_run_are_drawn_elsewhere(
         monkeypatch.setitem(sys.modules, "vl_convert", None)
         assert found.__html__().startswith("<svg ")
         assert drawer.draw(SPEC).__html__().startswith("<svg ")
+
+
+def test_a_page_of_a_large_run_starts_its_helpers(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = render_html(run, bundle=no_bundle)
+    assert page.count("<svg ") > 8 and "could not be drawn" not in page
+
+
+@pytest.mark.parametrize(("named", "count"), [("0", 0), ("1", 1)])
+def test_fewer_helpers_may_be_asked_for(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str, count: int
+) -> None:
+    monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
+    assert drawing.helpers_for(run) == count
+
+
+@pytest.mark.parametrize("named", ["", "-1", "many", "999999"])
+def test_no_more_helpers_than_cpus_and_no_nonsense(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    usual = drawing.helpers_for(run)
+    monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
+    assert drawing.helpers_for(run) == usual >= 1
 
 
 def test_a_small_run_starts_no_helper(run: RunDocument) -> None:

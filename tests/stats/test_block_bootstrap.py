@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal, stats
 
-from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs
+from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs, runs_depend
 
 
 def median(x: np.ndarray) -> float:
@@ -121,3 +121,18 @@ def test_ten_runs_are_the_least() -> None:
     assert found.how == "median of 10 runs, order statistics"
     with pytest.raises(ValueError, match="finite"):
         interval_of_runs([float("inf")] * 10)
+
+
+@pytest.mark.parametrize("count", [10, 20])
+def test_independent_runs_are_found_to_depend_in_one_of_twenty_cases(count: int) -> None:
+    draw = np.random.default_rng(3)
+    found = sum(runs_depend(list(draw.exponential(1, count))) for _ in range(1000))
+    assert found <= 50 + 3 * (1000 * 0.05 * 0.95) ** 0.5
+
+
+def test_runs_that_drift_depend() -> None:
+    draw = np.random.default_rng(4)
+    drifting = [draw.normal(np.linspace(0, 4, 20)) for _ in range(200)]
+    assert sum(runs_depend(list(values)) for values in drifting) > 120
+    assert runs_depend(list(range(20))) and not runs_depend([1.0] * 20)
+    assert not runs_depend([1.0, 2.0])

@@ -67,6 +67,6 @@ def test_series_that_end_a_second_apart_keep_one_interval() -> None:
 @pytest.mark.slow  # six million values
 def test_a_run_beyond_the_limits_of_a_document_is_stored_and_read(tmp_path: Path) -> None:
     one = make.document().results[0].series[0].max
-    maxima: list[int | None] = [one] * (1 << 20)
+    maxima: list[int | None] = [one] * (1 << 19)
     path = write_document(open_place(tmp_path), run_of(*[maxima] * 13))
     assert [len(series.maxima_per_s) for series in series_of(read_document(path))] == [1 << 18] * 13

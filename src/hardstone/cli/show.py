@@ -27,6 +27,9 @@ _PUBLISHED = "published:"
 @click.option("--all", "is_all", is_flag=True, help="All series, claims and notes of the run.")
 @click.option("--published", is_flag=True, help="Beside the published figures of its tests.")
 @click.option("--why", is_flag=True, help="Where each star comes from, and what one more takes.")
+@click.option(
+    "--project", is_flag=True, help="The next maximum of each series of the TESTs, or why not."
+)
 def command(
     run: str,
     tests: tuple[str, ...],
@@ -35,6 +38,7 @@ def command(
     is_all: bool,
     published: bool,
     why: bool,
+    project: bool,
 ) -> int:
     """Show a stored run on one screen; with --all, or of the TESTs named, everything.
 
@@ -42,14 +46,24 @@ def command(
     'MUT-*'. --json prints the whole document. With --why, RUN may be a published system such as
     published:qnx, and --json prints the rating. Exits with 3 where figures of the run contradict
     each other: they are named first, and marked.
+
+    --project foresees the largest of as many values again, by extreme values, where nothing speaks
+    against that; else it says everything that does.
     """
     if why or run.startswith(_PUBLISHED):
-        if is_all or tests or published:
-            raise InputError("--why takes no TEST, --all or --published", "give --why alone")
+        if is_all or tests or published or project:
+            raise InputError(
+                "--why takes no TEST, --all, --published or --project", "give --why alone"
+            )
         return _show_why(run, store, as_json=as_json, is_asked=why)
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
 
+    if project and (published or is_all or not tests):
+        raise InputError(
+            "--project takes a TEST, and no --all or --published",
+            "name tests: hardstone show RUN TMR-P-LAT --project",
+        )
     if as_json and (published or is_all or tests):
         raise InputError(
             "--json prints the whole document, whatever else is asked for", "give --json alone"
@@ -60,7 +74,11 @@ def command(
         print_json(document)
         return consistency_exit(document)
     shown = _of_tests(document, tests) if tests else document
-    if published:
+    if project:
+        from hardstone.terminal.projection_view import print_projections
+
+        print_projections(shown)
+    elif published:
         from hardstone.terminal.beside_published import print_beside_published
 
         print_beside_published(shown)

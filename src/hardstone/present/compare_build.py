@@ -10,6 +10,7 @@ from hardstone.present.compare_conditions import condition_rows, differing
 from hardstone.present.compare_detail import compared_tests
 from hardstone.present.compare_kernel import kernel_table
 from hardstone.present.compare_points import RULES, points_of
+from hardstone.present.compare_repeats import repeated_tables
 from hardstone.present.compare_rows import compared_rows, systems_of
 from hardstone.present.compare_summary import decisive_rows
 from hardstone.present.compare_tables import older_tables
@@ -24,6 +25,7 @@ from hardstone.present.compare_view import (
 from hardstone.present.wording import shorten
 from hardstone.published import load_studies
 from hardstone.rating import Rating, rate
+from hardstone.stats.projection import PATH_NOT_TAKEN
 from hardstone.subjects import Subject, figure_rows
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
@@ -78,7 +80,11 @@ def compare_view(
         points=points_of(columns, decisive, tests, bounds, conditions),
         criteria=criteria_of(),
         tests=tests,
-        tables=[*([kernel] if kernel else []), *older_tables(columns)],
+        tables=[
+            *repeated_tables(columns, decisive, conditions),
+            *([kernel] if kernel else []),
+            *older_tables(columns),
+        ],
         conditions=conditions,
         yardsticks=yardsticks,
         notes=list(_notes(columns, conditions)),
@@ -144,4 +150,5 @@ def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) 
     yield _GREY_NOTE
     yield _TICK_NOTE
     yield _SPREAD_NOTE
+    yield f"A worst is the largest value observed. {PATH_NOT_TAKEN}"
     yield f"Points. {RULES}"

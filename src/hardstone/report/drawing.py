@@ -113,9 +113,12 @@ def _end_with_parent() -> None:
 
 
 def helpers_for(document: RunDocument) -> int:
-    """How many processes to start for the charts of a run, at most one per CPU."""
+    """How many processes to start for the charts of a run, at most one per CPU and no more than
+    `$HARDSTONE_CHART_HELPERS`, which may be 0."""
     timed = sum(1 for result in document.results if result.series)
     if timed < MANY_RESULTS:
         return 0
     allowed = getattr(os, "sched_getaffinity", None)
-    return min(len(allowed(0)) if allowed else os.cpu_count() or 1, MOST_HELPERS)
+    named = os.environ.get("HARDSTONE_CHART_HELPERS", "")
+    most = int(named) if named.isdecimal() else MOST_HELPERS
+    return min(len(allowed(0)) if allowed else os.cpu_count() or 1, most, MOST_HELPERS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.load_table import load_table
 from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
+from hardstone.present.projection_text import PATH_NOT_TAKEN, decisive_projection
 from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
 from hardstone.report.chart_files import figures_in
@@ -135,6 +137,7 @@ def _context(
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
         "limit_of_maxima": LIMIT_OF_MAXIMA,
+        "path_not_taken": PATH_NOT_TAKEN,
         "findings": _findings(results, sections, settings.deepest),
         "common_conditions": _common_conditions(sections),
         "sections": sections,
@@ -173,6 +176,7 @@ def settings_of(
         worst_each=worst_each(results),
         limits=limits,
         watched_ns=document.plan.watched_ns,
+        projected=partial(decisive_projection, document=document),
         why_not_beside=why_not_beside_hardware(document),
     )
 

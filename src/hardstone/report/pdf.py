@@ -14,6 +14,7 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import conditions_text
 from hardstone.present.posix_table import posix_tables
 from hardstone.present.preemption_pairs import pairs_in
+from hardstone.present.projection_text import PATH_NOT_TAKEN
 from hardstone.report.bound_pages import bind
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import drawn
@@ -118,6 +119,8 @@ def _cover(head: Head, sections: Sequence[Section]) -> Sheet:
         for one in sections[:_MOST_RESULTS]
     ]
     sheet.table(["Test", "Status", "Outcome"], rows, is_numeric=False)
+    sheet.gap()
+    sheet.text(PATH_NOT_TAKEN, 8, colour="quiet")
     return sheet
 
 
@@ -185,6 +188,10 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
     sheet.gap(10)
     for note in section.notes:
         sheet.text(note, 8)
+    if section.projection:
+        one = section.projection
+        said = f"{one.label}: {one.outcome}: {'; '.join(one.lines)}. {PATH_NOT_TAKEN}"
+        sheet.text(said, 7.5, colour="quiet")
     sheet.drawings(drawn(section.figures), columns=2 if len(section.figures) > 2 else 1)
 
 

@@ -16,6 +16,7 @@ from hardstone.present.headline import cpu_text, policy_text, result_conditions_
 from hardstone.present.load_table import reached_text
 from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import idle_remark, warnings_of
+from hardstone.present.projection_text import ProjectionText
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.present.wording import fact_text, format_value, is_rate, parameter_text, series_text
 from hardstone.report.drawing import Drawer
@@ -94,6 +95,11 @@ class Section:
     late_note: str = NOTE
     noise: list[NoiseTable] = field(default_factory=list)
     noise_columns: tuple[str, ...] = COLUMNS
+    projection: ProjectionText | None = None
+
+
+def _not_projected(_result: Result) -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,7 @@ class Settings:
     limits: Sequence[int] = ()
     watched_ns: int | None = None
     why_not_beside: str | None = None
+    projected: Callable[[Result], ProjectionText | None] = _not_projected
 
 
 def worst_each(results: list[Result]) -> int | None:
@@ -196,6 +203,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
         late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
+        projection=settings.projected(result),
     )
 
 

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardstone.stats.block_maxima import neighbour_p
 from hardstone.stats.quantiles import rank_interval
 
 CONFIDENCE = 0.95
@@ -25,6 +26,7 @@ LEAST_RUNS = 10
 LEAST_BLOCK_NS = 500_000_000
 DRAWS = 2000
 _MOST_OF_ONE = 0.1
+_DEPEND_LEVEL = 0.05
 
 FloatArray = NDArray[np.float64]
 Statistic = Callable[[FloatArray], float]
@@ -97,6 +99,15 @@ def interval_of_runs(values: Sequence[float], confidence: float = CONFIDENCE) ->
         confidence=confidence,
         how=f"median of {len(ordered)} runs, order statistics",
     )
+
+
+def runs_depend(values: Sequence[float]) -> bool:
+    """Whether a statistic of each run, in the order in which they ran, depends on that of the run
+    before: rank correlation of neighbours, p < 0.05. Then `interval_of_runs` is too narrow.
+
+    Independent runs are found so in one of twenty cases. Ten runs show little: False is no proof.
+    """
+    return len(values) > 2 and neighbour_p(np.asarray(values, dtype=np.float64)) < _DEPEND_LEVEL
 
 
 def _sample(raw: FloatArray, block_length: int, draw: np.random.Generator) -> FloatArray:

@@ -39,7 +39,7 @@ def level_p(maxima: IntArray) -> float:
     return float(special.chdtrc(_PARTS - 1, statistic / correction))
 
 
-def neighbour_p(maxima: IntArray) -> float:
+def neighbour_p(maxima: IntArray | NDArray[np.float64]) -> float:
     """p of "neighbours do not depend on each other": rank correlation of each with the next."""
     ranks = mean_ranks(maxima)
     one, two = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def mean_ranks(values: NDArray[np.int64]) -> NDArray[np.float64]:
+def mean_ranks(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
     """From 1; equal values share the mean of theirs."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)

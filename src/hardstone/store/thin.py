@@ -3,6 +3,8 @@ and tables by leaving out the last ones."""
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import msgspec
 
 from hardstone.event_names import TABLES_CUT
@@ -66,8 +68,8 @@ def joined(series: Series, most: int) -> Series:
     """`series` with at most `most` maxima, 1 or more."""
     maxima, interval_ns = series.maxima_per_s, series.maxima_interval_ns
     while len(maxima) > most:
-        pairs = (maxima[at : at + 2] for at in range(0, len(maxima), 2))
-        maxima = [max((one for one in pair if one is not None), default=None) for pair in pairs]
+        pairs = zip_longest(maxima[::2], maxima[1::2])
+        maxima = [a if b is None or (a is not None and a > b) else b for a, b in pairs]
         interval_ns *= 2
     if maxima is series.maxima_per_s:
         return series
