@@ -163,6 +163,7 @@ def test_against_a_run_and_a_study(gate: Hardstone, stored: str) -> None:
         (("published:qnx", "--baseline", "last"), "has no distribution"),
         (("--pairs", "9", TEST), "fewer than 10 pairs decide nothing"),
         (("--pairs", "x", TEST), "'x' is not a number of pairs"),
+        (("--pairs", "31", TEST), "give 10 to 30; 12 is usual"),
         (("--pairs", "999", TEST), "'999' is not a number of pairs"),
         (("--pairs", "12", TEST, "CLK-P-DUR"), "--pairs measures one test"),
         (("--pairs", "12", TEST, "--deadline", "soon"), "--deadline: 'soon' is not a duration"),

@@ -37,11 +37,9 @@ def spread(count: int = 200_000, middle: float = 10_000, seed: int = 1) -> list[
 
 def run(values: Sequence[int] | None = None, **changed: Any) -> RunDocument:
     """A run of TMR-P-LAT; what `changed` names is of its result, or of the document."""
-    of_result = {
-        name: changed.pop(name)
-        for name in list(changed)
-        if name in {"test", "status", "reason", "complete", "interrupted", "verdicts", "series"}
-    }
+    own = {"test", "status", "reason", "complete", "interrupted", "verdicts", "series"}
+    own |= {"params", "calibrated"}
+    of_result = {name: changed.pop(name) for name in list(changed) if name in own}
     where = conditions(**changed.pop("conditions", {}))
     found = make.result(
         of_result.pop("test", "TMR-P-LAT"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -120,6 +121,33 @@ def test_what_cannot_be_compared_never_passes(
     found = against(own, base).checks
     assert found and {one.outcome for one in found} == {"INCONCLUSIVE"}
     assert all(reason in one.reason for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("own", "base", "reason"),
+    [
+        (
+            {"params": {"interval_ns": 10_000}},
+            {"params": {"interval_ns": 1_000_000}},
+            "not comparable: interval_ns 10000, in the baseline 1000000",
+        ),
+        (
+            {"calibrated": {"total_operations": 5}},
+            {"calibrated": {"total_operations": 7}},
+            "not comparable: operations 5, in the baseline 7",
+        ),
+    ],
+)
+def test_unlike_work_is_not_compared(own: Any, base: Any, reason: str) -> None:
+    found = of(run(**own), "p50", run(**base))
+    assert (found.outcome, found.reason) == ("INCONCLUSIVE", reason)
+    assert of(run(**own), "p50", run(**own)).outcome == "PASS"
+
+
+@pytest.mark.parametrize("name", ["uio", "threshold_ns"])
+def test_where_and_how_long_is_no_other_work(name: str) -> None:
+    own, base = run(params={name: 1}), run(params={name: 2})
+    assert of(own, "p50", base).outcome == "PASS"
 
 
 def with_claims(*passed: bool, **changed: object) -> RunDocument:

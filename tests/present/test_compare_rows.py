@@ -153,6 +153,17 @@ def test_another_block_between_runs_is_grey() -> None:
     assert cell.why == "measured with block 1 ms, the reference with block 10 ms"
 
 
+def test_another_interval_between_runs_is_grey() -> None:
+    def every(interval_ns: int) -> Result:
+        series = [labelled(spread(500), "wakeup", part="total", cpu=1)]
+        return result("TMR-P-LAT", series=series, params={"interval_ns": interval_ns})
+
+    first, address = run_with(every(1_000_000)), "TMR-P-LAT/total/wakeup"
+    cell = cell_beside(run_with(every(10_000)), first, address)
+    assert cell.why == "measured with interval 10 us, the reference with interval 1 ms"
+    assert not cell_beside(run_with(every(1_000_000)), first, address).is_grey
+
+
 @pytest.mark.parametrize(("system", "is_grey"), [("Linux", True), ("QNX", False)])
 def test_a_context_switch_of_kinds_that_do_not_enter_the_kernel(system: str, is_grey: bool) -> None:
     one = labelled(spread(3000), "context_switch", kind="unnamed", scope="thread")

@@ -35,11 +35,11 @@ from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
 from hardstone.published import Address, parse_address
 from hardstone.stats.pair_gate import LEAST_PAIRS
+from hardstone.stats.sign_flip import MOST_PAIRS
 from hardstone.store import StoreError
 from hardstone.targets import find_target
 from hardstone.units import format_span, parse_duration_ns
 
-_MOST_PAIRS = 500
 _REMEDY = "--first and --second take options of hardstone run"
 # Of `hardstone run`: what the gate decides itself, by parameter.
 _OWN = ("tests", "name", "output", "dry_run", "as_json", "quiet", "store", "resume")
@@ -84,11 +84,11 @@ def gate_by_pairs(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def _pairs(text: str) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or int(text) > _MOST_PAIRS:
+    if not is_number or int(text) > MOST_PAIRS:
         shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
         raise InputError(
             f"--pairs: '{shown}' is not a number of pairs",
-            f"give {LEAST_PAIRS} to {_MOST_PAIRS}; 12 is usual",
+            f"give {LEAST_PAIRS} to {MOST_PAIRS}; 12 is usual",
         )
     if int(text) < LEAST_PAIRS:
         raise InputError(

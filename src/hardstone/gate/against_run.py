@@ -14,11 +14,13 @@ from hardstone.gate.judge import Finding, doubted
 from hardstone.gate.outcome_document import WORST_FIRST, Check
 from hardstone.gate.weighed_system import Doubts, WeighedRun
 from hardstone.model import Unit
+from hardstone.stats.calibrated import work_of
 from hardstone.stats.contradictions import is_contradictory
 from hardstone.stats.dependent_values import supports
 from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.pair_gate import Outcome
 from hardstone.stats.two_runs import BETWEEN_TWO_RUNS, QuantileRatio, compare_quantile
+from hardstone.stats.unlike_requests import UnlikeParameter, unlike_parameters
 from hardstone.subjects import MeasuredRun, MeasuredSeries, Missing, figure_rows
 
 MARGINS = {0.5: 0.10, 0.99: 0.25, 0.999: 0.50}
@@ -191,6 +193,7 @@ def _of_pair(
     quantum = _quantum(first, held)
     ratio = compare_quantile(first.series, held.series, q, margin=MARGINS[q], quantum=quantum)
     finding = _of_ratio(ratio, first.unit)
+    unlike = unlike or _other_work(first, held)
     doubts = [_doubts(*base), _doubts(*own), Doubts(f"not comparable: {unlike}" if unlike else "")]
     is_clear = not any(one.barring or one.weakening for one in doubts)
     if is_clear and ratio.outcome == "not decided" and not _bounds(first, q):
@@ -198,6 +201,22 @@ def _of_pair(
     for one in doubts:
         finding = doubted(finding, one)
     return finding
+
+
+def _other_work(first: MeasuredSeries, held: MeasuredSeries) -> str:
+    """Parameters or calibrated work that make the times of both unlike; "": none do."""
+    before = work_of(first.series, first.result.calibrated)
+    now = work_of(held.series, held.result.calibrated)
+    unlike = [
+        *unlike_parameters(first.result, held.result),
+        *(
+            UnlikeParameter(name, before[name], now[name])
+            for name in before
+            if now.get(name, before[name]) != before[name]
+        ),
+    ]
+    told = [f"{one.name} {one.other}, in the baseline {one.first}" for one in unlike]
+    return "; ".join(told)
 
 
 def _quantum(*held: MeasuredSeries) -> float:

@@ -11,6 +11,7 @@ from hardstone.present.study_params import why_another
 from hardstone.present.wording import parameter_text, spoken, work_text
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
+from hardstone.stats.unlike_requests import unlike_parameters
 from hardstone.subjects import (
     CONTRADICTORY,
     FigureRow,
@@ -142,14 +143,10 @@ def _work(series: Series, result: Result) -> str:
 
 
 def _other_parameters(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
-    """Only single values that are not calibrated: the values of a list are labels of series."""
     ours, theirs = one.result, against.result
-    calibrated = set(ours.calibrated) | set(theirs.calibrated)
-    for name in _MEANING_PARAMS.get(one.test, ()):
-        pair = ours.params.get(name), theirs.params.get(name)
-        if name not in calibrated and None not in pair and pair[0] != pair[1]:
-            told = [parameter_text(name, one) for one in pair if one is not None]
-            yield f"measured with {told[0]}, the reference with {told[1]}"
+    for unlike in unlike_parameters(ours, theirs):
+        mine, its = (parameter_text(unlike.name, each) for each in unlike[1:])
+        yield f"measured with {mine}, the reference with {its}"
     steps = _interrupts(ours), _interrupts(theirs)
     if all(steps) and max(steps) > UNLIKE_COUNTS * min(steps):
         yield (
@@ -161,13 +158,6 @@ def _other_parameters(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[
 def _interrupts(result: Result) -> int:
     """The most interrupts of a step of IRQ-S-SUS; 0 for other tests."""
     return max((step.interrupts for step in steps_of([result])), default=0)
-
-
-# Parameters that change what a value means, and that no label of the series tells.
-_MEANING_PARAMS: Mapping[str, tuple[str, ...]] = {
-    "RSP-P-FIX": ("block_ns",),
-    "MUT-P-INV": ("medium_ns",),
-}
 
 
 def _other_study(
