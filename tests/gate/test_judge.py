@@ -105,6 +105,7 @@ def test_a_rate() -> None:
 LOW = 'statistic = "max"\nat_most = "1ms"'  # would pass
 HIGH = 'statistic = "max"\nat_most = "1us"'  # one value is a proof
 CLAIMS = 'claims = "hold"'
+NO_REALTIME = {"policy": "other", "priority": 0, "realtime": False}
 
 
 def contradicting() -> RunDocument:
@@ -122,6 +123,12 @@ def emulated(**facts: Any) -> RunDocument:
     return run(system={"virtual.hypervisor": "kvm", **facts})
 
 
+def test_another_policy_that_was_asked_for_may_pass() -> None:
+    document = run(conditions=NO_REALTIME)
+    document.plan = msgspec.structs.replace(document.plan, policy="other")
+    assert checked(document, LOW).outcome == "PASS"
+
+
 @pytest.mark.parametrize(
     ("make_run", "reason", "is_barring"),
     [
@@ -130,6 +137,7 @@ def emulated(**facts: Any) -> RunDocument:
         (lambda: emulated(**{"virtual.emulated": True}), "emulated = true", True),
         (lambda: emulated(**{"virtual.emulated": None}), "may be emulated", True),
         (lambda: emulated(**{"virtual.time": "instructions"}), "counts instructions", True),
+        (lambda: run(conditions=NO_REALTIME), "not scheduled as real-time", True),
         (lambda: run(status="failed", reason="EDEADLK"), "failed: EDEADLK", False),
         (lambda: run(status="timeout", reason=None), "timeout: no reason was given", False),
         (lambda: run(complete=False), "cut off before its end", False),

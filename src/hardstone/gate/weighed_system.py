@@ -12,6 +12,7 @@ from hardstone.model import Result
 from hardstone.published import Address, AddressError, resolve
 from hardstone.stats.contradictions import is_contradictory, trust_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
+from hardstone.stats.trust import lacks_realtime
 from hardstone.subjects import MeasuredRun, MeasuredSeries, Missing, PublishedSystem
 from hardstone.subjects.published_system import PublishedSeries
 
@@ -99,6 +100,7 @@ class WeighedRun:
     ) -> Doubts:
         """What speaks against any figure of `result`; `is_emulated`: not that it is emulated."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
+        barring = barring or self._refused_realtime(result)
         weak = (
             _incomplete(result) or self._unfinished or (_short_load(result) if needs_load else "")
         )
@@ -110,6 +112,13 @@ class WeighedRun:
         if trust.grade != "untrustworthy":
             return ""
         return f"the run is untrustworthy: {trust.reasons[0] if trust.reasons else 'no reason'}"
+
+    def _refused_realtime(self, result: Result) -> str:
+        """Where real-time scheduling was asked for and not given, a figure is of other work; one
+        that was asked for under another policy is what it is."""
+        if not lacks_realtime(result) or self.run.document.plan.policy == result.conditions.policy:
+            return ""
+        return "not scheduled as real-time, as was asked for"
 
     @cached_property
     def _emulated(self) -> str:
