@@ -207,6 +207,11 @@ def test_boot_options_are_special_attention(option: str) -> None:
     assert rating.next_half == "configuration: out of the box"
 
 
+def test_throttling_switched_off_is_special_attention() -> None:
+    assert rating_of(full_run(system={"kernel.rt_runtime_us": -1})).overall == 3.0
+    assert rating_of(full_run(system={"kernel.rt_runtime_us": 950_000})).overall == 5.0
+
+
 @pytest.mark.parametrize("option", ["noisolcpus=1", "splash", "cpuidle_haltpoll.force=1"])
 def test_other_boot_options_are_none(option: str) -> None:
     assert rating_of(one_option(option)).configuration == "out of the box"

@@ -136,3 +136,13 @@ def test_runs_that_drift_depend() -> None:
     assert sum(runs_depend(list(values)) for values in drifting) > 120
     assert runs_depend(list(range(20))) and not runs_depend([1.0] * 20)
     assert not runs_depend([1.0, 2.0])
+
+
+def test_blocks_are_neighbours_in_their_order() -> None:
+    """Of independent values blocks of any length give the width of the mean: 2 x 1.96 s / sqrt(n).
+    What follows from neighbours alone has to come out as it is."""
+    values = np.random.default_rng(3).normal(0, 1, 4000)
+    found = block_bootstrap(values, 20, np.mean, draws=1000)
+    assert found.high - found.low == pytest.approx(2 * 1.96 / 4000**0.5, rel=0.15)
+    steps = block_bootstrap(np.arange(2000) % 50, 50, lambda x: float(np.median(np.diff(x))))
+    assert (steps.low, steps.high) == (1, 1)

@@ -86,3 +86,9 @@ def test_no_quantile_is_above_the_largest_value() -> None:
     found = quantile_estimate(make.series([1_000_001] * 1000), 0.5)
     assert found is not None and found.value == found.high == 1_000_001
     assert quantile_estimate(make.series([]), 0.5) is None
+
+
+def test_a_single_value_above_counts_as_one_at_the_upper_end() -> None:
+    found = share_estimate(1, 1, 100 * AS_ONE)
+    wanted = stats.binomtest(1, 100).proportion_ci(0.95, "exact")
+    assert (found.low, found.high) == (0.0, pytest.approx(wanted.high))

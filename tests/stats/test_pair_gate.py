@@ -198,3 +198,12 @@ def test_a_level_that_is_none_is_refused(alpha: float) -> None:
 
 def test_nothing_asked_is_nothing_said() -> None:
     assert gate_pairs({}, {}) == []
+
+
+def test_the_interval_holds_for_all_statistics_together() -> None:
+    """Twice as many statistics, half the error of each: that of one more bit of pairs."""
+    some = [(1.0, 1.0 + 0.01 * number) for number in range(1, 17)]
+    alone = gate_pairs({"q50": some}, {"q50": 0.1})[0]
+    both = gate_pairs({"q50": some, "q99": some}, {"q50": 0.1, "q99": 0.25})[0]
+    assert alone.low and alone.high and both.low and both.high
+    assert both.low < alone.low < alone.high < both.high

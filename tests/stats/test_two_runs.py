@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from hardstone.model import Histogram, Series
 from hardstone.stats.histogram import bins_of, histogram_of
@@ -201,3 +202,31 @@ def test_no_point_without_a_ratio() -> None:
     assert shift_function(Histogram(layout=DEFAULT_LAYOUT, buckets=[]), zeros) == []
     with pytest.raises(ValueError, match="between 0 and 1"):
         shift_function(zeros, zeros, confidence=1.0)
+
+
+def steps(count: int = 400) -> Series:
+    """AS_ONE times each of 1 to `count`: the value is the rank in a sample of as many values."""
+    return series(np.repeat(np.arange(1, count + 1), AS_ONE))
+
+
+def ranks(q: float, error: float, count: int = 400) -> tuple[float, float]:
+    """By scipy: the least and the largest rank that bound the quantile, `error` on each side."""
+    return float(stats.binom.ppf(error, count, q)), float(stats.binom.isf(error, count, q) + 1)
+
+
+@pytest.mark.parametrize("quantum", [0.0, 5.0])
+def test_the_ends_are_those_of_two_halves_of_the_error(quantum: float) -> None:
+    """2 % for the ratio, 1 % for each run, half of it on each side."""
+    found = compare_quantile(steps(), steps(), 0.5, quantum=quantum)
+    low, high = ranks(0.5, 0.005)
+    assert found.low == pytest.approx((low - quantum) / (high + quantum), rel=0.02)
+    assert found.high == pytest.approx((high + quantum) / (low - quantum), rel=0.02)
+    assert low / high < 0.8  # wide enough for the above to tell
+
+
+def test_the_band_of_the_shift_function_holds_for_all_points_together() -> None:
+    found = shift_function(steps().histogram, steps().histogram)
+    count = sum(400 * AS_ONE * min(q, 1 - q) >= 10 for q in LEVELS)
+    (middle,) = (one for one in found if one.q == 0.5)
+    low, high = ranks(0.5, 0.05 / 2 / count / 2)
+    assert (middle.low, middle.high) == pytest.approx((low / high, high / low), rel=0.02)
