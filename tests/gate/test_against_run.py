@@ -150,6 +150,18 @@ def test_where_and_how_long_is_no_other_work(name: str) -> None:
     assert of(own, "p50", base).outcome == "PASS"
 
 
+def test_claims_alone_do_not_pass_for_times_that_were_not_compared() -> None:
+    short = make.document(results=[*run(spread(1000)).results, behaviour(True)])
+    found = against(short, short).checks
+    assert [(one.outcome, one.address) for one in found] == [
+        ("PASS", "SEM-B-LCK"),
+        ("INCONCLUSIVE", "all series"),
+    ]
+    assert "too short" in found[1].reason
+    long = make.document(results=[*run().results, behaviour(True)])
+    assert {one.outcome for one in against(long, long).checks} == {"PASS"}
+
+
 def with_claims(*passed: bool, **changed: object) -> RunDocument:
     return make.document(results=[behaviour(*passed, **changed)])
 

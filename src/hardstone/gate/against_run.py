@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hardstone.gate.judge import Finding, doubted
+from hardstone.gate.limit import CLAIMS
 from hardstone.gate.outcome_document import WORST_FIRST, Check
 from hardstone.gate.weighed_system import Doubts, WeighedRun
 from hardstone.model import Unit
@@ -28,6 +29,7 @@ _TOO_SHORT = (
     "quantiles that the baseline is too short to bound within the margin: only what is clearly "
     "worse would have failed"
 )
+_TOO_FEW = "series with too few values for a median of dependent values"
 _MAXIMA = "maxima of runs are not compared: they grow with the length of a run (see --limits)"
 _OPEN = Finding("INCONCLUSIVE", "-", _TOO_SHORT)
 _NAMES = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
@@ -72,6 +74,8 @@ def check_against_runs(
         label = WeighedRun(own or bases[0])
         system = own.id if own is not None else systems[0].id
         checks += [_joined(system, label.condition, found) for found in by_key.values()]
+    if checks and {one.statistic for one in checks} == {CLAIMS} and _has_short(left_out):
+        checks.append(_nothing_timed(systems[0].id))
     notes = [
         *unlike,
         _MAXIMA,
@@ -80,6 +84,24 @@ def check_against_runs(
     if len(baselines) == 1:
         notes.insert(0, BETWEEN_TWO_RUNS)
     return BaselineChecks(checks, notes)
+
+
+def _has_short(left_out: Counter[str]) -> bool:
+    return bool(left_out[_TOO_SHORT] + left_out[_TOO_FEW])
+
+
+def _nothing_timed(system: str) -> Check:
+    """Claims that hold say nothing of times: without one that was compared nothing passes."""
+    return Check(
+        outcome="INCONCLUSIVE",
+        system=system,
+        condition="-",
+        address="all series",
+        statistic="p50",
+        wanted="as fast as the baseline",
+        found="-",
+        reason="no time could be compared: the baseline is too short",
+    )
 
 
 def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
@@ -158,7 +180,7 @@ def _why_not(first: MeasuredSeries) -> str:
     if first.series.derived:
         return "derived series"
     if not supports(0.5, first.series.count):
-        return "series with too few values for a median of dependent values"
+        return _TOO_FEW
     return ""
 
 
@@ -282,7 +304,7 @@ def _claims(own: MeasuredRun | None, base: MeasuredRun, left_out: Counter[str]) 
             continue
         finding = _claims_now(own, base, test)
         wanted = f"all claims hold, as in {base.id}"
-        found.append(_Compared((test, "claims"), finding, None, wanted, f"{base.id} {test}"))
+        found.append(_Compared((test, CLAIMS), finding, None, wanted, f"{base.id} {test}"))
     return found
 
 
