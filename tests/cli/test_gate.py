@@ -118,6 +118,11 @@ def test_files_and_json(gate: Hardstone, tmp_path: Path, monkeypatch: pytest.Mon
     assert "of another" in summary.read_text() and summary.read_text().count("## hardstone") == 1
 
 
+def test_nothing_suggested_is_no_success(gate: Hardstone, stored: str) -> None:
+    done = gate("--suggest", "last", "--test", "ZZZ*")
+    assert done.code == EXIT_UNTRUSTWORTHY and "0 limits, 0 left out" in done.err
+
+
 def test_suggested_limits_are_passed(gate: Hardstone, stored: str, tmp_path: Path) -> None:
     path = tmp_path / "made.toml"
     done = gate("--suggest", "last", "--margin", "50%", "-o", path)

@@ -39,6 +39,22 @@ def test_what_comes_out_is_read_again_and_passes() -> None:
     assert [one.limit for one in suggestions] == limits
 
 
+def test_preemption_models_of_one_run_share_their_limits() -> None:
+    """A limit cannot name a model, so that it holds under each: the worst of them decides."""
+    models = {"full": 10_000, "none": 10_400}
+    runs = [
+        run(spread(4000, middle=middle), conditions={"preemption": model})
+        for model, middle in models.items()
+    ]
+    document = make.document(results=[one.results[0] for one in runs])
+    _, limits = suggested(document)
+    assert [(one.statistic, one.wanted) for one in limits] == [
+        ("max", "at most 65 us"),
+        ("p50", "at most 14.5 us"),
+    ]
+    assert {one.outcome for one in check_limits(limits, systems(document))} == {"PASS"}
+
+
 def test_the_worst_run_decides() -> None:
     quick, slow = run(spread(2000)), run(spread(2000, middle=20_000), run_id="20261121T032200Z-b")
     text, limits = suggested(quick, slow, margin=0.5)

@@ -42,12 +42,13 @@ def suggest_limits(runs: Sequence[Sequence[MeasuredRun]], margin: float) -> list
     """Limits that all of `runs` pass, each given as its systems, with a `margin` of 0.25 for 25 %.
 
     Of times the largest value and the quantiles that the runs bound, of rates the least; claims
-    that hold in each. A limit that one of the runs does not pass is left out, with the reason.
+    that hold in each. A limit that one of the runs does not pass is left out, with the reason. A
+    limit names no preemption model, so that it is made from all of them.
     """
     everything = [one for run in runs for one in run]
     found: list[Suggestion] = []
-    for condition in dict.fromkeys(one.condition for one in everything):
-        own = [one for one in everything if one.condition == condition]
+    for condition in dict.fromkeys(one.condition._replace(preemption="") for one in everything):
+        own = [one for one in everything if one.condition[:2] == condition[:2]]
         found += _of_series(own, condition, margin)
         found += _of_claims(own, condition)
     return _numbered(_checked(found, runs))
