@@ -9,11 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hardstone.notebook import Comparison, Run, RunSeries, RunTest, compare, load
+    from hardstone.notebook import (
+        Comparison,
+        Run,
+        RunSeries,
+        RunTest,
+        block_bootstrap,
+        compare,
+        interval_of_runs,
+        load,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["Comparison", "Run", "RunSeries", "RunTest", "__version__", "compare", "load"]
+__all__ = [
+    "Comparison",
+    "Run",
+    "RunSeries",
+    "RunTest",
+    "__version__",
+    "block_bootstrap",
+    "compare",
+    "interval_of_runs",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:
