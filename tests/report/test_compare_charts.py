@@ -247,9 +247,18 @@ def test_a_worst_that_equals_the_tick_is_marked() -> None:
     figure = pair_of(two_systems(), "THR-P-SLS/2/switch")
     worst = [one["z"] for one in rows(figure) if one["c"] == "worst"]
     assert all(text.endswith(" = tick") for text in worst)
-    assert "equals the tick's duration" in figure.about
+    assert "exceeds the average by the tick's duration, within 20 %" in figure.about
+    assert "may explain it" in figure.about
     other = pair_of(two_systems(), "CLK-P-DUR/tick")
-    assert not any("tick" in one["z"] for one in rows(other)) and "equals" not in other.about
+    assert not any("tick" in one["z"] for one in rows(other)) and "exceeds" not in other.about
+
+
+def test_a_worst_that_is_grey_alone_is_said_in_words() -> None:
+    view = two_systems()
+    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
+    grey = replace(cell, worst_why="5 values, the reference 500")
+    figure = of(with_cells(view, "CLK-P-DUR/tick", grey, cell)).summary[0]
+    assert "worst not comparable, 5 values, the reference 500" in figure.alt
 
 
 def lines_across(figure: Figure) -> list[float]:
