@@ -113,6 +113,16 @@ def test_no_page_is_wider_than_its_window(name: str, width: int, compared: Any, 
     assert page.evaluate(WIDER_THAN_PAGE) <= 0
 
 
+def test_long_names_do_not_make_a_page_wider(tmp_path: Path, visit: Any) -> None:
+    path = tmp_path / "long.html"
+    switch = [labelled(spread(500), "switch", threads=2)]
+    runs = [run_with(result("THR-P-SLS", series=switch), name="W" * size) for size in (250, 300)]
+    write_compare(compare_view(runs), path)
+    page = visit(path, width=390).page
+    assert page.locator("#reference").is_visible()
+    assert page.evaluate(WIDER_THAN_PAGE) <= 0
+
+
 def test_on_a_phone_the_name_of_a_system_stays_while_its_table_moves(
     compared: Any, visit: Any
 ) -> None:
