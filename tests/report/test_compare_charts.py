@@ -162,6 +162,17 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
     assert size < 1_000_000
 
 
+def test_two_systems_have_every_chart_of_a_whole_battery() -> None:
+    view = made_view([made_run(1), made_run(2)])
+    names = [f"{one.test}{number}" for number in range(7) for one in view.tests]
+    again = zip(names, view.tests * 7, strict=True)
+    view = replace(view, tests=[replace(one, test=name) for name, one in again])
+    found = of(view)
+    assert len(names) >= 48 and found.notes == []
+    kinds = {"pair", "exceedance", "shift", "time", "histogram"}
+    assert all({kind(one) for one in found.by_test[name]} == kinds for name in names)
+
+
 def test_bars_are_the_figures_of_the_cells() -> None:
     view = six_systems()
     row = row_of(view, "THR-P-SLS/128/switch")
