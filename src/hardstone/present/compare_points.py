@@ -41,7 +41,7 @@ RULES = (
     f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the "
     "wake-up latency reaches the upper yardstick; a decisive median is higher than that of the "
     "reference; the configuration takes attention; a run is not fully trustworthy; the rating "
-    "lacks figures."
+    "lacks figures. Nothing speaks for a run that is not trustworthy."
 )
 
 
