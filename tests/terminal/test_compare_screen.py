@@ -114,6 +114,12 @@ def test_what_may_not_be_compared_stands_in_brackets() -> None:
     assert not any("( )" in line for line in shown(compared.two_systems()))
 
 
+def test_a_worst_that_is_grey_alone_stands_in_brackets_too() -> None:
+    lines = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
+    assert line_of(lines, "CLK-P-DUR").count("(") == 1
+    assert any("( ) not comparable" in line for line in lines)
+
+
 def test_the_tick_is_marked() -> None:
     assert "*" in line_of(shown(compared.two_systems()), "THR-P-SLS 2 ")
     assert "*" not in line_of(shown(compared.two_systems()), "CLK-P-DUR")
