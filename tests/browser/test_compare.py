@@ -8,13 +8,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import CompareView
 from hardstone.report.compare_figures import compare_figures
 from hardstone.report.compare_page import write_compare
 from hardstone.report.drawing import Drawer
-from hardstone.subjects import published_system, subjects_of
+from hardstone.subjects import Subject, published_system, subjects_of
 from tests.browser.test_report import WIDER_THAN_PAGE, colour_of, contrast, luminance
 from tests.present.compared import (
     emulated_systems,
@@ -24,7 +26,9 @@ from tests.present.compared import (
     twenty_systems,
     two_systems,
 )
+from tests.present.made_systems import labelled, run_with, spread
 from tests.report.hostile import ATTACKS, hostile_document
+from tests.stats.make import result
 
 pytestmark = pytest.mark.browser
 
@@ -110,6 +114,16 @@ def test_no_page_is_wider_than_its_window(name: str, compared: Any, visit: Any) 
     for width in (320, 390, 768, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(WIDER_THAN_PAGE) <= 0, width
+
+
+def test_long_names_do_not_make_a_page_wider(tmp_path: Path, visit: Any) -> None:
+    path = tmp_path / "long.html"
+    switch = [labelled(spread(500), "switch", threads=2)]
+    runs = [run_with(result("THR-P-SLS", series=switch), name="W" * size) for size in (250, 300)]
+    write_compare(compare_view(runs), path)
+    page = visit(path, width=390).page
+    assert page.locator("#reference").is_visible()
+    assert page.evaluate(WIDER_THAN_PAGE) <= 0
 
 
 def test_on_a_phone_the_name_of_a_system_stays_while_its_table_moves(
@@ -237,6 +251,28 @@ def test_another_reference_gives_ratios_without_decisions(compared: Any, visit: 
     page.get_by_label("Ratios of medians to").select_option("3")
     assert ratios(page) == before
     assert page.locator("#reference-said").inner_text() == ""
+
+
+def counted_view() -> CompareView:
+    """Three runs of a test with a duration, a count and a period that was sustained."""
+
+    def run(number: int) -> Subject:
+        values = spread(500, number)
+        counts = msgspec.structs.replace(labelled(values, "beyond"), unit="count")
+        parts = [labelled(values, "switch", threads=2), counts, labelled(values, "minimal_period")]
+        return run_with(result("THR-P-SLS", series=parts))
+
+    return compare_view([run(1), run(2), run(3)])
+
+
+def test_no_reference_gives_ratios_of_what_has_none(tmp_path: Path, visit: Any) -> None:
+    write_compare(counted_view(), tmp_path / "counted.html")
+    page = visit(tmp_path / "counted.html").page
+    every = "#test-1 .series tr:not(.series-name)"
+    page.get_by_label("Ratios of medians to").select_option("2")
+    found = page.eval_on_selector_all(every, "es => es.map(e => e.cells[5].innerText)")
+    assert found[0].startswith(TIMES) and found[1] == "reference"
+    assert found[3:] == ["-"] * 6
 
 
 def test_print_is_light_and_opens_what_is_folded(compared: Any, visit: Any) -> None:

@@ -108,6 +108,7 @@ def test_a_published_system_has_the_load_of_the_reference(
 
     assert load("--load", "none") == "none" and load("--load", "heavy") == "heavy"
     assert (load(), load("--reference", "2")) == ("none", "heavy")
+    assert load("--reference", "both, heavy, shared") == "heavy"
 
 
 @pytest.mark.parametrize(

@@ -346,3 +346,14 @@ def document_of(view: CompareView, place: int = 0) -> RunDocument:
     subject = view.columns[place].subject
     assert isinstance(subject, MeasuredRun)
     return subject.document
+
+
+def worst_alone_grey(view: CompareView, why: str) -> CompareView:
+    """`view` with the worst of its second system grey everywhere, the rest not."""
+
+    def changed(row: ComparedRow) -> ComparedRow:
+        first, second, *others = row.cells
+        return replace(row, cells=[first, replace(second, worst_why=why), *others])
+
+    tests = [replace(one, rows=list(map(changed, one.rows))) for one in view.tests]
+    return replace(view, decisive=list(map(changed, view.decisive)), tests=tests)

@@ -55,6 +55,12 @@ def test_published_stars_are_those_of_the_study() -> None:
     assert ratings == [5.0, 4.5, 3.0]
 
 
+def test_the_upper_yardstick_is_one_of_a_mean_as_in_its_study() -> None:
+    upper, lower = compare_view([QNX, CE7]).yardsticks
+    assert upper.text.startswith("1000 us mean: not real-time above")
+    assert lower.text.startswith("10 us: embedded hard real-time")
+
+
 def test_notes_depend_on_what_is_compared() -> None:
     published = " ".join(compare_view([QNX, CE7]).notes)
     mixed = " ".join(compare_view([QNX, switching(spread(500))]).notes)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_points import points_of
 from hardstone.present.compare_view import (
     ClaimCell,
@@ -22,12 +23,15 @@ from hardstone.rating import CategoryRating, Rating
 from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.subjects import Amount
 from tests.present import compared
+from tests.present.made_systems import QNX, labelled, run_with, spread
+from tests.stats.make import result
 
 YARDSTICKS = (10_000, 1_000_000)
 
 
 def rating(**changed: object) -> Rating:
-    return replace(compared.made_rating(None), categories=[], why_none="", **changed)  # type: ignore[arg-type]
+    fields = {"categories": [], "why_none": "", **changed}
+    return replace(compared.made_rating(None), **fields)  # type: ignore[arg-type]
 
 
 def column(**changed: object) -> SystemColumn:
@@ -105,6 +109,30 @@ def test_stars_that_are_at_most_say_so_and_uncalibrated_ones_say_nothing() -> No
     assert text.startswith("clock at most 5 of 5")
     loose = category(0.0, is_calibrated=False)
     assert points(column(rating=replace(rating(), categories=[loose]))).negative == []
+
+
+def test_stars_that_are_at_most_say_so_where_only_named() -> None:
+    found = [category(5.0), category(5.0), category(5.0), category(5.0, is_at_most=True)]
+    said = points(column(rating=rating(categories=found))).positive[-1]
+    assert said == f"also {found[3].category} at most 5 of 5"
+
+
+def test_nothing_speaks_for_a_run_that_is_not_trustworthy() -> None:
+    good = rating(categories=[category(5.0)])
+    rows, tests = [row(9_000), row(6_000, address="CLK-P-DUR/tick")], [judged("passed")]
+    assert len(points(column(rating=good), rows, tests).positive) == 4
+    assert points(column(rating=good, trust="untrustworthy"), rows, tests).positive == []
+    emulated = points(column(rating=good, mark="(emulated)"), rows, tests).positive
+    assert len(emulated) == 2 and not any("latency" in one or "of 5" in one for one in emulated)
+
+
+def test_no_point_follows_from_a_figure_that_contradicts_others() -> None:
+    wrong = labelled(spread(500), "wakeup", part="total")
+    wrong.mean = 1.0
+    run = run_with(result("TMR-P-LAT", series=[wrong]))
+    for reference in (run_with(result("TMR-P-LAT", series=[])), QNX):
+        (_, found) = compare_view([reference, run]).points
+        assert not any("TMR-P-LAT/" in one for one in (*found.positive, *found.negative))
 
 
 def test_of_many_categories_the_first_have_their_figure() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hardstone.model import Conditions, Event, Result
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_rows import CONTRADICTS, EQUALS_TICK, equals_tick
-from hardstone.subjects import Amount, Missing, published_system
+from hardstone.subjects import Amount, MeasuredRun, Missing, published_system
 from tests.present.made_systems import (
     CE7,
     LINUX_RT,
@@ -296,11 +296,27 @@ def test_a_series_close_to_the_cost_of_the_clock_says_so(median: int, is_close: 
     assert any("instrument's limit" in one for one in notes) is is_close
 
 
-def test_a_smaller_number_of_threads_is_said() -> None:
+def with_fewer_threads() -> MeasuredRun:
     one = labelled(spread(500), "switch", threads=97)
-    run = run_with(result("THR-P-SLS", series=[one], params={"threads": [2, 128]}))
-    cell = cell_beside(QNX, run, "THR-P-SLS/97/switch")
-    assert cell.notes == ("97 threads instead of 128",)
+    return run_with(result("THR-P-SLS", series=[one], params={"threads": [2, 128]}))
+
+
+def test_a_smaller_number_of_threads_is_said_of_the_system_that_had_it() -> None:
+    run, address = with_fewer_threads(), "THR-P-SLS/97/switch"
+    cell = cell_beside(QNX, run, address)
+    assert cell.notes == ("128 threads, the row has 97",)
+    assert cell.is_grey and cell.why == "128 threads, the reference 97"
+    cell = cell_beside(run, QNX, address)
+    assert not any("threads" in one for one in cell.notes)
+    assert cell.is_grey and cell.why == "97 threads, the reference 128"
+
+
+def test_systems_are_set_against_each_other_where_the_reference_has_no_figure() -> None:
+    view = compare_view([switching(spread(500)), *map(run_with, map(responding, (1000, 1000, 12)))])
+    cells = cells_at(view, "RSP-P-FIX/add/time")
+    assert [one.is_grey for one in cells] == [False, False, False, True]
+    assert cells[3].why.endswith("operations, system 2 1\N{NO-BREAK SPACE}000 operations")
+    assert all(one.ratio is None for one in cells)
 
 
 def test_an_unreadable_histogram_has_no_ratio() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_medians import Medians
-from hardstone.stats.contradictions import trust_of
+from hardstone.stats.contradictions import told, trust_of
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
@@ -56,6 +56,14 @@ def test_the_trust_of_a_run_is_that_of_its_document() -> None:
     for run in (run_with(result()), run_with(result(series=[wrong]))):
         assert run.trust == trust_of(run.document)
         assert bool(run.contradictions) is (run.trust.grade == "untrustworthy")
+
+
+def test_contradictions_that_are_known_are_told_without_another_look() -> None:
+    wrong = series([1, 2, 3])
+    wrong.count = 7
+    run = run_with(result(series=[wrong]))
+    assert told(run.document, run.contradictions) == told(run.document) != []
+    assert told(run.document, []) == []
 
 
 def test_bins_have_the_edges_of_buckets_of_any_kind_of_pair() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hardstone.model import Conditions, Trust
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import PlainTable
 from hardstone.published import load_studies
@@ -18,7 +19,7 @@ def table(anchor: str, *subjects: Subject) -> PlainTable:
     return found
 
 
-def worst_cases(system: object = None) -> Subject:
+def worst_cases(**changed: object) -> Subject:
     results = [
         result("THR-P-SLS", series=[labelled([500, 1500], "switch", threads=2)]),
         result("THR-P-PRE", series=[labelled([600, 2500], "preemption", by="thread")]),
@@ -26,7 +27,7 @@ def worst_cases(system: object = None) -> Subject:
             "SEM-P-SHF", series=[labelled([7, 3500], "shuffle", kind="unnamed", scope="thread")]
         ),
     ]
-    return run_with(*results, name="mine", **({"system": system} if system else {}))
+    return run_with(*results, name="mine", **changed)
 
 
 def test_worst_cases_are_those_of_the_study_with_ours_below() -> None:
@@ -38,8 +39,26 @@ def test_worst_cases_are_those_of_the_study_with_ours_below() -> None:
 
 
 def test_an_emulated_run_has_the_reason_in_place_of_figures() -> None:
-    rows = {row[0]: row[2:] for row in table("worst-cases", worst_cases(EMULATED), QNX).rows}
+    rows = {row[0]: row[2:] for row in table("worst-cases", worst_cases(system=EMULATED), QNX).rows}
     assert rows["mine"] == ["emulated: not beside figures of hardware", "-", "-"]
+
+
+UNTRUSTED = Trust(grade="untrustworthy", reasons=["throttled"])
+
+
+def test_a_run_that_is_not_trustworthy_has_the_reason_in_place_of_figures() -> None:
+    rows = {row[0]: row[2:] for row in table("worst-cases", worst_cases(trust=UNTRUSTED), QNX).rows}
+    assert rows["mine"] == ["not trustworthy: throttled", "-", "-"]
+
+
+def test_a_figure_without_real_time_scheduling_says_so_beside_a_study() -> None:
+    one = result(
+        "THR-P-SLS",
+        series=[labelled([500, 1500], "switch", threads=2)],
+        conditions=Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False),
+    )
+    rows = {row[0]: row[2:] for row in table("worst-cases", run_with(one, name="mine"), QNX).rows}
+    assert rows["mine"][0] == "1.50 us (not comparable: measured without real-time scheduling)"
 
 
 def test_a_run_without_such_tests_has_no_row() -> None:
@@ -85,10 +104,15 @@ def test_the_ladder_has_what_is_known_and_says_what_is_not() -> None:
     assert rows["unknown"] == ["not known"] * 4
 
 
-def kernel_run(model: str, *, is_short: bool = False, system: object = None) -> Subject:
+def kernel_run(
+    model: str, *, is_short: bool = False, system: object = None, **changed: object
+) -> Subject:
     facts = {"kernel.preemption": model} | dict(system or {})  # type: ignore[call-overload]
     return run_with(
-        kernel_result(2 if is_short else 1, is_short=is_short), name=model, system=facts
+        kernel_result(2 if is_short else 1, is_short=is_short),
+        name=model,
+        system=facts,
+        **changed,
     )
 
 
@@ -112,6 +136,17 @@ def test_times_of_different_kinds_have_no_improvement() -> None:
     assert found.rows[-1][2:] == ["-", "-", "-"]
     assert any("different kinds" in one for one in found.notes)
     assert "(emulated)" in found.rows[4][0]
+
+
+def test_what_is_not_trustworthy_is_divided_by_nothing() -> None:
+    fair, bad = kernel_run("none"), kernel_run("full", is_short=True, trust=UNTRUSTED)
+    for pair in ((fair, bad), (bad, fair)):
+        found = table("kernel-preemption", *pair)
+        assert found.rows[-1][2:] == ["-", "-", "-"]
+        assert any("no improvement is given: not trustworthy" in one for one in found.notes)
+        assert [row[1] for row in found.rows if row[0] == "full"] == [
+            "full; not trustworthy: throttled"
+        ]
 
 
 def test_without_kernel_time_there_is_no_such_table() -> None:

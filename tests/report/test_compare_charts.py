@@ -162,6 +162,17 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
     assert size < 1_000_000
 
 
+def test_two_systems_have_every_chart_of_a_whole_battery() -> None:
+    view = made_view([made_run(1), made_run(2)])
+    names = [f"{one.test}{number}" for number in range(7) for one in view.tests]
+    again = zip(names, view.tests * 7, strict=True)
+    view = replace(view, tests=[replace(one, test=name) for name, one in again])
+    found = of(view)
+    assert len(names) >= 48 and found.notes == []
+    kinds = {"pair", "exceedance", "shift", "time", "histogram"}
+    assert all({kind(one) for one in found.by_test[name]} == kinds for name in names)
+
+
 def test_bars_are_the_figures_of_the_cells() -> None:
     view = six_systems()
     row = row_of(view, "THR-P-SLS/128/switch")
@@ -247,9 +258,18 @@ def test_a_worst_that_equals_the_tick_is_marked() -> None:
     figure = pair_of(two_systems(), "THR-P-SLS/2/switch")
     worst = [one["z"] for one in rows(figure) if one["c"] == "worst"]
     assert all(text.endswith(" = tick") for text in worst)
-    assert "equals the tick's duration" in figure.about
+    assert "exceeds the average by the tick's duration, within 20 %" in figure.about
+    assert "may explain it" in figure.about
     other = pair_of(two_systems(), "CLK-P-DUR/tick")
-    assert not any("tick" in one["z"] for one in rows(other)) and "equals" not in other.about
+    assert not any("tick" in one["z"] for one in rows(other)) and "exceeds" not in other.about
+
+
+def test_a_worst_that_is_grey_alone_is_said_in_words() -> None:
+    view = two_systems()
+    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
+    grey = replace(cell, worst_why="5 values, the reference 500")
+    figure = of(with_cells(view, "CLK-P-DUR/tick", grey, cell)).summary[0]
+    assert "worst not comparable, 5 values, the reference 500" in figure.alt
 
 
 def lines_across(figure: Figure) -> list[float]:

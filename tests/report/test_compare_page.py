@@ -26,6 +26,7 @@ from tests.present.compared import (
     six_systems,
     twenty_systems,
     two_systems,
+    worst_alone_grey,
 )
 from tests.report import sample
 from tests.report.hostile import ATTACKS, hostile_document
@@ -254,6 +255,20 @@ def changed(view: CompareView, **cell: object) -> CompareView:
     cells: list[ComparedCell] = [row.cells[0], replace(row.cells[1], **cell)]  # type: ignore[arg-type]
     new = replace(test, rows=[replace(row, cells=cells), *test.rows[1:]])
     return replace(view, tests=[new, *view.tests[1:]])
+
+
+def test_what_is_grey_is_grey_in_the_overview_too() -> None:
+    overview = static(emulated_systems()).partition('id="why"')[0]
+    systems, decisive = overview.split('class="figures decisive sticky"')
+    assert systems.count('<tr class="grey">') == 1
+    assert decisive.count('<td class="grey">') == decisive.count("<small>not compared: ") > 0
+
+
+def test_a_worst_that_is_grey_alone_is_so_in_every_table() -> None:
+    page = static(worst_alone_grey(two_systems(), "5 values"))
+    overview, tests = page.split('id="tests"')
+    assert '<td class="grey">' in overview.partition('class="figures decisive sticky"')[2]
+    assert tests.count('<td class="grey">') == tests.count("The worst is not compared: ") > 0
 
 
 def test_the_worst_alone_can_be_grey() -> None:

@@ -20,6 +20,7 @@ from tests.present.compared import (
     six_systems,
     twenty_systems,
     two_systems,
+    worst_alone_grey,
 )
 from tests.report.hostile import ATTACKS
 from tests.report.sketches import Sketches
@@ -62,6 +63,8 @@ def test_what_may_not_be_compared_says_why() -> None:
     assert "stands in grey: it is emulated" in grey and "us (grey)" in grey
     assert "2: it is emulated" in grey
     assert "stands in grey" not in plain and "us (grey)" not in plain
+    alone = " ".join(pages(worst_alone_grey(two_systems(), "5 values, the reference 500")))
+    assert "us (grey)" in alone and "2: 5 values, the reference 500" in alone
 
 
 def test_conditions_that_are_alike_stand_once() -> None:

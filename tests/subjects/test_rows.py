@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hardstone.model import Conditions, Series
+from hardstone.model import Conditions, RunDocument, Series
 from hardstone.subjects import (
     Amount,
     MeasuredRun,
@@ -23,6 +23,11 @@ def labelled(values: list[int], name: str = "switch", **labels: int | str) -> Se
 def switching(run_id: str, *counts: int) -> MeasuredRun:
     found = [labelled([100, 200, 300 + count], threads=count) for count in counts]
     (subject,) = subjects_of(document(run_id=run_id, results=[result("THR-P-SLS", series=found)]))
+    return subject
+
+
+def run_of(found: RunDocument) -> MeasuredRun:
+    (subject,) = subjects_of(found)
     return subject
 
 
@@ -45,6 +50,20 @@ def test_a_published_figure_joins_the_row_of_the_measured_one() -> None:
     worst = [one.amount("max") for one in row.found if one]
     assert [one.value for one in worst if isinstance(one, Amount)] == [11500.0, 428.0]
     assert rows["THR-P-SLS/1000/switch"].found[1] is None  # not measured, not invented
+
+
+def test_a_published_figure_prefers_the_run_with_just_its_number() -> None:
+    asked = {"threads": [2, 128]}
+    few, many = [
+        run_of(document(run_id=f"20261121T032200Z-{name * 6}", results=[one]))
+        for name, count in (("a", 97), ("b", 128))
+        for one in [result("THR-P-SLS", series=[labelled([1, 2, 3], threads=count)], params=asked)]
+    ]
+    for runs in ([few, many], [many, few]):
+        rows = {row.address: row for row in figure_rows([*runs, QNX])}
+        assert rows["THR-P-SLS/97/switch"].found[2] is None
+        assert rows["THR-P-SLS/128/switch"].found[2] is not None
+        assert rows["THR-P-SLS/128/switch"].notes[2] == ()
 
 
 def test_published_systems_share_rows_without_a_run() -> None:

@@ -8,7 +8,13 @@ from dataclasses import replace
 import pytest
 
 from hardstone.present.compare_view import CompareView
-from hardstone.terminal.compare_screen import MOST_LINES, comparison_lines, numbers_text
+from hardstone.subjects import Amount, published_system
+from hardstone.terminal.compare_screen import (
+    MOST_LINES,
+    comparison_lines,
+    different_names,
+    numbers_text,
+)
 from tests.present import compared
 
 VIEWS = {
@@ -32,6 +38,37 @@ def test_it_fits_a_screen(name: str, width: int) -> None:
     systems = len(view.columns) if len(view.columns) <= 6 else 0
     tables = lines[1 + systems :]  # names of systems are cut by the console
     assert max(map(len, tables)) <= width
+
+
+@pytest.mark.parametrize("width", [40, 50, 60])
+def test_on_a_narrow_screen_no_system_is_cut_off(width: int) -> None:
+    view = compared.six_systems()
+    lines = shown(view, width)
+    head = next(n for n, line in enumerate(lines) if "worst observed" in line)
+    figures = lines[head : head + 7]
+    assert [line.split()[0] for line in figures[1:]] == ["1", "2", "3", "4", "5", "6"]
+    assert max(map(len, figures)) <= width
+
+
+def test_a_figure_keeps_its_unit_where_a_column_is_narrow() -> None:
+    view = compared.twenty_systems()
+    row = view.decisive[0]
+    worst = Amount("ns", "max", "made up", value=47_400.0)
+    grey = [replace(one, worst=worst, is_grey=True, why="a reason") for one in row.cells]
+    lines = shown(replace(view, decisive=[replace(row, cells=grey)]), 60)
+    assert sum("(47.4us)" in line for line in lines) == 20
+
+
+def test_names_that_begin_alike_are_told_apart() -> None:
+    hp = compared.made_view([published_system("hpux-off"), published_system("hpux-on")])
+    lines = shown(hp)
+    assert "preemption off" in lines[1] and "preemption on:" in lines[2]
+    names = ["a" * 50 + " first", "a" * 50 + " last"]
+    assert different_names(names, 20) == [
+        "a" * 9 + "\u2026aaaa first",
+        "a" * 9 + "\u2026aaaaa last",
+    ]
+    assert different_names(["short", "a" * 50], 20) == ["short", "a" * 19 + "\u2026"]
 
 
 @pytest.mark.parametrize("count", [2, 6, 7, 13, 20])
@@ -75,6 +112,12 @@ def test_what_may_not_be_compared_stands_in_brackets() -> None:
     assert any(line.startswith("apart") and "it is emulated" in line for line in lines)
     assert any("( ) not comparable" in line for line in lines)
     assert not any("( )" in line for line in shown(compared.two_systems()))
+
+
+def test_a_worst_that_is_grey_alone_stands_in_brackets_too() -> None:
+    lines = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
+    assert line_of(lines, "CLK-P-DUR").count("(") == 1
+    assert any("( ) not comparable" in line for line in lines)
 
 
 def test_the_tick_is_marked() -> None:

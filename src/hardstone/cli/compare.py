@@ -47,6 +47,7 @@ def command(
     from hardstone.cli.compare_sources import chosen_systems, reference_place
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.compare_build import compare_view
+    from hardstone.subjects import MeasuredRun
 
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
@@ -66,7 +67,8 @@ def command(
 
         print_comparison(view)
         _tell_files(output, files)
-    codes = [consistency_exit(document) for document in chosen.documents]
+    known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
+    codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
     return worst_code([EXIT_OK, *codes])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError
@@ -39,14 +39,25 @@ def chosen_systems(
                 raise InputError(f"run {document.id} is named twice", "name it once")
             documents[document.id] = document
             runs[word] = _under(document, load, cpu_config)
-    beside = _load_of(runs, words, reference)
+    chosen = Chosen(*_systems(runs, words, ""), list(documents.values()))
+    beside = chosen.subjects[reference_place(chosen, reference)]
+    measured = beside if isinstance(beside, MeasuredRun) else next(iter(runs.values()), [None])[0]
+    if measured is None:
+        return chosen
+    return Chosen(*_systems(runs, words, measured.condition.load), chosen.documents)
+
+
+def _systems(
+    runs: Mapping[str, list[MeasuredRun]], words: Sequence[str], load: str
+) -> tuple[list[Subject], list[str]]:
+    """The systems in the order of `words`, and the word of each; published ones under `load`."""
     found: list[tuple[str, Subject]] = []
     for word in words:
         if word in runs:
             found.extend((word, one) for one in runs[word])
         else:
-            found.append((word, published_system(word, beside)))
-    return Chosen([one for _, one in found], [word for word, _ in found], list(documents.values()))
+            found.append((word, published_system(word, load)))
+    return [one for _, one in found], [word for word, _ in found]
 
 
 def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> list[MeasuredRun]:
@@ -67,18 +78,6 @@ def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> l
         f"run {document.id} has nothing under {' and '.join(asked)[:120]}",
         f"it has {'; '.join(there)[:300]}",
     )
-
-
-def _load_of(runs: dict[str, list[MeasuredRun]], words: Sequence[str], reference: str) -> str:
-    """The load of the reference where it is a run, else of the first run; "" without runs."""
-    named = runs.get(reference)
-    if named is None and reference.isascii() and reference.isdecimal():
-        expanded = [one for word in words for one in runs.get(word, [None])]
-        place = int(reference) - 1
-        chosen = expanded[place] if 0 <= place < len(expanded) else None
-        named = [chosen] if chosen is not None else None
-    found = named or next(iter(runs.values()), [])
-    return found[0].condition.load if found else ""
 
 
 def reference_place(chosen: Chosen, reference: str) -> int:

@@ -129,7 +129,7 @@ def yardsticks_of() -> list[Yardstick]:
     said = study.tables["yardsticks"]
     upper, lower = said["not_real_time_above_mean_us"], said["hard_real_time_embedded_us"]
     return [
-        Yardstick(upper * _US, f"{upper} us: not real-time above ({study.reading.short})"),
+        Yardstick(upper * _US, f"{upper} us mean: not real-time above ({study.reading.short})"),
         Yardstick(lower * _US, f"{lower} us: embedded hard real-time ({study.reading.short})"),
     ]
 

@@ -83,10 +83,19 @@ def why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
         if apart:
             return apart
     if trust is not None and trust.grade == "untrustworthy":
-        reason = shorten(trust.reasons[0], _REASON_CHARACTERS) if trust.reasons else "no reason"
-        return f"not trustworthy: {reason}"
+        return _not_trusted(trust.reasons)
     ours, theirs = _kind(one), _kind(reference)
     return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
+
+
+def why_not_trusted(column: SystemColumn) -> str:
+    """Why no figure of a system may stand beside others; empty if it is trusted so far."""
+    return _not_trusted(column.trust_reasons) if column.trust == "untrustworthy" else ""
+
+
+def _not_trusted(reasons: Sequence[str]) -> str:
+    reason = shorten(reasons[0], _REASON_CHARACTERS) if reasons else "no reason"
+    return f"not trustworthy: {reason}"
 
 
 def _kind(one: Subject) -> KindOfTime:

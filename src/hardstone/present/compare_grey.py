@@ -20,6 +20,7 @@ from hardstone.subjects import (
     MeasuredSeries,
     PublishedSeries,
     Subject,
+    other_numbers,
 )
 from hardstone.units import format_count
 
@@ -99,8 +100,12 @@ def _reasons(pair: Pair) -> Iterator[str]:
         yield from _other_work(pair.one, pair.against)
         yield from _other_parameters(pair.one, pair.against)
     elif isinstance(pair.one, PublishedSeries) and isinstance(pair.against, MeasuredSeries):
+        for label, published, used in other_numbers(pair.one, pair.against):
+            yield f"{published} {label}, the reference {used}"
         yield from _other_study(pair.one, pair.against, pair.reference)
     elif isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, PublishedSeries):
+        for label, published, used in other_numbers(pair.against, pair.one):
+            yield f"{used} {label}, the reference {published}"
         yield from _other_study(pair.against, pair.one, pair.subject)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.model import Result, Scalar
+from hardstone.present.compare_columns import why_not_trusted
+from hardstone.present.compare_grey import why_alone_grey
 from hardstone.present.compare_view import PlainTable, SystemColumn
 from hardstone.present.kernel_history import (
     STATISTICS,
@@ -54,7 +56,9 @@ def kernel_table(columns: Sequence[SystemColumn], reference: int) -> PlainTable 
     first = next((one for one in found if one.column is columns[reference]), None)
     for one in found:
         if first is not None and one is not first and first.side and one.side:
-            rows.append(_improvement((first.side, one.side), one, first.facts, history))
+            is_divided = not _refused(first, one)
+            sides = first.side, one.side
+            rows.append(_improvement(sides, one, history, is_divided=is_divided))
             notes.extend(f"{one.column.label}: {text}" for text in _differing(first, one))
     return PlainTable(
         anchor="kernel-preemption",
@@ -103,7 +107,7 @@ def _own_row(one: _Own) -> list[str]:
     cells = [_cell(one.side, statistic) for statistic in STATISTICS]
     if all(cell == "-" for cell in cells):
         cells[0] = "; ".join(one.side.missing) or "no sections"
-    refused = why_not_beside_hardware(one.run.document)
+    refused = why_not_beside_hardware(one.run.document) or _why_alone(one)
     model = f"{one.side.model}; {refused}" if refused else one.side.model
     return [system, model, *cells]
 
@@ -115,10 +119,24 @@ def _cell(side: Side, statistic: str) -> str:
     return f"{figure.text} ({figure.interval})" if figure.interval else figure.text
 
 
+def _why_alone(one: _Own) -> str:
+    """Why the figures of a run may be divided by nothing; empty if they may."""
+    held = [series for series in one.run.held() if series.test == TEST]
+    reasons = [why_not_trusted(one.column), *map(why_alone_grey, held)]
+    return next(filter(None, reasons), "")
+
+
+def _refused(first: _Own, one: _Own) -> list[str]:
+    """Why the figures of two runs are not divided."""
+    told = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
+    found = [*why_not_divided(first.facts, one.facts), *told]
+    apart = one.column.apart  # a clock that ran wrong
+    return list(dict.fromkeys(found or ([f"no improvement is given: {apart}"] if apart else [])))
+
+
 def _improvement(
-    sides: tuple[Side, Side], one: _Own, facts: Mapping[str, Scalar], history: KernelHistory
+    sides: tuple[Side, Side], one: _Own, history: KernelHistory, *, is_divided: bool
 ) -> list[str]:
-    is_divided = not why_not_divided(facts, one.facts)
     found = preemption_rows(*sides, history, is_divided=is_divided)
     rows = {row.figure: row for row in found if row.operation == ALL}
     cells = [_divided(rows.get(TITLE_OF[statistic])) for statistic in STATISTICS]
@@ -132,7 +150,7 @@ def _divided(row: PreemptionRow | None) -> str:
 
 
 def _differing(first: _Own, one: _Own) -> list[str]:
-    refused = why_not_divided(first.facts, one.facts)
+    refused = _refused(first, one)
     unlike = unlike_conditions(first.results, one.results, (first.facts, one.facts))
     told = [*refused, *(f"differs: {text}" for text in unlike)]
     return [shorten(text, 200) for text in told[:_MOST_NOTES]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.present.amount_text import amount_text, ratio_words
 from hardstone.present.compare_detail import judged_claims
+from hardstone.present.compare_grey import why_alone_grey
 from hardstone.present.compare_view import (
     ComparedCell,
     ComparedRow,
@@ -40,7 +41,7 @@ RULES = (
     f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the "
     "wake-up latency reaches the upper yardstick; a decisive median is higher than that of the "
     "reference; the configuration takes attention; a run is not fully trustworthy; the rating "
-    "lacks figures."
+    "lacks figures. Nothing speaks for a run that is not trustworthy."
 )
 
 
@@ -78,7 +79,9 @@ class _Facts:
 
     @property
     def cells(self) -> Cells:
-        return [(row, row.cells[self.place]) for row in self.decisive]
+        """Without figures that may be compared with nothing: no point follows from them."""
+        found = [(row, row.cells[self.place]) for row in self.decisive]
+        return [one for one in found if one[1].held is None or not why_alone_grey(one[1].held)]
 
 
 def _other(conditions: Sequence[ConditionRow], place: int, reference: int) -> list[str]:
@@ -91,9 +94,11 @@ def _other(conditions: Sequence[ConditionRow], place: int, reference: int) -> li
 
 def _positive(facts: _Facts) -> Iterator[str]:
     column, cells = facts.column, facts.cells
-    good = [one for one in _calibrated(column) if (one.stars or 0) >= GOOD_STARS]
-    yield from _category_texts(good, column)
-    if column.trust != "untrustworthy" and not column.mark:
+    if column.trust == "untrustworthy":
+        return
+    if not column.mark:  # times of an emulated processor, or instructions, are held against nothing
+        good = [one for one in _calibrated(column) if (one.stars or 0) >= GOOD_STARS]
+        yield from _category_texts(good, column)
         yield from _below(cells, facts.yardsticks[0])
     spread = _largest_spread(cells)
     if spread is not None and spread[2] <= STEADY and _known(cells) > 1:
@@ -138,13 +143,17 @@ def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> It
     """The first with their figures, the others by name."""
     for one in found[:_MOST_CATEGORIES]:
         yield _category_text(one, is_exact=column.is_published)
-    rest = [f"{one.category} {one.stars:g}" for one in found[_MOST_CATEGORIES:]]
+    rest = [_stars_text(one) for one in found[_MOST_CATEGORIES:]]
     if rest:
         yield f"also {', '.join(rest)} of 5"
 
 
+def _stars_text(one: CategoryRating) -> str:
+    return f"{one.category} {'at most ' if one.is_at_most else ''}{one.stars:g}"
+
+
 def _category_text(one: CategoryRating, *, is_exact: bool) -> str:
-    said = f"{one.category} {'at most ' if one.is_at_most else ''}{one.stars:g} of 5"
+    said = f"{_stars_text(one)} of 5"
     if one.decisive is None:
         return said
     worst = amount_text(one.decisive.amount, is_exact=is_exact)

@@ -138,20 +138,43 @@ class _Cells:
         return ComparedCell(missing, missing, more=(missing,) * len(self.more))
 
     def _why(self, place: int, held: Held) -> str:
-        against = self.row.found[self.systems.reference]
-        if against is None:  # what stands in is nothing that the others have
-            stand_in = self.stand_ins.get(place)
-            return f"{stand_in.what}, not from a device" if stand_in else ""
-        if against is held:
+        """Beside the reference, or where that has no figure, beside the first that has one."""
+        reference = self.systems.reference
+        if self.row.found[reference] is not None:
+            return self._why_beside(place, held, reference)
+        stand_in = self.stand_ins.get(place)
+        if stand_in:  # nothing that the others have
+            return f"{stand_in.what}, not from a device"
+        first = self._first()
+        number = self.systems.columns[first].number
+        return self._why_beside(place, held, first).replace("the reference", f"system {number}")
+
+    def _first(self) -> int:
+        """The first system whose figure may stand beside others."""
+        there = [
+            (place, one)
+            for place, one in enumerate(self.row.found)
+            if one is not None and place not in self.stand_ins
+        ]
+        sound = [
+            (place, one)
+            for place, one in there
+            if not self.systems.columns[place].apart and not why_alone_grey(one)
+        ]
+        return (sound or there)[0][0]
+
+    def _why_beside(self, place: int, held: Held, other: int) -> str:
+        against = self.row.found[other]
+        if against is None or against is held:
             return ""
-        ours, theirs = self.stand_ins.get(place), self.stand_ins.get(self.systems.reference)
+        ours, theirs = self.stand_ins.get(place), self.stand_ins.get(other)
         pair = Pair(
             held,
             against,
             ours.what if ours else "",
             theirs.what if theirs else "",
             self.systems.columns[place].subject,
-            self.systems.columns[self.systems.reference].subject,
+            self.systems.columns[other].subject,
         )
         return why_grey(pair)
 
@@ -165,7 +188,7 @@ class _Cells:
         if against is None or against is held or against.series is None or held.series is None:
             return None
         is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
-        if is_refused or held.unit == "count" or held.name == _LEAST_IS_ALL:
+        if is_refused or not has_ratio(held):
             return None
         return self.medians.ratio(place, reference)
 
@@ -189,6 +212,11 @@ class _Cells:
         limit = self.medians.limit(place)
         first = [stand_in.what] if stand_in else []
         return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
+
+
+def has_ratio(held: Held) -> bool:
+    """Whether medians of such series are divided: not of counts, nor of a single least value."""
+    return held.unit != "count" and held.name != _LEAST_IS_ALL
 
 
 def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:

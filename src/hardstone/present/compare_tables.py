@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Verdict
 from hardstone.present.amount_text import amount_text
+from hardstone.present.compare_columns import why_not_trusted
+from hardstone.present.compare_grey import why_alone_grey
 from hardstone.present.compare_view import PlainTable, SystemColumn
 from hardstone.present.wording import shorten
 from hardstone.published import Study, load_studies
@@ -65,7 +67,7 @@ def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
     always = [kind for kind, when in kinds.items() if when == "always"]
     for column, run in _runs(columns):
         for kind in always:
-            figures = _own_figures(run, _of_kind(kind))
+            figures = _own_figures(column, run, _of_kind(kind))
             if _has_any(figures):
                 rows.append([f"{column.label}, {kind}", run.condition.load, *figures])
     return PlainTable(
@@ -140,7 +142,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
 
 def _own_rows(columns: Sequence[SystemColumn], wanted: Wanted) -> list[list[str]]:
     found = [
-        [column.label, run.condition.load, *_own_figures(run, wanted)]
+        [column.label, run.condition.load, *_own_figures(column, run, wanted)]
         for column, run in _runs(columns)
     ]
     return [row for row in found if _has_any(row[2:])]
@@ -159,9 +161,9 @@ def _has_any(figures: Sequence[str]) -> bool:
     return any(one != "-" for one in figures)
 
 
-def _own_figures(run: MeasuredRun, wanted: Wanted) -> list[str]:
-    """The figures of a run; where its times are not those of hardware the reason, once."""
-    refused = why_not_beside_hardware(run.document)
+def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list[str]:
+    """The figures of a run; where none may stand beside those of a study the reason, once."""
+    refused = why_not_beside_hardware(run.document) or why_not_trusted(column)
     figures = _figures(run, wanted)
     if refused and _has_any(figures):
         return [refused, *["-"] * (len(figures) - 1)]
@@ -178,7 +180,10 @@ def _figure(held: Mapping[frozenset[str], Held], address: str, statistic: str) -
     if found is None:
         return "-"
     amount = found.amount(statistic)
-    return amount_text(amount, is_exact=found.series is None) if isinstance(amount, Amount) else "-"
+    if not isinstance(amount, Amount):
+        return "-"
+    text, why = amount_text(amount, is_exact=found.series is None), why_alone_grey(found)
+    return f"{text} (not comparable: {why})" if why else text
 
 
 def _key(one: Held) -> frozenset[str]:

@@ -154,7 +154,7 @@ class SystemPoints:
 
 @dataclass(frozen=True)
 class Yardstick:
-    """A published line in pictures of latency: 1000 us "not real-time above", 10 us [L]."""
+    """A published line in pictures of latency: 1000 us "mean: not real-time above", 10 us [L]."""
 
     value_ns: int
     text: str

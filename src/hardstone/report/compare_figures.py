@@ -24,6 +24,8 @@ from hardstone.report.system_figure import anchor_of, measured_cells
 # In charts of one panel, each about 40 ms: one of twenty panels takes as long as four.
 MOST_COST = 96
 LEAST_COST = 68
+FEW_COST = 260  # of up to _FEW_SYSTEMS: the battery has no more charts
+_FEW_SYSTEMS = 3
 _COST_OF_SYSTEM = 3  # for the time that loading and comparing it takes
 _PANELS_COST = 4
 _KEPT_FOR_CURVES = 16
@@ -31,7 +33,7 @@ _MOST_TOLD = 6
 _MOST_TWICE = 8  # systems: bars of more are large, and stand in the summary alone
 _FIRST = "TMR-P-LAT"  # of the decisive tests, if there is no room for the curves of all
 _ALONE = "Curves of decisive figures only: the report of the run has those of all tests."
-_LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of fewer systems has them."
+_LEFT_OUT = "Not drawn, so that the page stays small: {}. A comparison of two or three has them."
 _LEAST_SYSTEMS = 2
 _YARDSTICK_CHARACTERS = 44
 _CURVES: tuple[tuple[str, Callable[[Place], Figure | None]], ...] = (
@@ -59,7 +61,8 @@ class CompareFigures:
 
 
 def compare_figures(view: CompareView, drawer: Drawer, *, live: bool) -> CompareFigures:
-    """The pictures of `view`, the most telling first, as many as MOST_COST allows."""
+    """The pictures of `view`, the most telling first: of few systems all, of more as many as
+    MOST_COST allows."""
     maker = _Maker(view, drawer, live)
     summary = maker.summary()
     kernel = kernel_figures(view, drawer, live=live)
@@ -166,7 +169,9 @@ class _Maker:
         )
 
     def _has_room(self, cost: int, kind: str, test: str, kept: int = 0) -> bool:
-        most = max(MOST_COST - _COST_OF_SYSTEM * len(self.view.columns), LEAST_COST)
+        count = len(self.view.columns)
+        most = max(MOST_COST - _COST_OF_SYSTEM * count, LEAST_COST)
+        most = FEW_COST if count <= _FEW_SYSTEMS else most
         if self.spent + cost > most - kept:
             self.left_out.setdefault(kind, []).append(test)
             return False

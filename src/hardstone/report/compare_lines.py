@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hardstone.present.amount_text import amount_text, number_text, ratio_words
+from hardstone.present.compare_rows import has_ratio
 from hardstone.present.compare_view import (
     ComparedCell,
     ComparedRow,
@@ -62,11 +63,13 @@ class SystemLine:
 
 @dataclass(frozen=True)
 class SeriesGroup:
-    """One series; `absent` says which systems have no figure, and why."""
+    """One series; `absent` says which systems have no figure, and why. `is_divided`: medians of
+    such series have ratios."""
 
     label: str
     address: str
     is_rate: bool
+    is_divided: bool
     lines: list[SystemLine]
     absent: list[tuple[str, str]]
     common: list[str]
@@ -112,6 +115,7 @@ def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ())
         label=row.label,
         address=row.address,
         is_rate=is_rate(row.unit),
+        is_divided=all(has_ratio(cell.held) for _, cell in there if cell.held),
         lines=[_line(column, cell, row, common) for column, cell in there],
         absent=[(why, _numbers(view, places)) for why, places in missing.items()],
         common=common,

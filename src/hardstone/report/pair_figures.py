@@ -32,7 +32,10 @@ _ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does 
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
 _BEYOND = " Triangle to the right: the value lies above."
 _GREY = " Grey: may not be compared with the reference."
-_EQUALS = ' "= tick": the worst equals the tick\'s duration, so the tick made it.'
+_EQUALS = (
+    ' "= tick": the worst exceeds the average by the tick\'s duration, within 20 %: a tick may '
+    "explain it."
+)
 _DOTS = (
     "Worst over mean: the further left, the more predictable. More values usually show a larger "
     "worst: compare the counts first."
@@ -131,7 +134,10 @@ def _spoken(cell: ComparedCell) -> str:
     if isinstance(cell.mean, Missing) and isinstance(cell.worst, Missing):
         return shorten(cell.worst.reason, _REASON_CHARACTERS)
     told = [f"{which} {_words(_amount(cell, which))}" for which in (AVERAGE, WORST)]
-    why = [shorten(f"not comparable, {cell.why}", 80)] if cell.is_grey else []
+    grey = f"not comparable, {cell.why}" if cell.is_grey else ""
+    if cell.worst_why and not grey:
+        grey = f"worst not comparable, {cell.worst_why}"
+    why = [shorten(grey, 80)] if grey else []
     return ", ".join([*told, *map(shorten, cell.marks), *why])
 
 

@@ -10,7 +10,7 @@ from hardstone.subjects.published_system import (
     published_ids,
     published_system,
 )
-from hardstone.subjects.rows import FigureRow, figure_rows
+from hardstone.subjects.rows import FigureRow, figure_rows, other_numbers
 from hardstone.subjects.subject import Held, Subject
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Subject",
     "amount_of",
     "figure_rows",
+    "other_numbers",
     "published_ids",
     "published_system",
     "subjects_of",

@@ -19,7 +19,8 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]  # test, series, labels
 class FigureRow:
     """One series; `found` has a place for each subject, None where it has no figure.
 
-    `notes` say, subject by subject, how its series differs from the row: "2 threads instead of 10".
+    `notes` say, subject by subject, how its series differs from the row: "10 threads, the row has
+    2".
     """
 
     key: Key
@@ -48,8 +49,9 @@ def figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
     """Every series of any of `subjects`, in the order in which they have them.
 
     A measured series is matched by test, name and labels, the CPU only where a subject has the
-    series on several. A published one is matched by its address to a measured series, and among
-    published ones by the text of the address.
+    series on several. A published one is matched by its address to a measured series, first to one
+    that is just that, then to one with a smaller number; and among published ones by the text of
+    the address.
     """
     runs = [one for one in subjects if isinstance(one, MeasuredRun)]
     keep_cpu = {_key(one)[:2] for run in runs for one in _on_several_cpus(run)}
@@ -70,6 +72,7 @@ def _matched(
 ) -> tuple[Key, tuple[str, ...]]:
     if not isinstance(one, PublishedSeries):
         return _measured_key(one, keep_cpu), ()
+    nearest: tuple[Key, tuple[str, ...]] | None = None
     for run in runs:
         try:
             there = resolve(_unconditional(one), run.alone)
@@ -77,8 +80,26 @@ def _matched(
             continue
         if there.series is not None:
             measured = MeasuredSeries(run.id, there.result, there.series)
-            return _measured_key(measured, keep_cpu), tuple(there.notes)
-    return _key(one), ()
+            other = other_numbers(one, measured)
+            if not other:
+                return _measured_key(measured, keep_cpu), ()
+            if nearest is None:
+                said = tuple(f"{ours} {label}, the row has {used}" for label, ours, used in other)
+                nearest = _measured_key(measured, keep_cpu), said
+    return nearest or (_key(one), ())
+
+
+def other_numbers(one: PublishedSeries, measured: MeasuredSeries) -> list[tuple[str, str, str]]:
+    """The labels of which a run had a smaller number than the study: 97 waiters, not 128. Each with
+    the number of the study and that of the run."""
+    asked = [text for text in (*one.labels.values(), *one.parts) if text.isdecimal()]
+    return [
+        (label, text, value)
+        for text in asked
+        if text not in measured.labels.values()
+        for label, value in measured.labels.items()
+        if label != _CPU and value.isdecimal() and value not in asked and int(value) < int(text)
+    ]
 
 
 def _unconditional(one: PublishedSeries) -> Address:

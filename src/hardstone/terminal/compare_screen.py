@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
@@ -33,7 +34,7 @@ MOST_COLUMNS = 6
 _GUTTER = 12
 _LEAST_CELL = 9
 _MOST_CELL = 16
-_LABEL = 20
+_LABEL, _LEAST_LABEL = 20, 12
 _STARS = 6
 _NAME, _MOST_NAME = 17, 40
 _FIGURE = 9
@@ -54,7 +55,8 @@ def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
 
 def comparison_lines(view: CompareView, width: int) -> list[Text]:
     """The lines of the screen, none broken; those that tell most are kept where all do not fit."""
-    are_columns = len(view.columns) <= MOST_COLUMNS
+    count = len(view.columns)
+    are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
     figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
     systems = list(_systems(view) if are_columns else [])
     below = [
@@ -82,10 +84,21 @@ def _head(view: CompareView) -> str:
 
 def _systems(view: CompareView) -> Iterator[Text]:
     """Number, name, study, year and hardware of each."""
-    for one in view.columns:
+    names = different_names([one.label for one in view.columns], 32)
+    for one, label in zip(view.columns, names, strict=True):
         style = "" if not one.apart else "dim"
-        name = " ".join(filter(None, (shorten(one.label, 32), one.mark)))
+        name = " ".join(filter(None, (label, one.mark)))
         yield Text(f"{one.number:>2} {one_line(f'{name}: {_origin(one)}')}", style=style)
+
+
+def different_names(names: Sequence[str], most: int) -> list[str]:
+    """`names` cut to `most` characters; those that look alike then in their middle."""
+    cut = [shorten(one, most) for one in names]
+    same, half = Counter(cut), most // 2
+    return [
+        text if same[text] == 1 else f"{shorten(name, half)}{one_line(name)[-half:]}"
+        for name, text in zip(names, cut, strict=True)
+    ]
 
 
 def _origin(one: SystemColumn) -> str:
@@ -96,7 +109,7 @@ def _origin(one: SystemColumn) -> str:
 def _as_columns(view: CompareView, width: int) -> list[Text]:
     count = len(view.columns)
     cell = min(max((width - _LABEL) // count, _LEAST_CELL), _MOST_CELL)
-    label = max(width - cell * count, 12)
+    label = max(width - cell * count, _LEAST_LABEL)
     numbers = "".join(f"{one.number:>{cell}}" for one in view.columns)
     lines = [Text(f"{'worst observed':{label}}{numbers}", style="bold")]
     stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
@@ -120,12 +133,14 @@ def _row_name(row: ComparedRow) -> str:
 
 def _as_rows(view: CompareView, width: int) -> list[Text]:
     groups = dict.fromkeys(group_of(one) for one in view.decisive)
-    shown = [one for one in groups if one not in _UNCONTENDED]
+    fitting = max((width - 3 - _STARS - _NAME) // _FIGURE, 1)
+    shown = [one for one in groups if one not in _UNCONTENDED][:fitting]
     titles = "".join(f"{shorten(one, _FIGURE - 1):>{_FIGURE}}" for one in shown)
     wide = min(max(width - 3 - _STARS - len(titles), _NAME), _MOST_NAME)
     lines = [Text(f"{'#':>2} {'worst observed':{wide}}{'stars':>{_STARS}}{titles}", style="bold")]
-    for place, column in enumerate(view.columns):
-        name = shorten(" ".join(filter(None, (column.mark, column.label))), wide - 1)
+    full = [" ".join(filter(None, (column.mark, column.label))) for column in view.columns]
+    names = different_names(full, wide - 1)
+    for place, (column, name) in enumerate(zip(view.columns, names, strict=True)):
         line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
         for group in shown:
             cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
@@ -159,6 +174,8 @@ def _cell(cell: ComparedCell, width: int) -> Text:
     text = amount_text(cell.worst, is_exact=cell.series is None)
     if len(text) > room:
         text = amount_text(cell.worst)
+    if len(text) > room:  # a figure without its unit would be another one
+        text = text.replace(" ", "")
     text = f"({text}{marks})" if is_grey else f"{text}{marks}"
     return Text(f"{shorten(text, width - 1):>{width}}", style="dim" if is_grey else "")
 

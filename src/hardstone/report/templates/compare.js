@@ -28,7 +28,8 @@
     for (const head of document.querySelectorAll(".ratio-head")) head.textContent = `Ratio of medians to ${number}`;
     for (const group of document.querySelectorAll(".compared .series")) {
       const rows = rowsOf(group);
-      const reference = rows.find((row) => numberOf(row) === number);
+      const isDivided = !group.classList.contains("undivided");
+      const reference = isDivided && rows.find((row) => numberOf(row) === number);
       for (const row of rows) {
         const cell = row.cells[RATIO];
         if (!own.has(cell)) own.set(cell, [cell.className, [...cell.childNodes]]);
