@@ -44,7 +44,7 @@ def command(
     one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
     every figure with its source. Exits with 3 where figures of a run contradict each other.
     """
-    from hardstone.cli.compare_sources import chosen_systems, reference_place
+    from hardstone.cli.compare_sources import chosen_systems, contradictions_of, reference_place
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.compare_build import compare_view
 
@@ -66,7 +66,8 @@ def command(
 
         print_comparison(view)
         _tell_files(output, files)
-    codes = [consistency_exit(document) for document in chosen.documents]
+    known = contradictions_of(chosen)
+    codes = [consistency_exit(one, known.get(one.id)) for one in chosen.documents]
     return worst_code([EXIT_OK, *codes])
 
 

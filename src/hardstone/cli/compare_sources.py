@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
+from hardstone.stats.contradictions import Contradiction
 from hardstone.store import Store
 from hardstone.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
@@ -79,6 +80,12 @@ def _load_of(runs: dict[str, list[MeasuredRun]], words: Sequence[str], reference
         named = [chosen] if chosen is not None else None
     found = named or next(iter(runs.values()), [])
     return found[0].condition.load if found else ""
+
+
+def contradictions_of(chosen: Chosen) -> dict[str, list[Contradiction]]:
+    """Those of each run, by its ID."""
+    runs = [one for one in chosen.subjects if isinstance(one, MeasuredRun)]
+    return {one.id: one.contradictions for one in runs}
 
 
 def reference_place(chosen: Chosen, reference: str) -> int:

@@ -5,13 +5,14 @@ Damage is reported on standard error and ends no command.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
-from hardstone.stats.contradictions import TITLE, told
+from hardstone.stats.contradictions import TITLE, Contradiction, told
 from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
@@ -44,9 +45,10 @@ def recover(store: Store, target: Target | None = None) -> None:
         tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")
 
 
-def consistency_exit(document: RunDocument) -> int:
-    """The exit code of a command that shows `document`; says on standard error why it is not 0."""
-    lines = told(document)
+def consistency_exit(document: RunDocument, known: Iterable[Contradiction] | None = None) -> int:
+    """The exit code of a command that shows `document`; says on standard error why it is not 0.
+    `known`: its contradictions, where they were looked for before."""
+    lines = told(document, known)
     if not lines:
         return EXIT_OK
     tell(f"{document.id}: {TITLE.lower()}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -68,9 +68,10 @@ def _result_contradictions(result: Result) -> Iterator[Contradiction]:
             yield Contradiction(_series_name(series), problem, series)
 
 
-def told(document: RunDocument) -> list[str]:
-    """A line for each of the first contradictions, then the number of the others."""
-    found = contradictions(document)
+def told(document: RunDocument, known: Iterable[Contradiction] | None = None) -> list[str]:
+    """A line for each of the first contradictions, then the number of the others. `known`: the
+    contradictions, where they were looked for before."""
+    found = iter(contradictions(document) if known is None else known)
     lines = [one.text for one in islice(found, _MOST_TOLD)]
     more = sum(1 for _ in found)
     return [*lines, f"and {more} more"] if more else lines

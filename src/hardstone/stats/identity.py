@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain, islice
 from operator import itemgetter, lt
+from typing import NamedTuple
+from weakref import ref
 
 from hardstone.errors import InputError
 from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Table, Window
@@ -14,15 +17,54 @@ _ROUNDING = 1e-9  # of a mean that was added up in floating point
 _index, _count = itemgetter(0), itemgetter(1)
 
 
+class _Looked(NamedTuple):
+    """What was found in a histogram, and what it held then."""
+
+    histogram: ref[Histogram]
+    buckets: list[tuple[int, int]]
+    held: tuple[str, int, int, int]
+    problem: str | None
+    total_count: int
+
+
+# By id, while the histogram lives: a comparison asks of 8000 histograms ten times each.
+_LOOKED: dict[int, _Looked] = {}
+
+
 def histogram_problem(histogram: Histogram) -> str | None:
-    """What makes a histogram unreadable (layout, order, range, sign), or None."""
+    """What makes a histogram unreadable (layout, order, range, sign), or None.
+
+    Looked for once as long as it holds the same list of buckets, and as many.
+    """
+    return _looked(histogram).problem
+
+
+def total_count(histogram: Histogram) -> int:
+    """Number of recorded values, including those outside of the buckets."""
+    return _looked(histogram).total_count
+
+
+def _looked(histogram: Histogram) -> _Looked:
+    key, buckets = id(histogram), histogram.buckets
+    held = (histogram.layout, len(buckets), histogram.underflow, histogram.overflow)
+    known = _LOOKED.get(key)
+    if known is not None and known.buckets is buckets and known.held == held:
+        return known
+    total = histogram.underflow + sum(map(_count, buckets)) + histogram.overflow
+    gone = ref(histogram, partial(_LOOKED.pop, key))  # the reference itself is pop's default
+    found = _Looked(gone, buckets, held, _histogram_problem(histogram, total), total)
+    _LOOKED[key] = found
+    return found
+
+
+def _histogram_problem(histogram: Histogram, total: int) -> str | None:
     try:
         last = last_index(parse_layout(histogram.layout))
     except InputError as error:
         return error.cause
     if min(histogram.underflow, histogram.overflow) < 0:
         return "underflow or overflow is negative"
-    if total_count(histogram) > MAX_VALUE:
+    if total > MAX_VALUE:
         return "the counts do not fit into 63 bits"
     return _bucket_problem(histogram.buckets, last)
 
@@ -47,12 +89,6 @@ def _is_sound(buckets: list[tuple[int, int]], last: int) -> bool:
         return True
     ascends = all(map(lt, indices, islice(indices, 1, None)))
     return ascends and indices[0] >= 0 and indices[-1] <= last and min(map(_count, buckets)) >= 0
-
-
-def total_count(histogram: Histogram) -> int:
-    """Number of recorded values, including those outside of the buckets."""
-    inside: int = sum(map(_count, histogram.buckets))
-    return histogram.underflow + inside + histogram.overflow
 
 
 def series_problem(series: Series) -> str | None:
