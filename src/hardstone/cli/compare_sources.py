@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ def chosen_systems(
     for word in words:
         if not word.startswith(PREFIX):
             document = store.load(word)
+            gc.freeze()  # it stays to the end: each search for cycles would go through it again
             if document.id in documents:
                 raise InputError(f"run {document.id} is named twice", "name it once")
             documents[document.id] = document

@@ -43,7 +43,7 @@ def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     """The upper edge of each used bucket, ascending, how many values lie above each, both shape
     (n,), and the number of all. InputError if the histogram is unreadable."""
     bins = bins_of(histogram)
-    return bins.upper, bins.total - bins.underflow - np.cumsum(bins.count), bins.total
+    return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
 
 def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:

@@ -34,11 +34,11 @@ class MeasuredSeries:
     series: Series
     is_wrong: bool | None = None
 
-    @property
+    @cached_property
     def test(self) -> str:
         return self.result.test
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.series.name
 
