@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, islice
-from operator import itemgetter, le, lt
+from operator import le, lt
 from typing import NamedTuple
 from weakref import ref
 
@@ -14,7 +14,6 @@ from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, T
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
-_count = itemgetter(1)
 
 
 class _Looked(NamedTuple):
@@ -50,14 +49,18 @@ def _looked(histogram: Histogram) -> _Looked:
     known = _LOOKED.get(key)
     if known is not None and known.buckets is buckets and known.held == held:
         return known
-    total = histogram.underflow + sum(map(_count, buckets)) + histogram.overflow
+    indices, counts = zip(*buckets, strict=True) if buckets else ((), ())
+    total = histogram.underflow + sum(counts) + histogram.overflow
+    problem = _histogram_problem(histogram, total, indices, counts)
     gone = ref(histogram, partial(_LOOKED.pop, key))  # the reference itself is pop's default
-    found = _Looked(gone, buckets, held, _histogram_problem(histogram, total), total)
+    found = _Looked(gone, buckets, held, problem, total)
     _LOOKED[key] = found
     return found
 
 
-def _histogram_problem(histogram: Histogram, total: int) -> str | None:
+def _histogram_problem(
+    histogram: Histogram, total: int, indices: tuple[int, ...], counts: tuple[int, ...]
+) -> str | None:
     try:
         last = last_index(parse_layout(histogram.layout))
     except InputError as error:
@@ -66,12 +69,12 @@ def _histogram_problem(histogram: Histogram, total: int) -> str | None:
         return "underflow or overflow is negative"
     if total > MAX_VALUE:
         return "the counts do not fit into 63 bits"
+    if _is_sound(indices, counts, last):
+        return None
     return _bucket_problem(histogram.buckets, last)
 
 
 def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
-    if _is_sound(buckets, last):
-        return None
     previous = -1
     for index, count in buckets:
         if index <= previous:
@@ -82,11 +85,10 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
     return f"bucket {previous} is past the last one, {last}" if previous > last else None
 
 
-def _is_sound(buckets: list[tuple[int, int]], last: int) -> bool:
+def _is_sound(indices: tuple[int, ...], counts: tuple[int, ...], last: int) -> bool:
     """The same at the speed that long histograms need, without a word of what is wrong."""
-    if not buckets:
+    if not indices:
         return True
-    indices, counts = zip(*buckets, strict=True)
     ascends = all(map(lt, indices, islice(indices, 1, None)))
     return ascends and indices[0] >= 0 and indices[-1] <= last and min(counts) >= 0
 
