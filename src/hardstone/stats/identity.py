@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, islice
-from operator import le, lt
+from operator import itemgetter, le, lt
 from typing import NamedTuple
 from weakref import ref
 
@@ -14,6 +14,7 @@ from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, T
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
+_index, _count = itemgetter(0), itemgetter(1)
 
 
 class _Looked(NamedTuple):
@@ -49,7 +50,7 @@ def _looked(histogram: Histogram) -> _Looked:
     known = _LOOKED.get(key)
     if known is not None and known.buckets is buckets and known.held == held:
         return known
-    indices, counts = zip(*buckets, strict=True) if buckets else ((), ())
+    indices, counts = list(map(_index, buckets)), list(map(_count, buckets))
     total = histogram.underflow + sum(counts) + histogram.overflow
     problem = _histogram_problem(histogram, total, indices, counts)
     gone = ref(histogram, partial(_LOOKED.pop, key))  # the reference itself is pop's default
@@ -59,7 +60,7 @@ def _looked(histogram: Histogram) -> _Looked:
 
 
 def _histogram_problem(
-    histogram: Histogram, total: int, indices: tuple[int, ...], counts: tuple[int, ...]
+    histogram: Histogram, total: int, indices: list[int], counts: list[int]
 ) -> str | None:
     try:
         last = last_index(parse_layout(histogram.layout))
@@ -85,7 +86,7 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
     return f"bucket {previous} is past the last one, {last}" if previous > last else None
 
 
-def _is_sound(indices: tuple[int, ...], counts: tuple[int, ...], last: int) -> bool:
+def _is_sound(indices: list[int], counts: list[int], last: int) -> bool:
     """The same at the speed that long histograms need, without a word of what is wrong."""
     if not indices:
         return True
