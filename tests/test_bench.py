@@ -105,7 +105,7 @@ def test_a_goal_is_told_beside_the_figure(tmp_path: Path, median: float, said: s
     assert line(row).endswith(f"({said})")
     page = tmp_path / "README.md"
     page.write_text("<!-- results -->\n<!-- end -->\n")
-    write(page, [row], "here", 1)
+    write(page, [row], "here")
     assert f"; {said} |" in page.read_text()
 
 
