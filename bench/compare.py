@@ -23,6 +23,7 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 
 MANY = 20
+MOST_ROUNDS = 3  # each compares 44 runs, and the first makes twenty of them: half a minute
 LEAST_TESTS = 30  # of a run of the whole battery
 SOURCE = "HARDSTONE_BENCH_RUN"
 GOALS = {
@@ -163,6 +164,7 @@ def comparisons(folder: Path) -> list[Comparison]:
             "two runs",
             reading=scaling,
             goals=GOALS,
+            most_rounds=MOST_ROUNDS,
         ),
         Comparison("report-battery", one, report_of_battery(folder), goals=GOALS),
         *(

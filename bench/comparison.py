@@ -24,6 +24,7 @@ class Comparison:
     peer_names: dict[str, str] = field(default_factory=dict)  # by metric, where they differ
     joined: Joined = statistics.fmean
     goals: dict[str, float] = field(default_factory=dict)
+    most_rounds: int | None = None  # of what takes long
 
     def goal_text(self, metric: str, median: float) -> str:
         """ "goal 5 s: met"; empty without a goal."""
@@ -32,4 +33,4 @@ class Comparison:
             return ""
         unit = self.metrics[metric][1]
         said = "met" if median <= goal else "missed"
-        return f"goal {goal / table.SCALES[unit]:.3g} {unit}: {said}"
+        return f"goal {goal / table.SCALES[unit]:.4g} {unit}: {said}"

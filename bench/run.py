@@ -407,6 +407,7 @@ def comparisons(folder: Path) -> list[Comparison]:
 def rows_of(comparison: Comparison, rounds: int) -> list[table.Row]:
     """Measured rows, or one that says why there are none."""
     reason, peer = "", comparison.peer
+    rounds = min(rounds, comparison.most_rounds or rounds)
     try:
         if peer is not None:
             peer()
@@ -456,7 +457,7 @@ def main() -> int:
                     print(table.line(row), flush=True)
                     rows.append(row)
     if arguments.write:
-        table.write(ROOT / "bench" / "README.md", rows, machine(), arguments.rounds)
+        table.write(ROOT / "bench" / "README.md", rows, machine())
     if arguments.write and "memory" in (arguments.only or known):
         memory.write(ROOT / "bench" / "README.md", PROBE)
     return 0

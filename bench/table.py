@@ -36,6 +36,7 @@ class Row:
     ratio: str = "-"
     reading: str = ""
     note: str = ""
+    rounds: int = 0
 
 
 def smaller_is_better(ratio: Spread) -> str:
@@ -74,6 +75,7 @@ def measured(
         ratio=_spread(ratio, 1) if ratio else "-",
         reading=reading(ratio) if ratio else "",
         note=note,
+        rounds=len(rounds.own[metric]),
     )
 
 
@@ -90,14 +92,14 @@ def line(row: Row) -> str:
     return f"{text} ({row.note})" if row.note else text
 
 
-def write(path: Path, rows: list[Row], machine: str, rounds: int) -> None:
+def write(path: Path, rows: list[Row], machine: str) -> None:
     """Puts `rows` into the table of `path`. Rows that were not measured anew stay, with the machine
     that they were measured on."""
     text = path.read_text()
-    found = BLOCK.search(text)
-    kept = {} if found is None else _rows_by_key(found[0])
-    on = f"{machine}; {rounds} rounds"
-    fresh = {_key(cells): [*cells, on] for cells in map(_cells, rows)}
+    block = BLOCK.search(text)
+    kept = {} if block is None else _rows_by_key(block[0])
+    found = [(row.rounds, _cells(row)) for row in rows]
+    fresh = {_key(cells): [*cells, f"{machine}; {count} rounds"] for count, cells in found}
     table = [HEAD, ["---"] * len(HEAD), *({**kept, **fresh}).values()]
     body = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
     said = f"Median over the rounds (least to largest).\n\n{body}\n"

@@ -12,7 +12,7 @@ import pytest
 from bench import booting, compare, loads, processes, signals
 from bench.comparison import Comparison
 from bench.rounds import Metrics, Rounds, Spread, measure
-from bench.run import guests
+from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
 from bench.wakeup import median
 from hardstone.stats.contradictions import told
@@ -76,11 +76,11 @@ def test_a_check_praises_nobody() -> None:
 def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- results -->\n<!-- end -->\nafter\n")
-    result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=2)
+    result = measure(lambda: {"cost": 9.0}, lambda: {"cost": 10.0}, rounds=5)
     first = [measured(name, "ns", result, "cost", "perf", "") for name in ("one", "two")]
-    write(page, first, "an old machine", 5)
-    other = measure(lambda: {"cost": 7.0}, lambda: {"cost": 10.0}, rounds=2)
-    write(page, [measured("two", "ns", other, "cost", "perf", "")], "a new one", 3)
+    write(page, first, "an old machine")
+    other = measure(lambda: {"cost": 7.0}, lambda: {"cost": 10.0}, rounds=3)
+    write(page, [measured("two", "ns", other, "cost", "perf", "")], "a new one")
     rows = [text for text in page.read_text().splitlines() if text.startswith("| ")]
     assert rows[0] == "| what | hardstone | peer | ratio | reading | measured on |"
     assert rows[2:] == [
@@ -88,6 +88,12 @@ def test_rows_that_were_not_measured_anew_stay_with_their_machine(tmp_path: Path
         "| two | 7 ns | perf: 10 ns | 0.7 | hardstone is better | a new one; 3 rounds |",
     ]
     assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
+
+
+@pytest.mark.parametrize(("most", "rounds"), [(None, 4), (3, 3), (9, 4)])
+def test_what_takes_long_has_fewer_rounds(most: int | None, rounds: int) -> None:
+    long = Comparison("long", {"cost": ("long", "s")}, lambda: {"cost": 1e9}, most_rounds=most)
+    assert [row.rounds for row in rows_of(long, 4)] == [rounds]
 
 
 @pytest.mark.parametrize(("median", "said"), [(5e9, "goal 5 s: met"), (5.1e9, "goal 5 s: missed")])
@@ -99,7 +105,7 @@ def test_a_goal_is_told_beside_the_figure(tmp_path: Path, median: float, said: s
     assert line(row).endswith(f"({said})")
     page = tmp_path / "README.md"
     page.write_text("<!-- results -->\n<!-- end -->\n")
-    write(page, [row], "here", 1)
+    write(page, [row], "here")
     assert f"; {said} |" in page.read_text()
 
 

@@ -48,7 +48,7 @@ ParamValue = Int64 | Text | Annotated[list[Int64 | Text], _FEW]
 DataValue = bool | Int64 | float | Text | Annotated[list[Int64 | Text], _FEW] | None
 
 
-class Histogram(msgspec.Struct, kw_only=True):
+class Histogram(msgspec.Struct, kw_only=True, weakref=True):
     """Sparse log-linear histogram: `buckets` has [index, count] pairs, ascending.
 
     `layout` is "log-linear/B": B sub-bucket bits, so the width of a bucket is at most 2**-B of

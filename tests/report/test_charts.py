@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import log
 from typing import Any
 
 import msgspec
@@ -34,6 +35,7 @@ from hardstone.report.groups import (
     group,
 )
 from hardstone.report.theme import interactive
+from hardstone.stats.exceedance import exceedance
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 from tests.report import sample
@@ -375,3 +377,23 @@ def test_lines_along_the_axes_are_short(path: str, drawn: str) -> None:
     shape = f'<path d="{path}" stroke="#0"/>'
     text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{shape}</svg>'
     assert f'd="{drawn}"' in svg.tidy(text)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=400), st.integers(1, 90))
+def test_a_thinned_curve_has_the_points_of_one_gone_through_point_by_point(
+    values: list[int], resolution: int
+) -> None:
+    series = make.series(values)
+    points = [
+        (float(one.value), one.probability)
+        for one in exceedance(series.histogram)
+        if min(values) <= one.value < max(values)
+    ]
+    kept = points[:1]
+    if points:
+        wide = max(log(max(values) / points[0][0]), 1e-9) / resolution
+        tall = max(log(points[0][1] / (1 / len(values))), 1e-9) / resolution
+    for value, share in points[1:]:
+        if log(value / kept[-1][0]) >= wide or log(kept[-1][1] / share) >= tall:
+            kept.append((value, share))
+    assert exceedance_chart.curve(series, resolution)[1:-1] == kept

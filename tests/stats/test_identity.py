@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.model import Series, Worst
-from hardstone.stats.identity import pair_problem, series_problem
+from hardstone.model import Histogram, Series, Window, Worst
+from hardstone.stats.identity import (
+    histogram_problem,
+    pair_problem,
+    series_problem,
+    total_count,
+    window_problem,
+)
 from tests.stats import make
 
 
@@ -108,3 +115,58 @@ def test_a_pair_of_stamps_that_contradicts_itself(field: str, value: float) -> N
     assert pair_problem(pair) is None
     setattr(pair, field, value)
     assert pair_problem(pair) is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "total"),
+    [
+        ("buckets", [(5, 1), (4, 2)], 3),
+        ("overflow", -1, 2),
+        ("underflow", -1, 2),
+        ("layout", "log-linear/99", 3),
+    ],
+)
+def test_a_histogram_that_was_changed_is_looked_at_again(
+    field: str, value: object, total: int
+) -> None:
+    one = Histogram(layout="log-linear/7", buckets=[(4, 1), (5, 2)])
+    assert histogram_problem(one) is None and total_count(one) == 3
+    setattr(one, field, value)
+    assert histogram_problem(one) and total_count(one) == total
+
+
+def test_a_bucket_more_in_the_same_list_is_seen() -> None:
+    one = Histogram(layout="log-linear/7", buckets=[(4, 1)])
+    assert histogram_problem(one) is None
+    one.buckets.append((3, 1))
+    assert histogram_problem(one) and total_count(one) == 2
+
+
+class _Buckets(list[tuple[int, int]]):
+    """A list that can be watched."""
+
+
+def test_what_was_found_in_a_histogram_goes_with_it() -> None:
+    buckets = _Buckets([(4, 1)])
+    one = Histogram(layout="log-linear/7", buckets=buckets)
+    held = weakref.ref(buckets)
+    assert histogram_problem(one) is None
+    del one, buckets
+    assert held() is None
+
+
+@given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-1, 9)), max_size=6), st.integers(-5, 60))
+def test_gaps_that_overlap_or_go_back_are_told(gaps: list[tuple[int, int]], end_ns: int) -> None:
+    at_ns = past_ns = 0
+    is_sound = end_ns >= 0
+    for distance_ns, length_ns in gaps:
+        at_ns += distance_ns
+        is_sound &= at_ns >= past_ns and length_ns >= 0
+        past_ns = at_ns + length_ns
+    window = Window(
+        begin_ns=0,
+        end_ns=end_ns,
+        distance_ns=[distance for distance, _ in gaps],
+        length_ns=[length for _, length in gaps],
+    )
+    assert (window_problem(window) is None) == (is_sound and past_ns <= end_ns)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import files_option, json_option, output_option, store_option
 from hardstone.errors import EXIT_OK, InputError, worst_code
+
+if TYPE_CHECKING:
+    from hardstone.cli.compare_sources import Chosen
+    from hardstone.present.compare_view import CompareView
 
 
 @click.command("compare")
@@ -52,17 +57,14 @@ def command(
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
     chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
-    view = compare_view(chosen.subjects, reference_place(chosen, reference))
+    place = reference_place(chosen, reference)
     if as_json:
         from hardstone.cli.messages import print_json
         from hardstone.present.comparison_document import comparison_document
 
-        print_json(comparison_document(view))
+        print_json(comparison_document(compare_view(chosen.subjects, place)))
     else:
-        if output is not None or files is not None:
-            from hardstone.cli.compare_file import write_comparison
-
-            write_comparison(view, output, files)
+        view = _written(chosen, place, output, files)
         from hardstone.terminal.compare_screen import print_comparison
 
         print_comparison(view)
@@ -70,6 +72,20 @@ def command(
     known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
     codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
     return worst_code([EXIT_OK, *codes])
+
+
+def _written(chosen: Chosen, place: int, output: Path | None, files: Path | None) -> CompareView:
+    """The comparison, once it is written where that was asked for."""
+    from hardstone.present.compare_build import compare_view
+
+    if output is None and files is None:
+        return compare_view(chosen.subjects, place)
+    from hardstone.cli.compare_file import drawer_for, write_comparison
+
+    with drawer_for(chosen.documents, output) as drawer:
+        view = compare_view(chosen.subjects, place)
+        write_comparison(view, output, files, drawer)
+    return view
 
 
 def _tell_files(output: Path | None, files: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,42 +10,41 @@ from hardstone.cli.report_file import is_pdf, no_folder
 from hardstone.errors import InputError
 
 if TYPE_CHECKING:
+    from hardstone.model import RunDocument
     from hardstone.present.compare_view import CompareView
     from hardstone.report.drawing import Drawer
 
 
-def write_comparison(view: CompareView, output: Path | None, files: Path | None) -> None:
-    """Writes `view` to `output`, as PDF where its name ends so, and the charts to the folder
-    `files`; None: not that.
+def drawer_for(documents: Sequence[RunDocument], output: Path | None) -> Drawer:
+    """With as many processes as the longest of the runs needs; none for published systems alone.
+    They start while the runs are compared.
 
-    InputError where there is no folder for it or something else than a file is.
+    InputError where there is no folder for `output` or something else than a file is.
     """
-    from hardstone.report.drawing import Drawer
+    from hardstone.report.drawing import Drawer, helpers_for
     from hardstone.report.output_file import regular_target
 
     if output is not None:
         folder = regular_target(output).parent
         if not folder.is_dir():
             raise no_folder(folder)
-    with Drawer(_helpers(view)) as drawer:
-        if output is not None:
-            try:
-                _write(view, output, drawer)
-            except OSError as error:
-                reason = error.strerror or str(error)
-                cause = f"{output} cannot be written: {reason}"
-                raise InputError(cause, "name a file with -o") from error
-        if files is not None:
-            _write_files(view, files, drawer)
+    return Drawer(max(map(helpers_for, documents), default=0))
 
 
-def _helpers(view: CompareView) -> int:
-    """As many processes as the longest of the runs needs; none for published systems alone."""
-    from hardstone.report.drawing import helpers_for
-    from hardstone.subjects import MeasuredRun
-
-    runs = [one.subject.document for one in view.columns if isinstance(one.subject, MeasuredRun)]
-    return max((helpers_for(one) for one in runs), default=0)
+def write_comparison(
+    view: CompareView, output: Path | None, files: Path | None, drawer: Drawer
+) -> None:
+    """Writes `view` to `output`, as PDF where its name ends so, and the charts to the folder
+    `files`; None: not that. InputError where that fails."""
+    if output is not None:
+        try:
+            _write(view, output, drawer)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            cause = f"{output} cannot be written: {reason}"
+            raise InputError(cause, "name a file with -o") from error
+    if files is not None:
+        _write_files(view, files, drawer)
 
 
 def _write(view: CompareView, output: Path, drawer: Drawer) -> None:

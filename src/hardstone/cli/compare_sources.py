@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
+from hardstone.stats.contradictions import Contradiction
 from hardstone.store import Store
 from hardstone.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
@@ -35,6 +37,7 @@ def chosen_systems(
     for word in words:
         if not word.startswith(PREFIX):
             document = store.load(word)
+            gc.freeze()  # it stays to the end: each search for cycles would go through it again
             if document.id in documents:
                 raise InputError(f"run {document.id} is named twice", "name it once")
             documents[document.id] = document

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from hardstone.model import Result, RunDocument
 from hardstone.present.wording import format_value, one_line, series_text, shorten
@@ -51,19 +52,52 @@ _LEAST_REALTIME = 99  # as the kernel counts
 
 @dataclass(frozen=True)
 class LateValue:
-    """A worst value in words. `place`: the value with its moment. `counters`: those of its second
-    that are not 0, with their usual. `before` is the task that ran before it, `trace` the lines of
-    its trace."""
+    """A worst value in words, each made when it is asked for: most of many are shown by their
+    cause alone."""
 
-    when: str
-    cpu: str
-    value: str
-    series: str
-    place: str
-    cause: str
-    counters: list[str]
-    before: str = ""
-    trace: list[str] = field(default_factory=list)
+    late: Lateness
+    result: Result
+
+    @property
+    def when(self) -> str:
+        return f"{self.late.worst.at_ns / 1e9:.3f} s"
+
+    @property
+    def cpu(self) -> str:
+        return "-" if self.late.cpu is None else str(self.late.cpu)
+
+    @property
+    def value(self) -> str:
+        return format_value(self.late.worst.value_ns, self.late.series.unit)
+
+    @property
+    def series(self) -> str:
+        series = self.late.series
+        return series_text(series, [key for key in series.labels if key != "cpu"])
+
+    @property
+    def place(self) -> str:
+        """The value with its moment."""
+        return _place(self.late)
+
+    @cached_property
+    def cause(self) -> str:
+        return cause_text(self.late, self.result)
+
+    @property
+    def counters(self) -> list[str]:
+        """Those of its second that are not 0, with their usual."""
+        return list(_counters(self.late))
+
+    @property
+    def before(self) -> str:
+        """The task that ran before it."""
+        return _before(self.late).removeprefix("; ")
+
+    @property
+    def trace(self) -> list[str]:
+        """The lines of its trace."""
+        return [one_line(line) for line in self.late.trace.lines] if self.late.trace else []
 
 
 def late_values(result: Result) -> list[LateValue]:
@@ -71,7 +105,7 @@ def late_values(result: Result) -> list[LateValue]:
     them."""
     if not is_watched(result):
         return []
-    return [_late_value(one, result) for one in latenesses(result)]
+    return [LateValue(one, result) for one in latenesses(result)]
 
 
 def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
@@ -121,22 +155,6 @@ def cause_text(late: Lateness, result: Result) -> str:
     if not late.causes:
         return "none seen" + _before(late)
     return f"{SEEN}: {'; '.join(map(_cause, late.causes))}{_before(late)}"
-
-
-def _late_value(late: Lateness, result: Result) -> LateValue:
-    worst, cpu = late.worst, late.cpu
-    trace = late.trace.lines if late.trace else []
-    return LateValue(
-        when=f"{worst.at_ns / 1e9:.3f} s",
-        cpu="-" if cpu is None else str(cpu),
-        value=format_value(worst.value_ns, late.series.unit),
-        series=series_text(late.series, [key for key in late.series.labels if key != "cpu"]),
-        place=_place(late),
-        cause=cause_text(late, result),
-        counters=list(_counters(late)),
-        before=_before(late).removeprefix("; "),
-        trace=[one_line(line) for line in trace],
-    )
 
 
 def _place(late: Lateness) -> str:

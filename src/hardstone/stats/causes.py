@@ -117,10 +117,8 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
         if len(first) == most:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
-    counted: dict[int | None, list[Interval]] = {}
-    for interval in result.intervals:
-        counted.setdefault(interval.cpu, []).append(interval)
-    return [_lateness_of(result, counted, *one) for one in first.values()]
+    usuals = _Usuals(result)
+    return [_lateness_of(result, usuals, *one) for one in first.values()]
 
 
 def cpu_of(series: Series, result: Result) -> int | None:
@@ -129,28 +127,53 @@ def cpu_of(series: Series, result: Result) -> int | None:
     return cpu if isinstance(cpu, int) else result.conditions.cpu
 
 
+class _Usuals:
+    """The counters of seconds beside their usual. Many values share a second: each set of seconds
+    is counted once."""
+
+    def __init__(self, result: Result) -> None:
+        self._of_cpu: dict[int | None, list[Interval]] = {}
+        for interval in result.intervals:
+            self._of_cpu.setdefault(interval.cpu, []).append(interval)
+        self._is_of_machine = set(self._of_cpu) <= {None}
+        self._known: dict[tuple[int | None, tuple[int, ...]], tuple[dict[str, Count], int]] = {}
+
+    def seconds(self, worst: Worst, cpu: int | None) -> list[Interval]:
+        """Those of a value of `cpu`, or of the machine where no other are known."""
+        return [
+            one
+            for one in self._of_cpu.get(self._place(cpu), [])
+            if not one.whole and _overlaps(one, worst) and one.span_ns > 0
+        ]
+
+    def counts(self, seconds: list[Interval], cpu: int | None) -> tuple[dict[str, Count], int]:
+        """The counters of `seconds`, which `self.seconds` gave, and the time that the usual is
+        of."""
+        of = self._place(cpu)
+        key = of, tuple(map(id, seconds))
+        if key not in self._known:
+            intervals = self._of_cpu.get(of, [])
+            counts = counts_of(intervals, seconds, of)
+            self._known[key] = counts, compared_ns(intervals, seconds, of) if counts else 0
+        return self._known[key]
+
+    def _place(self, cpu: int | None) -> int | None:
+        return None if self._is_of_machine else cpu
+
+
 def _lateness_of(
-    result: Result,
-    counted: Mapping[int | None, list[Interval]],
-    series: Series,
-    worst: Worst,
-    cpu: int | None,
+    result: Result, usuals: _Usuals, series: Series, worst: Worst, cpu: int | None
 ) -> Lateness:
-    """What is known of the second of `worst`. `counted`: the intervals of each CPU; None: of the
-    machine."""
-    of = None if set(counted) <= {None} else cpu
-    intervals = counted.get(of, [])
-    seconds = [
-        one for one in intervals if not one.whole and _overlaps(one, worst) and one.span_ns > 0
-    ]
-    counts = counts_of(intervals, seconds, of)
+    """What is known of the second of `worst`."""
+    seconds = usuals.seconds(worst, cpu)
+    counts, usual_of_ns = usuals.counts(seconds, cpu)
     return Lateness(
         series=series,
         worst=worst,
         cpu=cpu,
         seconds=seconds,
         counts=counts,
-        compared_ns=compared_ns(intervals, seconds, of) if counts else 0,
+        compared_ns=usual_of_ns,
         causes=causes_of(worst.value_ns, seconds, _that_apply(counts, result)),
         trace=_trace_of(result, worst, cpu),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from hardstone.model import Histogram
-from hardstone.stats.histogram import bins_of
+from hardstone.stats.histogram import IntArray, bins_of
 
 CONFIDENCE = 0.95
 
@@ -26,16 +26,24 @@ def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
     It starts at -1; without underflow that first point has probability 1. Every count includes
     the values that overflowed, so the last point is above 0 if there are any.
     """
-    bins = bins_of(histogram)
-    total = bins.total
+    values, above, total = counts_above(histogram)
     if total == 0:
         return []
-    above = total - bins.underflow - np.cumsum(bins.count)
-    edges = [(-1, total - bins.underflow), *zip(bins.upper.tolist(), above.tolist(), strict=True)]
+    edges = [
+        (-1, total - histogram.underflow),
+        *zip(values.tolist(), above.tolist(), strict=True),
+    ]
     return [
         ExceedancePoint(value=value, count=count, probability=count / total)
         for value, count in edges
     ]
+
+
+def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
+    """The upper edge of each used bucket, ascending, how many values lie above each, both shape
+    (n,), and the number of all. InputError if the histogram is unreadable."""
+    bins = bins_of(histogram)
+    return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
 
 def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:

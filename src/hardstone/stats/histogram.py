@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -26,9 +27,14 @@ class Bins:
     underflow: int
     overflow: int
 
-    @property
+    @cached_property
     def total(self) -> int:
         return self.underflow + int(self.count.sum()) + self.overflow
+
+    @cached_property
+    def reached(self) -> IntArray:
+        """How many values lie in the buckets up to each, shape (n,)."""
+        return np.cumsum(self.count)
 
 
 def bins_of(histogram: Histogram) -> Bins:

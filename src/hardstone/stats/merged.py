@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from math import fsum, inf, sqrt
@@ -43,10 +42,10 @@ def merged(found: Sequence[Series]) -> Series | None:
 
 
 def _histogram(found: Sequence[Histogram]) -> Histogram:
-    counts: Counter[int] = Counter()
+    counts: dict[int, int] = {}
     for one in found:
         for index, count in one.buckets:
-            counts[index] += count
+            counts[index] = counts.get(index, 0) + count
     return Histogram(
         layout=found[0].layout,
         buckets=sorted(counts.items()),

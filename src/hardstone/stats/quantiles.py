@@ -114,7 +114,7 @@ def _edge(bins: Bins, rank: int, *, upper: bool) -> int | None:
     inside = rank - bins.underflow
     if inside < 1 or rank > bins.total - bins.overflow:
         return None
-    at = int(np.searchsorted(np.cumsum(bins.count), inside, side="left"))
+    at = int(bins.reached.searchsorted(inside, side="left"))
     return int((bins.upper if upper else bins.lower)[at])
 
 

@@ -34,15 +34,15 @@ class MeasuredSeries:
     series: Series
     is_wrong: bool | None = None
 
-    @property
+    @cached_property
     def test(self) -> str:
         return self.result.test
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.series.name
 
-    @property
+    @cached_property
     def labels(self) -> Mapping[str, str]:
         return {name: str(value) for name, value in self.series.labels.items()}
 
@@ -54,7 +54,7 @@ class MeasuredSeries:
     def unit(self) -> Unit:
         return self.series.unit
 
-    @property
+    @cached_property
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.name])
 

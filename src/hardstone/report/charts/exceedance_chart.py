@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from math import log
+
+import numpy as np
 
 from hardstone.model import Series, Unit
 from hardstone.report.charts.frame import (
@@ -19,7 +23,7 @@ from hardstone.report.charts.frame import (
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.exceedance import exceedance, upper_bound
+from hardstone.stats.exceedance import counts_above, upper_bound
 
 RESOLUTION = 90
 SHARE_LABEL = "format(datum.value, datum.value < 0.01 ? '.0e' : '~g')"
@@ -36,10 +40,15 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     if not series.count or series.max is None or series.min is None:
         return []
     below_all = 1 - series.histogram.underflow / series.count
+    values, above, total = counts_above(series.histogram)
+    first = int(np.searchsorted(values, max(series.min, 0), side="left"))
+    last = int(np.searchsorted(values, series.max, side="left"))
     inner = [
-        (float(point.value), point.probability)
-        for point in exceedance(series.histogram)
-        if max(series.min, 0) <= point.value < series.max and point.probability > 0
+        (float(value), count / total)
+        for value, count in zip(
+            values[first:last].tolist(), above[first:last].tolist(), strict=True
+        )
+        if count > 0
     ]
     start = (drawn(series.min), below_all)
     end = (float(series.max), 1 / series.count)
@@ -56,13 +65,27 @@ def _thin(points: list[Point], end: Point, resolution: int) -> list[Point]:
         return []
     wide = max(log(drawn(end[0]) / drawn(points[0][0])), 1e-9) / resolution
     tall = max(log(points[0][1] / end[1]), 1e-9) / resolution
-    kept = [points[0]]
-    for value, share in points[1:]:
+    kept, at = [points[0]], 0
+    while at < len(points):
         last_value, last_share = kept[-1]
-        moved = log(drawn(value) / drawn(last_value)) >= wide or log(last_share / share) >= tall
-        if moved:
-            kept.append((value, share))
+
+        def has_moved(
+            point: Point, value: float = drawn(last_value), share: float = last_share
+        ) -> bool:
+            return log(drawn(point[0]) / value) >= wide or log(share / point[1]) >= tall
+
+        at = _first(points, at + 1, has_moved)
+        kept += points[at : at + 1]
     return kept
+
+
+def _first(points: list[Point], begin: int, is_so: Callable[[Point], bool]) -> int:
+    """The first place from `begin` on at which `is_so`, which stays so once it is; the number of
+    points where none is. Looks twice as far each time: the next ones are the likeliest."""
+    past, step = begin, 1
+    while past < len(points) and not is_so(points[past]):
+        begin, past, step = past + 1, past + step, 2 * step
+    return bisect_left(points, True, begin, min(past, len(points)), key=is_so)
 
 
 def chart(group: Group, unit: Unit) -> Spec:
