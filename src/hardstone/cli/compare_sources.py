@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
-from hardstone.stats.contradictions import Contradiction
 from hardstone.store import Store
 from hardstone.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
