@@ -152,7 +152,7 @@ class _Book:
             [
                 system_name(one, _LABEL) + (" (reference)" if one.is_reference else ""),
                 stars_cell(one.rating),
-                " ".join(filter(None, (one.study, one.year))),
+                one.study if one.year in one.study else f"{one.study} {one.year}".strip(),
                 " ".join(filter(None, (one.hardware, one.mark))),
                 one.trust or "-",
             ]
