@@ -86,9 +86,13 @@ def line_of(lines: Sequence[str], start: str) -> str:
 
 
 def test_study_hardware_and_year_stand_with_published_systems() -> None:
-    lines = shown(compared.six_systems(), 120)
-    assert "Dedicated Systems 2012, Advantech SOM-6760" in line_of(lines, " 2 QNX")
-    assert "Obenland 2000, Sun Ultra 60" in line_of(lines, " 5 Solaris")
+    view = compared.six_systems()
+    for width in (80, 120, 300):
+        lines = shown(view, width)
+        text = " ".join(" ".join(lines).split())
+        assert "Dedicated Systems 2012" in line_of(lines, " 2 QNX")
+        assert "Obenland 2000" in line_of(lines, " 5 Solaris")
+        assert [one.hardware for one in view.columns if one.hardware not in text] == []
 
 
 def test_published_figures_keep_their_digits_bounds_and_gaps() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from rich.text import Text
@@ -58,7 +58,10 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     count = len(view.columns)
     are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
     figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
-    systems = list(_systems(view) if are_columns else [])
+    systems = list(_systems(view, _origin) if are_columns else [])
+    is_cut = any(len(line) > width for line in systems)
+    if is_cut:
+        systems = list(_systems(view, _study))
     below = [
         *_legend(view, width),
         Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
@@ -68,7 +71,8 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
     sections = [
         _labelled("apart", _apart(view), width, 3, "bold red"),
-        *([] if are_columns else [_labelled("from", _studies(view), width, 6)]),
+        *([] if are_columns else [_labelled("from", _shared(view, _origin), width, 6)]),
+        *([_labelled("hardware", _shared(view, _hardware), width, 8)] if is_cut else []),
         _labelled("rated as", _reserves(view), width, 3, "yellow"),
         _labelled("differs", _differing(view), width, _MOST_DIFFERING),
         _labelled("median", _medians(view), width, 4),
@@ -82,13 +86,13 @@ def _head(view: CompareView) -> str:
     return f"{len(view.columns)} systems; {reference.number} is the reference: {name}"
 
 
-def _systems(view: CompareView) -> Iterator[Text]:
-    """Number, name, study, year and hardware of each."""
+def _systems(view: CompareView, told: Callable[[SystemColumn], str]) -> Iterator[Text]:
+    """Number, name, and what is `told` of each."""
     names = different_names([one.label for one in view.columns], 32)
     for one, label in zip(view.columns, names, strict=True):
         style = "" if not one.apart else "dim"
         name = " ".join(filter(None, (label, one.mark)))
-        yield Text(f"{one.number:>2} {one_line(f'{name}: {_origin(one)}')}", style=style)
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {told(one)}')}", style=style)
 
 
 def different_names(names: Sequence[str], most: int) -> list[str]:
@@ -101,9 +105,18 @@ def different_names(names: Sequence[str], most: int) -> list[str]:
     ]
 
 
-def _origin(one: SystemColumn) -> str:
+def _study(one: SystemColumn) -> str:
+    """The study with its year."""
     year = "" if one.year and one.year in one.study else one.year
-    return ", ".join(filter(None, (f"{one.study} {year}".strip(), one.hardware)))
+    return f"{one.study} {year}".strip()
+
+
+def _hardware(one: SystemColumn) -> str:
+    return one.hardware or "not known"
+
+
+def _origin(one: SystemColumn) -> str:
+    return ", ".join(filter(None, (_study(one), one.hardware)))
 
 
 def _as_columns(view: CompareView, width: int) -> list[Text]:
@@ -227,10 +240,10 @@ def _outcomes(view: CompareView, place: int) -> Iterator[str]:
             yield f"{outcome} in {len(found[outcome])}"
 
 
-def _studies(view: CompareView) -> list[str]:
-    """Study, year and hardware of the systems that are rows."""
-    origins = [_origin(one) for one in view.columns]
-    return [f"{numbers}: {text}" for text, numbers in _grouped(origins).items()]
+def _shared(view: CompareView, told: Callable[[SystemColumn], str]) -> list[str]:
+    """What is `told` of the systems, once for all of which it is the same."""
+    texts = [told(one) for one in view.columns]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(texts).items()]
 
 
 def _grouped(texts: Sequence[str]) -> dict[str, str]:
