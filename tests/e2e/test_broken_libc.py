@@ -64,10 +64,15 @@ TIMER_BREACHES = [
 
 
 def run_on(
-    libc: Path | str, probe: Path, breach: str, words: tuple[str, ...], read_ns: int = 1000
+    libc: Path | str,
+    probe: Path,
+    breach: str,
+    words: tuple[str, ...],
+    read_ns: int = 1000,
+    **variables: str,
 ) -> Stream:
     """`read_ns`: of a reading of the clock where time is virtual."""
-    variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
+    variables |= {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
     variables["HARDSTONE_READ_NS"] = str(read_ns)
     options = ["--clock", "monotonic", "--cpu", str(machine.cpu())]
     stream = uncut(lambda: run(probe, *words, *options, variables=variables))
@@ -104,6 +109,14 @@ def test_a_breach_of_timers_is_seen(
     """Every claim that a breach touches, for every mechanism, and no other."""
     stream = run_on(virtually, shared_probe, breach, words)
     assert failed(stream) == fail, stream.of(StreamVerdict)
+
+
+def test_a_stall_of_many_periods_is_no_drift(shared_probe: Path, virtually: str) -> None:
+    """One late wait serves all expirations of a hundred periods: these have no lateness."""
+    late = ",".join(["0"] * 15 + ["250000000"])
+    stream = run_on(virtually, shared_probe, "none", edge(*OBJECTS), HARDSTONE_LATE_NS=late)
+    exact = {name for name in stream.verdicts if name.startswith("interval_exact/")}
+    assert exact == of("interval_exact", *OBJECTS) and not exact & failed(stream)
 
 
 def test_timers_of_virtual_time_keep_their_word(shared_probe: Path, virtually: str) -> None:
