@@ -164,6 +164,11 @@ def figure_of(
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer, live=live)
 
 
+def data_of(spec: Spec, *, live: bool) -> Markup | None:
+    """What makes a drawn chart interactive; None if the page has static charts only."""
+    return json_for_script(packed(interactive(spec))) if live else None
+
+
 def figure_of_spec(
     title: str,
     about: str,
@@ -182,7 +187,7 @@ def figure_of_spec(
         about=about,
         alt=_spoken(title, subject, lines, lines.lines[0].series.unit),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
         subject=subject,
     )
 

@@ -13,9 +13,8 @@ from hardstone.present.traced_sections import WHAT_DIFFERS
 from hardstone.present.wording import shorten
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import Spec, interactive
+from hardstone.report.figures import Figure, data_of
+from hardstone.report.theme import Spec
 from hardstone.stats.kernel_operations import KernelTime
 
 _MOST_LINES = 4
@@ -106,5 +105,5 @@ def _figure(
         about=about,
         alt=shorten(f"{title}. {summed_up}", 400),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
     )

@@ -7,9 +7,7 @@ from hardstone.present.noise_table import noise_line
 from hardstone.present.wording import shorten
 from hardstone.report.charts import phase_chart
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import interactive
+from hardstone.report.figures import Figure, data_of
 from hardstone.stats.noise_points import MOST_POINTS, gap_points
 from hardstone.units import format_count
 
@@ -32,6 +30,6 @@ def noise_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) ->
             about=about,
             alt=f"Gaps by phase, {shorten(result.test)}. {noise_line(result)}.",
             drawing=drawer.draw(spec),
-            data=json_for_script(packed(interactive(spec))) if live else None,
+            data=data_of(spec, live=live),
         )
     ]

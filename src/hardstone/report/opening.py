@@ -19,9 +19,7 @@ from hardstone.present.wording import format_value
 from hardstone.rating import Rating, rate_run
 from hardstone.report.charts import glance
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import interactive
+from hardstone.report.figures import Figure, data_of
 from hardstone.stats.conditions import names_in
 from hardstone.subjects import MeasuredRun
 
@@ -76,7 +74,7 @@ def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
         about="Tick: median. Point: worst observed, of the series with the highest value.",
         alt=_spoken(shown),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
     )
 
 

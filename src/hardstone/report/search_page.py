@@ -9,9 +9,7 @@ from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.wording import shorten
 from hardstone.report.charts import loss_chart
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import interactive
+from hardstone.report.figures import Figure, data_of
 from hardstone.stats.sustained import Step, steps_of
 
 _TITLE = "Loss by period"
@@ -42,7 +40,7 @@ def search_page(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> S
         about=_ABOUT,
         alt=shorten(f"{_TITLE}. {_spoken(steps)}", 400),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
     )
     return SearchPage(step_rows([result]), [figure])
 

@@ -10,9 +10,8 @@ from hardstone.present.wording import shorten
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts.system_style import Standard
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import Spec, interactive
+from hardstone.report.figures import Figure, data_of
+from hardstone.report.theme import Spec
 from hardstone.subjects import Held
 
 NAME_CHARACTERS = 26
@@ -73,12 +72,13 @@ def system_figure(
     *,
     live: bool,
 ) -> Figure:
+    """A chart of several systems, with its data as a table for files."""
     return Figure(
         id=name,
         title=title,
         about=about,
         alt=alt,
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
         table=table,
     )

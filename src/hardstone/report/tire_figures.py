@@ -24,9 +24,8 @@ from hardstone.report.charts import (
 from hardstone.report.charts.frame import Row
 from hardstone.report.charts.tire_frame import MOST_PANELS, chosen, line_name
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import Spec, interactive
+from hardstone.report.figures import Figure, data_of
+from hardstone.report.theme import Spec
 from hardstone.stats.tire_bound import Bound, bounds_of, maps_of
 from hardstone.stats.tire_costs import Model, models_of
 from hardstone.stats.tire_points import Point, by_curve
@@ -67,7 +66,7 @@ def tire_figures(
             about=one.about,
             alt=shorten(f"{one.title}. {one.spoken}", 600),
             drawing=drawer.draw(one.spec),
-            data=json_for_script(packed(interactive(one.spec))) if live else None,
+            data=data_of(one.spec, live=live),
         )
         for one in found
     ]

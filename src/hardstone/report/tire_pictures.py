@@ -14,9 +14,8 @@ from hardstone.report.charts.tire_block_chart import (
 )
 from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, frames_text
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import Spec, interactive
+from hardstone.report.figures import Figure, data_of
+from hardstone.report.theme import Spec
 from hardstone.stats.tire_kept import Frame, StepBlocks, blocks_of, frames_of
 from hardstone.units import format_count, format_ns
 
@@ -94,5 +93,5 @@ def _figure(
         about=about,
         alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
     )

@@ -9,9 +9,8 @@ from hardstone.present.wording import shorten
 from hardstone.report.charts import tire_sides_chart
 from hardstone.report.charts.tire_frame import MOST_PANELS
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, packed
-from hardstone.report.safe import json_for_script
-from hardstone.report.theme import Spec, interactive
+from hardstone.report.figures import Figure, data_of
+from hardstone.report.theme import Spec
 
 _SPEED = (
     "Total time of the second side over that of the first at each common point. Above the dashed "
@@ -67,5 +66,5 @@ def _figure(
         about=about,
         alt=shorten(f"{title}. {spoken}", 600),
         drawing=drawer.draw(spec),
-        data=json_for_script(packed(interactive(spec))) if live else None,
+        data=data_of(spec, live=live),
     )
