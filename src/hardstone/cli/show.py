@@ -74,6 +74,11 @@ def command(
         print_json(document)
         return consistency_exit(document)
     shown = _of_tests(document, tests) if tests else document
+    _print(shown, project=project, published=published, is_whole=is_all or bool(tests))
+    return consistency_exit(document)
+
+
+def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool) -> None:
     if project:
         from hardstone.terminal.projection_view import print_projections
 
@@ -82,15 +87,14 @@ def command(
         from hardstone.terminal.beside_published import print_beside_published
 
         print_beside_published(shown)
-    elif is_all or tests:
+    elif is_whole:
         from hardstone.terminal.whole_run import print_whole
 
         print_whole(shown)
     else:
         from hardstone.terminal.one_screen import print_screen
 
-        print_screen(document)
-    return consistency_exit(document)
+        print_screen(shown)
 
 
 def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) -> int:

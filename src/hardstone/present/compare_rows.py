@@ -113,6 +113,7 @@ class _Cells:
     medians: Medians
 
     def cell(self, place: int) -> ComparedCell:
+        """The figures of the system at `place`, and why they may not be compared."""
         held, column = self.row.found[place], self.systems.columns[place]
         if held is None:
             return self._without(column)

@@ -132,6 +132,7 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
 
 
 def comparison_document(view: CompareView) -> ComparisonDocument:
+    """`view` as data for programs: every figure with its unit and source."""
     decisive = {one.address for one in view.decisive}
     return ComparisonDocument(
         schema=COMPARISON_SCHEMA,

@@ -106,6 +106,7 @@ def panelled(
     tips: tuple[str, str],
     across: str = "x",
 ) -> Spec:
+    """A panel for each system, with the curve of the reference in grey behind its own."""
     x, y = axes
     axis = x if across == "x" else y
     low, high = axis["scale"]["domain"]

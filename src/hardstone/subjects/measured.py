@@ -78,6 +78,7 @@ class MeasuredSeries:
         return ["min", "mean", *quantiles, "max", *kernel]
 
     def amount(self, statistic: str) -> Amount | Missing:
+        """The figure for `statistic`: a value, a bound, or why there is none."""
         source = f"{self.run_id} {self.address} {statistic}"
         try:
             if is_of_kernel_time(statistic):
@@ -147,6 +148,7 @@ class MeasuredRun:
 
     @property
     def conditions(self) -> Mapping[str, str]:
+        """Facts of the machine and conditions of the results, those that are known."""
         facts = self.document.system
         found = {
             "machine": facts.get("machine.cpu_model") or facts.get("machine.arch"),
