@@ -127,54 +127,72 @@ def cpu_of(series: Series, result: Result) -> int | None:
     return cpu if isinstance(cpu, int) else result.conditions.cpu
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """Some seconds, with their counters beside the usual: those that can make a thread late."""
+
+    seconds: list[Interval]
+    counts: dict[str, Count]
+    that_apply: Mapping[str, Count]
+    usual_of_ns: int
+    span_ns: int
+
+
 class _Usuals:
     """The counters of seconds beside their usual. Many values share a second: each set of seconds
     is counted once."""
 
     def __init__(self, result: Result) -> None:
+        self._result = result
         self._of_cpu: dict[int | None, list[Interval]] = {}
         for interval in result.intervals:
             self._of_cpu.setdefault(interval.cpu, []).append(interval)
+        self._seconds = {
+            cpu: [one for one in found if not one.whole and one.span_ns > 0]
+            for cpu, found in self._of_cpu.items()
+        }
         self._is_of_machine = set(self._of_cpu) <= {None}
-        self._known: dict[tuple[int | None, tuple[int, ...]], tuple[dict[str, Count], int]] = {}
+        self._known: dict[tuple[int | None, tuple[int, ...]], _Beside] = {}
 
-    def seconds(self, worst: Worst, cpu: int | None) -> list[Interval]:
-        """Those of a value of `cpu`, or of the machine where no other are known."""
-        return [
+    def beside(self, worst: Worst, cpu: int | None) -> _Beside:
+        """The seconds of a value of `cpu`, or of the machine where no other are known."""
+        of = None if self._is_of_machine else cpu
+        begin_ns = worst.at_ns - max(worst.value_ns, 0)
+        seconds = [
             one
-            for one in self._of_cpu.get(self._place(cpu), [])
-            if not one.whole and _overlaps(one, worst) and one.span_ns > 0
+            for one in self._seconds.get(of, [])
+            if one.at_ns <= worst.at_ns and one.at_ns + one.span_ns >= begin_ns
         ]
-
-    def counts(self, seconds: list[Interval], cpu: int | None) -> tuple[dict[str, Count], int]:
-        """The counters of `seconds`, which `self.seconds` gave, and the time that the usual is
-        of."""
-        of = self._place(cpu)
         key = of, tuple(map(id, seconds))
         if key not in self._known:
-            intervals = self._of_cpu.get(of, [])
-            counts = counts_of(intervals, seconds, of)
-            self._known[key] = counts, compared_ns(intervals, seconds, of) if counts else 0
+            self._known[key] = self._counted(seconds, of)
         return self._known[key]
 
-    def _place(self, cpu: int | None) -> int | None:
-        return None if self._is_of_machine else cpu
+    def _counted(self, seconds: list[Interval], of: int | None) -> _Beside:
+        intervals = self._of_cpu.get(of, [])
+        counts = counts_of(intervals, seconds, of)
+        return _Beside(
+            seconds=seconds,
+            counts=counts,
+            that_apply=_that_apply(counts, self._result),
+            usual_of_ns=compared_ns(intervals, seconds, of) if counts else 0,
+            span_ns=sum(one.span_ns for one in seconds),
+        )
 
 
 def _lateness_of(
     result: Result, usuals: _Usuals, series: Series, worst: Worst, cpu: int | None
 ) -> Lateness:
     """What is known of the second of `worst`."""
-    seconds = usuals.seconds(worst, cpu)
-    counts, usual_of_ns = usuals.counts(seconds, cpu)
+    beside = usuals.beside(worst, cpu)
     return Lateness(
         series=series,
         worst=worst,
         cpu=cpu,
-        seconds=seconds,
-        counts=counts,
-        compared_ns=usual_of_ns,
-        causes=causes_of(worst.value_ns, seconds, _that_apply(counts, result)),
+        seconds=beside.seconds,
+        counts=beside.counts,
+        compared_ns=beside.usual_of_ns,
+        causes=_causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns),
         trace=_trace_of(result, worst, cpu),
     )
 
@@ -185,11 +203,6 @@ def _that_apply(counts: Mapping[str, Count], result: Result) -> Mapping[str, Cou
     return {name: one for name, one in counts.items() if name not in _BANDWIDTH}
 
 
-def _overlaps(one: Interval, worst: Worst) -> bool:
-    begin_ns = worst.at_ns - max(worst.value_ns, 0)
-    return one.at_ns <= worst.at_ns and one.at_ns + one.span_ns >= begin_ns
-
-
 def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
     for one in result.traces:
         same_cpu = one.cpu is None or cpu is None or one.cpu == cpu
@@ -198,9 +211,10 @@ def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
     return None
 
 
-def causes_of(value_ns: int, seconds: list[Interval], counts: Mapping[str, Count]) -> list[Cause]:
+def _causes_of(
+    value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
+) -> list[Cause]:
     """The causes of a value, those first that can explain most of it; empty where none was seen."""
-    span_ns = sum(one.span_ns for one in seconds)
     found = [
         *_throttled(value_ns, counts),
         *_steal(value_ns, counts),

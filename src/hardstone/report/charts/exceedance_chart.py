@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardstone.model import Series, Unit
 from hardstone.report.charts.frame import (
@@ -20,14 +20,24 @@ from hardstone.report.charts.frame import (
     unit_title,
     value_title,
 )
-from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
+from hardstone.report.charts.scale import (
+    SMALLEST_DRAWN,
+    domain,
+    drawn,
+    ticks,
+    value_axis,
+    value_scale,
+)
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
 from hardstone.stats.exceedance import counts_above, upper_bound
+from hardstone.stats.histogram import IntArray
 
 RESOLUTION = 90
 SHARE_LABEL = "format(datum.value, datum.value < 0.01 ? '.0e' : '~g')"
+_ROUNDED = 1 - 1e-9  # a point that is just far enough stays so in rounded logarithms
 Point = tuple[float, float]
+FloatArray = NDArray[np.float64]
 
 
 def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
@@ -43,49 +53,31 @@ def curve(series: Series, resolution: int = RESOLUTION) -> list[Point]:
     values, above, total = counts_above(series.histogram)
     first = int(np.searchsorted(values, max(series.min, 0), side="left"))
     last = int(np.searchsorted(values, series.max, side="left"))
-    inner = [
-        (float(value), count / total)
-        for value, count in zip(
-            values[first:last].tolist(), above[first:last].tolist(), strict=True
-        )
-        if count > 0
-    ]
+    last = min(last, int(np.count_nonzero(above)))
     start = (drawn(series.min), below_all)
     end = (float(series.max), 1 / series.count)
-    return [
-        start,
-        *_thin(inner, end, resolution),
-        (end[0], min([end[1], *(p for _, p in inner[-1:])])),
-    ]
+    inner = _thin(values[first:last], above[first:last] / total, end, resolution)
+    least = min([end[1], above[last - 1] / total] if last > first else [end[1]])
+    return [start, *inner, (end[0], float(least))]
 
 
-def _thin(points: list[Point], end: Point, resolution: int) -> list[Point]:
-    """Points that are at least 1/`resolution` of the span apart in one of the directions."""
-    if not points:
+def _thin(values: IntArray, shares: FloatArray, end: Point, resolution: int) -> list[Point]:
+    """Points that are at least 1/`resolution` of the span apart in one of the directions.
+
+    `values` ascend, `shares` descend, both of shape (n,).
+    """
+    if not len(values):
         return []
-    wide = max(log(drawn(end[0]) / drawn(points[0][0])), 1e-9) / resolution
-    tall = max(log(points[0][1] / end[1]), 1e-9) / resolution
-    kept, at = [points[0]], 0
-    while at < len(points):
-        last_value, last_share = kept[-1]
-
-        def has_moved(
-            point: Point, value: float = drawn(last_value), share: float = last_share
-        ) -> bool:
-            return log(drawn(point[0]) / value) >= wide or log(share / point[1]) >= tall
-
-        at = _first(points, at + 1, has_moved)
-        kept += points[at : at + 1]
-    return kept
-
-
-def _first(points: list[Point], begin: int, is_so: Callable[[Point], bool]) -> int:
-    """The first place from `begin` on at which `is_so`, which stays so once it is; the number of
-    points where none is. Looks twice as far each time: the next ones are the likeliest."""
-    past, step = begin, 1
-    while past < len(points) and not is_so(points[past]):
-        begin, past, step = past + 1, past + step, 2 * step
-    return bisect_left(points, True, begin, min(past, len(points)), key=is_so)
+    wide = max(log(drawn(end[0]) / drawn(values[0])), 1e-9) / resolution * _ROUNDED
+    tall = max(log(shares[0] / end[1]), 1e-9) / resolution * _ROUNDED
+    across = np.log(np.maximum(values, SMALLEST_DRAWN)).tolist()
+    down = np.negative(np.log(shares)).tolist()
+    kept, at = [], 0
+    while at < len(across):
+        kept.append(at)
+        right = bisect_left(across, across[at] + wide, at + 1)
+        at = bisect_left(down, down[at] + tall, at + 1, right)
+    return list(zip(values[kept].astype(float).tolist(), shares[kept].tolist(), strict=True))
 
 
 def chart(group: Group, unit: Unit) -> Spec:
