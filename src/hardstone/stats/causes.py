@@ -129,13 +129,15 @@ def cpu_of(series: Series, result: Result) -> int | None:
 
 @dataclass(frozen=True)
 class _Beside:
-    """Some seconds, with their counters beside the usual: those that can make a thread late."""
+    """Some seconds, with their counters beside the usual; `that_apply`: those that can make a
+    thread late. `is_usual`: there is no cause, however short the value."""
 
     seconds: list[Interval]
     counts: dict[str, Count]
     that_apply: Mapping[str, Count]
     usual_of_ns: int
     span_ns: int
+    is_usual: bool
 
 
 class _Usuals:
@@ -171,12 +173,16 @@ class _Usuals:
     def _counted(self, seconds: list[Interval], of: int | None) -> _Beside:
         intervals = self._of_cpu.get(of, [])
         counts = counts_of(intervals, seconds, of)
+        that_apply = _that_apply(counts, self._result)
+        span_ns = sum(one.span_ns for one in seconds)
         return _Beside(
             seconds=seconds,
             counts=counts,
-            that_apply=_that_apply(counts, self._result),
+            that_apply=that_apply,
             usual_of_ns=compared_ns(intervals, seconds, of) if counts else 0,
-            span_ns=sum(one.span_ns for one in seconds),
+            span_ns=span_ns,
+            is_usual=not _has_lost_time(that_apply)
+            and not _causes_of(0, seconds, that_apply, span_ns),
         )
 
 
@@ -185,6 +191,11 @@ def _lateness_of(
 ) -> Lateness:
     """What is known of the second of `worst`."""
     beside = usuals.beside(worst, cpu)
+    causes = (
+        []
+        if beside.is_usual
+        else _causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns)
+    )
     return Lateness(
         series=series,
         worst=worst,
@@ -192,7 +203,7 @@ def _lateness_of(
         seconds=beside.seconds,
         counts=beside.counts,
         compared_ns=beside.usual_of_ns,
-        causes=_causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns),
+        causes=causes,
         trace=_trace_of(result, worst, cpu),
     )
 
@@ -250,6 +261,12 @@ def _cause(
 ) -> Cause:
     explained_ns = int(min(most_ns, value_ns))
     return Cause(kind, count.seen, count.expected, explained_ns, is_time, busiest)
+
+
+def _has_lost_time(counts: Mapping[str, Count]) -> bool:
+    """Whether throttling took time: that alone is held against the value from both sides."""
+    lost = counts.get("throttled_ns")
+    return lost is not None and lost.seen > 0
 
 
 def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
