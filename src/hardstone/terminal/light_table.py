@@ -1,0 +1,158 @@
+"""A table as `print_table` lays it out, for many rows of plain words.
+
+rich wraps each cell by itself, and takes longer for fifty rows than all else that lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+from hardstone.present.wording import one_line
+from hardstone.terminal.screen_width import width_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_GAP = 2  # a space, and the divider
+_LONGEST_NAME = 24
+_WORD = re.compile(r"\S+\s?")
+_COLOURS = ("FORCE_COLOR", "TTY_COMPATIBLE")
+
+
+def print_light_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], wrapping: Sequence[bool]
+) -> None:
+    """Prints untrusted words to standard output. Columns that are not `wrapping` stay on one line.
+
+    Columns that wrap shrink to their longest word; then lines are longer than the terminal.
+    """
+    stream = sys.stdout
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    console = _console(stream)
+    room = width_of(None) if console is None else console.width
+    widths = _widths([heads, *cells], wrapping, room)
+    is_ascii = not (stream.encoding or "utf-8").lower().startswith("utf")
+    divider, line, cross = ("|", "-", "+") if is_ascii else (" ", "\u2500", "\u2500")
+    shown = [set_cell_size(head, width) for head, width in zip(heads, widths, strict=True)]
+    if console is None:
+        stream.write(f" {divider}".join(shown) + "\n")
+    else:
+        _print_bold(console, shown, divider)
+    drawn = [f"{line * (width + 1)}{cross}" for width in widths[:-1]]
+    drawn = ["".join([*drawn, line * widths[-1]])]
+    for row in cells:
+        drawn += _lines(row, widths, divider)
+    stream.write("".join(f"{one}\n" for one in drawn))
+
+
+def _console(stream: TextIO) -> Console | None:
+    """None where nothing is coloured: rich's console takes a while to load."""
+    if not (stream.isatty() or any(name in os.environ for name in _COLOURS)):
+        return None
+    from hardstone.terminal.console import make_console
+
+    return make_console()
+
+
+def _print_bold(console: Console, heads: Sequence[str], divider: str) -> None:
+    from rich.text import Text
+
+    parts: list[str | tuple[str, str]] = []
+    for head in heads[:-1]:
+        parts += [(head, "bold"), (" ", "bold"), divider]
+    console.print(Text.assemble(*parts, (heads[-1], "bold")), soft_wrap=True)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int], divider: str) -> list[str]:
+    columns = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+    height = max(len(column) for column in columns)
+    filled = [
+        [*column, *[" " * width] * (height - len(column))]
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    return [f" {divider}".join(parts) for parts in zip(*filled, strict=True)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of `width` cells; a word that is longer than a line is cut."""
+    breaks, used = [0], 0
+    for found in _WORD.finditer(text):
+        word, start = found[0], found.start()
+        length = cell_len(word.rstrip())
+        if length <= width - used:
+            used += cell_len(word)
+        elif length <= width:
+            breaks.append(start)
+            used = cell_len(word)
+        else:
+            parts = chop_cells(word, width)
+            for part in parts:
+                breaks.append(start)
+                start += len(part)
+            used = cell_len(parts[-1])
+    ends = [*breaks[1:], len(text)]
+    pieces = [text[begin:end] for begin, end in zip(breaks, ends, strict=True)]
+    return [set_cell_size(piece, width) for piece in pieces if piece or len(pieces) == 1]
+
+
+def _widths(rows: Sequence[Sequence[str]], wrapping: Sequence[bool], room: int) -> list[int]:
+    columns = list(zip(*rows, strict=True))
+    widths = [max(cell_len(cell) for cell in column) for column in columns]
+    least = [
+        min(_longest_word(column), _LONGEST_NAME, width) if wraps else width
+        for column, width, wraps in zip(columns, widths, wrapping, strict=True)
+    ]
+    limit = room - _GAP * (len(widths) - 1)
+    if sum(widths) <= limit:
+        return widths
+    level = _levelled(widths, wrapping, limit)
+    if all(one >= low for one, low in zip(level, least, strict=True)):
+        return level
+    return _narrowed(widths, least, limit)
+
+
+def _longest_word(column: Sequence[str]) -> int:
+    return max((cell_len(word) for cell in column for word in cell.split()), default=1)
+
+
+def _levelled(widths: Sequence[int], wrapping: Sequence[bool], limit: int) -> list[int]:
+    """The widest wrapping columns are cut to the next widest one, until all fit, as rich does it:
+    with the space that follows each column but the last."""
+    found = [width + 1 for width in widths[:-1]] + [min(widths[-1], limit)]
+    spaces = len(widths) - 1
+    excess = sum(found) - limit - spaces
+    while excess > 0:
+        able = [width for width, wraps in zip(found, wrapping, strict=True) if wraps]
+        most = max(able, default=0)
+        if most <= 0:
+            break
+        step = min(excess, most - max((width for width in able if width != most), default=0))
+        left = sum(width == most for width in able)
+        shared = excess
+        for place, wraps in enumerate(wrapping):
+            if wraps and found[place] == most:
+                cut = min(step, round(shared / left))
+                found[place] -= cut
+                shared, left = shared - cut, left - 1
+        excess = sum(found) - limit - spaces
+    return [width - 1 for width in found[:-1]] + found[-1:]
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], limit: int) -> list[int]:
+    """The widest column that still can loses one, until all fit or none can."""
+    found = list(widths)
+    while sum(found) > limit:
+        able = [place for place, low in enumerate(least) if found[place] > low]
+        if not able:
+            break
+        found[max(able, key=lambda place: found[place])] -= 1
+    return found
