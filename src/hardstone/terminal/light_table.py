@@ -5,24 +5,17 @@ rich wraps each cell by itself, and takes longer for fifty rows than all else th
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from hardstone.present.wording import one_line
-from hardstone.terminal.screen_width import width_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from hardstone.terminal.light_lines import LightLines, Parts
 
 _GAP = 2  # a space, and the divider
 _LONGEST_NAME = 24
 _WORD = re.compile(r"\S+\s?")
-_COLOURS = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 def print_light_table(
@@ -32,44 +25,19 @@ def print_light_table(
 
     Columns that wrap shrink to their longest word; then lines are longer than the terminal.
     """
-    stream = sys.stdout
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="replace")
+    screen = LightLines()
     cells = [[one_line(cell) for cell in row] for row in rows]
-    console = _console(stream)
-    room = width_of(None) if console is None else console.width
-    widths = _widths([heads, *cells], wrapping, room)
-    is_ascii = not (stream.encoding or "utf-8").lower().startswith("utf")
-    divider, line, cross = ("|", "-", "+") if is_ascii else (" ", "\u2500", "\u2500")
-    shown = [set_cell_size(head, width) for head, width in zip(heads, widths, strict=True)]
-    if console is None:
-        stream.write(f" {divider}".join(shown) + "\n")
-    else:
-        _print_bold(console, shown, divider)
+    widths = _widths([heads, *cells], wrapping, screen.width)
+    divider, line, cross = ("|", "-", "+") if screen.is_ascii else (" ", "\u2500", "\u2500")
+    parts: Parts = []
+    for head, width in zip(heads[:-1], widths[:-1], strict=True):
+        parts += [(set_cell_size(head, width), "bold"), (" ", "bold"), divider]
+    screen.parts([*parts, (set_cell_size(heads[-1], widths[-1]), "bold")])
     drawn = [f"{line * (width + 1)}{cross}" for width in widths[:-1]]
     drawn = ["".join([*drawn, line * widths[-1]])]
     for row in cells:
         drawn += _lines(row, widths, divider)
-    stream.write("".join(f"{one}\n" for one in drawn))
-
-
-def _console(stream: TextIO) -> Console | None:
-    """None where nothing is coloured: rich's console takes a while to load."""
-    if not (stream.isatty() or any(name in os.environ for name in _COLOURS)):
-        return None
-    from hardstone.terminal.console import make_console
-
-    return make_console()
-
-
-def _print_bold(console: Console, heads: Sequence[str], divider: str) -> None:
-    from rich.text import Text
-
-    parts: list[str | tuple[str, str]] = []
-    for head in heads[:-1]:
-        parts += [(head, "bold"), (" ", "bold"), divider]
-    console.print(Text.assemble(*parts, (heads[-1], "bold")), soft_wrap=True)
+    screen.raw(drawn)
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], divider: str) -> list[str]:
