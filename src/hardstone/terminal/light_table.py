@@ -93,26 +93,23 @@ def _longest_word(column: Sequence[str]) -> int:
 
 
 def _levelled(widths: Sequence[int], wrapping: Sequence[bool], limit: int) -> list[int]:
-    """The widest wrapping columns are cut to the next widest one, until all fit, as rich does it:
+    """The widest wrapping columns are cut to the next widest one until all fit, as rich does it:
     with the space that follows each column but the last."""
-    found = [width + 1 for width in widths[:-1]] + [min(widths[-1], limit)]
-    spaces = len(widths) - 1
-    excess = sum(found) - limit - spaces
-    while excess > 0:
-        able = [width for width, wraps in zip(found, wrapping, strict=True) if wraps]
-        most = max(able, default=0)
-        if most <= 0:
+    spaces = [1] * (len(widths) - 1) + [0]
+    most = limit + sum(spaces)
+    found = [min(width + space, most) for width, space in zip(widths, spaces, strict=True)]
+    able = [place for place, wraps in enumerate(wrapping) if wraps]
+    while (excess := sum(found) - most) > 0:
+        level = max(found[place] for place in able)
+        widest = [place for place in able if found[place] == level]
+        step = level - max((found[place] for place in able if found[place] < level), default=0)
+        if not level:
             break
-        step = min(excess, most - max((width for width in able if width != most), default=0))
-        left = sum(width == most for width in able)
-        shared = excess
-        for place, wraps in enumerate(wrapping):
-            if wraps and found[place] == most:
-                cut = min(step, round(shared / left))
-                found[place] -= cut
-                shared, left = shared - cut, left - 1
-        excess = sum(found) - limit - spaces
-    return [width - 1 for width in found[:-1]] + found[-1:]
+        for left, place in zip(range(len(widest), 0, -1), widest, strict=True):
+            cut = min(step, round(excess / left))
+            found[place] -= cut
+            excess -= cut
+    return [width - space for width, space in zip(found, spaces, strict=True)]
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], limit: int) -> list[int]:
