@@ -41,18 +41,24 @@ def drawn_by_rich(rows: list[tuple[str, ...]]) -> None:
 
 def made_rows(seed: int) -> list[tuple[str, ...]]:
     draw = random.Random(seed)
-    pieces = PIECES + LONG if seed % 3 == 0 else PIECES
+    pieces = PIECES + LONG if seed % 2 == 0 else PIECES
     most = draw.choice((2, 6, 20))
 
     def cell() -> str:
         return " ".join(draw.choices(pieces, k=draw.randint(1, most)))
+
+    if seed % 3 == 1:  # a word that cannot be broken beside a long text
+        return [("A-B-C", "w" * 23, "timing", "ab " * draw.randint(20, 70), cell())]
+    if seed % 3 == 2:
+        texts = ("ab " * draw.randint(10, 90), "a bc " * draw.randint(10, 90))
+        return [("A-B-C", texts[0], "timing", texts[1], "a_cpu, realtime")]
 
     return [(f"CLK-B-{n}", cell(), "behaviour", cell(), cell()) for n in range(draw.randint(1, 4))]
 
 
 def made_tables() -> list[list[tuple[str, ...]]]:
     edge = [[("A-B-C", "", "timing", "", "-")], [("A-B-C", "\x1b[1m a\nb", "timing", "c\td", "-")]]
-    return [*edge, *(made_rows(seed) for seed in range(14))]
+    return [*edge, *(made_rows(seed) for seed in range(24))]
 
 
 @pytest.mark.parametrize(
