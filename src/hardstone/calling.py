@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
 from contextvars import ContextVar
 from pathlib import Path
@@ -59,7 +58,7 @@ def _is_one_sudo(command: str) -> bool:
 
 def _without_missing_sudo(command: str) -> str:
     """`command` with parts that need root; without sudo on the system, in one root shell."""
-    if not _SUDO.search(command) or shutil.which("sudo"):
+    if not _SUDO.search(command) or _which("sudo"):
         return command
     plain = _SUDO.sub(r"\1", command)
     if os.geteuid() == 0:
@@ -71,7 +70,7 @@ def as_root(command: str) -> str:
     """`command` with the rights of root; root needs no sudo, and small systems have none."""
     if os.geteuid() == 0 and not _is_sudo():
         return command
-    if shutil.which("sudo"):
+    if _which("sudo"):
         return f"sudo {command}"
     return f"su -c {shlex.quote(f'PATH=$PATH:/usr/sbin:/sbin {command}')}"  # su keeps the PATH
 
@@ -82,7 +81,7 @@ def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
     The last one is setcap. If no folder of `search` has it, the command that installs it is first.
     """
     commands = [as_root(f"setcap {CAPABILITIES} {shlex.quote(shortest(Path(probe)))}")]
-    if shutil.which("setcap", path=search) is None and shutil.which("apt-get"):
+    if _which("setcap", path=search) is None and _which("apt-get"):
         commands.insert(0, as_root("apt-get install libcap2-bin"))
     return commands
 
@@ -131,7 +130,7 @@ def _program(search: str) -> str:
     script = _script()
     if script is None:
         return f"{shlex.quote(shortest(Path(sys.executable)))} -m {_NAME}"
-    found = shutil.which(_NAME, path=search)
+    found = _which(_NAME, path=search)
     if found is not None and Path(found).samefile(script):
         return _NAME
     return shlex.quote(shortest(script))
@@ -142,6 +141,12 @@ def _script() -> Path | None:
     places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
     own = [place for place in places if place.name == _NAME and place.is_file()]
     return own[0] if own else None
+
+
+def _which(program: str, path: str | None = None) -> str | None:
+    import shutil  # with its archives of every kind: most commands name no other program
+
+    return shutil.which(program, path=path)
 
 
 def _is_sudo() -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
 from hardstone.units import parse_duration_ns
 
+_FILE = Path(__file__).with_name("catalogue.toml")
 PROFILES = ("quick", "standard", "soak")
 KernelEntry = Literal["always", "when somebody waits"]
 Category = Literal[
@@ -110,6 +111,10 @@ class Catalogue:
         """Test IDs in battery order."""
         return list(self._entries)
 
+    def place(self, test: str) -> tuple[int, str]:
+        """What `test` is sorted by in battery order; one that is not in the catalogue is last."""
+        return self.entry(test).order, test
+
     def entry(self, test: str, samples: int = 0, duration_ns: int = 0) -> Entry:
         """Entry of `test`; a test that only a newer probe has gets one made of its defaults."""
         if test in self._entries:
@@ -134,9 +139,7 @@ def parse_catalogue(text: str) -> Catalogue:
 @cache
 def load_catalogue() -> Catalogue:
     """The catalogue that is part of hardstone."""
-    return parse_catalogue(
-        resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
-    )
+    return parse_catalogue(_FILE.read_text("utf-8"))
 
 
 _KINDS = {"B": "behaviour", "P": "timing", "S": "sustained"}

@@ -27,9 +27,9 @@ def command(what: str | None, target: str, as_json: bool) -> int:
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
     from hardstone.cli.registers import read_register
-    from hardstone.plan import battery
 
-    tests = battery(read_register(target), load_catalogue())
+    catalogue = load_catalogue()
+    tests = sorted(read_register(target).tests, key=lambda test: catalogue.place(test.id))
     if as_json:
         print_json([_row(test) for test in tests])
     else:

@@ -14,7 +14,7 @@ _MAX_PATTERN = 100
 
 def battery(register: Register, catalogue: Catalogue) -> list[Descriptor]:
     """All tests of the probe in the order of the catalogue, which may lack the last ones."""
-    return sorted(register.tests, key=lambda test: (catalogue.entry(test.id).order, test.id))
+    return sorted(register.tests, key=lambda test: catalogue.place(test.id))
 
 
 def find_tests(

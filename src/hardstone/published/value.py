@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hardstone.model import Series
 from hardstone.published.resolve import AddressError, Resolved
-from hardstone.stats.kernel_operations import ALL, KernelTime, Operation, kernel_time_of
-from hardstone.stats.quantiles import is_printable
-from hardstone.stats.section_time import SectionLength
-from hardstone.stats.summary import quantile_of_series
+
+if TYPE_CHECKING:  # numpy takes longer to load than all published systems to read
+    from hardstone.stats.kernel_operations import KernelTime, Operation
+    from hardstone.stats.section_time import SectionLength
 
 _OF_A_SERIES = ("min", "mean", "max")
 _OF_KERNEL_TIME = {"time_90": 0.9, "time_99": 0.99}
@@ -41,6 +43,8 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
 
 
 def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
+    from hardstone.stats.kernel_operations import ALL, kernel_time_of
+
     time = kernel_time_of(found.result)
     labels = found.series.labels if found.series else {}
     name = str(labels.get("operation", ALL))
@@ -55,6 +59,9 @@ def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
 
 def value_of(series: Series, statistic: str) -> float:
     """The `statistic` of `series` in its unit. AddressError if the series has none."""
+    from hardstone.stats.quantiles import is_printable
+    from hardstone.stats.summary import quantile_of_series
+
     if statistic in _OF_A_SERIES:
         value = getattr(series, statistic)
         if value is None:

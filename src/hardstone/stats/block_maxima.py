@@ -10,7 +10,6 @@ from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from hardstone.stats.mean_ranks import mean_ranks
 from hardstone.stats.pareto_tail import next_maximum
@@ -27,6 +26,8 @@ IntArray = NDArray[np.int64]
 
 def level_p(maxima: IntArray) -> float:
     """p of "four equal parts have the same level": Kruskal and Wallis 1952, ties corrected."""
+    from scipy import special
+
     ranks = mean_ranks(maxima)
     count = ranks.size
     parts = np.array_split(ranks, _PARTS)
@@ -41,6 +42,8 @@ def level_p(maxima: IntArray) -> float:
 
 def neighbour_p(maxima: IntArray | NDArray[np.float64]) -> float:
     """p of "neighbours do not depend on each other": rank correlation of each with the next."""
+    from scipy import special
+
     ranks = mean_ranks(maxima)
     one, two = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
     spread = sqrt(float((one**2).sum() * (two**2).sum()))
@@ -63,6 +66,8 @@ def crowding(maxima: IntArray, threshold: int, above_count: int) -> float:
 def close_gaps_p(places: IntArray, count: int) -> float:
     """p of "the largest values lie independently among `count`", from how many of their distances
     are below a tenth of the mean distance. `places`: their numbers in the series."""
+    from scipy import special
+
     if places.size < 2:
         return 1.0
     gaps = np.diff(np.sort(places))

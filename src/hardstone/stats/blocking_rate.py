@@ -14,7 +14,6 @@ from itertools import pairwise
 from math import expm1
 
 import numpy as np
-from scipy import special
 
 from hardstone.stats.concave_majorant import FloatArray, concave_majorant
 from hardstone.stats.residuals import Residuals
@@ -140,11 +139,15 @@ def unseen_per_s(found: Residuals, length_ns: float) -> float | None:
 
 def count_low(count: FloatArray, error: float) -> FloatArray:
     """What the expected counts (Poisson) are at least, each with probability 1 - `error`."""
+    from scipy import special
+
     return np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), error), 0.0)
 
 
 def count_high(count: FloatArray, error: float) -> FloatArray:
     """What the expected counts (Poisson) are at most, each with probability 1 - `error`."""
+    from scipy import special
+
     return np.asarray(special.gammaincinv(count + 1, 1 - error), dtype=np.float64)
 
 

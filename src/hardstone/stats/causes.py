@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy import special
-
 from hardstone import event_names
 from hardstone.model import Interval, Result, Series, Trace, Worst
 from hardstone.stats.usual import Count, compared_ns, counts_of
@@ -247,6 +245,8 @@ def _is_beyond(count: Count) -> bool:
 
 def _is_rare(events: float, expected: float) -> bool:
     """Whether the usual rate alone counts as many only by chance (Poisson)."""
+    from scipy import special
+
     return events > 0 and (expected <= 0 or special.gammainc(events, expected) < CHANCE)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-from scipy import special
 
 from hardstone.model import Histogram
 from hardstone.stats.histogram import IntArray, bins_of
@@ -52,6 +51,8 @@ def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> floa
     Without an event: 1 - (1 - confidence)**(1/total), about 3/total at 95 %. Otherwise
     chi2.ppf(confidence, 2(events + 1)) / (2 total) (Poisson). Never above 1.
     """
+    from scipy import special
+
     if not 0 <= events <= total:
         raise ValueError(f"{events} events in {total} samples")
     if total == 0:

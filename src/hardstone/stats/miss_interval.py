@@ -8,7 +8,6 @@ depend on each other, and their true interval is wider.
 from __future__ import annotations
 
 import msgspec
-from scipy import special
 
 from hardstone.model import Series
 from hardstone.stats.above import above
@@ -65,6 +64,8 @@ def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> 
 
 def share_low(count: int, total: int, error: float) -> float:
     """What the share is at least, except with the probability `error`: one-sided."""
+    from scipy import special
+
     _check(count, total)
     return float(special.betaincinv(count, total - count + 1, error)) if count else 0.0
 
@@ -74,6 +75,8 @@ def share_high(count: int, total: int, error: float) -> float:
 
     Without a miss it is 1 - error**(1 / total), about 3 / total at 95 %.
     """
+    from scipy import special
+
     _check(count, total)
     if count == total:
         return 1.0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 FloatArray = NDArray[np.float64]
 _GRID = 400
@@ -95,6 +94,8 @@ def next_maximum(exceedances: FloatArray, times: float) -> NextMaximum:
     The weights of Zhang and Stephens are the posterior of t. Given t, n times the mean of
     ln(1 + t y) over the shape is Gamma(n), here by its quantiles.
     """
+    from scipy import special
+
     count = exceedances.size
     t, weights = _weighted(exceedances)
     likely = _shapes(exceedances, t)

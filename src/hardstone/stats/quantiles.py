@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import msgspec
 import numpy as np
-from scipy import special
 
 from hardstone.model import Histogram
 from hardstone.stats.histogram import Bins, bins_of
@@ -124,6 +123,8 @@ def _binomial_rank(count: int, q: float, probability: float) -> int:
     scipy.stats.binom.ppf gives the same up to 2**31 and takes a second to import;
     beyond, its distribution function is undefined, and the beta integral is not.
     """
+    from scipy import special
+
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,7 @@
-"""A run under one condition as a subject."""
+"""A run under one condition as a subject.
+
+Functions import quantiles themselves: published systems do without, and numpy is slow to load.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ from hardstone.stats.contradictions import (
     is_contradictory,
     trust_of,
 )
-from hardstone.stats.quantiles import printable_quantiles, quantile
 from hardstone.subjects.amount import Amount, Missing
 
 CONTRADICTORY = "contradicts other figures of its run"
@@ -73,6 +75,8 @@ class MeasuredSeries:
         return tuple(found)
 
     def statistics(self) -> list[str]:
+        from hardstone.stats.quantiles import printable_quantiles
+
         quantiles = [f"p{100 * q:.8g}" for q in printable_quantiles(self.series.count)]
         kernel = [one for one in _KERNEL_TIME if self.test == "KRN-P-PRE" and self._length(one)]
         return ["min", "mean", *quantiles, "max", *kernel]
@@ -94,6 +98,8 @@ class MeasuredSeries:
 
     def _beyond(self, statistic: str, source: str) -> Amount | None:
         """A quantile past the last bucket is a bound."""
+        from hardstone.stats.quantiles import quantile
+
         found = quantile(self.series.histogram, float(statistic[1:]) / 100)
         if found is None or found.value is not None or found.above is None:
             return None

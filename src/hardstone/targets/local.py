@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hardstone.model import ClockCheck
-from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import Stop
 from hardstone.targets.find import find_probe
-from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
 from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits
+
+if TYPE_CHECKING:
+    from hardstone.targets.host_memory import HostMemory
 
 
 class LocalTransport:
@@ -36,16 +37,22 @@ class LocalTransport:
     def alone(
         self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
     ) -> AbstractContextManager[None]:
+        from hardstone.targets.alone import measuring_alone
+
         return measuring_alone(stop.is_set, on_wait, on_unlocked)
 
     def probe_path(self) -> str | None:
         return str(self._executable())
 
     def probe_sha256(self) -> str | None:
+        import hashlib
+
         with self._executable().open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def memory(self, run_id: str, journal: Path) -> HostMemory:
+        from hardstone.targets.host_memory import HostMemory
+
         return HostMemory(run_id, journal)
 
     def clock_check(self) -> ClockCheck | None:

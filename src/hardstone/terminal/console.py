@@ -12,7 +12,8 @@ from rich.text import Text
 
 from hardstone.calling import as_typed
 from hardstone.present.wording import clean
-from hardstone.terminal.widths import print_table, width_of
+from hardstone.terminal.screen_width import width_of
+from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
 
 Row = tuple[Text, ...]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import IO
 
-from rich.console import Console
-from rich.text import Text
-
+from hardstone.calling import as_typed
 from hardstone.present.published_rows import PublishedRow
 from hardstone.present.stars_text import stars_number
-from hardstone.present.wording import one_line
-from hardstone.terminal.console import make_console, print_command
+from hardstone.present.wording import clean, one_line
+from hardstone.terminal.light_lines import LightLines
 
 _ID, _FIGURES, _STUDY, _OURS = 26, 9, 7, 11
 _INDENT = "  "
@@ -22,28 +19,28 @@ of docs/method/rating.md, <= where figures are missing. Where each star comes fr
 _WHY = "hardstone show published:qnx --why"
 
 
-def print_published_systems(rows: Sequence[PublishedRow], stream: IO[str] | None = None) -> None:
+def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     """A line for each system; name, hardware and the rated categories below it."""
-    console = make_console(stream)
+    screen = LightLines()
     study = ""
     for one in rows:
         if one.study != study:
             study = one.study
-            _print_wrapped(console, f"{one.study}: {one.title}", "", "bold")
+            _print_wrapped(screen, f"{one.study}: {one.title}", "", "bold")
             head = f"{'figures':>{_FIGURES}}{'study':>{_STUDY}}{'hardstone':>{_OURS}}"
-            console.print(Text(f"{'system':{_ID}}{head}"), soft_wrap=True)
+            screen.line(f"{'system':{_ID}}{head}")
         bound = "<= " if one.is_at_most and one.stars is not None else ""
         figures = f"{one.figure_count:>{_FIGURES}}{stars_number(one.study_stars):>{_STUDY}}"
         ours = f"{bound + stars_number(one.stars):>{_OURS}}"
-        console.print(Text(f"{one.id:{_ID}}{figures}{ours}", style="cyan"), soft_wrap=True)
+        screen.line(f"{one.id:{_ID}}{figures}{ours}", "cyan")
         for text in (f"{one.name}; {one.hardware}", ", ".join(one.categories)):
-            _print_wrapped(console, text.removesuffix("; "), _INDENT, "")
+            _print_wrapped(screen, text.removesuffix("; "), _INDENT, "")
         if one is rows[-1] or rows[rows.index(one) + 1].study != study:
-            console.print()
-    _print_wrapped(console, _LEGEND, "", "")
-    print_command(console, _WHY)
+            screen.line()
+    _print_wrapped(screen, _LEGEND, "", "")
+    screen.parts([" " * 4, (clean(as_typed(_WHY)), "cyan")])
 
 
-def _print_wrapped(console: Console, text: str, indent: str, style: str) -> None:
-    for line in textwrap.wrap(one_line(text), console.width - len(indent), break_on_hyphens=False):
-        console.print(Text(indent) + Text(line, style=style), soft_wrap=True)
+def _print_wrapped(screen: LightLines, text: str, indent: str, style: str) -> None:
+    for line in textwrap.wrap(one_line(text), screen.width - len(indent), break_on_hyphens=False):
+        screen.parts([indent, (line, style)])

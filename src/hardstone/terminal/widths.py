@@ -1,9 +1,6 @@
-"""Widths: of the terminal, even if it reports nonsense, and of table columns."""
+"""Widths of table columns."""
 
 from __future__ import annotations
-
-import os
-from typing import IO
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -11,35 +8,9 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Column, Table
 
-_USUAL = 80
-_LEAST = 40
 _LONGEST_NAME = 24
 _LONGEST_WORD = 9  # of a column of figures
 _WIDE = 10_000
-
-
-def width_of(stream: IO[str] | None) -> int:
-    """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
-    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
-
-
-def _of_terminal(stream: IO[str] | None) -> int:
-    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
-    for descriptor in descriptors:
-        try:
-            return os.get_terminal_size(descriptor).columns
-        except OSError:
-            continue
-    return 0
-
-
-def _descriptor(stream: IO[str]) -> int:
-    try:
-        return stream.fileno()
-    except (OSError, ValueError):
-        return -1
 
 
 def print_table(console: Console, table: Table, indent: int = 0) -> None:

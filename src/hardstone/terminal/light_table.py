@@ -1,0 +1,123 @@
+"""A table as `print_table` lays it out, for many rows of plain words.
+
+rich wraps each cell by itself, and takes longer for fifty rows than all else that lists them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+
+from hardstone.present.wording import one_line
+from hardstone.terminal.light_lines import LightLines, Parts
+
+_GAP = 2  # a space, and the divider
+_LONGEST_NAME = 24
+_WORD = re.compile(r"\S+\s?")
+
+
+def print_light_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], wrapping: Sequence[bool]
+) -> None:
+    """Prints untrusted words to standard output. Columns that are not `wrapping` stay on one line.
+
+    Columns that wrap shrink to their longest word; then lines are longer than the terminal.
+    """
+    screen = LightLines()
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = _widths([heads, *cells], wrapping, screen.width)
+    divider, line, cross = ("|", "-", "+") if screen.is_ascii else (" ", "\u2500", "\u2500")
+    parts: Parts = []
+    for head, width in zip(heads[:-1], widths[:-1], strict=True):
+        parts += [(set_cell_size(head, width), "bold"), (" ", "bold"), divider]
+    screen.parts([*parts, (set_cell_size(heads[-1], widths[-1]), "bold")])
+    drawn = [f"{line * (width + 1)}{cross}" for width in widths[:-1]]
+    drawn = ["".join([*drawn, line * widths[-1]])]
+    for row in cells:
+        drawn += _lines(row, widths, divider)
+    screen.raw(drawn)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int], divider: str) -> list[str]:
+    columns = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+    height = max(len(column) for column in columns)
+    filled = [
+        [*column, *[" " * width] * (height - len(column))]
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    return [f" {divider}".join(parts) for parts in zip(*filled, strict=True)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of `width` cells; a word that is longer than a line is cut."""
+    breaks, used = [0], 0
+    for found in _WORD.finditer(text):
+        word, start = found[0], found.start()
+        length = cell_len(word.rstrip())
+        if length <= width - used:
+            used += cell_len(word)
+        elif length <= width:
+            breaks.append(start)
+            used = cell_len(word)
+        else:
+            parts = chop_cells(word, width)
+            for part in parts:
+                breaks.append(start)
+                start += len(part)
+            used = cell_len(parts[-1])
+    ends = [*breaks[1:], len(text)]
+    pieces = [text[begin:end] for begin, end in zip(breaks, ends, strict=True)]
+    return [set_cell_size(piece, width) for piece in pieces if piece or len(pieces) == 1]
+
+
+def _widths(rows: Sequence[Sequence[str]], wrapping: Sequence[bool], room: int) -> list[int]:
+    columns = list(zip(*rows, strict=True))
+    widths = [max(cell_len(cell) for cell in column) for column in columns]
+    least = [
+        min(_longest_word(column), _LONGEST_NAME, width) if wraps else width
+        for column, width, wraps in zip(columns, widths, wrapping, strict=True)
+    ]
+    limit = room - _GAP * (len(widths) - 1)
+    if sum(widths) <= limit:
+        return widths
+    level = _levelled(widths, wrapping, limit)
+    if all(one >= low for one, low in zip(level, least, strict=True)):
+        return level
+    return _narrowed(widths, least, limit)
+
+
+def _longest_word(column: Sequence[str]) -> int:
+    return max((cell_len(word) for cell in column for word in cell.split()), default=1)
+
+
+def _levelled(widths: Sequence[int], wrapping: Sequence[bool], limit: int) -> list[int]:
+    """The widest wrapping columns are cut to the next widest one until all fit, as rich does it:
+    with the space that follows each column but the last."""
+    spaces = [1] * (len(widths) - 1) + [0]
+    most = limit + sum(spaces)
+    found = [min(width + space, most) for width, space in zip(widths, spaces, strict=True)]
+    able = [place for place, wraps in enumerate(wrapping) if wraps]
+    while (excess := sum(found) - most) > 0:
+        level = max(found[place] for place in able)
+        widest = [place for place in able if found[place] == level]
+        step = level - max((found[place] for place in able if found[place] < level), default=0)
+        if not level:
+            break
+        for left, place in zip(range(len(widest), 0, -1), widest, strict=True):
+            cut = min(step, round(excess / left))
+            found[place] -= cut
+            excess -= cut
+    return [width - space for width, space in zip(found, spaces, strict=True)]
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], limit: int) -> list[int]:
+    """The widest column that still can loses one, until all fit or none can."""
+    found = list(widths)
+    while sum(found) > limit:
+        able = [place for place, low in enumerate(least) if found[place] > low]
+        if not able:
+            break
+        found[max(able, key=lambda place: found[place])] -= 1
+    return found
