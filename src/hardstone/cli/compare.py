@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hardstone.cli.options import files_option, json_option, output_option, store_option
+from hardstone.collector import collector_paused
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
@@ -49,26 +50,40 @@ def command(
     one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
     every figure with its source. Exits with 3 where figures of a run contradict each other.
     """
-    from hardstone.cli.compare_sources import chosen_systems, reference_place
-    from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.present.compare_build import compare_view
-    from hardstone.subjects import MeasuredRun
-
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
-    chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
-    place = reference_place(chosen, reference)
-    if as_json:
-        from hardstone.cli.messages import print_json
-        from hardstone.present.comparison_document import comparison_document
+    with collector_paused():  # what is read is needed to the end
+        from hardstone.cli.compare_sources import chosen_systems, reference_place
+        from hardstone.cli.open_store import open_store
 
-        print_json(comparison_document(compare_view(chosen.subjects, place)))
-    else:
-        view = _written(chosen, place, output, files)
-        from hardstone.terminal.compare_screen import print_comparison
+        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
+        place = reference_place(chosen, reference)
+        if as_json:
+            _print_document(chosen, place)
+        else:
+            _show(chosen, place, output, files)
+        return _exit_code(chosen)
 
-        print_comparison(view)
-        _tell_files(output, files)
+
+def _print_document(chosen: Chosen, place: int) -> None:
+    from hardstone.cli.messages import print_json
+    from hardstone.present.compare_build import compare_view
+    from hardstone.present.comparison_document import comparison_document
+
+    print_json(comparison_document(compare_view(chosen.subjects, place)))
+
+
+def _show(chosen: Chosen, place: int, output: Path | None, files: Path | None) -> None:
+    from hardstone.terminal.compare_screen import print_comparison
+
+    print_comparison(_written(chosen, place, output, files))
+    _tell_files(output, files)
+
+
+def _exit_code(chosen: Chosen) -> int:
+    from hardstone.cli.open_store import consistency_exit
+    from hardstone.subjects import MeasuredRun
+
     known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
     codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
     return worst_code([EXIT_OK, *codes])

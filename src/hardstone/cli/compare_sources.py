@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,14 +32,12 @@ def chosen_systems(
     """
     runs: dict[str, list[MeasuredRun]] = {}
     documents: dict[str, RunDocument] = {}
-    for word in words:
-        if not word.startswith(PREFIX):
-            document = store.load(word)
-            gc.freeze()  # it stays to the end: each search for cycles would go through it again
-            if document.id in documents:
-                raise InputError(f"run {document.id} is named twice", "name it once")
-            documents[document.id] = document
-            runs[word] = _under(document, load, cpu_config)
+    of_runs = [one for one in words if not one.startswith(PREFIX)]
+    for word, document in zip(of_runs, store.load_each(of_runs), strict=True):
+        if document.id in documents:
+            raise InputError(f"run {document.id} is named twice", "name it once")
+        documents[document.id] = document
+        runs[word] = _under(document, load, cpu_config)
     chosen = Chosen(*_systems(runs, words, ""), list(documents.values()))
     beside = chosen.subjects[reference_place(chosen, reference)]
     measured = beside if isinstance(beside, MeasuredRun) else next(iter(runs.values()), [None])[0]

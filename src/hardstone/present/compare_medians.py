@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hardstone.errors import InputError
 from hardstone.present.compare_grey import is_sound
@@ -81,7 +82,7 @@ class Medians:
         except InputError:
             return None
 
-    @property
+    @cached_property
     def _quantum(self) -> float:
         """The coarsest step of the clocks that timed the row, in ns; 0 where nothing was timed."""
         results = [one.result for one in self.found if one is not None and one.unit == "ns"]

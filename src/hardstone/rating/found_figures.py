@@ -121,7 +121,8 @@ def _amounts(
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
     """The series that fit; else those without values; else one with a smaller number than that
     of the criterion, as where a system has fewer priorities."""
-    found = [one for one in subject.held() if _fits(one, criterion) and _is_sound(one)]
+    named = subject.held_of(criterion.test, criterion.series)
+    found = [one for one in named if _fits(one, criterion) and _is_sound(one)]
     results = [one for one in subject.results if one.test == criterion.test]
     empty = (
         MeasuredSeries(subject.id, result, series)

@@ -14,7 +14,8 @@ from hardstone.store.store_error import store_errors
 DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"
 _GZIP_MAGIC = b"\x1f\x8b"
-_CHUNK_BYTES = 2**18
+# A document of a battery in one: other threads work meanwhile, and are waited for after each.
+_CHUNK_BYTES = 2**23
 _MOST_MEMBERS = 64
 # Characters of JSON that stand for memory, what each is, and how many a document may have. They are
 # counted before anything is decoded. The whole battery under one condition has some 110 000,
@@ -26,13 +27,17 @@ def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray
     """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
     data = bytearray()
     counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
+    looked = counts.copy()  # how far each was counted
     with store_errors("read", path), open_regular(path, limit_bytes) as file:
         for chunk in _unpacked(file, path, limit_bytes):
             data += chunk
             if len(data) > limit_bytes:
                 raise InputError(f"{path} holds more than {limit_bytes} bytes", _ANOTHER)
             for character, what, most in _COUNTED:
-                counts[character] += chunk.count(character)
+                if len(data) <= most:
+                    continue  # it cannot have so many, and most documents are as short
+                counts[character] += data.count(character, looked[character])
+                looked[character] = len(data)
                 if counts[character] > most:
                     raise InputError(f"{path} holds more than {most} {what}", _ANOTHER)
     return data

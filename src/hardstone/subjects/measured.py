@@ -187,6 +187,17 @@ class MeasuredRun:
                     found.setdefault(one.address, one)
         return list(found.values())
 
+    def held_of(self, test: str, name: str) -> Sequence[MeasuredSeries]:
+        """Those of `held` that are of one test and have one name, in the same order."""
+        return self._held_by_name.get((test, name), [])
+
+    @cached_property
+    def _held_by_name(self) -> dict[tuple[str, str], list[MeasuredSeries]]:
+        found: dict[tuple[str, str], list[MeasuredSeries]] = {}
+        for one in self._held:
+            found.setdefault((one.test, one.name), []).append(one)
+        return found
+
     def verdicts(self, test: str) -> Sequence[Verdict] | Missing:
         of_test = [one for one in self.results if one.test == test]
         found = [verdict for one in of_test for verdict in one.verdicts]
