@@ -16,7 +16,7 @@ from hardstone.stats.two_runs import (
     compare_quantile,
     quantile_ends,
 )
-from hardstone.subjects import Amount, Held, Missing
+from hardstone.subjects import Amount, Held, MeasuredSeries, Missing
 
 MEDIAN = "p50"
 _HALF = 0.5
@@ -39,11 +39,10 @@ class Medians:
         is_shown = held.series is not None and is_printable(_HALF, held.series.count)
         if ends is None or ends.value is None or not is_shown:
             return held.amount(MEDIAN)
-        source = held.amount("mean")
-        if not isinstance(source, Amount):
+        if not isinstance(held, MeasuredSeries):
             return held.amount(MEDIAN)
-        where = source.source.removesuffix("mean")
-        return Amount(held.unit, MEDIAN, f"{where}{MEDIAN}", value=float(ends.value))
+        source = f"{held.run_id} {held.address} {MEDIAN}"
+        return Amount(held.unit, MEDIAN, source, value=float(ends.value))
 
     def ratio(self, place: int, reference: int) -> QuantileRatio | None:
         """The median at `place` divided by that of the reference."""

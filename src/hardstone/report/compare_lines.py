@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hardstone.present.amount_text import amount_text, number_text, ratio_words
 from hardstone.present.compare_rows import has_ratio
@@ -77,13 +77,20 @@ class SeriesGroup:
 
 def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
     """`is_exact`: with all digits, as a study printed it."""
+    return _shown_beside(amount, is_exact, None)
+
+
+def _shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
+    """Without where it is from, where that is `source` and its own statistic."""
     if isinstance(amount, Missing):
         return ShownFigure(amount.reason, source=amount.remedy)
     number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
     bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
     text = amount_text(amount, is_exact=is_exact)
     notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    return ShownFigure(text, number_text(number), bound, f"{amount.source}{notes}")
+    said = f"{amount.source}{notes}"
+    is_said = source is not None and said == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
 
 
 def _numbers(view: CompareView, places: Iterable[int]) -> str:
@@ -147,9 +154,7 @@ def _line(
     source = _source(cell.mean) or _source(cell.worst)
 
     def shown(one: Amount | Missing) -> ShownFigure:
-        found = shown_figure(one, is_exact=column.is_published)
-        is_common = isinstance(one, Amount) and found.source == f"{source} {one.statistic}"
-        return replace(found, source="") if is_common else found
+        return _shown_beside(one, column.is_published, source)
 
     return SystemLine(
         column=column,

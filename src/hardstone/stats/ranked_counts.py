@@ -4,56 +4,59 @@ quantile or two looked up each, making the arrays takes three times as long."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
-from itertools import accumulate
+from dataclasses import dataclass, field
+from itertools import accumulate, islice
 from operator import itemgetter
 
 from hardstone.errors import InputError
 from hardstone.model import Histogram
-from hardstone.stats.identity import histogram_problem
+from hardstone.stats.identity import histogram_problem, total_count
 from hardstone.stats.layout import edges_of, parse_layout
 
 _count = itemgetter(1)
+_STEP = 256
 
 
 @dataclass(frozen=True)
 class RankedCounts:
-    """`reached` has, for each bucket, how many values lie in the buckets up to it."""
+    """`total` counts the values outside of all buckets too.
+
+    `reached` has, for each bucket, how many values lie in the buckets up to it: for as many buckets
+    as were needed so far. A median needs less than half of them.
+    """
 
     buckets: list[tuple[int, int]]
-    reached: list[int]
     bits: int
     underflow: int
     overflow: int
-
-    @property
-    def total(self) -> int:
-        return self.underflow + self._inside + self.overflow
+    total: int
+    reached: list[int] = field(default_factory=list, init=False)
 
     @property
     def top(self) -> int:
         """The largest value of the last bucket in use; 0 where none is."""
-        return self.edges_at(self._inside)[1] if self._inside else 0
-
-    @property
-    def _inside(self) -> int:
-        return self.reached[-1] if self.reached else 0
+        last = next((index for index, count in reversed(self.buckets) if count), None)
+        return 0 if last is None else edges_of(last, self.bits)[1]
 
     def edges_at(self, inside: int) -> tuple[int, int]:
         """The ends of the bucket with the value of rank `inside` of those that have a bucket."""
-        return edges_of(self.buckets[bisect_left(self.reached, inside)][0], self.bits)
+        reached = self.reached
+        while not reached or reached[-1] < inside:
+            begin, so_far = len(reached), reached[-1] if reached else 0
+            counts = map(_count, self.buckets[begin : begin + _STEP])
+            reached.extend(islice(accumulate(counts, initial=so_far), 1, None))
+        return edges_of(self.buckets[bisect_left(reached, inside)][0], self.bits)
 
 
 def ranked_counts_of(histogram: Histogram) -> RankedCounts:
     """InputError if the histogram is unreadable."""
     check_readable(histogram)
-    buckets = histogram.buckets
     return RankedCounts(
-        buckets,
-        list(accumulate(map(_count, buckets))),
+        histogram.buckets,
         parse_layout(histogram.layout),
         histogram.underflow,
         histogram.overflow,
+        total_count(histogram),
     )
 
 
