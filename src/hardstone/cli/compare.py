@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,8 @@ from hardstone.collector import collector_paused
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
+    from hardstone.cli.compare_file import ComparisonFile
     from hardstone.cli.compare_sources import Chosen
-    from hardstone.present.compare_view import CompareView
 
 
 @click.command("compare")
@@ -52,16 +53,23 @@ def command(
     """
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
-    with collector_paused():  # what is read is needed to the end
+    with collector_paused(), ExitStack() as stack:  # what is read is needed to the end
         from hardstone.cli.compare_sources import chosen_systems, reference_place
         from hardstone.cli.open_store import open_store
 
-        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
+        file = None
+        if output is not None or files is not None:
+            from hardstone.cli.compare_file import ComparisonFile
+
+            file = stack.enter_context(ComparisonFile(output, files))
+        on_run = file.on_run if file else _ignored
+        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference, on_run)
         place = reference_place(chosen, reference)
         if as_json:
             _print_document(chosen, place)
         else:
-            _show(chosen, place, output, files)
+            _show(chosen, place, file)
+            _tell_files(output, files)
         return _exit_code(chosen)
 
 
@@ -73,11 +81,23 @@ def _print_document(chosen: Chosen, place: int) -> None:
     print_json(comparison_document(compare_view(chosen.subjects, place)))
 
 
-def _show(chosen: Chosen, place: int, output: Path | None, files: Path | None) -> None:
+def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> None:
+    """On the screen, once it is written where that was asked for."""
+    from hardstone.present.compare_build import compare_view
+
+    if file is None:
+        view = compare_view(chosen.subjects, place)
+    else:
+        file.check()
+        view = compare_view(chosen.subjects, place, begun=file.begin)
+        file.write(view)
     from hardstone.terminal.compare_screen import print_comparison
 
-    print_comparison(_written(chosen, place, output, files))
-    _tell_files(output, files)
+    print_comparison(view)
+
+
+def _ignored(_: object) -> None:
+    """Nobody waits for it."""
 
 
 def _exit_code(chosen: Chosen) -> int:
@@ -87,20 +107,6 @@ def _exit_code(chosen: Chosen) -> int:
     known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
     codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
     return worst_code([EXIT_OK, *codes])
-
-
-def _written(chosen: Chosen, place: int, output: Path | None, files: Path | None) -> CompareView:
-    """The comparison, once it is written where that was asked for."""
-    from hardstone.present.compare_build import compare_view
-
-    if output is None and files is None:
-        return compare_view(chosen.subjects, place)
-    from hardstone.cli.compare_file import drawer_for, write_comparison
-
-    with drawer_for(chosen.documents, output) as drawer:
-        view = compare_view(chosen.subjects, place)
-        write_comparison(view, output, files, drawer)
-    return view
 
 
 def _tell_files(output: Path | None, files: Path | None) -> None:

@@ -52,7 +52,7 @@ def _unpacked(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:
         yield from chunks
         return
     try:
-        yield from _decompressed(first, chunks, path)
+        yield from _decompressed(first, chunks, path, limit_bytes)
     except (EOFError, zlib.error) as error:
         raise InputError(f"{path} is damaged: {error}", "restore it from a copy") from None
 
@@ -66,15 +66,18 @@ def _chunks(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:
         yield chunk
 
 
-def _decompressed(packed: bytes, more: Iterator[bytes], path: Path) -> Iterator[bytes]:
+def _decompressed(
+    packed: bytes, more: Iterator[bytes], path: Path, limit_bytes: int
+) -> Iterator[bytes]:
     """The members of a gzip file one after another; each piece has a limit of its own."""
+    most = min(_CHUNK_BYTES, limit_bytes + 1)
     for _ in range(_MOST_MEMBERS):
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             packed = packed or next(more, b"")
             if not packed:
                 raise EOFError("it ends within what is compressed")
-            yield member.decompress(packed, _CHUNK_BYTES)
+            yield member.decompress(packed, most)
             packed = member.unconsumed_tail
         packed = member.unused_data.lstrip(b"\0")
         while not packed:  # zeros may follow: tapes and block devices pad with them
