@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hardstone.cli.options import files_option, json_option, output_option, store_option
-from hardstone.collector import collector_paused
+from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
     from hardstone.cli.compare_file import ComparisonFile
     from hardstone.cli.compare_sources import Chosen
+    from hardstone.present.compare_view import CompareView
 
 
 @click.command("compare")
@@ -65,23 +66,23 @@ def command(
         on_run = file.on_run if file else _ignored
         chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference, on_run)
         place = reference_place(chosen, reference)
-        if as_json:
-            _print_document(chosen, place)
-        else:
-            _show(chosen, place, file)
-            _tell_files(output, files)
+        view = _print_document(chosen, place) if as_json else _show(chosen, place, file)
+        _tell_files(output, files)
+        keep(chosen, view)
         return _exit_code(chosen)
 
 
-def _print_document(chosen: Chosen, place: int) -> None:
+def _print_document(chosen: Chosen, place: int) -> CompareView:
     from hardstone.cli.messages import print_json
     from hardstone.present.compare_build import compare_view
     from hardstone.present.comparison_document import comparison_document
 
-    print_json(comparison_document(compare_view(chosen.subjects, place)))
+    view = compare_view(chosen.subjects, place)
+    print_json(comparison_document(view))
+    return view
 
 
-def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> None:
+def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
     """On the screen, once it is written where that was asked for."""
     from hardstone.present.compare_build import compare_view
 
@@ -94,6 +95,7 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> None:
     from hardstone.terminal.compare_screen import print_comparison
 
     print_comparison(view)
+    return view
 
 
 def _ignored(_: object) -> None:

@@ -14,8 +14,10 @@ from hardstone.store.store_error import store_errors
 DOCUMENT_LIMIT_BYTES = 128 * 2**20
 _ANOTHER = "name another file"
 _GZIP_MAGIC = b"\x1f\x8b"
-# A document of a battery in one: other threads work meanwhile, and are waited for after each.
-_CHUNK_BYTES = 2**23
+# Few of each for a document of a battery: while one is read or decompressed other threads work, and
+# have to be waited for after it.
+_CHUNK_BYTES = 2**20
+_PIECE_BYTES = 2**23
 _MOST_MEMBERS = 64
 # Characters of JSON that stand for memory, what each is, and how many a document may have. They are
 # counted before anything is decoded. The whole battery under one condition has some 110 000,
@@ -70,7 +72,7 @@ def _decompressed(
     packed: bytes, more: Iterator[bytes], path: Path, limit_bytes: int
 ) -> Iterator[bytes]:
     """The members of a gzip file one after another; each piece has a limit of its own."""
-    most = min(_CHUNK_BYTES, limit_bytes + 1)
+    most = min(_PIECE_BYTES, limit_bytes + 1)
     for _ in range(_MOST_MEMBERS):
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
