@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 
 import msgspec
@@ -115,7 +115,7 @@ def _amounts(
         return
     notes = tuple(dict.fromkeys((*amount.notes, *held.notes)))
     block = block_ns if criterion.reading else 0
-    yield FoundFigure(held.address, replace(amount, notes=notes), block, about)
+    yield FoundFigure(held.address, msgspec.structs.replace(amount, notes=notes), block, about)
 
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from hardstone.present.amount_text import amount_text, number_text, ratio_words
 from hardstone.present.compare_rows import has_ratio
 from hardstone.present.compare_view import (
@@ -23,8 +25,7 @@ NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
 _NO_DISTRIBUTION = Missing("-")
 
 
-@dataclass(frozen=True)
-class ShownFigure:
+class ShownFigure(msgspec.Struct, frozen=True):
     """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
     "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
 
@@ -38,8 +39,7 @@ class ShownFigure:
         return not self.value
 
 
-@dataclass(frozen=True)
-class SystemLine:
+class SystemLine(msgspec.Struct, frozen=True):
     """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
     the same of the worst alone. `more` has further statistics by name. `source` is where all its
     figures are from, each with the statistic of its column; a figure from elsewhere has its own.
