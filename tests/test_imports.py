@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": {"notebook"},
     "units": set(),
     "calling": set(),
+    "collector": set(),
     "errors": set(),
     "files": set(),
     "memory": set(),
@@ -43,7 +44,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
     "report": LEAVES
     | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
-    "store": LEAVES | {"files", "formula", "memory", "stats", "stream", "older", "rating"},
+    "store": LEAVES
+    | {"collector", "files", "formula", "memory", "stats", "stream", "older", "rating"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import files_option, json_option, output_option, store_option
+from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
+    from hardstone.cli.compare_file import ComparisonFile
     from hardstone.cli.compare_sources import Chosen
     from hardstone.present.compare_view import CompareView
 
@@ -49,43 +52,63 @@ def command(
     one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
     every figure with its source. Exits with 3 where figures of a run contradict each other.
     """
-    from hardstone.cli.compare_sources import chosen_systems, reference_place
-    from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.present.compare_build import compare_view
-    from hardstone.subjects import MeasuredRun
-
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
-    chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
-    place = reference_place(chosen, reference)
-    if as_json:
-        from hardstone.cli.messages import print_json
-        from hardstone.present.comparison_document import comparison_document
+    with collector_paused(), ExitStack() as stack:  # what is read is needed to the end
+        from hardstone.cli.compare_sources import chosen_systems, reference_place
+        from hardstone.cli.open_store import open_store
 
-        print_json(comparison_document(compare_view(chosen.subjects, place)))
-    else:
-        view = _written(chosen, place, output, files)
-        from hardstone.terminal.compare_screen import print_comparison
+        file = None
+        if output is not None or files is not None:
+            from hardstone.cli.compare_file import ComparisonFile
 
-        print_comparison(view)
+            file = stack.enter_context(ComparisonFile(output, files))
+        on_run = file.on_run if file else _ignored
+        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference, on_run)
+        place = reference_place(chosen, reference)
+        view = _print_document(chosen, place) if as_json else _show(chosen, place, file)
         _tell_files(output, files)
+        keep(chosen, view)
+        return _exit_code(chosen)
+
+
+def _print_document(chosen: Chosen, place: int) -> CompareView:
+    from hardstone.cli.messages import print_json
+    from hardstone.present.compare_build import compare_view
+    from hardstone.present.comparison_document import comparison_document
+
+    view = compare_view(chosen.subjects, place)
+    print_json(comparison_document(view))
+    return view
+
+
+def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
+    """On the screen, once it is written where that was asked for."""
+    from hardstone.present.compare_build import compare_view
+
+    if file is None:
+        view = compare_view(chosen.subjects, place)
+    else:
+        file.check()
+        view = compare_view(chosen.subjects, place, begun=file.begin)
+        file.write(view)
+    from hardstone.terminal.compare_screen import print_comparison
+
+    print_comparison(view)
+    return view
+
+
+def _ignored(_: object) -> None:
+    """Nobody waits for it."""
+
+
+def _exit_code(chosen: Chosen) -> int:
+    from hardstone.cli.open_store import consistency_exit
+    from hardstone.subjects import MeasuredRun
+
     known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
     codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
     return worst_code([EXIT_OK, *codes])
-
-
-def _written(chosen: Chosen, place: int, output: Path | None, files: Path | None) -> CompareView:
-    """The comparison, once it is written where that was asked for."""
-    from hardstone.present.compare_build import compare_view
-
-    if output is None and files is None:
-        return compare_view(chosen.subjects, place)
-    from hardstone.cli.compare_file import drawer_for, write_comparison
-
-    with drawer_for(chosen.documents, output) as drawer:
-        view = compare_view(chosen.subjects, place)
-        write_comparison(view, output, files, drawer)
-    return view
 
 
 def _tell_files(output: Path | None, files: Path | None) -> None:

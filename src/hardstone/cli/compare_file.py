@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from hardstone.cli.report_file import is_pdf, no_folder
 from hardstone.errors import InputError
@@ -12,55 +11,82 @@ from hardstone.errors import InputError
 if TYPE_CHECKING:
     from hardstone.model import RunDocument
     from hardstone.present.compare_view import CompareView
+    from hardstone.report.compare_figures import BegunFigures
     from hardstone.report.drawing import Drawer
 
 
-def drawer_for(documents: Sequence[RunDocument], output: Path | None) -> Drawer:
-    """With as many processes as the longest of the runs needs; none for published systems alone.
-    They start while the runs are compared.
+class ComparisonFile:
+    """A comparison on its way to `output`, as PDF where its name ends so, and its charts to the
+    folder `files`; None: not that. Leaving its `with` block ends the processes that draw.
 
-    InputError where there is no folder for `output` or something else than a file is.
+    What takes long begins as soon as enough is known for it, beside the rest: those processes with
+    the first run that has charts for them, the charts with the decisive figures.
     """
-    from hardstone.report.drawing import Drawer, helpers_for
-    from hardstone.report.output_file import regular_target
 
-    if output is not None:
-        folder = regular_target(output).parent
-        if not folder.is_dir():
-            raise no_folder(folder)
-    return Drawer(max(map(helpers_for, documents), default=0))
+    def __init__(self, output: Path | None, files: Path | None) -> None:
+        from hardstone.report.drawing import Drawer
 
+        self._output = output
+        self._files = files
+        self._drawer: Drawer = Drawer()
+        self._has_helpers = False
+        self._script: str | None = None
+        self._begun: BegunFigures | None = None
 
-def write_comparison(
-    view: CompareView, output: Path | None, files: Path | None, drawer: Drawer
-) -> None:
-    """Writes `view` to `output`, as PDF where its name ends so, and the charts to the folder
-    `files`; None: not that. InputError where that fails."""
-    if output is not None:
-        try:
-            _write(view, output, drawer)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            cause = f"{output} cannot be written: {reason}"
-            raise InputError(cause, "name a file with -o") from error
-    if files is not None:
-        _write_files(view, files, drawer)
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._drawer.__exit__()
 
-def _write(view: CompareView, output: Path, drawer: Drawer) -> None:
-    from hardstone.report.compare_figures import compare_figures
+    def on_run(self, document: RunDocument) -> None:
+        """Starts the processes that draw, if `document` is the first run that needs them."""
+        from hardstone.report.drawing import Drawer, helpers_for
 
-    if is_pdf(output):
-        from hardstone.report.compare_sheet import write_compare_pdf
+        if not self._has_helpers and (count := helpers_for(document)):
+            self._has_helpers = True
+            self._drawer = Drawer(count)
 
-        write_compare_pdf(view, output, drawer=drawer)
-        return
-    from hardstone.report.bundle import load_bundle
-    from hardstone.report.compare_page import write_compare
+    def check(self) -> None:
+        """InputError where there is no folder for the output, or something else than a file is."""
+        from hardstone.report.output_file import regular_target
 
-    script = load_bundle()
-    figures = compare_figures(view, drawer, live=script is not None)
-    write_compare(view, output, figures, bundle=lambda: script)
+        if self._output is not None:
+            folder = regular_target(self._output).parent
+            if not folder.is_dir():
+                raise no_folder(folder)
+
+    def begin(self, view: CompareView) -> None:
+        """Begins the charts of a page that need the decisive figures only."""
+        if self._output is None or is_pdf(self._output):
+            return
+        from hardstone.report.bundle import load_bundle
+        from hardstone.report.compare_figures import BegunFigures
+
+        self._script = load_bundle()
+        self._begun = BegunFigures(view, self._drawer, live=self._script is not None)
+
+    def write(self, view: CompareView) -> None:
+        """Writes `view`, of which `begin` has seen the beginning. InputError where that fails."""
+        if self._output is not None:
+            try:
+                self._write(view, self._output)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                cause = f"{self._output} cannot be written: {reason}"
+                raise InputError(cause, "name a file with -o") from error
+        if self._files is not None:
+            _write_files(view, self._files, self._drawer)
+
+    def _write(self, view: CompareView, output: Path) -> None:
+        if self._begun is None:
+            from hardstone.report.compare_sheet import write_compare_pdf
+
+            write_compare_pdf(view, output, drawer=self._drawer)
+            return
+        from hardstone.report.compare_page import write_compare
+
+        write_compare(view, output, self._begun.finished(view), bundle=lambda: self._script)
 
 
 def _write_files(view: CompareView, files: Path, drawer: Drawer) -> None:

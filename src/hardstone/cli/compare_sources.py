@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError
@@ -24,23 +23,28 @@ class Chosen:
 
 
 def chosen_systems(
-    store: Store, words: Sequence[str], load: str | None, cpu_config: str | None, reference: str
+    store: Store,
+    words: Sequence[str],
+    load: str | None,
+    cpu_config: str | None,
+    reference: str,
+    on_run: Callable[[RunDocument], object] = lambda document: None,
 ) -> Chosen:
-    """A system for each condition of each run, and for each published one.
+    """A system for each condition of each run, and for each published one. `on_run` is called with
+    each run as soon as it is read.
 
     `load` and `cpu_config` choose between the conditions of a run. Of a published system under
     several loads that of the reference is taken, else that of the first run.
     """
     runs: dict[str, list[MeasuredRun]] = {}
     documents: dict[str, RunDocument] = {}
-    for word in words:
-        if not word.startswith(PREFIX):
-            document = store.load(word)
-            gc.freeze()  # it stays to the end: each search for cycles would go through it again
-            if document.id in documents:
-                raise InputError(f"run {document.id} is named twice", "name it once")
-            documents[document.id] = document
-            runs[word] = _under(document, load, cpu_config)
+    of_runs = [one for one in words if not one.startswith(PREFIX)]
+    for word, document in zip(of_runs, store.load_each(of_runs), strict=True):
+        if document.id in documents:
+            raise InputError(f"run {document.id} is named twice", "name it once")
+        documents[document.id] = document
+        on_run(document)
+        runs[word] = _under(document, load, cpu_config)
     chosen = Chosen(*_systems(runs, words, ""), list(documents.values()))
     beside = chosen.subjects[reference_place(chosen, reference)]
     measured = beside if isinstance(beside, MeasuredRun) else next(iter(runs.values()), [None])[0]

@@ -12,6 +12,7 @@ import click
 
 from hardstone import __version__
 from hardstone.cli.ctrl_c import ignore, take_over
+from hardstone.collector import end_with_objects
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -102,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # while another error is being reported
         code = _tell("interrupted", EXIT_INTERRUPTED)
         ignore()
+    end_with_objects()
     sys.exit(code)
 
 

@@ -17,6 +17,7 @@ from hardstone.present.compare_tables import older_tables
 from hardstone.present.compare_view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
+    ComparedRow,
     CompareView,
     ConditionRow,
     SystemColumn,
@@ -58,18 +59,22 @@ def compare_view(
     reference: int = 0,
     *,
     rated: Callable[[Subject], Rating] = rate,
+    begun: Callable[[CompareView], object] = lambda view: None,
 ) -> CompareView:
     """The comparison of `subjects`; the others are set against the one at place `reference`.
 
-    `rated` gives the stars. InputError unless there are 2 to 20, each once.
+    `rated` gives the stars. `begun` is called with the systems, decisive figures and yardsticks
+    alone, before every test is compared, which takes long for many systems. InputError unless there
+    are 2 to 20, each once.
     """
     check_systems(subjects, reference)
     columns = columns_of(subjects, reference, rated)
     systems = systems_of(columns, reference)
     found = figure_rows(subjects)
     decisive = decisive_rows(found, systems)
-    tests = compared_tests(columns, compared_rows(found, systems))
     yardsticks = yardsticks_of()
+    begun(_without_tests(columns, reference, decisive, yardsticks))
+    tests = compared_tests(columns, compared_rows(found, systems))
     conditions = condition_rows(columns, decisive)
     kernel = kernel_table(columns, reference)
     bounds = min(one.value_ns for one in yardsticks), max(one.value_ns for one in yardsticks)
@@ -88,6 +93,26 @@ def compare_view(
         conditions=conditions,
         yardsticks=yardsticks,
         notes=list(_notes(columns, conditions)),
+    )
+
+
+def _without_tests(
+    columns: list[SystemColumn],
+    reference: int,
+    decisive: list[ComparedRow],
+    yardsticks: list[Yardstick],
+) -> CompareView:
+    return CompareView(
+        columns=columns,
+        reference=reference,
+        decisive=decisive,
+        points=[],
+        criteria=[],
+        tests=[],
+        tables=[],
+        conditions=[],
+        yardsticks=yardsticks,
+        notes=[],
     )
 
 

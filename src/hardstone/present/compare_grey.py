@@ -86,19 +86,36 @@ class Pair:
     reference: Subject | None = None
 
 
-def why_grey(pair: Pair) -> str:
-    """Why `pair.one` may not be compared with `pair.against`; empty if it may."""
-    return next(_reasons(pair), "")
+class UnlikeResults:
+    """Why the values of two results are unlike, looked for once: all series of both share it.
+
+    It keeps the results, so that none of another comparison can have the identity of one of them.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Result, Result, list[str]]] = {}
+
+    def reasons(self, ours: Result, theirs: Result) -> list[str]:
+        key = id(ours), id(theirs)
+        if key not in self._known:
+            self._known[key] = ours, theirs, list(_other_parameters(ours, theirs))
+        return self._known[key][2]
 
 
-def _reasons(pair: Pair) -> Iterator[str]:
+def why_grey(pair: Pair, known: UnlikeResults | None = None) -> str:
+    """Why `pair.one` may not be compared with `pair.against`; empty if it may. `known`: of the
+    comparison that both are in."""
+    return next(_reasons(pair, known or UnlikeResults()), "")
+
+
+def _reasons(pair: Pair, known: UnlikeResults) -> Iterator[str]:
     ours, theirs = pair.stand_in, pair.stand_in_against
     if ours != theirs:
         mine = ours or "interrupts from a device"
         yield f"{mine}, and the reference has {theirs or 'interrupts from a device'}"
     if isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, MeasuredSeries):
         yield from _other_work(pair.one, pair.against)
-        yield from _other_parameters(pair.one, pair.against)
+        yield from known.reasons(pair.one.result, pair.against.result)
     elif isinstance(pair.one, PublishedSeries) and isinstance(pair.against, MeasuredSeries):
         for label, published, used in other_numbers(pair.one, pair.against):
             yield f"{published} {label}, the reference {used}"
@@ -138,6 +155,8 @@ def why_worst_grey(one: Held, against: Held) -> str:
 
 
 def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
+    if not (one.result.calibrated and against.result.calibrated):
+        return
     ours, theirs = (_work(each.series, each.result) for each in (one, against))
     if ours and theirs and ours != theirs:
         yield f"other work: {ours}, the reference {theirs}"
@@ -147,8 +166,7 @@ def _work(series: Series, result: Result) -> str:
     return work_text(series, result.calibrated)
 
 
-def _other_parameters(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
-    ours, theirs = one.result, against.result
+def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:
     for unlike in unlike_parameters(ours, theirs):
         mine, its = (parameter_text(unlike.name, each) for each in unlike[1:])
         yield f"measured with {mine}, the reference with {its}"

@@ -79,7 +79,7 @@ def _own(column: SystemColumn) -> _Own | None:
         return None
     facts = _facts(run)
     try:
-        return _Own(column, run, results, facts, side_of(results, facts, is_whole_only=True))
+        return _Own(column, run, results, facts, side_of(results, facts, run.kernel_time))
     except InputError as error:
         return _Own(column, run, results, facts, None, error.cause)
 

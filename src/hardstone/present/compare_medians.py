@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hardstone.errors import InputError
 from hardstone.present.compare_grey import is_sound
@@ -15,7 +16,7 @@ from hardstone.stats.two_runs import (
     compare_quantile,
     quantile_ends,
 )
-from hardstone.subjects import Amount, Held, Missing
+from hardstone.subjects import Amount, Held, MeasuredSeries, Missing
 
 MEDIAN = "p50"
 _HALF = 0.5
@@ -38,11 +39,10 @@ class Medians:
         is_shown = held.series is not None and is_printable(_HALF, held.series.count)
         if ends is None or ends.value is None or not is_shown:
             return held.amount(MEDIAN)
-        source = held.amount("mean")
-        if not isinstance(source, Amount):
+        if not isinstance(held, MeasuredSeries):
             return held.amount(MEDIAN)
-        where = source.source.removesuffix("mean")
-        return Amount(held.unit, MEDIAN, f"{where}{MEDIAN}", value=float(ends.value))
+        source = f"{held.run_id} {held.address} {MEDIAN}"
+        return Amount(held.unit, MEDIAN, source, value=float(ends.value))
 
     def ratio(self, place: int, reference: int) -> QuantileRatio | None:
         """The median at `place` divided by that of the reference."""
@@ -81,7 +81,7 @@ class Medians:
         except InputError:
             return None
 
-    @property
+    @cached_property
     def _quantum(self) -> float:
         """The coarsest step of the clocks that timed the row, in ns; 0 where nothing was timed."""
         results = [one.result for one in self.found if one is not None and one.unit == "ns"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hardstone.present.compare_grey import (
     Pair,
     StandIn,
+    UnlikeResults,
     is_sound,
     why_alone_grey,
     why_grey,
@@ -38,11 +39,13 @@ _LABEL_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Systems:
-    """What a row is set against: the systems, and the longest tick of each in ns where known."""
+    """What a row is set against: the systems, and the longest tick of each in ns where known.
+    `unlike` is what was found of their results so far."""
 
     columns: Sequence[SystemColumn]
     reference: int
     ticks: Sequence[float | None]
+    unlike: UnlikeResults = field(default_factory=UnlikeResults)
 
 
 def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:
@@ -177,7 +180,7 @@ class _Cells:
             self.systems.columns[place].subject,
             self.systems.columns[other].subject,
         )
-        return why_grey(pair)
+        return why_grey(pair, self.systems.unlike)
 
     def _why_worst(self, held: Held, against: Held) -> str:
         return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from hardstone.model import Series, Unit
 from hardstone.rating import Rating
 from hardstone.stats.two_runs import QuantileRatio
@@ -42,8 +44,7 @@ class SystemColumn:
     rating: Rating
 
 
-@dataclass(frozen=True)
-class ComparedCell:
+class ComparedCell(msgspec.Struct, frozen=True):
     """One series of one system. `worst` is the largest value, of a rate the least; of the shortest
     sustained period the period itself.
 

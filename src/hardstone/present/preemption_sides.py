@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import Result, Scalar
@@ -66,10 +66,12 @@ class Side:
 
 
 def side_of(
-    results: Sequence[Result], system: Mapping[str, Scalar], *, is_whole_only: bool = False
+    results: Sequence[Result],
+    system: Mapping[str, Scalar],
+    time_of: Callable[[Result], KernelTime | None] = kernel_time_of,
 ) -> Side:
-    """The side of `results`, all of KRN-P-PRE. `is_whole_only`: without single operations."""
-    found = [(one, kernel_time_of(one, is_whole_only=is_whole_only)) for one in results]
+    """The side of `results`, all of KRN-P-PRE. `time_of` gives what each found."""
+    found = [(one, time_of(one)) for one in results]
     missing = [
         f"{one.status}{f': {short(one.reason, 120)}' if one.reason else ''}"
         for one, time in found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 
 import msgspec
@@ -115,13 +115,14 @@ def _amounts(
         return
     notes = tuple(dict.fromkeys((*amount.notes, *held.notes)))
     block = block_ns if criterion.reading else 0
-    yield FoundFigure(held.address, replace(amount, notes=notes), block, about)
+    yield FoundFigure(held.address, msgspec.structs.replace(amount, notes=notes), block, about)
 
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
     """The series that fit; else those without values; else one with a smaller number than that
     of the criterion, as where a system has fewer priorities."""
-    found = [one for one in subject.held() if _fits(one, criterion) and _is_sound(one)]
+    named = subject.held_of(criterion.test, criterion.series)
+    found = [one for one in named if _fits(one, criterion) and _is_sound(one)]
     results = [one for one in subject.results if one.test == criterion.test]
     empty = (
         MeasuredSeries(subject.id, result, series)

@@ -63,14 +63,27 @@ class CompareFigures:
 def compare_figures(view: CompareView, drawer: Drawer, *, live: bool) -> CompareFigures:
     """The pictures of `view`, the most telling first: of few systems all, of more as many as
     MOST_COST allows."""
-    maker = _Maker(view, drawer, live)
-    summary = maker.summary()
-    kernel = kernel_figures(view, drawer, live=live)
-    maker.spent += sum(_PANELS_COST if "facet" in one.drawing.spec else 1 for one in kernel)
-    by_test = maker.of_tests(summary)
-    spread = spread_figure(view, drawer, live=live)
-    shown = [figure for _, figure in summary] + ([spread] if spread else [])
-    return CompareFigures(shown, by_test, kernel, maker.notes())
+    return BegunFigures(view, drawer, live=live).finished(view)
+
+
+class BegunFigures:
+    """The pictures that need decisive figures and kernel time only: they are drawn in other
+    processes while the rest is compared. `view` may have nothing else yet."""
+
+    def __init__(self, view: CompareView, drawer: Drawer, *, live: bool) -> None:
+        self._maker = _Maker(view, drawer, live)
+        self._summary = self._maker.summary()
+        self._kernel = kernel_figures(view, drawer, live=live)
+        self._spread = spread_figure(view, drawer, live=live)
+
+    def finished(self, view: CompareView) -> CompareFigures:
+        """With the pictures of each test, as many as there is room for."""
+        maker, kernel = self._maker, self._kernel
+        maker.view = view
+        maker.spent += sum(_PANELS_COST if "facet" in one.drawing.spec else 1 for one in kernel)
+        by_test = maker.of_tests(self._summary)
+        shown = [figure for _, figure in self._summary] + ([self._spread] if self._spread else [])
+        return CompareFigures(shown, by_test, kernel, maker.notes())
 
 
 def shown_row(test: ComparedTest, decisive: Sequence[ComparedRow]) -> ComparedRow | None:

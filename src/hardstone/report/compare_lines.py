@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
 
 from hardstone.present.amount_text import amount_text, number_text, ratio_words
 from hardstone.present.compare_rows import has_ratio
@@ -23,8 +25,7 @@ NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
 _NO_DISTRIBUTION = Missing("-")
 
 
-@dataclass(frozen=True)
-class ShownFigure:
+class ShownFigure(msgspec.Struct, frozen=True):
     """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
     "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
 
@@ -38,8 +39,7 @@ class ShownFigure:
         return not self.value
 
 
-@dataclass(frozen=True)
-class SystemLine:
+class SystemLine(msgspec.Struct, frozen=True):
     """One series of one system. `why` says in words why it is grey, "" if it is not; `worst_why`
     the same of the worst alone. `more` has further statistics by name. `source` is where all its
     figures are from, each with the statistic of its column; a figure from elsewhere has its own.
@@ -77,13 +77,20 @@ class SeriesGroup:
 
 def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
     """`is_exact`: with all digits, as a study printed it."""
+    return _shown_beside(amount, is_exact, None)
+
+
+def _shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
+    """Without where it is from, where that is `source` and its own statistic."""
     if isinstance(amount, Missing):
         return ShownFigure(amount.reason, source=amount.remedy)
     number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
     bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
     text = amount_text(amount, is_exact=is_exact)
     notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    return ShownFigure(text, number_text(number), bound, f"{amount.source}{notes}")
+    said = f"{amount.source}{notes}"
+    is_said = source is not None and said == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
 
 
 def _numbers(view: CompareView, places: Iterable[int]) -> str:
@@ -147,9 +154,7 @@ def _line(
     source = _source(cell.mean) or _source(cell.worst)
 
     def shown(one: Amount | Missing) -> ShownFigure:
-        found = shown_figure(one, is_exact=column.is_published)
-        is_common = isinstance(one, Amount) and found.source == f"{source} {one.statistic}"
-        return replace(found, source="") if is_common else found
+        return _shown_beside(one, column.is_published, source)
 
     return SystemLine(
         column=column,

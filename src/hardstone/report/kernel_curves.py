@@ -20,7 +20,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.system_figure import WHO, system_figure, system_name, who
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.kernel_operations import TEST, KernelTime, Operation, kernel_time_of
+from hardstone.stats.kernel_operations import TEST, KernelTime, Operation
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.subjects import MeasuredRun
 
@@ -79,10 +79,11 @@ class _Chart:
 
 def _system(column: SystemColumn) -> _System | None:
     subject = column.subject
-    results = subject.results if isinstance(subject, MeasuredRun) else []
-    for result in results:
+    if not isinstance(subject, MeasuredRun):
+        return None
+    for result in subject.results:
         try:
-            time = kernel_time_of(result, is_whole_only=True)
+            time = subject.kernel_time(result)
         except InputError:  # its series contradict each other, which the page says
             continue
         if time is not None:

@@ -8,10 +8,9 @@ from hardstone.present.stars_text import stars_number
 from hardstone.present.wording import shorten
 from hardstone.rating import CategoryRating, load_criteria
 from hardstone.report.compare_lines import ShownFigure, shown_figure
+from hardstone.report.series_rows import BRIEF_CHARACTERS, series_rows
 from hardstone.subjects import Amount
 from hardstone.units import format_ns
-
-_BRIEF = 32
 
 
 def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
@@ -19,7 +18,7 @@ def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
 
 
 def _brief(label: str) -> str:
-    return shorten(label, _BRIEF)
+    return shorten(label, BRIEF_CHARACTERS)
 
 
 def _missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:
@@ -49,4 +48,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "missing_groups": _missing_groups,
     "weight_text": _weight_text,
     "duration": format_ns,
+    "series_rows": series_rows,
 }

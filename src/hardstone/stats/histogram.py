@@ -9,10 +9,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardstone.errors import InputError
 from hardstone.model import Histogram
-from hardstone.stats.identity import histogram_problem
 from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, edges_of, index_of, parse_layout
+from hardstone.stats.ranked_counts import check_readable
 
 IntArray = NDArray[np.int64]
 
@@ -36,12 +35,20 @@ class Bins:
         """How many values lie in the buckets up to each, shape (n,)."""
         return np.cumsum(self.count)
 
+    @property
+    def top(self) -> int:
+        """The largest value of the last bucket; 0 where there is none."""
+        return int(self.upper[-1]) if self.upper.size else 0
+
+    def edges_at(self, inside: int) -> tuple[int, int]:
+        """The ends of the bucket with the value of rank `inside` of those that have a bucket."""
+        at = int(self.reached.searchsorted(inside, side="left"))
+        return int(self.lower[at]), int(self.upper[at])
+
 
 def bins_of(histogram: Histogram) -> Bins:
     """The used buckets with their edges; InputError if the histogram is unreadable."""
-    problem = histogram_problem(histogram)
-    if problem is not None:
-        raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")
+    check_readable(histogram)
     bits = parse_layout(histogram.layout)
     # Three times as fast as an array of the list of pairs, and most of the time of a comparison.
     numbers = chain.from_iterable(histogram.buckets)

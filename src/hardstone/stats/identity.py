@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter, le, lt
 from typing import NamedTuple
 from weakref import ref
@@ -194,13 +194,13 @@ def load_problem(reached: LoadReached) -> str | None:
 
 
 def _range_problem(series: Series) -> str | None:
-    worst = chain.from_iterable(
-        (entry.value_ns, entry.at_ns, entry.index) for entry in series.worst
-    )
     kept = [one for one in series.maxima_per_s if one is not None]
-    ends = [min(kept), max(kept)] if kept else []
-    figures = (one for one in (series.min, series.max) if one is not None)
-    if max(map(abs, chain(figures, ends, worst)), default=0) > MAX_VALUE:
+    figures = [one for one in (series.min, series.max) if one is not None]
+    figures += [entry.value_ns for entry in series.worst]
+    figures += [entry.at_ns for entry in series.worst]
+    figures += [entry.index for entry in series.worst]
+    figures += kept
+    if figures and not -MAX_VALUE <= min(figures) <= max(figures) <= MAX_VALUE:
         return "a value does not fit into 64 bits"
     if not 0 < series.maxima_interval_ns * max(1, len(series.maxima_per_s)) <= MAX_VALUE:
         return "the interval of the maxima is not a time"

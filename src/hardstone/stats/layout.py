@@ -8,6 +8,8 @@ one that HdrHistogram made known, counted from the first bucket.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hardstone.errors import InputError
 
 DEFAULT_BITS = 10
@@ -17,6 +19,7 @@ _MAX_BITS = 20
 _PREFIX = "log-linear/"
 
 
+@lru_cache(maxsize=64)
 def parse_layout(layout: str) -> int:
     """Sub-bucket bits B of a layout name; InputError for a layout that is not known."""
     bits = layout.removeprefix(_PREFIX)

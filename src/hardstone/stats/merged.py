@@ -44,6 +44,10 @@ def merged(found: Sequence[Series]) -> Series | None:
 def _histogram(found: Sequence[Histogram]) -> Histogram:
     counts: dict[int, int] = {}
     for one in found:
+        own = dict(one.buckets)
+        if not counts and len(own) == len(one.buckets):
+            counts = own
+            continue
         for index, count in one.buckets:
             counts[index] = counts.get(index, 0) + count
     return Histogram(

@@ -8,17 +8,32 @@ It holds for independent samples; samples of one run are not, and a report says 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Protocol
 
 import msgspec
 import numpy as np
 
 from hardstone.model import Histogram
-from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.histogram import bins_of
 
 LADDER = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 DEEPEST_BY_PROFILE = {"quick": 0.999, "standard": 0.9999, "soak": 0.999999}
 CONFIDENCE = 0.95
 _LEAST_BEYOND = 10
+
+
+class Ranked(Protocol):
+    """Values in buckets: `Bins`, or `RankedCounts` for a few quantiles of many histograms."""
+
+    @property
+    def total(self) -> int: ...
+    @property
+    def underflow(self) -> int: ...
+    @property
+    def overflow(self) -> int: ...
+    @property
+    def top(self) -> int: ...
+    def edges_at(self, inside: int) -> tuple[int, int]: ...
 
 
 def deepest_of(profile: str) -> float:
@@ -70,18 +85,18 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
     return quantile_of_bins(bins_of(histogram), q, confidence)
 
 
-def quantile_of_bins(bins: Bins, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
+def quantile_of_bins(bins: Ranked, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
     """As `quantile`, for bins that were taken out of a histogram before."""
     if bins.total == 0:
         return None
     return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
 
 
-def quantile_between(bins: Bins, q: float, ranks: tuple[int, int], confidence: float) -> Quantile:
+def quantile_between(bins: Ranked, q: float, ranks: tuple[int, int], confidence: float) -> Quantile:
     """The quantile of bins that are not empty, with the values of `ranks` (as `rank_interval` has
     them) as its interval at `confidence`."""
     rank = nearest_rank(bins.total, q)
-    top = int(bins.upper[-1]) if bins.upper.size else 0
+    top = bins.top
     value = _edge(bins, rank, upper=True)
     return Quantile(
         q=q,
@@ -99,22 +114,21 @@ def nearest_rank(count: int, q: float) -> int:
     return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
 
 
-def _low_end(bins: Bins, rank: int, top: int) -> int | None:
+def _low_end(bins: Ranked, rank: int, top: int) -> int | None:
     in_overflow = rank > bins.total - bins.overflow
     return top if in_overflow else _edge(bins, rank, upper=False)
 
 
-def _high_end(bins: Bins, rank: int) -> int | None:
+def _high_end(bins: Ranked, rank: int) -> int | None:
     return 0 if 0 < rank <= bins.underflow else _edge(bins, rank, upper=True)
 
 
-def _edge(bins: Bins, rank: int, *, upper: bool) -> int | None:
+def _edge(bins: Ranked, rank: int, *, upper: bool) -> int | None:
     """Edge of the bucket that holds the value of `rank`, None outside of the buckets."""
     inside = rank - bins.underflow
     if inside < 1 or rank > bins.total - bins.overflow:
         return None
-    at = int(bins.reached.searchsorted(inside, side="left"))
-    return int((bins.upper if upper else bins.lower)[at])
+    return bins.edges_at(inside)[upper]
 
 
 def _binomial_rank(count: int, q: float, probability: float) -> int:

@@ -16,8 +16,14 @@ from typing import Literal
 import msgspec
 
 from hardstone.model import Series
-from hardstone.stats.histogram import Bins, bins_of
-from hardstone.stats.quantiles import Quantile, is_printable, quantile_between, rank_interval
+from hardstone.stats.quantiles import (
+    Quantile,
+    Ranked,
+    is_printable,
+    quantile_between,
+    rank_interval,
+)
+from hardstone.stats.ranked_counts import ranked_counts_of
 
 AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5
@@ -102,7 +108,7 @@ def compare_quantile(
     )
 
 
-def widened_quantile(bins: Bins, q: float, confidence: float) -> Quantile | None:
+def widened_quantile(bins: Ranked, q: float, confidence: float) -> Quantile | None:
     """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty.
 
     Each rank of that sample stands for AS_ONE values, of which the middle one is taken.
@@ -121,7 +127,7 @@ def quantile_ends(
     series: Series, q: float, confidence: float = CONFIDENCE, quantum: float = 0.0
 ) -> QuantileEnds:
     """One side of a ratio that holds at `confidence`. InputError if the histogram is unreadable."""
-    found = widened_quantile(bins_of(series.histogram), q, (1 + confidence) / 2)
+    found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + confidence) / 2)
     if found is None or series.min is None or series.max is None:
         return QuantileEnds(None, 0.0, None)
     value = None if found.value is None else max(min(found.value, series.max), series.min)

@@ -15,6 +15,8 @@ from hardstone.older.old_storm import storm_as_measured
 
 Document = dict[str, Any]
 _FORMAT = "hardstone.run/"
+_PRESENT = b'{"schema":"%s",' % RUN_SCHEMA.encode()
+_MOST_RESULTS = MOST_RESULTS.max_length or 0
 _FIRST, _SECOND = "hardstone.run/1", "hardstone.run/2"
 
 
@@ -77,6 +79,10 @@ CONVERTERS: dict[str, Callable[[Document], Document]] = {
 def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
     """The document in `raw`, JSON; InputError that names `source` if there is none."""
     try:
+        if raw.startswith(_PRESENT) and _has_few_results(raw):
+            document = msgspec.json.decode(raw, type=RunDocument)
+            if document.schema == RUN_SCHEMA:
+                return storm_as_measured(document)
         schema = msgspec.json.decode(raw, type=_Head).schema
         if schema == RUN_SCHEMA:
             return storm_as_measured(msgspec.json.decode(raw, type=RunDocument))
@@ -88,6 +94,12 @@ def decode_document(raw: bytes | bytearray, source: str) -> RunDocument:
             f"{source} is not a run document: {str(error)[:200]}", "name another file or run"
         ) from None
     raise _unknown(schema, source)
+
+
+def _has_few_results(raw: bytes | bytearray) -> bool:
+    """Whether there cannot be too many: each has a key "test", plain or with an escape. Counting
+    takes a third of the time that decoding the head does."""
+    return raw.count(b'"test"') + raw.count(b"\\") <= _MOST_RESULTS
 
 
 def converted_run(document: RunDocument) -> RunDocument:

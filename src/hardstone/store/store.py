@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hardstone.errors import InputError
@@ -15,6 +15,7 @@ from hardstone.store.documents import read_stored
 from hardstone.store.index import Index
 from hardstone.store.journal import Journal
 from hardstone.store.place import is_run_id, open_place
+from hardstone.store.read_ahead import ReadAhead
 from hardstone.store.rebuild import Dump, Reopen
 from hardstone.store.recovery import recover_runs
 from hardstone.store.refs import find_run, unreadable_run
@@ -75,13 +76,23 @@ class Store:
         never takes its place. `on_problem` is called if a newer run, which may have the same
         name, cannot be read.
         """
-        if is_run_id(reference) and os.path.lexists(self.path_of(reference)):
+        if self._is_stored(reference):
             return read_stored(self._place, reference)
         document = self._load_found(reference)
         if reference not in (document.name, "last") and not document.id.startswith(reference):
             self._index.reread()
             document = self._load_found(reference)
         return document
+
+    def load_each(self, references: Sequence[str]) -> Iterator[RunDocument]:
+        """As `load` of each, in their order, in less time."""
+        named = [one for one in references if self._is_stored(one)]
+        with ReadAhead([self.path_of(one) for one in named]) as ahead:
+            for one in references:
+                if one in named:
+                    yield read_stored(self._place, one, ahead.content)
+                else:
+                    yield self.load(one)
 
     def path_of(self, run_id: str) -> Path:
         """Where the document of a run is, or would be."""
@@ -113,6 +124,10 @@ class Store:
         # The run is stored; the index is made at the latest when it is needed.
         with contextlib.suppress(InputError):
             self._index.entries()
+
+    def _is_stored(self, reference: str) -> bool:
+        """Whether it is the id of a run that is there."""
+        return is_run_id(reference) and os.path.lexists(self.path_of(reference))
 
     def _load_found(self, reference: str) -> RunDocument:
         entries = self.runs()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from hardstone.model import Unit
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """A figure in the unit of its series. Either `value` is known, or that it is below `below`, or
     above `above`: a study may publish a bound only, and a quantile may lie beyond all buckets.
 

@@ -21,9 +21,11 @@ from hardstone.stats.contradictions import (
     is_contradictory,
     trust_of,
 )
+from hardstone.stats.kernel_operations import KernelTime, kernel_time_of
 from hardstone.subjects.amount import Amount, Missing
 
 CONTRADICTORY = "contradicts other figures of its run"
+_OWN_FIGURES = frozenset({"min", "mean", "max"})
 _KERNEL_TIME = ("time_90", "time_99")
 
 
@@ -84,6 +86,10 @@ class MeasuredSeries:
     def amount(self, statistic: str) -> Amount | Missing:
         """The figure for `statistic`: a value, a bound, or why there is none."""
         source = f"{self.run_id} {self.address} {statistic}"
+        if statistic in _OWN_FIGURES:  # first, as 20 runs have 20 000 of them
+            own: float | None = getattr(self.series, statistic)
+            if own is not None:
+                return Amount(self.series.unit, statistic, source, float(own))
         try:
             if is_of_kernel_time(statistic):
                 return self._kernel_time(statistic, source)
@@ -192,6 +198,28 @@ class MeasuredRun:
                     one = MeasuredSeries(self.id, result, series, id(series) in wrong)
                     found.setdefault(one.address, one)
         return list(found.values())
+
+    def held_of(self, test: str, name: str) -> Sequence[MeasuredSeries]:
+        """Those of `held` that are of one test and have one name, in the same order."""
+        return self._held_by_name.get((test, name), [])
+
+    @cached_property
+    def _held_by_name(self) -> dict[tuple[str, str], list[MeasuredSeries]]:
+        found: dict[tuple[str, str], list[MeasuredSeries]] = {}
+        for one in self._held:
+            found.setdefault((one.test, one.name), []).append(one)
+        return found
+
+    def kernel_time(self, result: Result) -> KernelTime | None:
+        """What `kernel_time_of` finds in one of `results`, without the single operations."""
+        if id(result) not in self._kernel_times:
+            self._kernel_times[id(result)] = kernel_time_of(result, is_whole_only=True)
+        return self._kernel_times[id(result)]
+
+    @cached_property
+    def _kernel_times(self) -> dict[int, KernelTime | None]:
+        """By identity of the result, which the run keeps."""
+        return {}
 
     def verdicts(self, test: str) -> Sequence[Verdict] | Missing:
         of_test = [one for one in self.results if one.test == test]

@@ -54,7 +54,7 @@ def figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
     the address.
     """
     runs = [one for one in subjects if isinstance(one, MeasuredRun)]
-    keep_cpu = {_key(one)[:2] for run in runs for one in _on_several_cpus(run)}
+    keep_cpu = {name for run in runs for name in _on_several_cpus(run)}
     found: dict[Key, list[Held | None]] = {}
     notes: dict[Key, list[tuple[str, ...]]] = {}
     for place, subject in enumerate(subjects):
@@ -119,6 +119,7 @@ def _measured_key(one: Held, keep_cpu: set[tuple[str, str]]) -> Key:
     return test, name, labels
 
 
-def _on_several_cpus(run: MeasuredRun) -> list[MeasuredSeries]:
+def _on_several_cpus(run: MeasuredRun) -> set[tuple[str, str]]:
+    """Test and name of the series that `run` has on several CPUs."""
     without = Counter(_measured_key(one, set()) for one in run.held())
-    return [one for one in run.held() if without[_measured_key(one, set())] > 1]
+    return {key[:2] for key, count in without.items() if count > 1}
