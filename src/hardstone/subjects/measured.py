@@ -1,6 +1,6 @@
 """A run under one condition as a subject.
 
-Functions import quantiles themselves: published systems do without, and numpy is slow to load.
+Functions import what needs numpy themselves: published systems do without.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,8 +22,10 @@ from hardstone.stats.contradictions import (
     is_contradictory,
     trust_of,
 )
-from hardstone.stats.kernel_operations import KernelTime, kernel_time_of
 from hardstone.subjects.amount import Amount, Missing
+
+if TYPE_CHECKING:
+    from hardstone.stats.kernel_operations import KernelTime
 
 CONTRADICTORY = "contradicts other figures of its run"
 _OWN_FIGURES = frozenset({"min", "mean", "max"})
@@ -212,6 +215,8 @@ class MeasuredRun:
 
     def kernel_time(self, result: Result) -> KernelTime | None:
         """What `kernel_time_of` finds in one of `results`, without the single operations."""
+        from hardstone.stats.kernel_operations import kernel_time_of
+
         if id(result) not in self._kernel_times:
             self._kernel_times[id(result)] = kernel_time_of(result, is_whole_only=True)
         return self._kernel_times[id(result)]
