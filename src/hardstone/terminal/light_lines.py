@@ -41,7 +41,7 @@ class LightLines:
         """Prints a line of texts, some with a style."""
         if self._console is None:
             texts = [part if isinstance(part, str) else part[0] for part in parts]
-            sys.stdout.write("".join([*texts, "\n"]))
+            _write("".join([*texts, "\n"]))
             return
         from rich.text import Text
 
@@ -49,7 +49,14 @@ class LightLines:
 
     def raw(self, lines: list[str]) -> None:
         """Prints lines without a style."""
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        _write("".join(f"{line}\n" for line in lines))
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        raise BrokenPipeError from None  # click would exit with 1 if it had a number
 
 
 def _console() -> Console | None:
