@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import islice
 from operator import itemgetter, le, lt
 from typing import NamedTuple
-from weakref import ref
+from weakref import KeyedRef
 
 from hardstone.errors import InputError
 from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Table, Window
@@ -20,7 +19,7 @@ _index, _count = itemgetter(0), itemgetter(1)
 class _Looked(NamedTuple):
     """What was found in a histogram, and what it held then."""
 
-    histogram: ref[Histogram]
+    histogram: KeyedRef[int, Histogram]
     buckets: list[tuple[int, int]]
     held: tuple[str, int, int, int]
     problem: str | None
@@ -53,10 +52,13 @@ def _looked(histogram: Histogram) -> _Looked:
     indices, counts = list(map(_index, buckets)), list(map(_count, buckets))
     total = histogram.underflow + sum(counts) + histogram.overflow
     problem = _histogram_problem(histogram, total, indices, counts)
-    gone = ref(histogram, partial(_LOOKED.pop, key))  # the reference itself is pop's default
-    found = _Looked(gone, buckets, held, problem, total)
+    found = _Looked(KeyedRef(histogram, _forget, key), buckets, held, problem, total)
     _LOOKED[key] = found
     return found
+
+
+def _forget(gone: KeyedRef[int, Histogram]) -> None:
+    _LOOKED.pop(gone.key, None)
 
 
 def _histogram_problem(

@@ -41,11 +41,11 @@ class MeasuredSeries:
     series: Series
     is_wrong: bool | None = None
 
-    @cached_property
+    @property
     def test(self) -> str:
         return self.result.test
 
-    @cached_property
+    @property
     def name(self) -> str:
         return self.series.name
 
