@@ -411,6 +411,22 @@ def test_a_source_is_analysed_once_for_each_text_that_it_becomes(
     assert not (tmp_path / "x.d").exists()
 
 
+def test_what_a_source_includes_and_its_other_macros_tell_its_texts_apart(tmp_path: Path) -> None:
+    (tmp_path / "kinds.h").write_text("#if HS_HAS_FORK\nint fork(void);\n#endif\n")
+    (tmp_path / "through.h").write_text('#include "kinds.h"\n')
+    (tmp_path / "open.c").write_text('# include "through.h"\n')
+    (tmp_path / "sized.c").write_text("enum { SIZE = HS_ROWS };\n")
+
+    def text(file: str, macro: str) -> bytes:
+        command = f"cc {macro} -DHS_STACK_BYTES={len(macro)} -o x.o -c {file}"
+        build = {"directory": str(tmp_path), "command": command, "file": str(tmp_path / file)}
+        return probe_checks.text_of(build)
+
+    assert text("open.c", "-DHS_HAS_FORK=1") != text("open.c", "-DHS_HAS_FORK=0")
+    assert text("sized.c", "-DHS_HAS_FORK=1") == text("sized.c", "-DHS_HAS_FORK=0 -DHS_HAS_AIO=0")
+    assert text("sized.c", "-DHS_ROWS=1") != text("sized.c", "-DHS_ROWS=2")
+
+
 # Mounts a TMPDIR where no program may run, in a mount name space of its own, then runs the words.
 NOEXEC = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$@"'
 

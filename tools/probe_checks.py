@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,6 +30,8 @@ Command = list[str]
 # What only computes leaves the CPUs to tests, which wait in turn.
 BEHIND: Command = ["nice", "-n4"]
 SOURCES_AT_ONCE = 10  # of clang-tidy
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+LEAST = re.compile("HS_HAS_|STACK_BYTES")  # in what the least system is built with
 
 
 class Skip(Exception):
@@ -89,9 +93,8 @@ def unit_tests(
         options = [f"-Db_sanitize={sanitizer}", *choices]
         # Sanitizers replace libc functions, which the linker would report as undefined.
         options += ["-Db_lundef=false"] if sanitizer != "none" else []
-        # Half the time of -O2 with all that a debugger asks for; reports of sanitizers name lines.
-        options += ["-Doptimization=1", "-Ddebug=false"]
-        options += ["-Dwerror=true"] if sanitizer == "none" else ["-Dc_args=-g1"]
+        options += ["-Doptimization=1", "-Ddebug=false"]  # half the time of -O2
+        options += ["-Dwerror=true"] if sanitizer == "none" else []
         options += THREADS if sanitizer == "thread" else []
         again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
         # Of the helpers of other tests a sanitizer would see nothing: they do not run here.
@@ -150,7 +153,8 @@ def distinct_builds() -> Path:
     """A folder with the compile commands of build/probe by which a source becomes another text.
 
     clang-tidy follows each command that it finds for a source. Most sources have one for the core
-    and one for a system that lacks what may be missing, which for half of them say the same.
+    and one for a system that lacks what may be missing, which for most of them say the same: the
+    compiler is asked only where a source or what it includes names what may be missing.
     """
     every = BUILD / "probe" / "compile_commands.json"
     if not every.exists():
@@ -158,12 +162,57 @@ def distinct_builds() -> Path:
     commands = [one for one in json.loads(every.read_text()) if "/src/" in one["file"]]
     distinct: dict[tuple[Path, bytes], dict[str, str]] = {}
     with ThreadPoolExecutor() as pool:
-        for one, text in zip(commands, pool.map(preprocessed, commands), strict=True):
-            distinct.setdefault((Path(one["directory"], one["file"]).resolve(), text), one)
+        for one, text in zip(commands, pool.map(text_of, commands), strict=True):
+            distinct.setdefault((source_of(one), text), one)
     folder = BUILD / "analysis"
     folder.mkdir(exist_ok=True)
     (folder / every.name).write_text(json.dumps(list(distinct.values())))
     return folder
+
+
+def source_of(build: dict[str, str]) -> Path:
+    return Path(build["directory"], build["file"]).resolve()
+
+
+def text_of(build: dict[str, str]) -> bytes:
+    """What tells the texts of one source apart: only its other macros, when nothing else can."""
+    if any(map(is_text_open, included(source_of(build)))):
+        return preprocessed(build)
+    macros = [word for word in shlex.split(build["command"]) if word[:2] in ("-D", "-U")]
+    return " ".join(word for word in macros if not LEAST.search(word)).encode()
+
+
+def included(file: Path) -> set[Path]:
+    """The source and all files of the probe that it includes, in whatever condition."""
+    found, left = {file}, [file]
+    while left:
+        new = own_includes(left.pop()) - found
+        found |= new
+        left += new
+    return found
+
+
+@functools.cache
+def own_includes(file: Path) -> frozenset[Path]:
+    places = (
+        place for name in INCLUDE.findall(file.read_text()) for place in places_of(name, file)
+    )
+    return frozenset(place.resolve() for place in places if place.exists())
+
+
+def places_of(name: str, file: Path) -> tuple[Path, Path]:
+    return file.parent / name, PROBE / "src" / name
+
+
+@functools.cache
+def is_text_open(file: Path) -> bool:
+    """It names what may be missing, or includes what is not found. posix_optional.h only gives
+    these macros a value, which by itself changes no text."""
+    text = file.read_text()
+    names = INCLUDE.findall(text)
+    if not all(any(place.exists() for place in places_of(name, file)) for name in names):
+        return True
+    return file.name != "posix_optional.h" and "HS_HAS_" in text
 
 
 def preprocessed(build: dict[str, str]) -> bytes:
