@@ -37,8 +37,7 @@ BEHAVIOUR = ("MUT-B-ARC", "MUT-B-INV", "SEM-B-LCK", "SEM-B-REL")
 TESTS = (*dict.fromkeys(test for test, _ in TIMED), *BEHAVIOUR)
 # Reading the clock takes 6 instructions more between the end of a second and the next tick: a
 # series must be longer than a tick, 4 ms.
-SAMPLES = {"SEM-P-ARC": 2000, "MUT-P-ARC": 2000}
-MOST_SAMPLES = 5000
+OPTIONS = ("--samples", "5000")
 # Without spin locks: on one CPU each of their rounds waits for the watchdog.
 _PRIMITIVES = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
 # What no length is compared of is left out.
@@ -52,7 +51,7 @@ OWN: dict[str, tuple[str, ...]] = {
 
 def deterministic_run(guest: LabTransport) -> dict[str, Any]:
     """What all TESTS tell in a guest that counts instructions, and what it is."""
-    streams = [_lines(guest, "run", test, *_options(test)) for test in TESTS]
+    streams = [_lines(guest, "run", test, *OPTIONS, *OWN.get(test, ())) for test in TESTS]
     (facts,) = _lines(guest, "facts")
     return {
         "results": list(map(_result, streams)),
@@ -60,10 +59,6 @@ def deterministic_run(guest: LabTransport) -> dict[str, Any]:
         "tool": facts,
         "system": facts["facts"],
     }
-
-
-def _options(test: str) -> list[str]:
-    return ["--samples", str(SAMPLES.get(test, MOST_SAMPLES)), *OWN.get(test, ())]
 
 
 def _lines(guest: LabTransport, *words: str) -> list[dict[str, Any]]:
