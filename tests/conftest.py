@@ -41,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """A file is for one worker, and all that uses the machine as such is too, in turn: it
     measures, reserves CPUs, looks at all processes. So are the tests in one kernel, which share
-    its guests. They begin in the order of the items, not those of most tests first."""
+    its guests, and those of pages, which share Chromium. They begin in the order of the items, not
+    those of most tests first."""
     from xdist.scheduler import LoadFileScheduling
 
     from tests.guests.kernels import kernel_of
@@ -53,6 +54,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
             path = nodeid.partition("::")[0]
             if path.startswith("tests/guests/"):
                 return f"guests {kernel_of(nodeid)}"
+            if path.startswith("tests/browser/"):
+                return "browser"
             return "machine" if uses_the_machine(path) else path
 
     return OneForTheMachine(config, log)

@@ -50,7 +50,8 @@ def results(home: Path) -> dict[str, Any]:
     if not PROBE.exists():
         pytest.skip("there is no build/probe/hardstone-probe: make setup")
     # Parameters that only some of them have.
-    quick = ("-D", "200ms", "-p", "mechanisms=nanosleep", "-p", "window_ns=2ms")
+    quick = ["-D", "50ms", "-p", "mechanisms=nanosleep", "-p", "window_ns=2ms"]
+    quick += ["-p", "burst=1000", "-p", "medium_ns=1ms", "-p", "block_ns=1ms"]
     done = hardstone(home, "run", *TESTS, *quick, "--json", "--quiet")
     assert done.stdout, done.stderr.decode()
     return {one["test"]: one for one in json.loads(done.stdout)["results"]}

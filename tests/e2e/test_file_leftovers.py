@@ -25,6 +25,7 @@ FEW = ["--samples", "60"]
 LONG = ["--samples", "0", "--duration-ns", "30s"]
 MOMENTS = 3
 MIB = 1 << 20
+SMALL = {STR: ["-p", f"file_bytes={16 * MIB}"]}  # else it writes 2 GiB before it measures
 
 
 @pytest.fixture
@@ -78,7 +79,8 @@ def test_the_load_writes_to_the_same_folder(probe: Path, quick: list[str], folde
 @pytest.mark.parametrize("test", TESTS)
 def test_a_kill_leaves_nothing(probe: Path, quick: list[str], folder: Path, test: str) -> None:
     for number in range(MOMENTS):
-        with measuring(probe, test, *LONG, "--dir", str(folder), *quick) as running:
+        words = [*LONG, *SMALL.get(test, []), "--dir", str(folder), *quick]
+        with measuring(probe, test, *words) as running:
             measuring_thread(running.pid)
             time.sleep(0.1 * number)
             os.kill(running.pid, signal.SIGKILL)

@@ -83,6 +83,12 @@ def test_only_a_cpu_that_was_taken_excuses(
 
 
 @pytest.fixture
+def rate(quick: list[str]) -> list[str]:
+    """Of the counter; the CPU stays the probe's choice."""
+    return quick[:2]
+
+
+@pytest.fixture
 def two_cpus() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs a second CPU")
@@ -93,9 +99,9 @@ def two_cpus() -> None:
     [("IRQ-P-LAT", "delivery", MANY), ("IRQ-P-DLT", "service", MANY // 10)],
 )
 def test_each_of_20000_interrupts_is_accounted_for(
-    probe: Path, two_cpus: None, test: str, series: str, many: int
+    probe: Path, two_cpus: None, rate: list[str], test: str, series: str, many: int
 ) -> None:
-    stream = undisturbed(probe, test, "--samples", str(many))
+    stream = undisturbed(probe, test, "--samples", str(many), *rate)
     accounted, values = events(stream, "interrupts_accounted"), by_source(stream, series)
     for source in ("ipi", "timer"):
         data = accounted[source].data
@@ -110,16 +116,16 @@ def test_each_of_20000_interrupts_is_accounted_for(
         assert data["kernel_count"] >= data["sent_count"]
 
 
-def test_a_thread_is_woken_by_interrupts(probe: Path, two_cpus: None) -> None:
-    stream = undisturbed(probe, "IRQ-P-TLT", "--samples", "2000")
+def test_a_thread_is_woken_by_interrupts(probe: Path, two_cpus: None, rate: list[str]) -> None:
+    stream = undisturbed(probe, "IRQ-P-TLT", "--samples", "2000", *rate)
     values = by_source(stream, "send_to_thread")
     assert {source: one.count for source, one in values.items()} == {"ipi": 2000, "timer": 2000}
     for source, event in events(stream, "interrupts_counted").items():
         assert event.data["kernel_count"] >= 0.99 * event.data["sent_count"], source
 
 
-def test_a_device_is_measured_only_if_it_is_named(probe: Path) -> None:
-    stream = run(probe, "IRQ-P-DLT", "--samples", "100")
+def test_a_device_is_measured_only_if_it_is_named(probe: Path, rate: list[str]) -> None:
+    stream = run(probe, "IRQ-P-DLT", "--samples", "100", *rate)
     event = events(stream, "source_missing")["external"]
     assert event.data["remedy"] == "name one that only this test uses: -p uio=N for /dev/uioN"
     assert "external" not in by_source(stream, "service")
@@ -135,9 +141,9 @@ def test_a_device_that_is_not_there(probe: Path) -> None:
     assert stream.result.reason.startswith("external: ")
 
 
-def test_one_cpu_has_its_timer_only(probe: Path) -> None:
+def test_one_cpu_has_its_timer_only(probe: Path, rate: list[str]) -> None:
     prefix = ("taskset", "-c", str(max(os.sched_getaffinity(0))))
-    stream = run(probe, "IRQ-P-LAT", "--samples", "200", prefix=prefix)
+    stream = run(probe, "IRQ-P-LAT", "--samples", "200", *rate, prefix=prefix)
     assert events(stream, "source_missing")["ipi"].data["reason"] == SENT_FROM_ANOTHER
     assert by_source(stream, "delivery")["ipi"].count == 0
     alone = run(probe, "IRQ-P-LAT", "--samples", "200", "-p", "source=ipi", prefix=prefix)
@@ -158,8 +164,8 @@ def no_tracing() -> Iterator[None]:
     yield
 
 
-def test_without_tracefs_auto_says_why(probe: Path, no_tracing: None) -> None:
-    options = ("--samples", "200", "-p", "source=timer")
+def test_without_tracefs_auto_says_why(probe: Path, no_tracing: None, rate: list[str]) -> None:
+    options = ("--samples", "200", "-p", "source=timer", *rate)
     stream = run(probe, "IRQ-P-LAT", *options, "-p", "handler=auto")
     assert events(stream, "handler_not_seen")["timer"].data["reason"]
     assert {one.name for one in stream.of(StreamSeries)} == {"delivery"}

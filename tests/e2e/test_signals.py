@@ -240,7 +240,7 @@ def test_a_signal_of_others_is_no_value(probe: Path, quick: list[str]) -> None:
 def test_a_breach_of_the_notice_is_seen(
     shared_probe: Path, broken_signals: Path, quick: list[str], breach: str, fail: set[str]
 ) -> None:
-    words = ("PWR-B-SIG", "--samples", "40", *quick)
+    words = ("PWR-B-SIG", "--samples", "22", *quick)
 
     def found() -> set[str]:
         return failing(run(shared_probe, *words, variables=on(broken_signals, breach)))
@@ -263,10 +263,10 @@ def test_a_notice_on_an_idle_cpu_shows_no_bound(
 def test_lost_notices_are_counted(
     shared_probe: Path, broken_signals: Path, quick: list[str]
 ) -> None:
-    words = ("PWR-B-SIG", "--samples", "22", *quick)
+    words = ("PWR-B-SIG", "--samples", "12", *quick)
     stream = run(shared_probe, *words, variables=on(broken_signals, "pwr_lost"))
     sent, handled, turns = count_in(stream, "delivered")
-    assert (sent, handled) == (22, 19) and turns > 0  # 3 of 30, with eight of warm-up
+    assert (sent, handled) == (12, 10) and turns > 0  # 2 of 20, with eight of warm-up
     assert stream.series("latency").count == handled
 
 

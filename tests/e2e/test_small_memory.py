@@ -54,7 +54,7 @@ def counted_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("there is no gcc here")
     program = tmp_path_factory.mktemp("small") / "hardstone-probe"
     files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if is_needed(file)]
-    words = ["gcc", "-std=c11", "-O1", f"-I{SOURCES}", "-o", str(program)]
+    words = ["gcc", "-std=c11", "-O0", f"-I{SOURCES}", "-o", str(program)]
     words += [f"-DHS_{name}={value}" for name, value in SIZES.items()]
     words += [f"-Wl,--wrap={name}" for name in WRAPPED]
     done = subprocess.run(

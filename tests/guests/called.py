@@ -39,5 +39,7 @@ def call(guest: LabTransport, *arguments: str) -> tuple[int, str]:
 
 
 def shell(guest: LabTransport, script: str) -> str:
-    """Without a journal, which a run with timerlat makes."""
-    return call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)[1]
+    """Without a journal, which a run with timerlat makes. The guest needs two CPUs."""
+    code, said = call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)
+    assert code == 0, (code, said)
+    return said

@@ -9,19 +9,18 @@ may be a step longer in another image.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import Kernel
-from tests.guests.kernels import BUILDS
+from hardstone.targets.lab import LabTransport
+from tests.guests.called import call
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 NS_PER_INSTRUCTION = 2
-RUN_S = 600
+_PARTS = (("series", "series"), ("verdicts", "verdict"))
 # Series to the labels that choose some of them. Left out is what differs by a few instructions from
 # image to image: contended semaphores of other kinds, THR-P-PRE, and a wake-up by a timer
 # (TMR-P-LAT), which expires in steps of 16 ns at a rate that the kernel calibrates. The release in
@@ -38,27 +37,42 @@ BEHAVIOUR = ("MUT-B-ARC", "MUT-B-INV", "SEM-B-LCK", "SEM-B-REL")
 TESTS = (*dict.fromkeys(test for test, _ in TIMED), *BEHAVIOUR)
 # Reading the clock takes 6 instructions more between the end of a second and the next tick: a
 # series must be longer than a tick, 4 ms.
-OPTIONS = ("--samples", "5000", "-p", "threads=2", "-p", "waiters=1")
+OPTIONS = ("--samples", "5000")
 # Without spin locks: on one CPU each of their rounds waits for the watchdog.
 _PRIMITIVES = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
-OPTIONS += ("-p", f"primitives={_PRIMITIVES}")
+# What no length is compared of is left out.
+OWN: dict[str, tuple[str, ...]] = {
+    "THR-P-SLS": ("-p", "threads=2"),
+    "SEM-P-ARC": ("-p", "kinds=unnamed", "-p", "scopes=thread", "-p", "waiters=1"),
+    "MUT-P-ARC": ("-p", "protocols=none,inherit"),
+    "MUT-B-INV": ("-p", f"primitives={_PRIMITIVES}"),
+}
 
 
-def deterministic_run(name: str, folder: Path) -> dict[str, Any]:
-    """The document of the run of all TESTS in one guest that counts instructions."""
-    target = f"lab:{name},deterministic{BUILDS[name].most_preemptible}"
-    words = ["run", *TESTS, *OPTIONS, "--target", target, "--json", "--quiet"]
-    done = subprocess.run(
-        [sys.executable, "-m", "hardstone", *words, "--store", str(folder / "store")],
-        # What else measures on this machine does not disturb it.
-        env=os.environ | {"HARDSTONE_LOCK_FILE": str(folder / "lock")},
-        capture_output=True,
-        timeout=RUN_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+def deterministic_run(guest: LabTransport) -> dict[str, Any]:
+    """What all TESTS tell in a guest that counts instructions, and what it is."""
+    streams = [_lines(guest, "run", test, *OPTIONS, *OWN.get(test, ())) for test in TESTS]
+    (facts,) = _lines(guest, "facts")
+    return {
+        "results": list(map(_result, streams)),
+        "instrument": next(line for line in streams[0] if line["type"] == "instrument"),
+        "tool": facts,
+        "system": facts["facts"],
+    }
+
+
+def _lines(guest: LabTransport, *words: str) -> list[dict[str, Any]]:
+    code, said = call(guest, *words, "--json")
+    assert code == 0, said
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def _result(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """As the document of a run has it, but for what no test asks for."""
+    header, *_ = lines
+    (result,) = [line for line in lines if line["type"] == "result"]
+    parts = {name: [one for one in lines if one["type"] == kind] for name, kind in _PARTS}
+    return {**result, **parts, "test": header["test"], "params": header["params"]}
 
 
 def lengths(document: dict[str, Any]) -> dict[str, int]:

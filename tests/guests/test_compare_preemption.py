@@ -19,9 +19,9 @@ from hardstone.present.preemption_pairs import pairs_of
 from hardstone.targets.lab import LabTransport
 from tests.guests.called import call
 from tests.guests.kernels import Build
-from tests.guests.path_lengths import RUN_S
 from tests.guests.test_preemption_models import SWITCH, facts
 
+RUN_S = 600
 TEST = "KRN-P-PRE"
 # Of a timer and of what two threads share: whatever is measured repeats.
 OTHERS = ("TMR-P-LAT", "SEM-P-SHF", "MUT-P-ARC")
@@ -42,13 +42,13 @@ model {other}; kill -9 $!; model {own}; echo back
 Done = subprocess.CompletedProcess[bytes]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for the memory of guests, so that what is left there is theirs."""
     return tmp_path_factory.mktemp("memory")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def compared(
     kernel: Kernel, build: Build, memory: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Done:
@@ -60,7 +60,7 @@ def compared(
     return measured(folder, memory, "--target", target, "--compare-preemption")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def again(
     kernel: Kernel, build: Build, memory: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Done:

@@ -184,7 +184,9 @@ def test_one_cpu_cannot_be_interrupted_from_another(counting: LabTransport) -> N
     assert lines.series("delivery", "timer")["count"] == 20
 
 
-def test_nothing_is_left_of_tracing(counting: LabTransport) -> None:
-    before = shell(counting, f"cat {TRACING}/tracing_on; ls {TRACING}/instances")
-    Lines(counting, "IRQ-P-LAT", "--samples", "20", "-p", "handler=auto")
-    assert shell(counting, f"cat {TRACING}/tracing_on; ls {TRACING}/instances") == before
+def test_nothing_is_left_of_tracing(guest: LabTransport) -> None:
+    before = shell(guest, f"cat {TRACING}/tracing_on; ls {TRACING}/instances")
+    words = ("--samples", "20", "-p", "source=timer", "-p", "handler=auto")
+    lines = Lines(guest, "IRQ-P-LAT", *words)
+    assert lines.result["status"] == "measured", lines.result
+    assert shell(guest, f"cat {TRACING}/tracing_on; ls {TRACING}/instances") == before

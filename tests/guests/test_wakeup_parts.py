@@ -4,22 +4,15 @@ one, and what is left of them."""
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from hardstone.lab.kernels import Kernel
 from hardstone.model import StreamTrace
 from hardstone.stats.traced import ran_before
 from hardstone.targets.lab import LabTransport
-from tests.guests.called import call, opened, shell
+from tests.guests.called import call, shell
 from tests.guests.kernels import Build
 
 PARTS = ("interrupt", "dispatch", "return")
@@ -35,31 +28,6 @@ KILL_GUARDS = (
     '[ "$name" = hs-trace-guard ] && kill -9 "${one#/proc/}"; done;'
 )
 WAIT_S = 120
-# Starts QEMU with one thread for all CPUs.
-ONE_THREAD = """#!/bin/sh
-for word; do
-    shift
-    [ "$word" = tcg,thread=multi ] && word=tcg,thread=single
-    set -- "$@" "$word"
-done
-exec {qemu} "$@"
-"""
-
-
-@pytest.fixture(scope="module")
-def guest(kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabTransport]:
-    """Two CPUs that take turns. QEMU's threads are not safe against a kernel that changes its code,
-    as it does to switch a tracepoint on: a CPU may see no event, or trap for ever."""
-    folder = tmp_path_factory.mktemp("one-thread")
-    qemu = shutil.which(f"qemu-system-{kernel.arch}")
-    assert qemu, "there is no QEMU for this kernel"
-    (folder / Path(qemu).name).write_text(ONE_THREAD.format(qemu=qemu))
-    (folder / Path(qemu).name).chmod(0o755)
-    with ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-            started = stack.enter_context(opened(f"{kernel.name},cpus=2"))
-        yield started
 
 
 def measured(

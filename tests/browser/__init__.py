@@ -1,0 +1,1 @@
+"""Tests of pages: a package, so that Chromium ends with the last of them."""
