@@ -9,24 +9,14 @@ from pathlib import Path
 
 from hardstone.targets.lab import LabTransport, lab_transport
 
-_OPENED: list[LabTransport] = []
-
 
 @contextmanager
 def opened(target: str) -> Iterator[LabTransport]:
     guest = lab_transport(target)
     guest.open()
-    _OPENED.append(guest)
     try:
         yield guest
     finally:
-        guest.close()
-        _OPENED.remove(guest)
-
-
-def close_all() -> None:
-    """Closes every guest that is open; closing one again does nothing."""
-    for guest in _OPENED:
         guest.close()
 
 

@@ -18,7 +18,7 @@ from hardstone.lab.extra_device import check_device
 from hardstone.lab.kernels import Kernel
 from hardstone.targets.lab import LabTarget, LabTransport
 from tests.guests.boot_lines import tuned as tuned_line
-from tests.guests.called import close_all, opened, shell
+from tests.guests.called import opened, shell
 from tests.guests.held_tracepoints import HOLD
 from tests.guests.kernels import BUILDS, Build, found_kernel, kernel_of, names_of
 from tests.guests.path_lengths import deterministic_run
@@ -48,14 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def place(item: pytest.Item) -> tuple[str, bool]:
     return kernel_of(item.nodeid), "counting" in getattr(item, "fixturenames", ())
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After the last test in guests all are closed: an idle guest that counts instructions takes a
-    whole CPU, and fixtures of the session would keep it beside all other tests."""
-    if nextitem is None or HERE not in nextitem.path.parents:
-        close_all()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
