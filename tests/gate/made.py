@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,15 @@ def conditions(**changed: Any) -> Conditions:
 
 def spread(count: int = 200_000, middle: float = 10_000, seed: int = 1) -> list[int]:
     """Latencies in ns, log-normal about `middle`; the largest is exactly five times as much."""
+    return list(_drawn(count, middle, seed))
+
+
+@cache
+def _drawn(count: int, middle: float, seed: int) -> tuple[int, ...]:
     drawn = np.random.default_rng(seed).lognormal(np.log(middle), 0.2, count).astype(np.int64)
     values = np.minimum(drawn, int(middle * 4))
     values[0] = int(middle * 5)
-    return [int(one) for one in values]
+    return tuple(values.tolist())
 
 
 def run(values: Sequence[int] | None = None, **changed: Any) -> RunDocument:

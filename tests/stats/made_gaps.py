@@ -69,11 +69,17 @@ class Machine:
         order = np.argsort(at)
         at, length = at[order], np.concatenate([np.zeros(0), *self.length])[order]
         begin, end = _one_after_another(at, length)
+        starts = [
+            start
+            for start in range(0, int(self.seconds * S), window_ns)
+            if not rests or start % S < 3 * window_ns
+        ]
         found = []
-        for start in range(0, int(self.seconds * S), window_ns):
-            if rests and start % S >= 3 * window_ns:
-                continue
-            found.append(self._window(start + 1000, start + window_ns - 300_000, begin, end))
+        for start in starts:
+            # The whole record has a round number of bins: of others a spectrum takes 20 times
+            # as long.
+            left_ns = 1000 if start == starts[-1] else 300_000
+            found.append(self._window(start + 1000, start + window_ns - left_ns, begin, end))
         for one in found:
             span_ns = one.end_ns - one.begin_ns + 100_000
             one.counted_ns = span_ns

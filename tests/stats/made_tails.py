@@ -24,10 +24,14 @@ def ordered(
 ) -> Series:
     """`values`, shape (n,), in the order in which they were measured."""
     made = series(values, layout=layout, limit=limit)  # type: ignore[arg-type]
-    made.maxima_per_s = [
-        int(values[at : at + per_interval].max()) for at in range(0, values.size, per_interval)
-    ]
-    places = np.argsort(values, kind="stable")[::-1][:WORST]
+    begins = np.arange(0, values.size, per_interval)
+    made.maxima_per_s = np.maximum.reduceat(values, begins).tolist()
+    large = (
+        np.flatnonzero(values >= np.partition(values, -WORST)[-WORST])
+        if values.size > WORST
+        else np.arange(values.size)
+    )
+    places = large[np.argsort(values[large], kind="stable")][::-1][:WORST]
     made.worst = [
         Worst(value_ns=int(values[at]), at_ns=int(at) * 1_000_000, index=int(at)) for at in places
     ]

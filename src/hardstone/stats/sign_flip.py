@@ -76,12 +76,13 @@ def _share_of_sets(terms: FloatArray) -> float:
         raise ValueError(f"{count} pairs: at most {MOST_PAIRS} can be counted out")
     first, second = (_sums(half) for half in (terms[: count // 2], terms[count // 2 :]))
     slack = _ROUNDING * float(np.abs(terms).sum())
-    found = np.searchsorted(np.sort(second), slack - first, side="right")
+    second.sort()
+    found = second.searchsorted(slack - first, side="right")
     return float(found.sum()) / 2.0**count
 
 
 def _sums(terms: FloatArray) -> FloatArray:
-    sums = np.zeros(1)
-    for term in terms:
-        sums = np.concatenate((sums, sums + term))
+    sums = np.zeros(1 << terms.size)
+    for at, term in enumerate(terms.tolist()):
+        np.add(sums[: 1 << at], term, out=sums[1 << at : 2 << at])
     return sums
