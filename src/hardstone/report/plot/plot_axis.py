@@ -17,7 +17,7 @@ from hardstone.report.plot.plot_scale import Bands, Scale
 from hardstone.report.plot.plot_ticks import tick_step, ticks
 from hardstone.report.plot.tenth import tenth
 from hardstone.report.plot.text_size import shown
-from hardstone.report.theme import CONFIG
+from hardstone.report.theme import CONFIG, Spec
 
 _LOOK = CONFIG["axis"]
 _SIZE, _TICK, _PADDING = _LOOK["labelFontSize"], _LOOK["tickSize"], 2
@@ -46,16 +46,16 @@ class Axis:
 
     def marks(self) -> list[int]:
         """To whole pixels, so that they are sharp."""
-        return [int(one.at + 0.5) for one in self.labels]
+        return [int(one.at if self.is_banded else one.at + 0.5) for one in self.labels]
 
 
 def axis_of(one: Direction, scale: Scale | Bands, length: float) -> Axis:
     if isinstance(scale, Bands):
         known(not one.axis.keys() & {"values", "labelExpr", "format", "tickCount", "tickMinStep"})
-        known(one.axis.get("grid", False) is False and one.axis.get("labelAngle", 0) == 0)
+        known(one.axis.get("labelAngle", 0) == 0)
         places = [scale.start(name) + scale.width / 2 for name in scale.names]
         labels = [Label(*both) for both in zip(scale.names, places, strict=True)]
-        return Axis(one, length, labels, is_banded=True)
+        return Axis(one, length, labels, is_banded=scale.width > 0)
     known(not one.axis.keys() & {"labelLimit", "labelAngle", "ticks", "domain"})
     known("grid" in one.axis)
     values, say = _values(one, scale, length)
@@ -73,13 +73,26 @@ def _values(one: Direction, scale: Scale, length: float):  # type: ignore[no-unt
         known("tickCount" not in said and number(said["tickMinStep"]) == 1)
         count = min(count, int(scale.high - scale.low) + 1)
     known(not {"values", "tickCount"} <= said.keys())
-    values = numbers(said["values"]) if "values" in said else ticks(scale.low, scale.high, count)
+    known("values" in said or scale.high > scale.low)
+    values = _chosen(said, scale, count) if "values" in said else ticks(scale.low, scale.high, count)
     known(scale.is_log or "labelExpr" in said or "format" in said or "values" not in said)
     if "labelExpr" in said:
         return values, labeller(said["labelExpr"])
     if "format" in said:
         return values, formatter(said["format"], is_log=scale.is_log)
     return values, plain(tick_step(scale.low, scale.high, count))
+
+
+def _chosen(said: Spec, scale: Scale, count: int) -> list[float]:
+    """Those of the specification; of too many on a linear axis, Vega leaves out every second."""
+    values = sorted(numbers(said["values"]))
+    known(all(scale.low <= value <= scale.high for value in values))
+    if scale.is_log or len(values) < 2:
+        return values
+    ends = [values[0], values[-1]]
+    while len(values) > count and len(values) >= 3:
+        values = values[::2]
+    return values if len(values) >= 3 else ends
 
 
 def grid(axis: Axis, height: float, across: float) -> list[str]:

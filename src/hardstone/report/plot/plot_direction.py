@@ -104,23 +104,19 @@ def _extent(way: Way, layers: Sequence[Layer], *, has_zero: bool) -> tuple[float
         place = layer.channels.get(way, {})
         known("datum" not in place)
         if "field" in place:
-            other = layer.channels.get("y" if way == "x" else "x", {})
-            rows = drawn_rows(layer, [place["field"], *_numeric(other)])
-            values += [number(value_in(row, place["field"])) for row in rows]
+            values += _placed(layer, place["field"], "y" if way == "x" else "x")
     known(values)
     return min(values), max(values)
 
 
-def _numeric(place: Spec) -> list[str]:
-    return [place["field"]] if place.get("type") == "quantitative" and "field" in place else []
-
-
-def drawn_rows(layer: Layer, fields: Sequence[str]) -> list[Row]:
-    """The rows that have numbers in all the fields: others are left out, but break a line."""
-    known(layer.kind != "line" or all(value_in(row, fields[0]) is not None for row in layer.rows))
+def _placed(layer: Layer, named: str, other: Way) -> list[float]:
+    """The values of rows that are drawn; a line is drawn, with a gap, where the other is missing."""
+    across = layer.channels.get(other, {})
+    needed = across.get("field") if across.get("type") == "quantitative" else None
+    found = [(value_in(row, named), needed and value_in(row, needed)) for row in layer.rows]
     if layer.kind == "line":
-        return list(layer.rows)
-    return [row for row in layer.rows if all(value_in(row, one) is not None for one in fields)]
+        return [number(value) for value, _ in found]
+    return [one for one, beside in found if one is not None and (not needed or beside is not None)]
 
 
 def names_along(one: Direction, layers: Sequence[Layer]) -> list[str]:
@@ -144,10 +140,33 @@ def names_along(one: Direction, layers: Sequence[Layer]) -> list[str]:
     return sorted(names, key=order.index)
 
 
+_POINT, _TICK, _BAR, _NESTED = (1.0, 0.5), (0.0, 0.0), (0.1, 0.05), (0.2, 0.2)
+
+
+def paddings(one: Direction, layers: Sequence[Layer]) -> tuple[float, float]:
+    """Between the bands and beside them, in steps: as Vega-Lite has them for these marks."""
+    kinds = [layer.kind for layer in layers if one.way in layer.channels]
+    if any("yOffset" in layer.channels for layer in layers):
+        known(kinds[0] == "bar")
+        inner, outer = _NESTED
+        return inner, number(one.scale.get("paddingOuter", outer))
+    known("paddingOuter" not in one.scale)
+    if set(kinds) == {"point"}:
+        return _POINT
+    if kinds[0] == "bar":
+        return _BAR
+    known(kinds == ["rule", "tick", "point"])
+    return _TICK
+
+
+def step_length(count: int, paddings_: tuple[float, float], step: float) -> float:
+    inner, outer = paddings_
+    return max(1.0, count - inner + 2 * outer) * step
+
+
 def bands(names: Sequence[str], length: float, inner: float, outer: float) -> Bands:
-    """Within `length`; the paddings are shares of a step."""
+    """Within `length`."""
     known(names)
     step = length / max(1.0, len(names) - inner + 2 * outer)
-    width = step * (1 - inner)
     first = (length - step * (len(names) - inner)) / 2
-    return Bands(names, first, step, width)
+    return Bands(names, first, step, step * (1 - inner))

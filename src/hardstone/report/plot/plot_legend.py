@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from hardstone.report.plot.plot_box import Box, baseline, text_box
 from hardstone.report.plot.plot_layer import Layer
-from hardstone.report.plot.plot_paint import by_name, dashes, moved, thick
+from hardstone.report.plot.plot_paint import by_name, dashes, moved, see_through, thick
 from hardstone.report.plot.plot_reading import known, number, part, text
 from hardstone.report.plot.plot_symbol import path, reach
 from hardstone.report.theme import CONFIG, Spec
@@ -68,6 +68,8 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
             known(dash["legend"] == colours["legend"])  # type: ignore[index]
         found.append(_of_colours(layers, colours, dash if same else None))
         is_dashed = is_dashed and not same
+    else:
+        known(not any("shape" in one.channels for one in layers))
     if is_dashed:
         found.append(_of_dashes(dash))  # type: ignore[arg-type]
     return found
@@ -100,31 +102,41 @@ def _of_colours(layers: Sequence[Layer], channel: Spec, dash: Spec | None) -> Le
     known("symbolStrokeColor" not in said)
     scaled = by_name(channel)
     painted = [layer for layer in layers if "color" in layer.channels]
-    kinds = [(one.kind, _is_filled(one)) for one in painted]
-    is_filled, is_lined = (any(one[1] is side for one in kinds) for side in (True, False))
-    known(all("scale" in one.channels["color"] for one in painted))
+    known(all("scale" in one.channels["color"] for one in painted if one.kind != "text"))
+    painted = [layer for layer in painted if layer.kind != "text"]
+    is_filled, is_lined = (any(_is_filled(one) is side for one in painted) for side in (True, False))
     size = number(said.get("symbolSize", _SYMBOL_SIZE))
-    look = number(said.get("symbolStrokeWidth", _LOOK["symbolStrokeWidth"]))
+    wide, join = number(said.get("symbolStrokeWidth", _LOOK["symbolStrokeWidth"])), ""
+    opacity = ""
+    first = painted[0]  # whose look the symbols have
+    if first.kind == "line":
+        wide, join = _line_width(first), ' stroke-linejoin="round"'
+    else:
+        known(_is_filled(first) and first.kind in ("bar", "point"))
+        opacity = "" if "symbolOpacity" in said else see_through(first.look, 1)
+    shapes = _shapes(layers, channel)
     shape = text(said.get("symbolType", _LOOK["symbolType"]))
-    wide, join = look, ""
-    strokes = [(one, _stroke_of(one)) for one in painted if not _is_filled(one)]
-    if strokes:
-        first, wide = strokes[0]
-        join = ' stroke-linejoin="round"' if first.kind == "line" else ""
-        known(first is painted[0] and first.kind == "line")
-    patterns = dict(by_name(dash).values) if dash else {}
+    patterns = by_name(dash).values if dash else {}
     entries = []
     for name, colour in scaled.values.items():
         fill = f' fill="{colour}"' if is_filled else ""
         line = f' stroke="{colour}"{thick(wide)}{join}' if is_lined else ""
         drawn = dashes(patterns[name]) if patterns else ""
-        entries.append(Entry(name, shape, fill + line + drawn))
+        entries.append(Entry(name, shapes.get(name, shape), fill + line + drawn + opacity))
     return Legend(entries, said, size, wide, wide if is_lined else 0)
 
 
-def _stroke_of(layer: Layer) -> float:
-    usual = CONFIG["line"]["strokeWidth"] if layer.kind == "line" else 2
-    return number(layer.look.get("strokeWidth", usual))
+def _shapes(layers: Sequence[Layer], channel: Spec) -> dict[str, str]:
+    """By name, where points differ in shape as they do in colour."""
+    found = _only(layers, "shape")
+    if found is None:
+        return {}
+    known(found["field"] == channel["field"] and found.get("legend") == channel["legend"])
+    return by_name(found).values
+
+
+def _line_width(layer: Layer) -> float:
+    return number(layer.look.get("strokeWidth", CONFIG["line"]["strokeWidth"]))
 
 
 def _is_filled(layer: Layer) -> bool:

@@ -11,15 +11,36 @@ from math import ceil, floor
 
 from hardstone.report.plot.plot_axis import Axis, axis_lines, axis_of, grid
 from hardstone.report.plot.plot_box import Box, text_box
-from hardstone.report.plot.plot_direction import continuous, direction
+from hardstone.report.plot.plot_direction import (
+    Direction,
+    bands,
+    continuous,
+    direction,
+    names_along,
+    paddings,
+    step_length,
+)
+from hardstone.report.plot.plot_scale import Bands, Scale
 from hardstone.report.plot.plot_layer import Layer, Row, layers_of, rows_of
 from hardstone.report.plot.plot_legend import legend_lines, legends_of
-from hardstone.report.plot.plot_mark import DRAWN, Canvas
+from hardstone.report.plot.plot_bar import draw_bar, draw_rule, draw_tick
+from hardstone.report.plot.plot_canvas import Canvas
+from hardstone.report.plot.plot_curve import draw_area, draw_line
+from hardstone.report.plot.plot_dot import draw_point, draw_text
 from hardstone.report.plot.plot_paint import moved
 from hardstone.report.plot.plot_reading import NotKnownError, known, number, part, text, texts
 from hardstone.report.theme import CONFIG, Spec
 from markupsafe import escape
 
+DRAWN = {
+    "line": draw_line,
+    "area": draw_area,
+    "point": draw_point,
+    "rule": draw_rule,
+    "text": draw_text,
+    "bar": draw_bar,
+    "tick": draw_tick,
+}
 _TOP = {"config", "data", "layer", "width", "height", "resolve", "usermeta"}
 _FACETED = {"config", "data", "facet", "columns", "spec"}
 _PANEL = {"layer", "width", "height", "resolve", "usermeta"}
@@ -53,16 +74,51 @@ class Plot:
 def _read(panel: Spec, rows: Sequence[Row]) -> Plot:
     known(panel.get("resolve", _SIZES) == _SIZES)
     known(panel.get("usermeta", {}).keys() <= {"zoom"})
-    width, height = number(panel["width"]), number(panel["height"])
+    width = number(panel["width"])
     layers = layers_of(panel["layer"], rows)
     across, down = direction("x", layers), direction("y", layers)
     known(across is not None and down is not None)
     assert across is not None and down is not None
-    x, y = continuous(across, layers, width), continuous(down, layers, height)
-    canvas = Canvas(width, height, x, y)
+    x, width = _scale(across, layers, width)
+    y, height = _scale(down, layers, panel["height"])
+    known(isinstance(x, Scale) or isinstance(y, Scale))
+    canvas = Canvas(width, height, x, y, _beside(layers, y))
     return Plot(
         layers, width, height, axis_of(across, x, width), axis_of(down, y, height), canvas
     )
+
+
+def _scale(one: Direction, layers: Sequence[Layer], length: object) -> tuple[Scale | Bands, float]:
+    """The scale and how long it is, of a given length or step."""
+    if one.kind == "quantitative":
+        return continuous(one, layers, number(length)), number(length)
+    names, (inner, outer) = names_along(one, layers), paddings(one, layers)
+    if type(length) is not dict:
+        known(inner == 0.1)  # bars alone have been seen without a step
+        return bands(names, number(length), inner, outer), number(length)
+    step = part(length, {"step", "for"})
+    is_nested = any("yOffset" in layer.channels for layer in layers)
+    known(step.get("for") == ("position" if is_nested else None))
+    long = step_length(len(names), (inner, outer), number(step["step"]))
+    return bands(names, long, inner, outer), long
+
+
+def _beside(layers: Sequence[Layer], y: Scale | Bands) -> Bands | None:
+    """The bands within a band: of all names that any layer has, in one order."""
+    found = [layer for layer in layers if "yOffset" in layer.channels]
+    if not found:
+        return None
+    known(isinstance(y, Bands))
+    assert isinstance(y, Bands)
+    for layer in found:
+        part(layer.channels["yOffset"], {"field", "type", "sort"})
+        known(layer.channels["yOffset"] == found[0].channels["yOffset"])
+    channel = found[0].channels["yOffset"]
+    known(channel["type"] == "nominal")
+    order = texts(channel["sort"])
+    names = {text(row.get(channel["field"])) for layer in found for row in layer.rows}
+    known(names <= set(order))
+    return bands(sorted(names, key=order.index), y.width, 0, 0)
 
 
 def _grids(plot: Plot) -> list[str]:
