@@ -6,7 +6,25 @@ from decimal import ROUND_HALF_UP, Decimal
 from math import floor
 
 _MINUS = "\u2212"
-_PREFIXES = ("y", "z", "a", "f", "p", "n", "\u00b5", "m", "", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_PREFIXES = (
+    "y",
+    "z",
+    "a",
+    "f",
+    "p",
+    "n",
+    "\u00b5",
+    "m",
+    "",
+    "k",
+    "M",
+    "G",
+    "T",
+    "P",
+    "E",
+    "Z",
+    "Y",
+)
 
 
 def fixed(value: float, digits: int, *, group: bool = False, trim: bool = False) -> str:

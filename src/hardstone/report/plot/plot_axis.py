@@ -60,7 +60,9 @@ def axis_of(one: Direction, scale: Scale | Bands, length: float) -> Axis:
     known("grid" in one.axis)
     values, say = _values(one, scale, length)
     places = scale.places(values)
-    return Axis(one, length, [Label(say(v), at) for v, at in zip(values, places, strict=True)], False)
+    return Axis(
+        one, length, [Label(say(v), at) for v, at in zip(values, places, strict=True)], False
+    )
 
 
 def _values(one: Direction, scale: Scale, length: float):  # type: ignore[no-untyped-def]
@@ -74,7 +76,9 @@ def _values(one: Direction, scale: Scale, length: float):  # type: ignore[no-unt
         count = min(count, int(scale.high - scale.low) + 1)
     known(not {"values", "tickCount"} <= said.keys())
     known("values" in said or scale.high > scale.low)
-    values = _chosen(said, scale, count) if "values" in said else ticks(scale.low, scale.high, count)
+    values = (
+        _chosen(said, scale, count) if "values" in said else ticks(scale.low, scale.high, count)
+    )
     known(scale.is_log or "labelExpr" in said or "format" in said or "values" not in said)
     if "labelExpr" in said:
         return values, labeller(said["labelExpr"])

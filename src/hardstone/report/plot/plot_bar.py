@@ -31,9 +31,7 @@ def draw_rule(layer: Layer, canvas: Canvas) -> None:
         far = f' x2="{tenth(right - x)}"' if right != x else ""
         far += f' y2="{tenth(low - y)}"' if low != y else ""
         canvas.parts.append(f'<line{moved(x, y)}{far} stroke="{colour(row)}"{tail}')
-        canvas.room.add(
-            min(x, right) - wide, y - wide, max(x, right) + wide, max(y, low) + wide
-        )
+        canvas.room.add(min(x, right) - wide, y - wide, max(x, right) + wide, max(y, low) + wide)
 
 
 Ends = tuple[float, float, float, float]
@@ -80,19 +78,27 @@ def draw_bar(layer: Layer, canvas: Canvas) -> None:
     way: Way = "x" if "x2" in layer.channels else "y"
     across: Way = "y" if way == "x" else "x"
     is_filled, wide = look.get("filled", True), number(look.get("strokeWidth", 1))
-    known(type(is_filled) is bool and (not is_filled or not {"strokeDash", "strokeWidth"} & look.keys()))
+    known(
+        type(is_filled) is bool
+        and (not is_filled or not {"strokeDash", "strokeWidth"} & look.keys())
+    )
     rows = drawn_rows(layer)
-    known(way == "x" or all(type(row.get(layer.channels["y2"]["field"])) in (int, float) for row in rows))
+    known(
+        way == "x"
+        or all(type(row.get(layer.channels["y2"]["field"])) in (int, float) for row in rows)
+    )
     share = _share(look["height" if way == "x" else "width"])
     known(("width" if way == "x" else "height") not in look)
     starts, width = starts_of(layer, rows, canvas, across)
+    whole = canvas.bands(across).width
     lefts, rights = middles(layer, rows, canvas, way), _other_end(layer, rows, canvas, way)
     painted = see_through(look, 1) + " />"
     if not is_filled:
         painted = thick(wide) + dash_of(layer)({}) + painted
     for row, start, one, other in zip(rows, starts, lefts, rights, strict=True):
         thickness = max(_LEAST, width * share)
-        first = start + width * (1 - share) / 2
+        # Vega-Lite moves a bar in a band of a band by a share of the outer one.
+        first = start + whole * (1 - share) / 2
         box = (min(one, other), first, abs(one - other), thickness)
         x, y, w, h = box if way == "x" else (box[1], box[0], box[3], box[2])
         key = "fill" if is_filled else "stroke"

@@ -32,6 +32,11 @@ class Canvas:
         known(isinstance(scale, Scale))
         return scale  # type: ignore[return-value]
 
+    def bands(self, way: Way) -> Bands:
+        bands = self.x if way == "x" else self.y
+        known(isinstance(bands, Bands))
+        return bands  # type: ignore[return-value]
+
 
 def known_channels(layer: Layer, *names: str) -> None:
     known(layer.channels.keys() <= {*names, "tooltip"})
@@ -64,9 +69,7 @@ def starts_of(
     layer: Layer, rows: Sequence[Row], canvas: Canvas, way: Way
 ) -> tuple[list[float], float]:
     """Where the bands of the rows begin, and how wide they are."""
-    bands = canvas.x if way == "x" else canvas.y
-    known(isinstance(bands, Bands))
-    assert isinstance(bands, Bands)
+    bands = canvas.bands(way)
     named = layer.channels[way]["field"]
     starts = [bands.start(text(row.get(named))) for row in rows]
     inner = layer.channels.get("yOffset")

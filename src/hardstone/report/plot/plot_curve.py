@@ -31,7 +31,10 @@ def draw_line(layer: Layer, canvas: Canvas) -> None:
     known(layer.look.get("invalid", _BROKEN) == _BROKEN)
     is_stepped = _is_stepped(layer)
     opacity = see_through(layer.look, 1)
-    for rows in groups(layer, fields_of(layer)).values():
+    fields = fields_of(layer)
+    # One line alone is not in a group, which is what keeps others away.
+    room = canvas.lines if fields else canvas.room
+    for rows in groups(layer, fields).values():
         runs = _runs(layer, rows, canvas)
         if not runs:
             continue
@@ -42,9 +45,7 @@ def draw_line(layer: Layer, canvas: Canvas) -> None:
             f"{thick(wide)}{_ROUND}{dash(first)}{opacity} />"
         )
         for xs, ys in runs:
-            canvas.lines.add(
-                min(xs) - wide, min(ys) - wide, max(xs) + wide, max(ys) + wide
-            )
+            room.add(min(xs) - wide, min(ys) - wide, max(xs) + wide, max(ys) + wide)
 
 
 def _is_stepped(layer: Layer) -> bool:

@@ -28,9 +28,7 @@ def draw_point(layer: Layer, canvas: Canvas) -> None:
     tail = ("" if is_filled else thick(wide)) + see_through(look, _USUAL_OPACITY) + " />"
     lower, more = number(look.get("yOffset", 0)), 0 if is_filled else wide
     rows = drawn_rows(layer)
-    places = zip(
-        middles(layer, rows, canvas, "x"), middles(layer, rows, canvas, "y"), strict=True
-    )
+    places = zip(middles(layer, rows, canvas, "x"), middles(layer, rows, canvas, "y"), strict=True)
     for row, (x, above) in zip(rows, places, strict=True):
         y, area = above + lower, size(row)
         shape = shapes.of(row) if shapes else usual
@@ -57,9 +55,7 @@ def draw_text(layer: Layer, canvas: Canvas) -> None:
     slope = "" if style == "normal" else f' font-style="{style}"'
     dx, dy, colour = number(look.get("dx", 0)), number(look.get("dy", 0)), colour_of(layer)
     rows = drawn_rows(layer)
-    places = zip(
-        middles(layer, rows, canvas, "x"), middles(layer, rows, canvas, "y"), strict=True
-    )
+    places = zip(middles(layer, rows, canvas, "x"), middles(layer, rows, canvas, "y"), strict=True)
     for row, (left, top) in zip(rows, places, strict=True):
         words, x, y = text(row.get(named["field"])), left + dx, top + dy
         if not words:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, floor, sqrt
 
 from markupsafe import escape
 
@@ -75,19 +75,46 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
     return found
 
 
+def placed_legends(layers: Sequence[Layer], plot: Box) -> tuple[list[str], Box]:
+    """Below or above what `plot` takes, and their own room."""
+    found = legends_of(layers)
+    known(len({one.is_above for one in found}) == len(found))
+    parts: list[str] = []
+    room = Box()
+    for one in found:
+        lines, width, height = legend_lines(one)
+        above = floor(plot.top) - one.offset - height
+        y = above if one.is_above else ceil(plot.bottom) + one.offset
+        parts += [f"<g{moved(0, y)}>", *lines, "</g>"]
+        room.add(0, y, width, y + height)
+    return parts, room
+
+
 def _only(layers: Sequence[Layer], channel: str) -> Spec | None:
-    """What all layers say of a channel, the same where they say anything; lines and points may
-    have sizes of their own."""
+    """What all layers say of a channel: the same, but that one may say more of the legend. Lines
+    and points have sizes of their own."""
     said = [
         {key: value for key, value in one.items() if key != "condition"}
         for layer in layers
         if (one := layer.channels.get(channel)) is not None and "scale" in one
     ]
-    if channel != "size":
-        known(all(one == said[0] for one in said))
-    else:
+    if not said:
+        return None
+    if channel == "size":
         known(all(one.get("legend", 0) is None for one in said))
-    return said[0] if said else None
+        return said[0]
+    whole: Spec = {**said[0]}
+    for one in said[1:]:
+        known(
+            {**one, "legend": 0} == {**whole, "legend": 0}
+            and ("legend" in one) == ("legend" in whole)
+        )
+        legend, other = whole.get("legend"), one.get("legend")
+        known((legend is None) == (other is None))
+        if legend is not None and other is not None:
+            known(all(legend.get(key, value) == value for key, value in other.items()))
+            whole["legend"] = {**legend, **other}
+    return whole
 
 
 def _said(channel: Spec) -> Spec:
@@ -104,7 +131,9 @@ def _of_colours(layers: Sequence[Layer], channel: Spec, dash: Spec | None) -> Le
     painted = [layer for layer in layers if "color" in layer.channels]
     known(all("scale" in one.channels["color"] for one in painted if one.kind != "text"))
     painted = [layer for layer in painted if layer.kind != "text"]
-    is_filled, is_lined = (any(_is_filled(one) is side for one in painted) for side in (True, False))
+    is_filled, is_lined = (
+        any(_is_filled(one) is side for one in painted) for side in (True, False)
+    )
     size = number(said.get("symbolSize", _SYMBOL_SIZE))
     wide, join = number(said.get("symbolStrokeWidth", _LOOK["symbolStrokeWidth"])), ""
     opacity = ""
@@ -220,5 +249,3 @@ def _tops(boxes: Sequence[Box], columns: int) -> list[float]:
 
 def _over(edge: float) -> int:
     return ceil(-edge) if edge < 0 else 0
-
-

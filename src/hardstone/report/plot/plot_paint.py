@@ -50,7 +50,7 @@ def colour_of(layer: Layer) -> Callable[[Row], str]:
     if channel is None:
         fixed = text(layer.look["color"])
         return lambda row: fixed
-    known("color" not in layer.look)
+    known("color" not in layer.look or "value" in channel)
     if "condition" not in channel:
         scaled = by_name(channel)
         for value in scaled.values.values():

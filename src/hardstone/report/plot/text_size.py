@@ -42,8 +42,9 @@ def width_of(text: str, size: float, *, is_bold: bool = False) -> float:
 
 
 def shown(text: str, size: float, limit: float) -> str:
-    """Cut where it is wider than `limit`; 0 is no limit."""
-    if not limit or width_of(text, size) < limit:
+    """Cut where it is wider than `limit`; 0 is no limit. A pixel more is none: letters that are
+    set closer in pairs are not counted here."""
+    if not limit or width_of(text, size) < limit + 1:
         return text
     room = limit - width_of(_ELLIPSIS, size)
     end = len(text)
