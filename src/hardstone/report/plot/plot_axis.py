@@ -124,24 +124,24 @@ def _group(parts: list[str], down: float) -> list[str]:
 def _below(axis: Axis, height: float) -> tuple[list[str], Box]:
     ticks_shown = axis.one.axis.get("ticks", True)
     tick = _TICK if ticks_shown else 0
-    down = tick + _PADDING
+    down: float = tick + _PADDING
     parts = [f'<line{moved(at, 0)} y2="{_TICK}"{_RULE}' for at in axis.marks() if ticks_shown]
     room = Box()
     if ticks_shown:
         for at in axis.marks():
             room.add(at - 1, -1, at + 1, tick + 1)
-    placed = []
+    placed: list[Placed] = []
     for one in axis.labels:
         # At an end of the axis a label begins or ends there.
         near, far = abs(one.at), abs(axis.length - one.at)
         align = "start" if near < far and near <= 1 else "end" if far <= 1 else "middle"
         align = "middle" if axis.is_banded else align
-        at = one.at - 0.5 if axis.is_banded else one.at
+        spot = _text_place(one, axis)
         text = shown(one.text, _SIZE, axis.one.axis.get("labelLimit", 0))
-        placed.append((text, at, align, text_box(text, at, down, _SIZE, align, "top")))
-    for text, at, align, box in _apart(placed, axis):
+        placed.append((text, spot, align, text_box(text, spot, down, _SIZE, align, "top")))
+    for text, spot, align, box in _apart(placed, axis):
         anchor = "" if align == "start" else f' text-anchor="{align}"'
-        place = moved(at, down + baseline("top", _SIZE))
+        place = moved(spot, down + baseline("top", _SIZE))
         parts.append(f"<text{anchor}{place}{_INK}{escape(text)}</text>")
         room.join(box)
     if axis.one.axis.get("domain", True):
@@ -170,13 +170,13 @@ def _beside(axis: Axis, height: float) -> tuple[list[str], Box]:
     if ticks_shown:
         for at in axis.marks():
             room.add(-tick - 1, at - 1, 1, at + 1)
-    placed = []
+    placed: list[Placed] = []
     for one in axis.labels:
-        at = one.at - 0.5 if axis.is_banded else one.at
+        spot = _text_place(one, axis)
         text = shown(one.text, _SIZE, axis.one.axis.get("labelLimit", 0))
-        placed.append((text, at, "end", text_box(text, aside, at, _SIZE, "end", "middle")))
-    for text, at, align, box in _apart(placed, axis):
-        place = moved(aside, at + baseline("middle", _SIZE))
+        placed.append((text, spot, "end", text_box(text, aside, spot, _SIZE, "end", "middle")))
+    for text, spot, align, box in _apart(placed, axis):
+        place = moved(aside, spot + baseline("middle", _SIZE))
         parts.append(f'<text text-anchor="{align}"{place}{_INK}{escape(text)}</text>')
         room.join(box)
     if axis.one.axis.get("domain", True):
@@ -195,6 +195,11 @@ def _beside(axis: Axis, height: float) -> tuple[list[str], Box]:
         lying = text_box(title, 0, 0, size, "middle", "bottom")
         room.add(x + lying.top, middle + lying.left, x + lying.bottom, middle + lying.right)
     return _group(parts, 0), room
+
+
+def _text_place(one: Label, axis: Axis) -> float:
+    """Vega writes the names of bands half a pixel before their middle."""
+    return one.at - 0.5 if axis.is_banded else one.at
 
 
 Placed = tuple[str, float, str, Box]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hardstone.report.plot.plot_box import Box
 from hardstone.report.plot.plot_direction import Way
 from hardstone.report.plot.plot_layer import Layer, Row
-from hardstone.report.plot.plot_reading import known, text, value_in
+from hardstone.report.plot.plot_reading import NotKnownError, known, number, text, value_in
 from hardstone.report.plot.plot_scale import Bands, Scale
 from hardstone.report.theme import Spec
 
@@ -76,8 +76,8 @@ def starts_of(
     if inner is None or way == "x":
         return starts, bands.width
     beside = canvas.beside
-    known(beside is not None)
-    assert beside is not None
+    if beside is None:
+        raise NotKnownError
     more = [beside.start(text(row.get(inner["field"]))) for row in rows]
     return [one + other for one, other in zip(starts, more, strict=True)], beside.width
 
@@ -85,5 +85,7 @@ def starts_of(
 def _fixed(place: Spec, canvas: Canvas, way: Way) -> float:
     """A channel {"value": 0} or {"value": "height"}."""
     value = place["value"]
-    known(type(value) in (int, float) or (way, value) in (("x", "width"), ("y", "height")))
-    return {"width": canvas.width, "height": canvas.height}.get(value, value)
+    known(type(value) is not str or (way, value) in (("x", "width"), ("y", "height")))
+    if value == "width":
+        return canvas.width
+    return canvas.height if value == "height" else number(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hardstone.report.plot.plot_canvas import Canvas, known_channels
 from hardstone.report.plot.plot_layer import Layer, Row, groups
@@ -63,7 +64,7 @@ def _runs(layer: Layer, rows: Sequence[Row], canvas: Canvas) -> list[Run]:
     xs = canvas.along("x").places(across)  # type: ignore[arg-type]
     if None not in down:
         ys = canvas.along("y").places(down)  # type: ignore[arg-type]
-        if any(one > after for one, after in zip(xs, xs[1:], strict=False)):
+        if any(one > after for one, after in pairwise(xs)):
             order = sorted(range(len(xs)), key=xs.__getitem__)
             xs, ys = [xs[at] for at in order], [ys[at] for at in order]
         return [(xs, ys)] if xs else []
@@ -94,7 +95,7 @@ def draw_area(layer: Layer, canvas: Canvas) -> None:
     for rows in groups(layer, fields_of(layer)).values():
         known(all(value_in(row, name) is not None for row in rows for name in names))
         xs = canvas.along("x").places([row[field_x] for row in rows])
-        known(all(one <= after for one, after in zip(xs, xs[1:], strict=False)))
+        known(all(one <= after for one, after in pairwise(xs)))
         ys = canvas.along("y").places([row[field_y] for row in rows])
         ends = [row[other["field"]] if "field" in other else other["datum"] for row in rows]
         floors = canvas.along("y").places([number(one) for one in ends])

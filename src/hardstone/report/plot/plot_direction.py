@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hardstone.report.plot.plot_layer import Layer, Row, is_valid
+from hardstone.report.plot.plot_layer import Layer, is_valid
 from hardstone.report.plot.plot_reading import known, number, numbers, part, text, texts, value_in
 from hardstone.report.plot.plot_scale import Bands, Scale
 from hardstone.report.theme import Spec
@@ -110,7 +110,7 @@ def _extent(way: Way, layers: Sequence[Layer], *, has_zero: bool) -> tuple[float
 
 
 def _placed(layer: Layer, named: str, other: Way) -> list[float]:
-    """The values of rows that are drawn; a line is drawn, with a gap, where the other is missing."""
+    """The values of rows that are drawn; a line has a gap where the other value is missing."""
     across = layer.channels.get(other, {})
     needed = across.get("field") if across.get("type") == "quantitative" else None
     found = [(value_in(row, named), needed and value_in(row, needed)) for row in layer.rows]

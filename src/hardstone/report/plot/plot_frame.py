@@ -20,7 +20,7 @@ from hardstone.report.plot.plot_direction import (
 )
 from hardstone.report.plot.plot_dot import draw_point, draw_text
 from hardstone.report.plot.plot_layer import Layer, Row, layers_of
-from hardstone.report.plot.plot_reading import known, number, part, text, texts
+from hardstone.report.plot.plot_reading import NotKnownError, known, number, part, text, texts
 from hardstone.report.plot.plot_scale import Bands, Scale
 from hardstone.report.theme import Spec
 
@@ -65,8 +65,8 @@ def frame_of(panel: Spec, rows: Sequence[Row]) -> Frame:
     known(part(panel.get("usermeta", {}), {"zoom"}) is not None)
     layers = layers_of(panel["layer"], rows)
     across, down = direction("x", layers), direction("y", layers)
-    known(across is not None and down is not None)
-    assert across is not None and down is not None
+    if across is None or down is None:
+        raise NotKnownError
     x, width = _scale(across, layers, panel["width"])
     y, height = _scale(down, layers, panel["height"])
     known(isinstance(x, Scale) or isinstance(y, Scale))
@@ -95,8 +95,8 @@ def _beside(layers: Sequence[Layer], y: Scale | Bands) -> Bands | None:
     found = [layer for layer in layers if "yOffset" in layer.channels]
     if not found:
         return None
-    known(isinstance(y, Bands))
-    assert isinstance(y, Bands)
+    if not isinstance(y, Bands):
+        raise NotKnownError
     for layer in found:
         part(layer.channels["yOffset"], {"field", "type", "sort"})
         known(layer.channels["yOffset"] == found[0].channels["yOffset"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
-from hardstone.report.plot.plot_reading import known, part, text
+from hardstone.report.plot.plot_reading import NotKnownError, known, part, text
 from hardstone.report.theme import Spec
 
 Row = dict[str, Any]
@@ -82,8 +83,8 @@ def predicate(expression: str) -> Callable[[Row], bool]:
         field, is_wanted = valid[2], not valid[1]
         return lambda row: is_valid(row.get(field)) is is_wanted
     equal = _EQUAL.fullmatch(expression)
-    known(equal)
-    assert equal is not None
+    if equal is None:
+        raise NotKnownError
     field, value = equal[1], equal[3] if equal[3] is not None else float(equal[4])
     if equal[2] == "===":
         return lambda row: row.get(field) == value
@@ -91,10 +92,8 @@ def predicate(expression: str) -> Callable[[Row], bool]:
 
 
 def is_valid(value: object) -> bool:
-    """Neither missing nor NaN, which JSON has not."""
-    return value is not None and not (
-        type(value) is float and (value != value or value in (float("inf"), -float("inf")))
-    )
+    """Neither missing nor what JSON has no number for."""
+    return value is not None and not (type(value) is float and not isfinite(value))
 
 
 def groups(layer: Layer, fields: Sequence[str]) -> dict[Hashable, list[Row]]:

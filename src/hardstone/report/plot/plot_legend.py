@@ -23,6 +23,7 @@ _KNOWN = {
     *("symbolStrokeWidth", "symbolFillColor", "symbolStrokeColor"),
 }
 _NEUTRAL = "#888"
+_OWN_COLOURS = ("symbolFillColor", "symbolStrokeColor")
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
             known(dash["legend"] == colours["legend"])  # type: ignore[index]
         found.append(_of_colours(layers, colours, dash if same else None))
         is_dashed = is_dashed and not same
-    else:
-        known(not any("shape" in one.channels for one in layers))
+    shape = _only(layers, "shape")
+    if shape is not None and (colours is None or shape["field"] != colours["field"]):
+        found.append(_of_shapes(shape))
     if is_dashed:
         found.append(_of_dashes(dash))  # type: ignore[arg-type]
     return found
@@ -125,8 +127,7 @@ def _said(channel: Spec) -> Spec:
 
 def _of_colours(layers: Sequence[Layer], channel: Spec, dash: Spec | None) -> Legend:
     said = _said(channel)
-    known(said.get("symbolOpacity", 1) == 1 and "symbolFillColor" not in said)
-    known("symbolStrokeColor" not in said)
+    known(said.get("symbolOpacity", 1) == 1 and not said.keys() & _OWN_COLOURS)
     scaled = by_name(channel)
     painted = [layer for layer in layers if "color" in layer.channels]
     known(all("scale" in one.channels["color"] for one in painted if one.kind != "text"))
@@ -158,9 +159,9 @@ def _of_colours(layers: Sequence[Layer], channel: Spec, dash: Spec | None) -> Le
 def _shapes(layers: Sequence[Layer], channel: Spec) -> dict[str, str]:
     """By name, where points differ in shape as they do in colour."""
     found = _only(layers, "shape")
-    if found is None:
+    if found is None or found["field"] != channel["field"]:
         return {}
-    known(found["field"] == channel["field"] and found.get("legend") == channel["legend"])
+    known(found.get("legend") == channel["legend"])
     return by_name(found).values
 
 
@@ -183,6 +184,17 @@ def _of_dashes(channel: Spec) -> Legend:
     entries = [
         Entry(name, shape, look + dashes(dash)) for name, dash in by_name(channel).values.items()
     ]
+    return Legend(entries, said, _SYMBOL_SIZE, wide, wide)
+
+
+def _of_shapes(channel: Spec) -> Legend:
+    """In colours that the legend names, since the shapes have those of other names."""
+    said = _said(channel)
+    known(said.keys() <= {"orient", "offset", "columns", *_OWN_COLOURS, "symbolStrokeWidth"})
+    fill, stroke = (text(said[name]) for name in _OWN_COLOURS)
+    wide = number(said["symbolStrokeWidth"])
+    look = f' fill="{fill}" stroke="{stroke}"{thick(wide)}'
+    entries = [Entry(name, text(one), look) for name, one in by_name(channel).values.items()]
     return Legend(entries, said, _SYMBOL_SIZE, wide, wide)
 
 

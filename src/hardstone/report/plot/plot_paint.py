@@ -71,7 +71,8 @@ def size_of(layer: Layer, usual: float) -> Callable[[Row], float]:
     if channel is None:
         fixed = number(layer.look.get("size", usual))
         return lambda row: fixed
-    return lambda row, scaled=by_name(channel): number(scaled.of(row))  # type: ignore[misc]
+    scaled = by_name(channel)
+    return lambda row: number(scaled.of(row))
 
 
 def dash_of(layer: Layer) -> Callable[[Row], str]:
@@ -80,7 +81,8 @@ def dash_of(layer: Layer) -> Callable[[Row], str]:
     if channel is None:
         fixed = dashes(layer.look["strokeDash"]) if "strokeDash" in layer.look else ""
         return lambda row: fixed
-    return lambda row, scaled=by_name(channel): dashes(scaled.of(row))  # type: ignore[misc]
+    scaled = by_name(channel)
+    return lambda row: dashes(scaled.of(row))
 
 
 def dashes(found: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from math import isfinite
 from typing import Any
 
@@ -13,7 +13,7 @@ class NotKnownError(Exception):
     """The specification holds something that only Vega draws."""
 
 
-def part(value: object, known: Collection[str]) -> Spec:
+def part(value: object, known: Set[str]) -> Spec:
     """An object of which every key is known."""
     if type(value) is not dict or not value.keys() <= known:
         raise NotKnownError
