@@ -62,7 +62,9 @@ def _of_odd_series() -> Iterator[tuple[str, Spec]]:
             sample.series("c", np.array([9, 8]), unit=unit),
         ]
         for kind in KINDS:
-            yield f"odd {kind.title} {unit}", kind.module.chart(group(odd), unit)
+            shown = [one for one in odd if kind.shows(one)]
+            if shown:
+                yield f"odd {kind.title} {unit}", kind.module.chart(group(shown), unit)
     alike = [_latencies("first", 3), _latencies("second", 3), _latencies("third", 4)]
     yield "alike", exceedance_chart.chart(group(alike), "ns")
     yield "limits", distribution_chart.chart(group(alike[:1]), "ns", [1000, 2_000, 10**6])

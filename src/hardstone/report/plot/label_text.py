@@ -62,6 +62,8 @@ _OF_EXPRESSION: dict[str, Labeller] = {
 _OF_LOG: dict[str, Labeller] = {
     ",d": whole,
     "~g": lambda value: general(value, 12),
+    "~s": lambda value: prefixed(value, 12),
+    ".0s": lambda value: prefixed(value, 1),
 }
 _OF_LINEAR: dict[str, Labeller] = {
     ".0%": lambda value: share(value, 0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 
 from markupsafe import escape
 
@@ -25,6 +25,7 @@ _GRID = f' stroke="{_LOOK["gridColor"]}"{thick(_LOOK["gridWidth"])} />'
 _RULE = f' stroke="{_LOOK["domainColor"]}" />'
 _INK = f' font-size="{_SIZE}px" fill="{_LOOK["labelColor"]}">'
 _PIXELS_A_MARK = 40
+_LITTLE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,10 @@ class Axis:
     is_banded: bool
 
     def marks(self) -> list[int]:
-        """To whole pixels, so that they are sharp."""
-        return [int(one.at if self.is_banded else one.at + 0.5) for one in self.labels]
+        """To whole pixels, so that they are sharp; halves go up, also where a logarithm has lost
+        a little."""
+        more = _LITTLE + (0 if self.is_banded else 0.5)
+        return [floor(one.at + more) for one in self.labels]
 
 
 def axis_of(one: Direction, scale: Scale | Bands, length: float) -> Axis:

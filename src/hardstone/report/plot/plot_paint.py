@@ -40,7 +40,9 @@ def by_name(channel: object) -> ByName:
 
 def fields_of(layer: Layer) -> list[str]:
     """What keeps the lines of a layer apart."""
-    named = [layer.channels.get(name) for name in ("color", "detail", "size", "strokeDash")]
+    detail = part(layer.channels.get("detail", {}), {"field", "type"})
+    known(not detail or detail["type"] in ("nominal", "ordinal"))
+    named = [detail, *(layer.channels.get(name) for name in ("color", "size", "strokeDash"))]
     return list(dict.fromkeys(text(one["field"]) for one in named if one and "field" in one))
 
 
