@@ -1,7 +1,7 @@
-"""Draws charts in parallel, with a pool of processes if there are many.
+"""Draws charts: the common ones at once, others in parallel, in a pool of processes.
 
-The converter draws one chart at a time and blocks all other threads of its process. If the pool
-did not start or lost a process, the chart is drawn in this process.
+The converter of Vega draws one chart at a time and blocks all other threads of its process. If
+the pool did not start or lost a process, the chart is drawn in this process.
 """
 
 from __future__ import annotations
@@ -60,19 +60,13 @@ class Drawing:
 class Drawer:
     """Draws charts. Leaving its `with` block ends the processes.
 
-    They start immediately: a converter needs half a second to start, while the page is prepared.
-    With 0 helpers each chart is drawn when it is shown.
+    None starts before a chart needs Vega, since a converter takes half a second to start; it does
+    so while the page is prepared. With 0 helpers each chart is drawn when it is shown.
     """
 
     def __init__(self, helpers: int = 0) -> None:
+        self._helpers = helpers
         self._pool: ProcessPoolExecutor | None = None
-        if helpers:
-            # A forked copy would inherit locks of threads that it does not have.
-            method = get_context("spawn")
-            with contextlib.suppress(OSError, ImportError):  # no semaphore: /dev/shm is read-only
-                self._pool = ProcessPoolExecutor(helpers, mp_context=method, initializer=_begin)
-            for _ in range(helpers):
-                self._submit(svg.START)
 
     def __enter__(self) -> Self:
         return self
@@ -83,19 +77,41 @@ class Drawer:
 
     def draw(self, spec: Spec) -> Drawing:
         """The drawing of a Vega-Lite specification, or a message if it fails."""
-        return Drawing(spec, self._submit(spec))
+        return Drawing(spec, self._drawn(spec) if self._helpers else None)
+
+    def _drawn(self, spec: Spec) -> Future[str] | None:
+        try:
+            plotted = svg.plotted(spec)
+        except ValueError:  # said where it is shown
+            return None
+        if plotted is None:
+            return self._submit(spec)
+        found: Future[str] = Future()
+        found.set_result(plotted)
+        return found
+
+    def _start(self) -> None:
+        """The pool; none, now or later, where it cannot be."""
+        # A forked copy would inherit locks of threads that it does not have.
+        method = get_context("spawn")
+        with contextlib.suppress(OSError, ImportError):  # no semaphore: /dev/shm is read-only
+            self._pool = ProcessPoolExecutor(self._helpers, mp_context=method, initializer=_begin)
+        if self._pool is None:
+            self._helpers = 0
 
     def _submit(self, spec: Spec) -> Future[str] | None:
         if self._pool is None:
+            self._start()
+        if self._pool is None:
             return None
         try:
-            return self._pool.submit(svg.render, spec)
+            return self._pool.submit(svg.by_vega, spec)
         except (BrokenProcessPool, OSError):  # no process can be started
             return None
         except RuntimeError:  # no thread: nobody would end the processes, nor take their charts
             for process in active_children():
                 process.kill()
-            self._pool = None
+            self._pool, self._helpers = None, 0
             return None
 
 
