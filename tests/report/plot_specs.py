@@ -82,9 +82,7 @@ def _others() -> Iterator[tuple[str, Spec]]:
     points = [GapPoint(at * 1e4 - 9e5, 250 + at * at, at % 4 == 0) for at in range(180)]
     yield "phase", phase_chart.chart(points, has_tick=True)
     yield "gaps", phase_chart.chart(points, has_tick=False)
-    steps = [
-        Step("timer", 10**at, 1000, 100 - 20 * at, 0, 0, False, at > 3) for at in range(2, 6)
-    ]
+    steps = [Step("timer", 10**at, 1000, 100 - 20 * at, 0, 0, False, at > 3) for at in range(2, 6)]
     yield "loss", loss_chart.chart(steps)
     dots = [
         spread_chart.Dot(name, kind, 1.5 + at * len(kind), at == 2)

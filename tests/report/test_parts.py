@@ -24,6 +24,7 @@ from hardstone.present.wording import (
 from hardstone.report import bundle, machine
 from hardstone.report.charts.scale import ticks
 from hardstone.report.figures_table import table_of
+from hardstone.report.own_cache import own_cache
 from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
 from hardstone.stats.quantiles import Quantile
 from tests.report import sample
@@ -216,10 +217,10 @@ def test_scripts_that_cannot_be_built_leave_static_charts(tmp_path: Path) -> Non
 
 def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
-    assert bundle.cache_dir() == Path("/var/cache/me/hardstone")
+    assert own_cache() == Path("/var/cache/me/hardstone")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
-    assert bundle.cache_dir() == Path("/home/me/.cache/hardstone")
+    assert own_cache() == Path("/home/me/.cache/hardstone")
 
 
 def test_ticks_of_an_empty_range() -> None:

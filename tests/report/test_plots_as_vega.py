@@ -228,5 +228,3 @@ def test_the_tests_find_a_mark_that_moved() -> None:
     drawn = ours(specs()["phase"])
     for one, other in pairwise(one for one in drawn.items if one.tag == "path"):
         assert one.is_like(one, ROUNDED) and not one.is_like(other, ROUNDED)
-
-

@@ -9,18 +9,12 @@ from importlib import metadata
 from pathlib import Path
 
 from hardstone.files import replace_file
+from hardstone.report.own_cache import own_cache
 from hardstone.report.safe import can_be_inlined
 
 _LEAST_BYTES = 100_000
 _DIGEST_BYTES = 64
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
-
-
-def cache_dir() -> Path:
-    """`$XDG_CACHE_HOME/hardstone`, by default `~/.cache/hardstone`."""
-    configured = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".cache"
-    return base / "hardstone"
 
 
 def build_bundle() -> str | None:
@@ -42,7 +36,7 @@ def load_bundle(
     The cache is one file in `directory`: SHA-256, line end, script. A file that does not match
     its digest is built again. If the directory is not writable, every call builds.
     """
-    place = directory or _own_directory()
+    place = directory or own_cache()
     path = place / _file_name() if place else None
     kept = _read(path) if path else None
     if kept is not None:
@@ -51,13 +45,6 @@ def load_bundle(
     if built is not None and path is not None:
         _write(path, built)
     return built
-
-
-def _own_directory() -> Path | None:
-    try:
-        return cache_dir()
-    except RuntimeError:  # no home directory
-        return None
 
 
 def _file_name() -> str:

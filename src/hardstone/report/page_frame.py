@@ -15,6 +15,7 @@ from hardstone.present.wording import clean
 from hardstone.report.output_file import regular_target
 from hardstone.report.safe import content_security_policy
 from hardstone.report.star_marks import FILTERS
+from hardstone.report.template_cache import template_cache
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -29,6 +30,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
+        bytecode_cache=template_cache(),
     )
     found.filters.update(FILTERS)
     return found

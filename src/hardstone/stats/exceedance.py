@@ -51,12 +51,12 @@ def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> floa
     Without an event: 1 - (1 - confidence)**(1/total), about 3/total at 95 %. Otherwise
     chi2.ppf(confidence, 2(events + 1)) / (2 total) (Poisson). Never above 1.
     """
-    from scipy import special
-
     if not 0 <= events <= total:
         raise ValueError(f"{events} events in {total} samples")
     if total == 0:
         return 1.0
     if events == 0:
         return float(-np.expm1(np.log1p(-confidence) / total))
+    from scipy import special
+
     return min(1.0, float(special.gammaincinv(events + 1, confidence)) / total)

@@ -7,6 +7,8 @@ depend on each other, and their true interval is wider.
 
 from __future__ import annotations
 
+from math import expm1, log
+
 import msgspec
 
 from hardstone.model import Series
@@ -75,11 +77,13 @@ def share_high(count: int, total: int, error: float) -> float:
 
     Without a miss it is 1 - error**(1 / total), about 3 / total at 95 %.
     """
-    from scipy import special
-
     _check(count, total)
     if count == total:
         return 1.0
+    if not count:
+        return -expm1(log(error) / total)
+    from scipy import special
+
     return float(special.betaincinv(count + 1, total - count, 1 - error))
 
 
