@@ -127,12 +127,13 @@ def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_a_reader_that_leaves_is_no_error(root: Path, target: str) -> None:
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_reader_that_leaves_is_no_error(root: Path, target: str, words: list[str]) -> None:
     program = "from hardstone.cli.main import main; main()"
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-c", program, "list", "--target", target],
+        [sys.executable, "-c", program, "list", "--target", target, *words],
         stdout=write,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(root / "src")},

@@ -75,8 +75,11 @@ def print_json(document: object) -> None:
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(document), indent=2).decode("utf-8")
-    click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
-    sys.stdout.flush()
+    try:
+        click.echo(_STEERING.sub(lambda found: json.dumps(found[0])[1:-1], encoded))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise BrokenPipeError from None  # click would exit with 1 if it had a number
 
 
 def abandon(stream: TextIO | None) -> None:
