@@ -82,9 +82,7 @@ def _others() -> Iterator[tuple[str, Spec]]:
     points = [GapPoint(at * 1e4 - 9e5, 250 + at * at, at % 4 == 0) for at in range(180)]
     yield "phase", phase_chart.chart(points, has_tick=True)
     yield "gaps", phase_chart.chart(points, has_tick=False)
-    steps = [
-        Step("timer", 10**at, 1000, 100 - 20 * at, 0, 0, False, at > 3) for at in range(2, 6)
-    ]
+    steps = [Step("timer", 10**at, 1000, 100 - 20 * at, 0, 0, False, at > 3) for at in range(2, 6)]
     yield "loss", loss_chart.chart(steps)
     dots = [
         spread_chart.Dot(name, kind, 1.5 + at * len(kind), at == 2)
@@ -109,7 +107,7 @@ def _of_kernels() -> Iterator[tuple[str, Spec]]:
 
 
 def _of_comparisons() -> Iterator[tuple[str, Spec]]:
-    """The first of each kind that is drawn otherwise."""
+    """One of each make."""
     kernels = [kernel_result(seed) for seed in range(1, 8)]
     views = {
         "six": six_systems(),
@@ -118,9 +116,8 @@ def _of_comparisons() -> Iterator[tuple[str, Spec]]:
     }
     for name, view in views.items():
         found = compare_figures(view, Sketches(), live=False)
-        first = {(one.id.rpartition("-")[2], _make(one.drawing.spec)): one for one in found.all()}
-        for (kind, make), figure in first.items():
-            yield f"{name} {kind} {make}", figure.drawing.spec
+        for figure in found.all():
+            yield f"{name} {_make(figure.drawing.spec)}", figure.drawing.spec
 
 
 def _make(spec: Spec) -> str:
