@@ -29,11 +29,15 @@ class Item:
         """Of the same look, on the same line within `tolerance` in both directions."""
         if (self.tag, self.look, self.text) != (other.tag, other.look, other.text):
             return False
-        return (
-            self.turned == other.turned
-            and self.is_closed == other.is_closed
-            and all(_is_on(one, other.points, tolerance) for one in self.points)
-            and all(_is_on(one, self.points, tolerance) for one in other.points)
+        if self.turned != other.turned or self.is_closed != other.is_closed:
+            return False
+        if len(self.points) == len(other.points) and all(
+            abs(x - other_x) <= tolerance and abs(y - other_y) <= tolerance
+            for (x, y), (other_x, other_y) in zip(self.points, other.points, strict=True)
+        ):
+            return True
+        return all(_is_on(one, other.points, tolerance) for one in self.points) and all(
+            _is_on(one, self.points, tolerance) for one in other.points
         )
 
 

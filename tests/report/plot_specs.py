@@ -107,7 +107,7 @@ def _of_kernels() -> Iterator[tuple[str, Spec]]:
 
 
 def _of_comparisons() -> Iterator[tuple[str, Spec]]:
-    """The first of each kind that is drawn otherwise."""
+    """One of each make."""
     kernels = [kernel_result(seed) for seed in range(1, 8)]
     views = {
         "six": six_systems(),
@@ -116,9 +116,8 @@ def _of_comparisons() -> Iterator[tuple[str, Spec]]:
     }
     for name, view in views.items():
         found = compare_figures(view, Sketches(), live=False)
-        first = {(one.id.rpartition("-")[2], _make(one.drawing.spec)): one for one in found.all()}
-        for (kind, make), figure in first.items():
-            yield f"{name} {kind} {make}", figure.drawing.spec
+        for figure in found.all():
+            yield f"{name} {_make(figure.drawing.spec)}", figure.drawing.spec
 
 
 def _make(spec: Spec) -> str:

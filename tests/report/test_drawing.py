@@ -17,7 +17,9 @@ from hardstone.model import RunDocument
 from hardstone.report import drawing, svg
 from hardstone.report.drawing import Drawer
 from hardstone.report.page import render_html
+from tests.report.plot_specs import specs
 
+# A chart that only Vega draws.
 SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
 
 
@@ -53,9 +55,28 @@ def test_the_charts_of_a_large_run_are_drawn_elsewhere(
 def test_a_page_of_a_large_run_starts_its_helpers(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where its charts need Vega."""
     monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setattr(svg, "plotted", lambda _: None)
     page = render_html(run, bundle=no_bundle)
     assert page.count("<svg ") > 8 and "could not be drawn" not in page
+
+
+def test_a_page_of_common_charts_starts_no_helper(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setattr(drawing, "ProcessPoolExecutor", None)
+    page = render_html(run, bundle=no_bundle)
+    assert page.count("<svg ") > 8 and "could not be drawn" not in page
+
+
+def test_a_helper_starts_with_the_first_chart_that_needs_it() -> None:
+    with Drawer(2) as drawer:
+        assert drawer.draw(specs()["loss"]).__html__().startswith("<svg ")
+        assert multiprocessing.active_children() == []
+        assert drawer.draw(SPEC).__html__().startswith("<svg ")
+        assert len(multiprocessing.active_children()) == 1
 
 
 @pytest.mark.parametrize(("named", "count"), [("0", 0), ("1", 1)])

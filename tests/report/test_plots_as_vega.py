@@ -103,7 +103,7 @@ VALUES = st.lists(st.integers(0, 2**44), min_size=1, max_size=40)
 
 
 @given(st.lists(VALUES, min_size=1, max_size=4), st.sampled_from(["ns", "count", "bytes_per_s"]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_charts_of_any_values_are_those_of_vega(lists: list[list[int]], unit: Any) -> None:
     found = [
         sample.series(f"line {at}", np.array(values), unit=unit, step_ns=10**8)
@@ -141,7 +141,7 @@ def linear(low: float, high: float, count: int) -> Spec:
 
 
 @given(FINITE, st.sampled_from([0.003, 0.02, 0.7, 1, 5.5, 37, 812, 65_000]), st.integers(1, 12))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_marks_of_linear_axes_are_those_of_vega(low: float, span: float, count: int) -> None:
     spec = linear(low, low + span, count)
     assert_alike(ours(spec), read(svg.by_vega(spec)))
@@ -212,7 +212,7 @@ def changed(spec: Spec, path: tuple[Any, ...], amount: float) -> Spec:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_specification_with_one_value_changed_is_refused_or_drawn_as_vega_draws_it(
     data: st.DataObject,
 ) -> None:

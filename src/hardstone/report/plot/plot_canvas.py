@@ -46,7 +46,7 @@ def drawn_rows(layer: Layer) -> list[Row]:
     """The rows that have a number wherever one is needed to place their mark."""
     numeric = [
         layer.channels[name]["field"]
-        for name in ("x", "y", "x2")
+        for name in ("x", "y")
         if "field" in layer.channels.get(name, {})
         and layer.channels[name].get("type", "quantitative") == "quantitative"
     ]

@@ -22,6 +22,7 @@ def draw_point(layer: Layer, canvas: Canvas) -> None:
     shapes = by_name(layer.channels["shape"]) if "shape" in layer.channels else None
     known(shapes is None or "shape" not in look)
     usual = text(look.get("shape", "circle"))
+    path(usual, _USUAL_SIZE)  # refused also where there are no rows
     is_filled, wide = look.get("filled", False), number(look.get("strokeWidth", _USUAL_WIDTH))
     known(type(is_filled) is bool)
     painted = "fill" if is_filled else "stroke"
@@ -46,6 +47,7 @@ def draw_text(layer: Layer, canvas: Canvas) -> None:
     known(look.get("clip", False) is False)
     align = _ALIGNED[look.get("align", "center")]
     size, at = number(look["fontSize"]), text(look.get("baseline", "middle"))
+    lower = baseline(at, size)
     named = part(layer.channels["text"], {"field", "type"})
     known(named["type"] == "nominal")
     anchor = "" if align == "start" else f' text-anchor="{align}"'
@@ -61,7 +63,7 @@ def draw_text(layer: Layer, canvas: Canvas) -> None:
         if not words:
             continue
         canvas.parts.append(
-            f'<text{anchor}{moved(x, y + baseline(at, size))} font-size="{size:g}px"{weight}'
+            f'<text{anchor}{moved(x, y + lower)} font-size="{size:g}px"{weight}'
             f'{slope} fill="{colour(row)}">{escape(words)}</text>'
         )
         canvas.room.join(text_box(words, x, y, size, align, at, is_bold=bool(weight)))

@@ -11,7 +11,7 @@ from markupsafe import escape
 from hardstone.report.plot.plot_box import Box, baseline, text_box
 from hardstone.report.plot.plot_layer import Layer
 from hardstone.report.plot.plot_paint import by_name, dashes, moved, see_through, thick
-from hardstone.report.plot.plot_reading import known, number, part, text
+from hardstone.report.plot.plot_reading import colour, known, number, part, text
 from hardstone.report.plot.plot_symbol import path, reach
 from hardstone.report.theme import CONFIG, Spec
 
@@ -148,9 +148,10 @@ def _of_colours(layers: Sequence[Layer], channel: Spec, dash: Spec | None) -> Le
     shape = text(said.get("symbolType", _LOOK["symbolType"]))
     patterns = by_name(dash).values if dash else {}
     entries = []
-    for name, colour in scaled.values.items():
-        fill = f' fill="{colour}"' if is_filled else ""
-        line = f' stroke="{colour}"{thick(wide)}{join}' if is_lined else ""
+    for name, value in scaled.values.items():
+        paint = colour(value)
+        fill = f' fill="{paint}"' if is_filled else ""
+        line = f' stroke="{paint}"{thick(wide)}{join}' if is_lined else ""
         drawn = dashes(patterns[name]) if patterns else ""
         entries.append(Entry(name, shapes.get(name, shape), fill + line + drawn + opacity))
     return Legend(entries, said, size, wide, wide if is_lined else 0)
@@ -191,7 +192,7 @@ def _of_shapes(channel: Spec) -> Legend:
     """In colours that the legend names, since the shapes have those of other names."""
     said = _said(channel)
     known(said.keys() <= {"orient", "offset", "columns", *_OWN_COLOURS, "symbolStrokeWidth"})
-    fill, stroke = (text(said[name]) for name in _OWN_COLOURS)
+    fill, stroke = (colour(said[name]) for name in _OWN_COLOURS)
     wide = number(said["symbolStrokeWidth"])
     look = f' fill="{fill}" stroke="{stroke}"{thick(wide)}'
     entries = [Entry(name, text(one), look) for name, one in by_name(channel).values.items()]

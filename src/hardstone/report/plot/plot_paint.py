@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hardstone.report.plot.plot_layer import Layer, Row, predicate
-from hardstone.report.plot.plot_reading import known, number, part, text, texts
+from hardstone.report.plot.plot_reading import colour, known, number, part, text, texts
 from hardstone.report.plot.tenth import tenth
 from hardstone.report.theme import Spec
 
@@ -50,21 +50,23 @@ def colour_of(layer: Layer) -> Callable[[Row], str]:
     """The colour of each row: by a field, grey where a condition holds, or of the mark."""
     channel = layer.channels.get("color")
     if channel is None:
-        fixed = text(layer.look["color"])
+        fixed = colour(layer.look["color"])
         return lambda row: fixed
     known("color" not in layer.look or "value" in channel)
     if "condition" not in channel:
         scaled = by_name(channel)
         for value in scaled.values.values():
-            text(value)
+            colour(value)
         return scaled.of
     condition = part(channel["condition"], {"test", "value"})
-    test, other = predicate(text(condition["test"])), text(condition["value"])
+    test, other = predicate(text(condition["test"])), colour(condition["value"])
     plain = {key: value for key, value in channel.items() if key != "condition"}
     if "value" in plain:
-        usual = text(part(plain, {"value"})["value"])
+        usual = colour(part(plain, {"value"})["value"])
         return lambda row: other if test(row) else usual
     scaled = by_name(plain)
+    for value in scaled.values.values():
+        colour(value)
     return lambda row: other if test(row) else scaled.of(row)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from math import isfinite
 from typing import Any
 
 from hardstone.report.theme import Spec
+
+_COLOUR = re.compile(r"var\(--[a-z0-9-]+\)|#[0-9a-fA-F]{3,8}|[a-z]+")
 
 
 class NotKnownError(Exception):
@@ -32,6 +35,12 @@ def number(value: object) -> float:
 
 def text(value: object) -> str:
     known(type(value) is str)
+    return value  # type: ignore[return-value]
+
+
+def colour(value: object) -> str:
+    """A colour that cannot end the attribute that it stands in."""
+    known(type(value) is str and _COLOUR.fullmatch(value))
     return value  # type: ignore[return-value]
 
 
