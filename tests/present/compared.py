@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 
 import msgspec
@@ -46,6 +45,7 @@ from hardstone.subjects import (
     published_system,
     subjects_of,
 )
+from tests.changed_copy import replace
 from tests.stats.make import document, result
 
 PUBLISHED = ("qnx", "ce7", "linux-rt", "solaris-1rt", "xenomai")

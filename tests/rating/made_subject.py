@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hardstone.model import Result, Series, Unit, Verdict
 from hardstone.rating.criteria import load_criteria
 from hardstone.subjects import Amount, Held, Missing, Subject
+from tests.changed_copy import replace
 
 Key = tuple[str, str]  # address, statistic
 

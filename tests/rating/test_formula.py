@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 
 import pytest
@@ -15,6 +14,7 @@ from hardstone.rating import Rating, load_criteria, rate, rated_categories
 from hardstone.rating.category_score import weighted_mean
 from hardstone.rating.curve import halves, ns_of_score, rounded_down, score_of_ns
 from hardstone.subjects import Amount, published_system
+from tests.changed_copy import replace
 from tests.rating.made_subject import MadeSubject, all_rated, copy_of
 
 ANCHORS = load_criteria().anchors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from hardstone.model import Verdict
 from hardstone.rating import CategoryRating, rate, rated_categories
 from hardstone.rating.half_more import Needed, category_needed, overall_needed
 from hardstone.subjects import Amount, published_system
+from tests.changed_copy import replace
 from tests.rating.made_subject import MadeSubject, all_rated, copy_of
 from tests.rating.made_systems import systems
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hardstone.rating import load_criteria, rate
 from hardstone.subjects import Amount, published_system
+from tests.changed_copy import replace
 from tests.rating.made_subject import copy_of
 from tests.rating.page_parts import PARTS
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
 from hardstone.stats.shift_function import shift_function
 from hardstone.subjects import Amount, Missing, published_system
+from tests.changed_copy import replace
 from tests.present.compared import (
     emulated_systems,
     made_run,

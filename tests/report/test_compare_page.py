@@ -6,7 +6,6 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from hardstone.present.compare_view import ComparedCell, CompareView, SystemColu
 from hardstone.report.compare_lines import NAMED_SYSTEMS, numbers_text
 from hardstone.report.compare_page import render_compare, write_compare
 from hardstone.subjects import Amount, published_system, subjects_of
+from tests.changed_copy import replace
 from tests.present.compared import (
     emulated_systems,
     made_rating,
