@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from hardstone.present.compare_view import CompareView
@@ -55,9 +54,7 @@ def test_a_figure_keeps_its_unit_where_a_column_is_narrow() -> None:
     view = compared.twenty_systems()
     row = view.decisive[0]
     worst = Amount("ns", "max", "made up", value=47_400.0)
-    grey = [
-        msgspec.structs.replace(one, worst=worst, is_grey=True, why="a reason") for one in row.cells
-    ]
+    grey = [replace(one, worst=worst, is_grey=True, why="a reason") for one in row.cells]
     lines = shown(replace(view, decisive=[replace(row, cells=grey)]), 60)
     assert sum("(47.4us)" in line for line in lines) == 20
 

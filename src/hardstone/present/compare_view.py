@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
-
 from hardstone.model import Series, Unit
 from hardstone.rating import Rating
 from hardstone.stats.two_runs import QuantileRatio
@@ -44,7 +42,8 @@ class SystemColumn:
     rating: Rating
 
 
-class ComparedCell(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class ComparedCell:
     """One series of one system. `worst` is the largest value, of a rate the least; of the shortest
     sustained period the period itself.
 
