@@ -67,10 +67,17 @@ def _of_odd_series() -> Iterator[tuple[str, Spec]]:
                 yield f"odd {kind.title} {unit}", kind.module.chart(group(shown), unit)
     alike = [_latencies("first", 3), _latencies("second", 3), _latencies("third", 4)]
     yield "alike", exceedance_chart.chart(group(alike), "ns")
+    yield "unsorted", _backwards(exceedance_chart.chart(group(alike), "ns"))
     yield "limits", distribution_chart.chart(group(alike[:1]), "ns", [1000, 2_000, 10**6])
     silent = [_latencies("silent", 5, silent_s=(1, 3, 4))]
     joined = group(silent)
+    yield "unsorted gaps", _backwards(over_time.chart(joined, "ns"))
     yield "joins", over_time.with_joins(over_time.chart(joined, "ns"), joined, [2 * 10**9])
+
+
+def _backwards(spec: Spec) -> Spec:
+    """A line is drawn from left to right, whatever the order of its rows."""
+    return {**spec, "data": {"values": spec["data"]["values"][::-1]}}
 
 
 def _latencies(name: str, seed: int, silent_s: tuple[int, ...] = ()) -> Series:
