@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -20,8 +20,11 @@ from hardstone.report.charts import (
     phase_chart,
     section_chart,
     spread_chart,
+    tire_model_chart,
+    tire_step_chart,
     tire_study_chart,
 )
+from hardstone.report.charts.frame import Row
 from hardstone.report.compare_figures import compare_figures
 from hardstone.report.figures import KINDS
 from hardstone.report.groups import group
@@ -67,10 +70,17 @@ def _of_odd_series() -> Iterator[tuple[str, Spec]]:
                 yield f"odd {kind.title} {unit}", kind.module.chart(group(shown), unit)
     alike = [_latencies("first", 3), _latencies("second", 3), _latencies("third", 4)]
     yield "alike", exceedance_chart.chart(group(alike), "ns")
+    yield "unsorted", _backwards(exceedance_chart.chart(group(alike), "ns"))
     yield "limits", distribution_chart.chart(group(alike[:1]), "ns", [1000, 2_000, 10**6])
     silent = [_latencies("silent", 5, silent_s=(1, 3, 4))]
     joined = group(silent)
+    yield "unsorted gaps", _backwards(over_time.chart(joined, "ns"))
     yield "joins", over_time.with_joins(over_time.chart(joined, "ns"), joined, [2 * 10**9])
+
+
+def _backwards(spec: Spec) -> Spec:
+    """A line is drawn from left to right, whatever the order of its rows."""
+    return {**spec, "data": {"values": spec["data"]["values"][::-1]}}
 
 
 def _latencies(name: str, seed: int, silent_s: tuple[int, ...] = ()) -> Series:
@@ -96,6 +106,35 @@ def _others() -> Iterator[tuple[str, Spec]]:
         tire_study_chart.row_of("Xenomai", None, 2000, tire_study_chart.HELD),
     ]
     yield "study", tire_study_chart.chart(rows)
+    for panels in (("",), ("plain", "fast")):
+        yield f"model {len(panels)}", tire_model_chart.chart(_model_rows(panels))
+        lines = [
+            {"p": panel, "c": name, "d": kind, "v": 100.0 * at, "t": 1e3 * at * len(name + kind)}
+            for panel in panels
+            for name in ("1 thread", "2 threads")
+            for kind in (tire_step_chart.MEAN, tire_step_chart.WORST)
+            for at in (1, 2, 5, 20)
+        ]
+        deadlines = [tire_step_chart.deadline_row(panel, 10**6) for panel in panels]
+        yield (
+            f"steps {len(panels)}",
+            tire_step_chart.chart(lines, ["1 thread", "2 threads"], deadlines),
+        )
+
+
+def _model_rows(panels: Sequence[str]) -> list[Row]:
+    """Terms above each other, and what was measured."""
+    rows: list[Row] = []
+    for panel in panels:
+        for at, place in enumerate(("1 thread", "2 threads"), 1):
+            row: Row = {"p": panel, "x": place}
+            middle, top = 4e4 * at, 9e4 * at
+            rows += [
+                {**row, "c": tire_model_chart.TERMS["spring"], "b": 0.0, "t": middle, "l": middle},
+                {**row, "c": tire_model_chart.TERMS["mass"], "b": middle, "t": top, "l": top},
+                {**row, "m": 8e4 * at, "w": top, "y": "1,000"},
+            ]
+    return rows
 
 
 def _of_kernels() -> Iterator[tuple[str, Spec]]:

@@ -23,6 +23,7 @@ _ATTRIBUTES = {
 }
 # Characters that XML forbids, as JSON writes them. They crash the converter's process.
 _UNDRAWABLE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])|[\ufffe\uffff]")
+_SUSPECT = (b"\\", "\ufffe".encode(), "\uffff".encode())
 # Default values of SVG attributes.
 _DEFAULTS = {
     "opacity": "1",
@@ -64,8 +65,10 @@ def by_vega(spec: Spec) -> str:
 
 def encoded(spec: Spec) -> str:
     """A specification as JSON; ValueError where it cannot be drawn."""
-    text = msgspec.json.encode(spec).decode()
-    if _UNDRAWABLE.search(text):
+    found = msgspec.json.encode(spec)
+    text = found.decode()
+    # To look for these first takes a hundredth of the time.
+    if any(one in found for one in _SUSPECT) and _UNDRAWABLE.search(text):
         raise ValueError("a label holds characters that cannot be drawn")
     return text
 

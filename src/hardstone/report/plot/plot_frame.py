@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hardstone.report.plot.plot_axis import Axis, axis_of, grid
+from hardstone.report.plot.axis_lines import grid
+from hardstone.report.plot.plot_axis import Axis, axis_of
 from hardstone.report.plot.plot_bar import draw_bar, draw_rule, draw_tick
 from hardstone.report.plot.plot_canvas import Canvas
 from hardstone.report.plot.plot_curve import draw_area, draw_line

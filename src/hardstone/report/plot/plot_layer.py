@@ -80,8 +80,10 @@ def predicate(expression: str) -> Callable[[Row], bool]:
         return lambda row: any(test(row) for test in tests)
     valid = _VALID.fullmatch(expression)
     if valid:
-        field, is_wanted = valid[2], not valid[1]
-        return lambda row: is_valid(row.get(field)) is is_wanted
+        field = valid[2]
+        if valid[1]:
+            return lambda row: not is_valid(row.get(field))
+        return lambda row: is_valid(row.get(field))
     equal = _EQUAL.fullmatch(expression)
     if equal is None:
         raise NotKnownError
@@ -93,7 +95,7 @@ def predicate(expression: str) -> Callable[[Row], bool]:
 
 def is_valid(value: object) -> bool:
     """Neither missing nor what JSON has no number for."""
-    return value is not None and not (type(value) is float and not isfinite(value))
+    return value is not None and (type(value) is not float or isfinite(value))
 
 
 def groups(layer: Layer, fields: Sequence[str]) -> dict[Hashable, list[Row]]:
@@ -102,5 +104,5 @@ def groups(layer: Layer, fields: Sequence[str]) -> dict[Hashable, list[Row]]:
         return {(): list(layer.rows)} if layer.rows else {}
     found: dict[Hashable, list[Row]] = {}
     for row in layer.rows:
-        found.setdefault(tuple([row.get(field) for field in fields]), []).append(row)
+        found.setdefault(tuple(map(row.get, fields)), []).append(row)
     return found

@@ -1,23 +1,17 @@
-"""A legend: entries in columns, below the plot or above it."""
+"""What legends a plot has, as its layers name them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, sqrt
 
-from markupsafe import escape
-
-from hardstone.report.plot.plot_box import Box, baseline, text_box
 from hardstone.report.plot.plot_layer import Layer
-from hardstone.report.plot.plot_paint import by_name, dashes, moved, see_through, thick
+from hardstone.report.plot.plot_paint import by_name, dashes, see_through, thick
 from hardstone.report.plot.plot_reading import colour, known, number, part, text
-from hardstone.report.plot.plot_symbol import path, reach
 from hardstone.report.theme import CONFIG, Spec
 
 _LOOK = CONFIG["legend"]
-_SIZE = _LOOK["labelFontSize"]
-_SYMBOL_SIZE, _LABEL_OFFSET = 100, 4
+_SYMBOL_SIZE = 100
 _KNOWN = {
     *("columns", "orient", "offset", "symbolSize", "symbolOpacity", "symbolType"),
     *("symbolStrokeWidth", "symbolFillColor", "symbolStrokeColor"),
@@ -37,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Legend:
-    """`wide` is the stroke of the symbols, as far as it takes room."""
+    """`cell_stroke` is the width of the strokes of symbols, `box_stroke` as far as it is drawn."""
 
     entries: Sequence[Entry]
     said: Spec
@@ -75,21 +69,6 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
     if is_dashed:
         found.append(_of_dashes(dash))  # type: ignore[arg-type]
     return found
-
-
-def placed_legends(layers: Sequence[Layer], plot: Box) -> tuple[list[str], Box]:
-    """Below or above what `plot` takes, and their own room."""
-    found = legends_of(layers)
-    known(len({one.is_above for one in found}) == len(found))
-    parts: list[str] = []
-    room = Box()
-    for one in found:
-        lines, width, height = legend_lines(one)
-        above = floor(plot.top) - one.offset - height
-        y = above if one.is_above else ceil(plot.bottom) + one.offset
-        parts += [f"<g{moved(0, y)}>", *lines, "</g>"]
-        room.add(0, y, width, y + height)
-    return parts, room
 
 
 def _only(layers: Sequence[Layer], channel: str) -> Spec | None:
@@ -197,68 +176,3 @@ def _of_shapes(channel: Spec) -> Legend:
     look = f' fill="{fill}" stroke="{stroke}"{thick(wide)}'
     entries = [Entry(name, text(one), look) for name, one in by_name(channel).values.items()]
     return Legend(entries, said, _SYMBOL_SIZE, wide, wide)
-
-
-def legend_lines(legend: Legend) -> tuple[list[str], float, float]:
-    """The entries around their own origin, and how wide and tall they are together."""
-    side = max(ceil(sqrt(legend.size) + legend.cell_stroke), _SIZE)
-    columns = legend.said.get("columns", _LOOK["columns"])
-    known(type(columns) is int and columns > 0)
-    boxes = [_room(one, legend, side) for one in legend.entries]
-    lefts = _offsets(boxes, columns, _LOOK["columnPadding"])
-    tops = _tops(boxes, columns)
-    parts, room = [], Box(0, 0, 0, 0)
-    for number_of, (one, box) in enumerate(zip(legend.entries, boxes, strict=True)):
-        x, y = lefts[number_of % columns], tops[number_of // columns]
-        if columns != 1:
-            tall = max(ceil(b.bottom) for b in _row(boxes, number_of // columns, columns))
-            y += max(0.0, tall - box.bottom - y) / 2
-        place = moved(x, y)
-        inner = [
-            f'<path{moved(side / 2, side / 2)} d="{path(one.shape, legend.size)}"{one.paint} />',
-            f"<text{moved(side + _LABEL_OFFSET, side / 2 + baseline('middle', _SIZE))}"
-            f' font-size="{_SIZE}px" fill="{_LOOK["labelColor"]}">{escape(one.name)}</text>',
-        ]
-        parts += [f"<g{place}>", *inner, "</g>"] if place else inner
-        room.join(box, x, y)
-    return parts, ceil(room.right), ceil(room.bottom)
-
-
-def _room(one: Entry, legend: Legend, side: float) -> Box:
-    middle, more = side / 2, legend.box_stroke
-    aside, above = reach(one.shape, legend.size)
-    box = text_box(one.name, side + _LABEL_OFFSET, middle, _SIZE, "start", "middle")
-    box.add(
-        middle - aside - more,
-        middle - above - more,
-        middle + aside + more,
-        middle + above + more,
-    )
-    return box
-
-
-def _row(boxes: Sequence[Box], row: int, columns: int) -> Sequence[Box]:
-    return boxes[row * columns : (row + 1) * columns]
-
-
-def _offsets(boxes: Sequence[Box], columns: int, padding: float) -> list[float]:
-    """Where each column begins: beside the widest of the one before."""
-    found = [0.0]
-    for column in range(1, columns):
-        widest = max((ceil(box.right) for box in boxes[column - 1 :: columns]), default=0)
-        overhang = max((_over(box.left) for box in boxes[column::columns]), default=0)
-        found.append(found[-1] + widest + padding + overhang)
-    return found
-
-
-def _tops(boxes: Sequence[Box], columns: int) -> list[float]:
-    found = [0.0]
-    for row in range(1, -(-len(boxes) // columns)):
-        tallest = max(ceil(box.bottom) for box in _row(boxes, row - 1, columns))
-        overhang = max(_over(box.top) for box in _row(boxes, row, columns))
-        found.append(found[-1] + tallest + _LOOK["rowPadding"] + overhang)
-    return found
-
-
-def _over(edge: float) -> int:
-    return ceil(-edge) if edge < 0 else 0

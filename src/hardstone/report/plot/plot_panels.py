@@ -8,12 +8,12 @@ from math import ceil, floor
 
 from markupsafe import escape
 
-from hardstone.report.plot.plot_axis import axis_lines
+from hardstone.report.plot.axis_lines import axis_lines
+from hardstone.report.plot.legend_box import placed_legends
 from hardstone.report.plot.plot_box import Box, baseline, text_box
 from hardstone.report.plot.plot_canvas import Canvas
 from hardstone.report.plot.plot_frame import Frame, frame_of
 from hardstone.report.plot.plot_layer import Row, layers_of, rows_of
-from hardstone.report.plot.plot_legend import placed_legends
 from hardstone.report.plot.plot_paint import moved
 from hardstone.report.plot.plot_reading import known, number, part, text, texts
 from hardstone.report.plot.text_size import shown

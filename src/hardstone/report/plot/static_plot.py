@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from math import ceil
 
-from hardstone.report.plot.plot_axis import axis_lines
+from hardstone.report.plot.axis_lines import axis_lines
+from hardstone.report.plot.legend_box import placed_legends
 from hardstone.report.plot.plot_box import Box
 from hardstone.report.plot.plot_frame import frame_of
 from hardstone.report.plot.plot_layer import rows_of
-from hardstone.report.plot.plot_legend import placed_legends
 from hardstone.report.plot.plot_paint import moved
 from hardstone.report.plot.plot_panels import panels
 from hardstone.report.plot.plot_reading import NotKnownError, known, part
