@@ -33,7 +33,7 @@ class MadeUpArchive:
         self.release = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
         for tool in TOOLS:
             script = self.programs / tool
-            script.write_text(f"#!{sys.executable}\n{_SCRIPT.read_text()}")
+            script.write_text(f"#!{sys.executable} -IS\n{_SCRIPT.read_text()}")
             script.chmod(0o755)
         (folder / "sources.list.d").mkdir()
         (folder / "sources.list.d" / "debian.sources").write_text(SOURCES)
