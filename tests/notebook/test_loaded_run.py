@@ -192,7 +192,8 @@ def test_nothing_is_loaded_until_it_is_asked_for(root: Path) -> None:
         "import sys, hardstone\n"
         "heavy = {'numpy', 'scipy', 'msgspec', 'hardstone.notebook'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-        "assert hardstone.load is hardstone.notebook.load and heavy <= set(sys.modules)\n"
+        "assert hardstone.load is hardstone.notebook.load\n"
+        "assert heavy - {'scipy'} <= set(sys.modules)\n"  # scipy waits for the first interval
     )
     environment = {"PYTHONPATH": str(root / "src")}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -52,21 +52,12 @@ def test_the_charts_of_a_large_run_are_drawn_elsewhere(
         assert drawer.draw(SPEC).__html__().startswith("<svg ")
 
 
-def test_a_page_of_a_large_run_starts_its_helpers(
+@pytest.mark.usefixtures("no_python")
+def test_a_page_of_common_charts_needs_no_converter(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where its charts need Vega."""
+    """Neither here nor in a helper, which could not start."""
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    monkeypatch.setattr(svg, "plotted", lambda _: None)
-    page = render_html(run, bundle=no_bundle)
-    assert page.count("<svg ") > 8 and "could not be drawn" not in page
-
-
-def test_a_page_of_common_charts_starts_no_helper(
-    run: RunDocument, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    monkeypatch.setattr(drawing, "ProcessPoolExecutor", None)
     page = render_html(run, bundle=no_bundle)
     assert page.count("<svg ") > 8 and "could not be drawn" not in page
 

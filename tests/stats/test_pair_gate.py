@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardstone.stats import pair_gate
 from hardstone.stats.pair_gate import (
     DEFAULT_MARGINS,
     OUTCOMES,
@@ -145,13 +144,6 @@ def test_counts_are_named_by_the_caller() -> None:
     assert (as_ratio.outcome, as_count.outcome) == ("INCONCLUSIVE", "FAIL")
 
 
-@pytest.fixture
-def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They cost most and decide nothing: tests above hold that they agree with the outcome."""
-    monkeypatch.setattr(pair_gate, "ratio_bounds", lambda terms, error: (None, None))
-
-
-@pytest.mark.usefixtures("no_intervals")
 @pytest.mark.parametrize("mean", [0.2, 1.0, 5.0, 60.0])
 @pytest.mark.parametrize("is_bursty", [False, True])
 def test_counts_at_the_margin_are_seldom_decided(mean: float, is_bursty: bool) -> None:
@@ -166,7 +158,6 @@ def test_counts_at_the_margin_are_seldom_decided(mean: float, is_bursty: bool) -
     assert max(wrong["PASS"], wrong["FAIL"]) <= 6
 
 
-@pytest.mark.usefixtures("no_intervals")
 def test_errors_at_the_margin_are_as_rare_as_alpha() -> None:
     draw = np.random.default_rng(3)
     wrong = 0
