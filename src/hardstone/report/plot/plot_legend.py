@@ -65,6 +65,7 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
         is_dashed = is_dashed and not same
     shape = _only(layers, "shape")
     if shape is not None and (colours is None or shape["field"] != colours["field"]):
+        known(all(one.look.get("opacity", 1) == 1 for one in layers if "shape" in one.channels))
         found.append(_of_shapes(shape))
     if is_dashed:
         found.append(_of_dashes(dash))  # type: ignore[arg-type]
