@@ -48,9 +48,7 @@ def test_a_row_for_each_comb_and_one_for_the_rest() -> None:
     said = " ".join(table.remarks)
     assert "The tick of this kernel comes with the tick of the host at 1000 Hz: 17." in said
     assert "ppm against what the kernel states" in said
-    assert (
-        "The kernel counted 248.4 timer interrupts a second" in said
-    )  # 62 in most windows
+    assert "The kernel counted 248.4 timer interrupts a second" in said  # 62 in most windows
 
 
 def test_the_rows_add_up() -> None:
