@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from types import ModuleType
 from typing import Any
@@ -218,8 +219,15 @@ def packed(spec: Spec) -> dict[str, Any]:
     return {"spec": rest, "lines": lines}
 
 
-def _line_key(row: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[str]]:
-    return [(k, v) for k, v in row.items() if k not in _OF_ROW], list(row)
+def _line_key(row: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
+    names = tuple(row)
+    return names, [row[name] for name in _of_line(names)]
+
+
+@lru_cache(maxsize=64)
+def _of_line(names: tuple[str, ...]) -> tuple[str, ...]:
+    """What all points of a line share."""
+    return tuple(name for name in names if name not in _OF_ROW)
 
 
 def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from hardstone import event_names
 from hardstone.model import Interval, Result, Series, Trace, Worst
 from hardstone.stats.usual import Count, compared_ns, counts_of
@@ -66,8 +68,7 @@ class Cause:
     busiest: str = ""
 
 
-@dataclass(frozen=True)
-class Lateness:
+class Lateness(msgspec.Struct, frozen=True):
     """One of the worst values of a result with what is known of its second.
 
     `seconds` is empty where no counters of it exist, and `counts` where nothing can be compared.
