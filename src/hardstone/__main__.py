@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
+import threading
 
 from hardstone.cli.ctrl_c import end_at_once
 
 # Python's 700 would look for garbage thirty times while modules load, which leave none.
 _ALLOCATIONS = 50_000
+# What leaves something to do for the end of Python: files, databases, processes, records.
+_WITH_AN_END = ("tempfile", "sqlite3", "multiprocessing", "logging")
 
 
 def main() -> None:
@@ -18,7 +23,24 @@ def main() -> None:
         signal.signal(signal.SIGINT, end_at_once)
     from hardstone.cli.main import main as start
 
-    start()
+    try:
+        start()
+    except SystemExit as done:
+        _end_at_once(done.code)
+        raise
+
+
+def _end_at_once(code: object) -> None:
+    """Ends a process that only told something: to take Python apart takes a seventh of its time."""
+    has_an_end = any(name in sys.modules for name in _WITH_AN_END)
+    if has_an_end or threading.active_count() > 1 or not isinstance(code, int):
+        return
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # Python says it
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,36 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.cells import cell_len, chop_cells, set_cell_size
-
 from hardstone.present.wording import one_line
 from hardstone.terminal.light_lines import LightLines, Parts
 
 _GAP = 2  # a space, and the divider
 _LONGEST_NAME = 24
 _WORD = re.compile(r"\S+\s?")
+
+
+def _cell_len(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _chopped(text: str, width: int) -> list[str]:
+    if text.isascii():
+        return [text[begin : begin + width] for begin in range(0, len(text), width)]
+    from rich.cells import chop_cells
+
+    return chop_cells(text, width)
+
+
+def _sized(text: str, width: int) -> str:
+    if text.isascii():
+        return text[:width].ljust(width)
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width)
 
 
 def print_light_table(
@@ -31,8 +53,8 @@ def print_light_table(
     divider, line, cross = ("|", "-", "+") if screen.is_ascii else (" ", "\u2500", "\u2500")
     parts: Parts = []
     for head, width in zip(heads[:-1], widths[:-1], strict=True):
-        parts += [(set_cell_size(head, width), "bold"), (" ", "bold"), divider]
-    screen.parts([*parts, (set_cell_size(heads[-1], widths[-1]), "bold")])
+        parts += [(_sized(head, width), "bold"), (" ", "bold"), divider]
+    screen.parts([*parts, (_sized(heads[-1], widths[-1]), "bold")])
     drawn = [f"{line * (width + 1)}{cross}" for width in widths[:-1]]
     drawn = ["".join([*drawn, line * widths[-1]])]
     for row in cells:
@@ -55,26 +77,26 @@ def _wrapped(text: str, width: int) -> list[str]:
     breaks, used = [0], 0
     for found in _WORD.finditer(text):
         word, start = found[0], found.start()
-        length = cell_len(word.rstrip())
+        length = _cell_len(word.rstrip())
         if length <= width - used:
-            used += cell_len(word)
+            used += _cell_len(word)
         elif length <= width:
             breaks.append(start)
-            used = cell_len(word)
+            used = _cell_len(word)
         else:
-            parts = chop_cells(word, width)
+            parts = _chopped(word, width)
             for part in parts:
                 breaks.append(start)
                 start += len(part)
-            used = cell_len(parts[-1])
+            used = _cell_len(parts[-1])
     ends = [*breaks[1:], len(text)]
     pieces = [text[begin:end] for begin, end in zip(breaks, ends, strict=True)]
-    return [set_cell_size(piece, width) for piece in pieces if piece or len(pieces) == 1]
+    return [_sized(piece, width) for piece in pieces if piece or len(pieces) == 1]
 
 
 def _widths(rows: Sequence[Sequence[str]], wrapping: Sequence[bool], room: int) -> list[int]:
     columns = list(zip(*rows, strict=True))
-    widths = [max(cell_len(cell) for cell in column) for column in columns]
+    widths = [max(_cell_len(cell) for cell in column) for column in columns]
     least = [
         min(_longest_word(column), _LONGEST_NAME, width) if wraps else width
         for column, width, wraps in zip(columns, widths, wrapping, strict=True)
@@ -89,7 +111,7 @@ def _widths(rows: Sequence[Sequence[str]], wrapping: Sequence[bool], room: int) 
 
 
 def _longest_word(column: Sequence[str]) -> int:
-    return max((cell_len(word) for cell in column for word in cell.split()), default=1)
+    return max((_cell_len(word) for cell in column for word in cell.split()), default=1)
 
 
 def _levelled(widths: Sequence[int], wrapping: Sequence[bool], limit: int) -> list[int]:
