@@ -59,7 +59,7 @@ def write_report(
     """
     from hardstone.report.drawing import Drawer, helpers_for
 
-    with Drawer(helpers_for(document)) as drawer:  # which start while the rest is loaded
+    with Drawer(helpers_for(document)) as drawer:
         _write(document, output, register, limits, drawer, beside)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from hardstone.present.amount_text import amount_text, number_text, ratio_words
+from hardstone.present.amount_text import ratio_words
 from hardstone.present.compare_rows import has_ratio
 from hardstone.present.compare_view import (
     ComparedCell,
@@ -17,26 +17,13 @@ from hardstone.present.compare_view import (
     SystemColumn,
 )
 from hardstone.present.wording import is_rate, ratio_text, shorten
+from hardstone.report.shown_figure import ShownFigure, shown_beside
 from hardstone.subjects import Amount, Missing
 
 MEASURED = "measured"
 _MEDIAN = "p50"
 NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
 _NO_DISTRIBUTION = Missing("-")
-
-
-class ShownFigure(msgspec.Struct, frozen=True):
-    """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
-    "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
-
-    text: str
-    value: str = ""
-    bound: str = ""
-    source: str = ""
-
-    @property
-    def is_missing(self) -> bool:
-        return not self.value
 
 
 class SystemLine(msgspec.Struct, frozen=True):
@@ -73,24 +60,6 @@ class SeriesGroup:
     lines: list[SystemLine]
     absent: list[tuple[str, str]]
     common: list[str]
-
-
-def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
-    """`is_exact`: with all digits, as a study printed it."""
-    return _shown_beside(amount, is_exact, None)
-
-
-def _shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
-    """Without where it is from, where that is `source` and its own statistic."""
-    if isinstance(amount, Missing):
-        return ShownFigure(amount.reason, source=amount.remedy)
-    number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
-    bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
-    text = amount_text(amount, is_exact=is_exact)
-    notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    said = f"{amount.source}{notes}"
-    is_said = source is not None and said == f"{source} {amount.statistic}"
-    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
 
 
 def _numbers(view: CompareView, places: Iterable[int]) -> str:
@@ -154,7 +123,7 @@ def _line(
     source = _source(cell.mean) or _source(cell.worst)
 
     def shown(one: Amount | Missing) -> ShownFigure:
-        return _shown_beside(one, column.is_published, source)
+        return shown_beside(one, column.is_published, source)
 
     return SystemLine(
         column=column,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from hardstone.present.compare_view import ComparedRow, CompareView
-from hardstone.report.compare_lines import ShownFigure, common_remarks, shown_figure, why_grey
+from hardstone.report.compare_lines import common_remarks, why_grey
+from hardstone.report.shown_figure import ShownFigure, shown_figure
 from hardstone.subjects import Amount
 
 

@@ -8,9 +8,8 @@ from functools import lru_cache
 from markupsafe import Markup, escape
 
 from hardstone.present.wording import clean, shorten
-from hardstone.report.compare_lines import SeriesGroup, ShownFigure, SystemLine
-
-BRIEF_CHARACTERS = 32
+from hardstone.report.compare_lines import SeriesGroup, SystemLine
+from hardstone.report.shown_figure import BRIEF_CHARACTERS, ShownFigure
 
 
 @lru_cache(maxsize=1 << 12)  # names of systems, remarks and reasons come again and again

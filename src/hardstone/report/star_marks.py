@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from hardstone.present.stars_text import stars_number
 from hardstone.present.wording import shorten
 from hardstone.rating import CategoryRating, load_criteria
-from hardstone.report.compare_lines import ShownFigure, shown_figure
-from hardstone.report.series_rows import BRIEF_CHARACTERS, series_rows
+from hardstone.report.shown_figure import BRIEF_CHARACTERS, ShownFigure, shown_figure
 from hardstone.subjects import Amount
 from hardstone.units import format_ns
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from hardstone.report.compare_lines import SeriesGroup
 
 
 def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
@@ -41,6 +46,12 @@ def _weight_text(category: CategoryRating) -> str:
     return f"counts {weight} of {sum(one.weight for one in categories.values())}"
 
 
+def _series_rows(group: SeriesGroup, has_names: bool, is_wide: bool) -> Markup:
+    from hardstone.report.series_rows import series_rows  # what pages of one run do without
+
+    return series_rows(group, has_names, is_wide)
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "stars_number": stars_number,
     "shown": _shown,
@@ -48,5 +59,5 @@ FILTERS: dict[str, Callable[..., object]] = {
     "missing_groups": _missing_groups,
     "weight_text": _weight_text,
     "duration": format_ns,
-    "series_rows": series_rows,
+    "series_rows": _series_rows,
 }
