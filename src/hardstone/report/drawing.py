@@ -10,9 +10,6 @@ import contextlib
 import os
 import signal
 import threading
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, connection, get_context, parent_process
 from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
@@ -21,6 +18,8 @@ from hardstone.present.wording import shorten
 from hardstone.report import svg
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
     from hardstone.model import RunDocument
     from hardstone.report.theme import Spec
 
@@ -29,13 +28,13 @@ MOST_HELPERS = 4
 
 
 class Drawing:
-    """A chart that is being drawn. Showing it waits for the drawing; it is drawn once, however
-    often it is shown."""
+    """A chart that is drawn, or is being drawn. Showing it waits for the drawing; it is drawn
+    once, however often it is shown."""
 
-    def __init__(self, spec: Spec, drawn: Future[str] | None) -> None:
+    def __init__(self, spec: Spec, drawn: str | Future[str] | None) -> None:
         self.spec = spec
-        self._drawn = drawn
-        self._shown = ""
+        self._drawn = None if isinstance(drawn, str) else drawn
+        self._shown = drawn if isinstance(drawn, str) else ""
 
     def __html__(self) -> str:
         if not self._shown:
@@ -52,6 +51,8 @@ class Drawing:
     def _elsewhere(self) -> str:
         """The drawing of the pool; empty if there is none."""
         if self._drawn is not None:
+            from concurrent.futures.process import BrokenProcessPool
+
             with contextlib.suppress(BrokenProcessPool, OSError):
                 return self._drawn.result()
         return ""
@@ -79,19 +80,18 @@ class Drawer:
         """The drawing of a Vega-Lite specification, or a message if it fails."""
         return Drawing(spec, self._drawn(spec) if self._helpers else None)
 
-    def _drawn(self, spec: Spec) -> Future[str] | None:
+    def _drawn(self, spec: Spec) -> str | Future[str] | None:
         try:
-            plotted = svg.plotted(spec)
+            return svg.plotted(spec) or self._submit(spec)
         except ValueError:  # said where it is shown
             return None
-        if plotted is None:
-            return self._submit(spec)
-        found: Future[str] = Future()
-        found.set_result(plotted)
-        return found
 
     def _start(self) -> None:
         """The pool; none, now or later, where it cannot be."""
+        # What most reports do without takes a while to load.
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
         # A forked copy would inherit locks of threads that it does not have.
         method = get_context("spawn")
         with contextlib.suppress(OSError, ImportError):  # no semaphore: /dev/shm is read-only
@@ -104,6 +104,9 @@ class Drawer:
             self._start()
         if self._pool is None:
             return None
+        from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import active_children
+
         try:
             return self._pool.submit(svg.by_vega, spec)
         except (BrokenProcessPool, OSError):  # no process can be started
@@ -122,6 +125,8 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
+    from multiprocessing import connection, parent_process
+
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])
