@@ -74,3 +74,20 @@ def test_percentiles_agree_with_hdrhistogram_within_both_widths() -> None:
 def test_an_unreadable_histogram_is_refused_by_name(histogram: Histogram, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         bins_of(histogram)
+
+
+def test_bins_follow_a_histogram_that_grows() -> None:
+    """Though they are kept for who asks again."""
+    histogram = histogram_of([1, 2, 3])
+    assert bins_of(histogram) is bins_of(histogram)
+    histogram.buckets.append((9, 5))
+    assert bins_of(histogram).total == 8
+    histogram.buckets = [(4, 1)]
+    assert bins_of(histogram).count.tolist() == [1]
+    histogram.overflow = 7
+    assert bins_of(histogram).total == 8
+
+
+def test_nobody_writes_to_bins() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        bins_of(histogram_of([1, 2, 3])).count[0] = 5
