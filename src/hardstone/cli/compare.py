@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.array_threads import one_array_thread
 from hardstone.cli.options import files_option, json_option, output_option, store_option
 from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
@@ -54,6 +55,7 @@ def command(
     """
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
+    one_array_thread()
     with collector_paused(), ExitStack() as stack:  # what is read is needed to the end
         from hardstone.cli.compare_sources import chosen_systems, reference_place
         from hardstone.cli.open_store import open_store

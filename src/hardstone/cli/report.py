@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hardstone.cli.array_threads import one_array_thread
 from hardstone.cli.options import files_option, output_option, store_option
 from hardstone.collector import keep
 from hardstone.errors import InputError
@@ -50,6 +51,7 @@ def command(
     FILE ends in .pdf. Exits with 3 where figures of the run contradict each other: the report
     names them first, and marks them.
     """
+    one_array_thread()
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.cli.registers import register_or_none
