@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,9 @@ _end_at_once({code})
 
 def ended(call: str, code: object = 3, **streams: object) -> subprocess.CompletedProcess[str]:
     program = PROGRAM.format(call=CALLS[call], code=repr(code))
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    # Unbuffered, nothing would be left to flush.
+    env = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    given = {"env": env} | {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
     return subprocess.run([sys.executable, "-c", program], text=True, check=False, **given)  # type: ignore[call-overload, no-any-return]
 
 
