@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -52,6 +53,15 @@ def test_a_folder_that_vanishes_costs_only_time(tmp_path: Path) -> None:
 def test_a_folder_that_others_may_write_to_is_left_alone(tmp_path: Path) -> None:
     kept(tmp_path)
     (tmp_path / "templates").chmod(0o777)
+    assert template_cache(tmp_path) is None
+
+
+def test_a_folder_of_another_user_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(tmp_path)
+    other = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other)
     assert template_cache(tmp_path) is None
 
 
