@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#if HS_HAS_FORK
+#if HS_HAS_FORK || HS_HAS_JOB_CONTROL
 #include <sys/wait.h>
 #endif
 #if HS_HAS_TERMINALS
