@@ -42,6 +42,7 @@ class Axis:
 
 
 def axis_of(one: Direction, scale: Scale | Bands, length: float) -> Axis:
+    """The axis of a direction along `length` pixels; NotKnownError for what Vega has to draw."""
     if isinstance(scale, Bands):
         known(not one.axis.keys() & {"values", "labelExpr", "format", "tickCount", "tickMinStep"})
         known(one.axis.get("labelAngle", 0) == 0)

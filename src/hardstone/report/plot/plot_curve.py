@@ -25,6 +25,7 @@ _BROKEN = "break-paths-show-path-domains"
 
 
 def draw_line(layer: Layer, canvas: Canvas) -> None:
+    """A line for each group of rows, from left to right, broken where a value is missing."""
     known_channels(layer, "x", "y", "color", "detail", "size", "strokeDash")
     colour, dash = colour_of(layer), dash_of(layer)
     width = size_of(layer, layer.look.get("strokeWidth", _LINE["strokeWidth"]))
@@ -83,6 +84,7 @@ def _runs(layer: Layer, rows: Sequence[Row], canvas: Canvas) -> list[Run]:
 
 
 def draw_area(layer: Layer, canvas: Canvas) -> None:
+    """An area for each group of rows, and the line above it where the mark has one."""
     known_channels(layer, "x", "y", "y2", "color", "detail")
     colour, other = colour_of(layer), part(layer.channels["y2"], {"field", "datum"})
     known(len(other) == 1)

@@ -16,6 +16,7 @@ _USUAL_SIZE, _USUAL_WIDTH, _USUAL_OPACITY = 30, 2, 0.7
 
 
 def draw_point(layer: Layer, canvas: Canvas) -> None:
+    """A symbol for each row. Its size is its area in square pixels, as in Vega."""
     known_channels(layer, "x", "y", "yOffset", "color", "size", "shape")
     look = layer.look
     colour, size = colour_of(layer), size_of(layer, _USUAL_SIZE)
@@ -42,6 +43,7 @@ def draw_point(layer: Layer, canvas: Canvas) -> None:
 
 
 def draw_text(layer: Layer, canvas: Canvas) -> None:
+    """A text for each row that has one, escaped."""
     known_channels(layer, "x", "y", "yOffset", "text", "color")
     look = layer.look
     known(look.get("clip", False) is False)

@@ -62,6 +62,7 @@ class Frame:
 
 
 def frame_of(panel: Spec, rows: Sequence[Row]) -> Frame:
+    """The frame of a panel with these rows; NotKnownError for what Vega has to draw."""
     known(panel.get("resolve", _SIZES) == _SIZES)
     known(part(panel.get("usermeta", {}), {"zoom"}) is not None)
     layers = layers_of(panel["layer"], rows)

@@ -5,22 +5,28 @@ from __future__ import annotations
 from math import floor, log10, sqrt
 
 
-def tick_step(low: float, high: float, count: int) -> float:
-    """The distance of about `count` marks: 1, 2 or 5 times a power of ten."""
-    raw = (high - low) / max(count, 1)
+def _chosen(low: float, high: float, count: float) -> tuple[int, int]:
+    """The power of ten, and how many of it lie between about `count` marks: 1, 2, 5 or 10."""
+    raw = (high - low) / count
     power = floor(log10(raw))
     error = raw / 10.0**power
-    factor = 10 if error >= sqrt(50) else 5 if error >= sqrt(10) else 2 if error >= sqrt(2) else 1
+    if error >= sqrt(50):
+        return power, 10
+    return power, 5 if error >= sqrt(10) else 2 if error >= sqrt(2) else 1
+
+
+def tick_step(low: float, high: float, count: int) -> float:
+    """The distance of about `count` marks: 1, 2 or 5 times a power of ten. `low` < `high`."""
+    power, factor = _chosen(low, high, max(count, 1))
     return factor * 10.0**power
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
+    """About `count` round marks from `low` to `high`, ascending; `low` alone where `high` is not
+    above it."""
     if high <= low:
         return [low]
-    raw = (high - low) / count
-    power = floor(log10(raw))
-    error = raw / 10.0**power
-    factor = 10 if error >= sqrt(50) else 5 if error >= sqrt(10) else 2 if error >= sqrt(2) else 1
+    power, factor = _chosen(low, high, count)
     # Below 1 the step is kept as its inverse, which is whole.
     inverse = 10.0**-power / factor if power < 0 else 0.0
     step = factor * 10.0**power
