@@ -60,14 +60,13 @@ def command(
         from hardstone.cli.compare_sources import chosen_systems, reference_place
         from hardstone.cli.open_store import open_store
 
+        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
+        place = reference_place(chosen, reference)
         file = None
         if output is not None or files is not None:
             from hardstone.cli.compare_file import ComparisonFile
 
-            file = stack.enter_context(ComparisonFile(output, files))
-        on_run = file.on_run if file else _ignored
-        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference, on_run)
-        place = reference_place(chosen, reference)
+            file = stack.enter_context(ComparisonFile(output, files, chosen.documents))
         view = _print_document(chosen, place) if as_json else _show(chosen, place, file)
         _tell_files(output, files)
         keep(chosen, view)
@@ -98,10 +97,6 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareVie
 
     print_comparison(view)
     return view
-
-
-def _ignored(_: object) -> None:
-    """Nobody waits for it."""
 
 
 def _exit_code(chosen: Chosen) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -17,19 +18,20 @@ if TYPE_CHECKING:
 
 class ComparisonFile:
     """A comparison on its way to `output`, as PDF where its name ends so, and its charts to the
-    folder `files`; None: not that. Leaving its `with` block ends the processes that draw.
+    folder `files`; None: not that. Leaving its `with` block ends the processes that draw charts of
+    `documents`, the runs in it.
 
-    What takes long begins as soon as enough is known for it, beside the rest: those processes with
-    the first run that has charts for them, the charts with the decisive figures.
+    Charts begin with the decisive figures, so that such a process draws beside the rest.
     """
 
-    def __init__(self, output: Path | None, files: Path | None) -> None:
-        from hardstone.report.drawing import Drawer
+    def __init__(
+        self, output: Path | None, files: Path | None, documents: Sequence[RunDocument]
+    ) -> None:
+        from hardstone.report.drawing import Drawer, helpers_for
 
         self._output = output
         self._files = files
-        self._drawer: Drawer = Drawer()
-        self._has_helpers = False
+        self._drawer = Drawer(max(map(helpers_for, documents), default=0))
         self._script: str | None = None
         self._begun: BegunFigures | None = None
 
@@ -38,14 +40,6 @@ class ComparisonFile:
 
     def __exit__(self, *_: object) -> None:
         self._drawer.__exit__()
-
-    def on_run(self, document: RunDocument) -> None:
-        """Starts the processes that draw, if `document` is the first run that needs them."""
-        from hardstone.report.drawing import Drawer, helpers_for
-
-        if not self._has_helpers and (count := helpers_for(document)):
-            self._has_helpers = True
-            self._drawer = Drawer(count)
 
     def check(self) -> None:
         """InputError where there is no folder for the output, or something else than a file is."""

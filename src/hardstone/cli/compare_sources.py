@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.errors import InputError
@@ -23,15 +23,9 @@ class Chosen:
 
 
 def chosen_systems(
-    store: Store,
-    words: Sequence[str],
-    load: str | None,
-    cpu_config: str | None,
-    reference: str,
-    on_run: Callable[[RunDocument], object] = lambda document: None,
+    store: Store, words: Sequence[str], load: str | None, cpu_config: str | None, reference: str
 ) -> Chosen:
-    """A system for each condition of each run, and for each published one. `on_run` is called with
-    each run as soon as it is read.
+    """A system for each condition of each run, and for each published one.
 
     `load` and `cpu_config` choose between the conditions of a run. Of a published system under
     several loads that of the reference is taken, else that of the first run.
@@ -43,7 +37,6 @@ def chosen_systems(
         if document.id in documents:
             raise InputError(f"run {document.id} is named twice", "name it once")
         documents[document.id] = document
-        on_run(document)
         runs[word] = _under(document, load, cpu_config)
     chosen = Chosen(*_systems(runs, words, ""), list(documents.values()))
     beside = chosen.subjects[reference_place(chosen, reference)]
