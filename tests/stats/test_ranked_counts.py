@@ -57,3 +57,9 @@ def test_buckets_are_added_up_as_far_as_they_are_needed(ranks: tuple[int, ...]) 
 def test_an_unreadable_histogram_has_no_ranks() -> None:
     with pytest.raises(InputError, match="unreadable histogram"):
         ranked_counts_of(Histogram(layout="log-linear/10", buckets=[(5, 1), (3, 1)]))
+
+
+@pytest.mark.parametrize("counts", [{}, {3: 1, 4: 2}])
+def test_a_rank_beyond_the_last_value_is_refused(counts: dict[int, int]) -> None:
+    with pytest.raises(ValueError, match=f"rank 4: there are {sum(counts.values())}"):
+        ranked_counts_of(made(counts)).edges_at(4)

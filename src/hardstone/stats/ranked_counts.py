@@ -39,10 +39,15 @@ class RankedCounts:
         return 0 if last is None else edges_of(last, self.bits)[1]
 
     def edges_at(self, inside: int) -> tuple[int, int]:
-        """The ends of the bucket with the value of rank `inside` of those that have a bucket."""
+        """The ends of the bucket with the value of rank `inside` of those that have a bucket.
+
+        ValueError where there are fewer values.
+        """
         reached = self.reached
         while not reached or reached[-1] < inside:
             begin, so_far = len(reached), reached[-1] if reached else 0
+            if begin == len(self.buckets):
+                raise ValueError(f"no value has the rank {inside}: there are {so_far}")
             counts = map(_count, self.buckets[begin : begin + _STEP])
             reached.extend(islice(accumulate(counts, initial=so_far), 1, None))
         return edges_of(self.buckets[bisect_left(reached, inside)][0], self.bits)
