@@ -117,14 +117,16 @@ def test_the_parts_are_the_total_within_the_limit_of_the_instrument(
 
 def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> None:
     before = shell(guest, STATE)
-    # The ring is read once, at the end: a value that comes while it is read has no excerpt.
+    # The ring is read once, at the end, unless a busy host makes more than a second of it: a value
+    # that comes while it is read is told to have no excerpt.
     lines = measured(guest, "none", "--trace", duration="900ms")
-    worst = wakeups(lines)["total"]["worst"][0]
-    (trace,) = [
-        line for line in lines if line["type"] == "trace" and line["at_ns"] == worst["at_ns"]
-    ]
+    worst = {one["at_ns"]: one["value_ns"] for one in wakeups(lines)["total"]["worst"]}
+    traces = [line for line in lines if line["type"] == "trace"]
+    trace = max(traces, key=lambda line: line["value_ns"])
     said = [line.partition(": ")[2] for line in trace["lines"]]
-    assert trace["value_ns"] == worst["value_ns"]
+    assert worst[trace["at_ns"]] == trace["value_ns"]
+    has_largest = trace["value_ns"] == max(worst.values())
+    assert has_largest or of_kind(lines, "event", "trace_missing")
     assert said.index("the value begins") < said.index("the value ends")
     assert ran_before(msgspec.convert(trace, StreamTrace)) is not None
     assert of_kind(lines, "event", "traced")
