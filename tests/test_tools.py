@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -81,15 +82,21 @@ def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checks = [
-        check.Check("first", lambda: [exits_with(1)]),
+        check.Check("first", lambda: [exits_with(1, "because")]),
         check.Check("second", lambda: [exits_with(0)], after="first"),
     ]
+
+    def run_pytest(arguments: Sequence[str]) -> bool:
+        print("much text")
+        return True
+
     monkeypatch.setattr(check, "CHECKS", checks)
-    monkeypatch.setattr(check, "run_pytest", lambda arguments: True)
+    monkeypatch.setattr(check, "run_pytest", run_pytest)
     monkeypatch.setattr(sys, "argv", ["check.py"])
     assert check.main() == 1
     told = capsys.readouterr().out
     assert "ok    second" in told
+    assert "because\nFAIL  first" in told.partition("much text")[2]  # again, where it is seen
     assert told.endswith("FAILED: first\n")
 
 

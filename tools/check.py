@@ -76,6 +76,8 @@ PYTEST = "pytest"
 NAMES = [check.name for check in CHECKS] + [PYTEST]
 _TELLING = threading.Lock()
 _INTERRUPTED = threading.Event()  # no further check begins
+_COMPLAINTS: list[str] = []  # told again at the end: pytest says more than a screen keeps
+COMPLAINT_LINES = 40
 
 
 def tell(text: str) -> None:
@@ -95,7 +97,9 @@ def run_check(check: Check) -> bool:
     if _INTERRUPTED.is_set():
         return False
     if failures:
-        tell("\n".join([*failures, f"FAIL  {check.name}"]))
+        complaint = "\n".join([*failures, f"FAIL  {check.name}"])
+        tell(complaint)
+        _COMPLAINTS.append("\n".join(complaint.splitlines()[-COMPLAINT_LINES:]))
         return False
     tell(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)")
     return True
@@ -233,7 +237,8 @@ def main() -> int:
         checks, (lambda: run_pytest([*chosen, *for_pytest])) if is_with_pytest else None
     )
     if failed:
-        print(f"FAILED: {', '.join(failed)}", flush=True)
+        again = _COMPLAINTS if is_with_pytest else []
+        print("\n".join([*again, f"FAILED: {', '.join(failed)}"]), flush=True)
     return 1 if failed else 0
 
 

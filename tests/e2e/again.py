@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.running import Stream, run
+from tests.e2e.running import ATTEMPTS, Stream, run
 
-ATTEMPTS = 3
-STOLEN_NS = 20_000_000
 NOISE = (
     "what else keeps the CPU from running at that moment (the host of a virtual machine, another "
     "real-time program) cannot be told from what is looked for: done again, at most twice"
@@ -49,31 +47,8 @@ def in_every_run(look: Callable[[], set[str]], expected: set[str] | None = None)
 def undisturbed(
     probe: Path, words: Sequence[str], quick: Sequence[str], **variables: str
 ) -> Stream:
-    """The first run into which nobody else on this machine has cut, as its result asks."""
-
-    def attempt() -> Stream:
-        stream = run(probe, *words, *quick, variables=variables)
-        assert stream.code == stream.told_code, stream.stderr
-        return stream
-
-    stream = uncut(attempt)
+    """A run into which nobody else on this machine has cut, as its result asks."""
+    stream = run(probe, *words, *quick, variables=variables)
+    assert stream.code == stream.told_code, stream.stderr
     assert "throttled" not in stream.events, stream.events["throttled"].text
     return stream
-
-
-def uncut(attempt: Callable[[], Stream]) -> Stream:
-    """The first of the runs into which nobody else on this machine has cut, or else the last."""
-    for _ in range(ATTEMPTS - 1):
-        if not is_cut(stream := attempt()):
-            return stream
-    return attempt()
-
-
-def is_cut(stream: Stream) -> bool:
-    """What the host took is told as a gap."""
-    return "throttled" in stream.events or ("idle_gap" in stream.events and is_stolen_from(stream))
-
-
-def is_stolen_from(stream: Stream) -> bool:
-    """Whether the host took the time of a lost burst, all in all."""
-    return (stream.result.environment.get("steal_ns") or 0) >= STOLEN_NS

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.again import uncut
 from tests.e2e.running import Stream, run
 
 READ_NS = 1  # of the clock: what spins until a time sees each ns
@@ -74,7 +73,7 @@ def measure(
     the CPU was given is asked of the real kernel."""
     words = (*words, "--clock", "monotonic", "--cpu", str(machine.cpu()))
     variables = {"LD_PRELOAD": str(libc), "HARDSTONE_COSTS": in_words(COST, read_ns), **variables}
-    stream = uncut(lambda: run(probe, *words, variables=variables))
+    stream = run(probe, *words, variables=variables)
     assert stream.code == stream.told_code, stream.stderr
     return stream
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hardstone.model import Worst
 from tests.e2e import machine
-from tests.e2e.again import ATTEMPTS, is_stolen_from
+from tests.e2e.again import ATTEMPTS
 from tests.e2e.running import GIVE_UP_S, Stream, measuring
 
 PRIORITY = 98  # the highest but one, so that only the hog is above
@@ -88,7 +88,7 @@ def cut(probe: Path, hog: Path, words: Sequence[str], bursts: Sequence[str]) -> 
         ):
             stream = running.rest()
             above.wait()
-        if not is_stolen_from(stream):
+        if not stream.is_stolen_from:
             break
     return stream
 

@@ -3,7 +3,8 @@
 `python -m tests.e2e.sanitized [WORD...] PROBE`, the words going before each command. Ends
 with 1 when a run does not end with 0 or says anything on standard error, as a report does.
 What is measured under a sanitizer means nothing, and its own threads have their say in the
-order of the test's: neither figures nor verdicts are looked at. So one test runs on each CPU.
+order of the test's: neither figures nor verdicts are looked at. So one test runs on each CPU,
+at a priority that takes none from the tests which run beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tests.e2e import few
 
 GIVE_UP_S = 120
 ALONE_S = 600
+BELOW_OTHERS = ("--priority", "30")
 # The waiters of another process are started there after a fork, which the thread sanitizer
 # follows only when told to.
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "die_after_fork=0"}
@@ -67,7 +69,7 @@ def run_all(probe: Sequence[str]) -> int:
 
     def is_good(test: str) -> bool:
         """Runs it on a CPU on which none of the others is."""
-        words = ["run", test, "--json", *few.options(test), *FEWER.get(test, ())]
+        words = ["run", test, "--json", *few.options(test), *FEWER.get(test, ()), *BELOW_OTHERS]
         cpu = cpus.get()
         what = complaint([*probe, *words, "--counter-hz", counter_hz, "--cpu", str(cpu)])
         cpus.put(cpu)

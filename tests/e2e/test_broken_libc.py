@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.model import Register, StreamVerdict
 from tests.e2e import machine
-from tests.e2e.again import uncut, until_quiet
+from tests.e2e.again import until_quiet
 from tests.e2e.running import Stream, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -75,7 +75,7 @@ def run_on(
     variables |= {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
     variables["HARDSTONE_READ_NS"] = str(read_ns)
     options = ["--clock", "monotonic", "--cpu", str(machine.cpu())]
-    stream = uncut(lambda: run(probe, *words, *options, variables=variables))
+    stream = run(probe, *words, *options, variables=variables)
     assert stream.code == 0, stream.stderr
     assert stream.result.status == "measured", stream.result.reason
     return stream

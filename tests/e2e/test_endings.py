@@ -17,7 +17,6 @@ from hardstone.model import StreamHeader, StreamSeries
 from hardstone.store.slots import SlotCopier, slot_paths
 from hardstone.targets.host_memory import HostMemory
 from tests.e2e import machine
-from tests.e2e.again import uncut
 from tests.e2e.running import GIVE_UP_S, Running, Stream, command, measuring, run
 
 pytestmark = pytest.mark.e2e
@@ -82,7 +81,7 @@ def test_input_that_goes_on_ends_nothing(probe: Path, quick: list[str]) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test: str) -> None:
     words = [*AT_ONCE.get(test, []), *LONG, *quick]
-    stream = uncut(lambda: run(probe, test, "--deadline-ns", "600ms", *words))
+    stream = run(probe, test, "--deadline-ns", "600ms", *words)
     result, problem = stream.read_by_the_toolkit()
     assert problem is None and result.complete
     assert result.status == "timeout" and not result.interrupted

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
-from tests.e2e.again import STOLEN_NS
-from tests.e2e.running import Stream, command, run
+from tests.e2e.running import STOLEN_NS, Stream, command, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 

@@ -16,7 +16,6 @@ from hardstone.model import StreamSeries
 from hardstone.store.slots import SlotCopier
 from hardstone.targets.host_memory import HostMemory
 from tests.e2e import machine
-from tests.e2e.again import uncut
 from tests.e2e.running import Stream, measuring, run
 
 pytestmark = pytest.mark.e2e
@@ -83,7 +82,7 @@ def options(probe: Path, quick: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(probe: Path, test_id: str, options: list[str]) -> Stream:
-    stream = uncut(lambda: run(probe, test_id, *options))
+    stream = run(probe, test_id, *options)
     assert stream.result.status == "measured", stream.result.reason
     assert sum(any(counts) for counts in variants(counts_of(stream))) > 2
     return stream

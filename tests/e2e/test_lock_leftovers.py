@@ -90,8 +90,17 @@ def helpers_of(running: Running, count: int) -> set[int]:
 
 def second_process_of(running: Running) -> int:
     """The other one, which cleans up, leads a session of its own: it takes it a moment."""
-    assert wait_until(lambda: len(children(running.pid)) == 2 and len(followers(running)) == 1)
+    is_there = wait_until(lambda: len(children(running.pid)) == 2 and len(followers(running)) == 1)
+    assert is_there, state_of(running)
     return followers(running).pop()
+
+
+def state_of(running: Running) -> str:
+    """What the probe said, should it have ended, and else who is there."""
+    if running.process.poll() is not None:
+        return str(running.rest().result)
+    family = [running.pid, *children(running.pid)]
+    return str([Path(f"/proc/{one}/stat").read_text() for one in family])
 
 
 def followers(running: Running) -> set[int]:

@@ -18,8 +18,7 @@ from hardstone.published import Figure, all_figures, figures_of, is_measurable, 
 from hardstone.stats.noise import with_noise
 from hardstone.targets.find import find_probe
 from tests.e2e import few, machine
-from tests.e2e.again import uncut
-from tests.e2e.running import Stream, run
+from tests.e2e.running import run
 from tests.stats import make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -69,10 +68,8 @@ def measure(probe: Path, quick: list[str]) -> Callable[[str, str], Result]:
 
     @cache
     def measured(test: str, load: str) -> Result:
-        def attempt() -> Stream:
-            return run(probe, test, *options(test), "--load", load, *quick)
-
-        result, problem = uncut(attempt).read_by_the_toolkit()
+        stream = run(probe, test, *options(test), "--load", load, *quick)
+        result, problem = stream.read_by_the_toolkit()
         assert problem is None
         return with_noise(result)
 

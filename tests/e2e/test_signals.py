@@ -14,8 +14,8 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries, StreamVerdict
 from tests.e2e import machine
-from tests.e2e.again import in_every_run, uncut
-from tests.e2e.running import Stream, measuring, run
+from tests.e2e.again import in_every_run
+from tests.e2e.running import Stream, measuring, run, uncut
 from tests.e2e.test_lock_leftovers import children, wait_until
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
@@ -210,16 +210,16 @@ def test_a_signal_of_others_is_no_value(probe: Path, quick: list[str]) -> None:
     """Neither for the sender, nor for the receiver."""
     words = ["-p", "scopes=thread", "--samples", "0", "--duration-ns", "2s", *quick]
 
-    def attempt() -> Stream:
+    def attempt() -> list[Stream]:
         with measuring(probe, "SIG-P-LAT", *words) as running:
             if wait_until(lambda: len(machine.thread_ids(running.pid)) >= 3):
                 time.sleep(0.2)
                 for number in (signal.SIGRTMIN, signal.SIGRTMIN + 1) * 20:
                     os.kill(running.pid, number)
                     time.sleep(0.001)
-            return running.rest()
+            return [running.rest()]
 
-    stream = uncut(attempt)
+    (stream,) = uncut(attempt)
     assert stream.result.status == "measured", stream.result.reason
     assert "signal_not_as_sent" not in stream.events
     assert len(stream.of(StreamSeries)) == 2 and stream.sample_count > 1000

@@ -10,7 +10,6 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.conftest import ROOT
-from tests.e2e.again import uncut
 from tests.e2e.running import run
 from tests.e2e.test_small_build import SOURCES, is_needed
 
@@ -69,7 +68,7 @@ def counted_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_series_takes_64_kb(counted_probe: Path) -> None:
     options = ["-p", "kinds=unnamed", "-p", "scopes=thread", "--samples", "1000"]
-    stream = uncut(lambda: run(counted_probe, "SEM-P-SIG", *options))
+    stream = run(counted_probe, "SEM-P-SIG", *options)
     assert stream.result.status == "measured", stream.result.reason
     (series,) = stream.of(StreamSeries)
     assert series.count == 1000
