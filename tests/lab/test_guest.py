@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.guest_folder import make_guest_folder
 from hardstone.lab.kernels import add_kernel
+from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
@@ -466,3 +468,65 @@ def test_a_frequency_that_cannot_be_known_is_not_told(
 ) -> None:
     guest.open()  # the probe of this lab does not run on this machine
     assert not any("tsc_early_khz" in word for word in boot_line(made_up_lab))
+
+
+def holds_a_kernel(made_up_lab: MadeUpLab) -> None:
+    """The image of the kernel "made" has one inside, as those of Debian have."""
+    kernel = made_up.vmlinux()
+    image = made_up.packed_bzimage(gzip.compress(kernel, mtime=0))
+    files = made_up.make_kernel(made_up_lab.folder / "packed", image=image)
+    add_kernel("made", read_kernel(**files))  # type: ignore[arg-type]
+
+
+def booted(made_up_lab: MadeUpLab) -> list[str]:
+    """What was booted, without the names that come after `vmlinux`."""
+    paths = [words[words.index("-kernel") + 1] for words in made_up_lab.boots()]
+    return [Path(path).name.partition("-")[0] for path in paths]
+
+
+@pytest.mark.parametrize("target", ["made", "made,deterministic"])
+def test_an_emulated_guest_boots_the_unpacked_kernel(made_up_lab: MadeUpLab, target: str) -> None:
+    holds_a_kernel(made_up_lab)
+    for _ in range(2):
+        with closing(lab_transport(target)) as guest:
+            guest.open()
+    assert booted(made_up_lab) == ["vmlinux", "vmlinux"]
+
+
+def test_under_kvm_the_image_is_booted(made_up_lab: MadeUpLab) -> None:
+    holds_a_kernel(made_up_lab)
+    with closing(lab_transport("made", lambda arch: None)) as guest:
+        guest.open()
+    assert booted(made_up_lab) == ["image"]
+    assert list((lab_folder() / "kernels" / "made").glob("vmlinux-*")) == []
+
+
+def test_an_unpacked_kernel_that_cannot_be_entered_is_left_for_the_image_without_a_word(
+    made_up_lab: MadeUpLab,
+) -> None:
+    holds_a_kernel(made_up_lab)
+    made_up_lab.play(unpacked="silent")
+    told: list[str] = []
+    with closing(lab_transport("made,cpus=1")) as guest:
+        guest.open(Notices(step=told.append, warn=told.append))
+        assert collect(guest, ["facts"], 60.0)
+    assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
+    assert booted(made_up_lab) == ["vmlinux", "image"]
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "image", "boots"),
+    [("panic", "", ["vmlinux"]), ("silent", "panic", ["vmlinux", "image"])],
+)
+def test_a_kernel_that_says_why_it_ends_is_not_booted_again(
+    made_up_lab: MadeUpLab, unpacked: str, image: str, boots: list[str]
+) -> None:
+    holds_a_kernel(made_up_lab)
+    made_up_lab.play(unpacked=unpacked)
+    assert "Kernel panic - not syncing" in str(boot_error(made_up_lab, image))
+    assert booted(made_up_lab) == boots
+
+
+def test_an_image_that_ends_in_silence_is_not_booted_again(made_up_lab: MadeUpLab) -> None:
+    assert "QEMU was ended" in str(boot_error(made_up_lab, "silent"))
+    assert booted(made_up_lab) == ["image"]
