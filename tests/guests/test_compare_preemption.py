@@ -32,7 +32,7 @@ _OF_THE_DAY = ("id", "started_utc", "finished_utc")
 KILLED = """
 model() {{
     n=0
-    until grep -q "($1)" {switch}; do n=$((n+1)); [ $n -lt 200 ] || exit 9; sleep 0.1; done
+    until grep -q "($1)" {switch}; do n=$((n+1)); [ $n -lt 600 ] || exit 9; sleep 0.1; done
 }}
 hardstone-probe run SEM-P-SIG --samples 0 --duration-ns 1h --preemption {other} >/dev/null 2>&1 &
 model {other}; kill -9 $!; model {own}; echo back
