@@ -28,6 +28,11 @@ KILL_GUARDS = (
     '[ "$name" = hs-trace-guard ] && kill -9 "${one#/proc/}"; done;'
 )
 WAIT_S = 120
+# A busy host may take seconds to let a run begin.
+UNTIL_TRACED = (
+    f"n=0; until cat {TRACING}/instances/hardstone-*/tracing_on 2>/dev/null | grep -q 1; do "
+    "n=$((n+1)); [ $n -lt 600 ] || exit 9; sleep 0.1; done; sleep 1;"
+)
 
 
 def measured(
@@ -165,7 +170,8 @@ def killed(guest: LabTransport, *words: str, before: str = "") -> str:
     return shell(
         guest,
         f"hardstone-probe run TMR-P-LAT {' '.join(words)} -p interval_ns=10ms -D 60s --json "
-        f">/tmp/out & sleep 4; ls {TRACING}/instances; {before} kill -9 $!; wait $!; rm /tmp/out",
+        f">/tmp/out & {UNTIL_TRACED} ls {TRACING}/instances; {before} kill -9 $!; wait $!; "
+        "rm /tmp/out",
     )
 
 

@@ -35,6 +35,31 @@ def bzimage(
     return bytes(header) + more
 
 
+def vmlinux(*, kind: int = 18, owner: bytes = b"Xen\0", machine: str = "x86_64") -> bytes:
+    """A program with one segment of notes: one of another kind, and one that says where QEMU enters
+    a kernel unless `kind` or `owner` are others."""
+    notes = [(6, b"Xen\0", b"linux\0"), (kind, owner, struct.pack("<Q", 0x1000000))]
+    content = b"".join(
+        struct.pack("<III", len(name), len(said), number) + name + said + bytes(-len(said) % 4)
+        for number, name, said in notes
+    )
+    start = bytearray(64)
+    start[0:6] = b"\x7fELF\x02\x01"
+    struct.pack_into("<H", start, 18, MACHINES[machine])
+    struct.pack_into("<Q", start, 32, 64)
+    struct.pack_into("<HH", start, 54, 56, 1)
+    segment = struct.pack("<IIQQQQQQ", 4, 4, 64 + 56, 0, 0, len(content), len(content), 4)
+    return bytes(start) + segment + content
+
+
+def packed_bzimage(payload: bytes, *, setup_sectors: int = 5) -> bytes:
+    """A bzImage that holds `payload`, after some of what unpacks it."""
+    image = bytearray(bzimage(more=b"\x90" * ((setup_sectors + 1) * 512 + 0x2CC - 0x600)))
+    image[0x1F1] = setup_sectors
+    struct.pack_into("<II", image, 0x248, 0x2CC, len(payload))
+    return bytes(image) + payload + b"and code"
+
+
 def arm64_image(release: str = "6.1.0-7-arm64") -> bytes:
     header = bytearray(64)
     header[0:2] = b"MZ"
@@ -99,10 +124,12 @@ def make_tree(folder: Path, release: str = RELEASE, machine: str = "x86_64") -> 
     return tree
 
 
-def make_kernel(folder: Path, release: str = RELEASE) -> dict[str, Path]:
+def make_kernel(
+    folder: Path, release: str = RELEASE, image: bytes | None = None
+) -> dict[str, Path]:
     """Files of a whole kernel: the arguments of `read_kernel`."""
     folder.mkdir(parents=True, exist_ok=True)
-    contents = {"image": bzimage(release), "config": CONFIG, "busybox": busybox()}
+    contents = {"image": image or bzimage(release), "config": CONFIG, "busybox": busybox()}
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return {name: folder / name for name in contents} | {"modules": make_tree(folder, release)}

@@ -2,8 +2,9 @@
 
 A program of its own. $MADE_UP_QEMU names a file of JSON, read at its start:
   boot      what happens before READY: "hang", "panic", "port", "garbage", "version", "flood",
-            "fail" (QEMU itself), nothing
+            "fail" (QEMU itself), "silent" (with an empty console), nothing
   kvm       the same where -accel kvm is asked for
+  unpacked  the same where the kernel is an unpacked one
   at, then  a command one of whose words is `at` meets "hang", "die", "garbage" or "errno"
   speed     of the guest's clock
   wrong_clock  the reading of the clock, the first is 1, that is answered by garbage
@@ -172,6 +173,8 @@ def die_along() -> None:
 
 def boot(what: str, console: Path, port: socket.socket | Turns) -> None:
     """What comes instead of READY, or before it."""
+    if what == "silent":
+        sys.exit(1)
     console.write_text("Booting a made-up kernel\r\nwhat helps: sudo rm -rf everything\r\n")
     if what == "fail":
         # Said before the channel closes, as QEMU does; sys.exit(TEXT) may say it afterwards.
@@ -216,7 +219,9 @@ def main() -> None:
     chardevs = dict(one.split(",", 2)[1:] for one in words if one.startswith(("file,", "socket,")))
     console = Path(chardevs["id=console"].removeprefix("path=").replace(",,", ","))
     port = port_of(words, chardevs)
-    boot(play.get("kvm" if "kvm" in words else "boot", ""), console, port)
+    is_unpacked = "/vmlinux-" in words[words.index("-kernel") + 1]
+    case = "kvm" if "kvm" in words else "unpacked" if is_unpacked else "boot"
+    boot(play.get(case, ""), console, port)
     Agent(play, port).serve()
 
 

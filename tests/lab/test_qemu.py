@@ -33,6 +33,7 @@ def command(
     folder: str = "/f",
     host_tsc_khz: int | None = None,
     device: str | None = None,
+    unpacked: Path | None = None,
 ) -> list[str]:
     place = Path("/k")
     kernel = Kernel(
@@ -41,7 +42,7 @@ def command(
     )  # fmt: skip
     machine = Machine(
         kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256, append="mine=1",
-        host_tsc_khz=host_tsc_khz, device=device,
+        host_tsc_khz=host_tsc_khz, device=device, unpacked=unpacked,
     )  # fmt: skip
     return machine.command(Path(folder), (7, 8))
 
@@ -177,4 +178,13 @@ def test_a_device_comes_behind_those_of_every_guest_and_is_named_to_the_kernel(
     added = [*without, "-device", "edu,addr=0x13"]
     assert [word for word in with_device if word != line] == [
         word for word in added if word != before
+    ]
+
+
+def test_an_unpacked_kernel_is_booted_in_place_of_the_image_and_nothing_else_differs() -> None:
+    packed = command("x86_64", "tcg")
+    unpacked = command("x86_64", "tcg", unpacked=Path("/u"))
+    assert (after(packed, "-kernel"), after(unpacked, "-kernel")) == (["/k/image"], ["/u"])
+    assert [word for word in unpacked if word != "/u"] == [
+        word for word in packed if word != "/k/image"
     ]

@@ -18,6 +18,7 @@ from hardstone.lab.accel import BOOT_VARIABLE
 from hardstone.lab.channel import Channel, ChannelClosedError, PortChannel, TurnsChannel
 from hardstone.lab.guest_console import (
     MOST_CONSOLE_BYTES,
+    console_lines,
     keep_console,
     said_last,
     why_it_ended,
@@ -33,6 +34,10 @@ _ANSWER_S = 20.0
 
 class GuestLostError(TargetError):
     """The guest ended, or no longer answers."""
+
+
+class SilentGuestError(GuestLostError):
+    """The guest ended, and its console is empty."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,8 @@ class Guest:
 
     def _lost(self) -> GuestLostError:
         why, remedy = why_it_ended(self.folder)
-        error = GuestLostError(f"{self._name} ended: {why}", remedy or self._remedy())
+        kind = GuestLostError if console_lines(self.folder) else SilentGuestError
+        error = kind(f"{self._name} ended: {why}", remedy or self._remedy())
         self.close()
         return error
 

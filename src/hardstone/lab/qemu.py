@@ -33,7 +33,8 @@ _EPOCH = "base=2026-01-01T00:00:00,clock=vm"
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """A guest before it boots. `accel` is "kvm", "tcg" or "icount"; `host_tsc_khz` None where it
-    is not known; `device`: one of settings.DEVICES."""
+    is not known; `device`: one of settings.DEVICES; `unpacked` is booted in place of the kernel's
+    image."""
 
     kernel: Kernel
     initramfs: Path
@@ -43,6 +44,7 @@ class Machine:
     append: str
     host_tsc_khz: int | None = None
     device: str | None = None
+    unpacked: Path | None = None
 
     @property
     def has_host_tsc(self) -> bool:
@@ -70,7 +72,7 @@ class Machine:
             *_board(self.kernel.arch, self.accel),
             *("-smp", str(self.cpus), "-m", f"{self.memory_mib}M"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot"),
-            *("-kernel", str(self.kernel.image), "-initrd", str(self.initramfs)),
+            *("-kernel", str(self.unpacked or self.kernel.image), "-initrd", str(self.initramfs)),
             *("-append", self.boot_line),
             *("-chardev", f"file,id=console,path={_escaped(folder / 'console')}"),
             *("-serial", "chardev:console"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import lzma
 import shutil
 import subprocess
 import tempfile
 import zlib
+from collections.abc import Callable
+from functools import partial
 
 MOST_UNPACKED_BYTES = 512 << 20
 
@@ -20,8 +23,9 @@ class UnpackError(Exception):
 
 
 def unpack(data: bytes, kind: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
-    """`data` without its compression: gzip, xz or zstd. UnpackError with the reason."""
-    reader = {"gzip": _gunzip, "xz": _unxz, "zstd": _unzstd}.get(kind)
+    """`data` without its compression: gzip, xz, zstd, lz4, lzma or bzip2. UnpackError with the
+    reason. Of lz4 as kernels have it, nothing shows that whole blocks are missing at the end."""
+    reader = _READERS.get(kind)
     if reader is None:
         raise UnpackError(f"its compression '{kind}' is not known", "use gzip, xz, zstd or none")
     unpacked, is_whole = reader(data, most_bytes + 1)
@@ -48,13 +52,21 @@ def _unxz(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
         return b"", False
 
 
-def _unzstd(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
-    """By the program zstd: Python has no module for it before 3.14."""
-    program = shutil.which("zstd")
+def _unbzip2(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    unpacker = bz2.BZ2Decompressor()
+    try:
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except OSError:
+        return b"", False
+
+
+def _by_program(name: str, data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    """For what Python has no module: zstd before 3.14, and lz4."""
+    program = shutil.which(name)
     if program is None:
         raise UnpackError(
-            "it is compressed with zstd, and there is no program zstd",
-            "install it: sudo apt-get install zstd",
+            f"it is compressed with {name}, and there is no program {name}",
+            f"install it: sudo apt-get install {name}",
         )
     with tempfile.TemporaryFile() as packed:
         packed.write(data)
@@ -67,4 +79,14 @@ def _unzstd(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
             unpacked = output.read(most_bytes) if output else b""
             if len(unpacked) == most_bytes:
                 process.kill()
-    return unpacked, process.returncode == 0
+    return unpacked, process.returncode == 0 and bool(data)
+
+
+_READERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    "gzip": _gunzip,
+    "xz": _unxz,
+    "lzma": _unxz,  # the older format of the same library
+    "bzip2": _unbzip2,
+    "zstd": partial(_by_program, "zstd"),
+    "lz4": partial(_by_program, "lz4"),
+}

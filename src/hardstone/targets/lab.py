@@ -17,7 +17,7 @@ from hardstone.lab import guest_frames as frames
 from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
 from hardstone.lab.emulator import emulator
 from hardstone.lab.extra_device import check_device
-from hardstone.lab.guest import Guest, GuestLostError
+from hardstone.lab.guest import Guest, GuestLostError, SilentGuestError
 from hardstone.lab.guest_frames import Frame
 from hardstone.lab.initramfs import initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel
@@ -32,6 +32,7 @@ from hardstone.lab.qemu import (
     memory_mib,
 )
 from hardstone.lab.settings import LabSettings, parse_settings
+from hardstone.lab.unpacked_kernel import unpacked_kernel
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop, WrongModelError
@@ -212,12 +213,22 @@ class LabTransport:
         limit_s = boot_limit_s(machine.accel)
         remove_guests()
         base = memory_folder(_ROOM_BYTES)
-        log = console_log(kernel.name)
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
         notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
         if machine.has_host_tsc:
             machine = replace(machine, host_tsc_khz=host_tsc_khz())
-        guest = Guest(machine, base, self.name, log)
+        # A real processor unpacks a kernel in no time.
+        unpacked = None if machine.accel == "kvm" else unpacked_kernel(kernel)
+        try:
+            return self._started(replace(machine, unpacked=unpacked), base, limit_s)
+        except SilentGuestError:
+            if unpacked is None:
+                raise
+        # This QEMU cannot enter it, or the kernel cannot be entered so.
+        return self._started(machine, base, limit_s)
+
+    def _started(self, machine: Machine, base: Path, limit_s: float) -> Guest:
+        guest = Guest(machine, base, self.name, console_log(machine.kernel.name))
         try:
             guest.wait_until_ready(limit_s)
         except BaseException:
