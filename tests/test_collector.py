@@ -78,6 +78,17 @@ print("end")
     assert said(program) == ["end"]
 
 
+def test_the_last_searches_go_through_nothing() -> None:
+    program = """
+keep(Run("first"))
+later = Run("later")
+assert is_searched("later")
+end_with_objects()
+assert not is_searched("later")
+"""
+    assert "first gone" not in said(program)
+
+
 def test_where_nothing_was_kept_nothing_is_left() -> None:
     program = """
 run = Run("first")
