@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Tree
@@ -17,7 +20,9 @@ from xml.etree import ElementTree as Tree
 import pytest
 from jsonschema import Draft202012Validator
 
+from hardstone.calling import stay_in
 from hardstone.catalogue import load_catalogue
+from hardstone.cli.main import run
 from hardstone.errors import EXIT_GATE, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
 from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
@@ -315,14 +320,25 @@ def test_pairs_that_cannot_decide_any_more_are_not_run(gate: Hardstone, tmp_path
 # ---- again ----
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of ten pairs with a slower second side, and their outcome."""
+    folder = tmp_path_factory.mktemp("pairs")
+    target, store = scenario(folder / "fake"), str(folder / "store")
+    sides = ["--target", target, "--second", "--load heavy"]
+    with redirect_stdout(io.StringIO()) as out:
+        code = run(["gate", "--pairs", "10", TEST, *sides, "-q", "--json", "--store", store])
+    stay_in(None)
+    assert code == EXIT_GATE
+    (folder / "gate.json").write_text(out.getvalue())
+    return folder
+
+
 @pytest.fixture
-def measured(gate: Hardstone, tmp_path: Path) -> Path:
-    """The outcome of ten pairs with a slower second side."""
-    done = pairs(gate, scenario(tmp_path / "fake"), "--second", "--load heavy", "-q", "--json")
-    assert done.code == EXIT_GATE, done.err
-    path = tmp_path / "gate.json"
-    path.write_text(done.out)
-    return path
+def measured(once: Path, tmp_path: Path) -> Path:
+    """A copy of the outcome, beside one of the store."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "gate.json"
 
 
 def test_stored_pairs_are_judged_again_alike(gate: Hardstone, measured: Path) -> None:
