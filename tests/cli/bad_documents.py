@@ -18,6 +18,10 @@ GOOD, BAD = "20261120T000000Z-00000a", "20261121T000000Z-00000b"
 MARKUP = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1">'
 STEERING = "\x1b[31m\x1b]0;t\x07\x9b2J\x00\u202egnp\u2066\u200f\r\nINJECTED\u2028x"
 LARGE = {"a bomb", "a bomb of numbers", "10 000 results"}  # take a second to read
+BOMBS = {
+    "a bomb": "134217728 bytes",
+    "a bomb of numbers": "12000000 values",
+}  # nothing else is wrong
 _HEAD = b'{"schema":"hardstone.run/3","x":['
 _GIGABYTES = 3 * 2**30
 _LONG_VALUES = tuple(range(1_000, 3_000))
@@ -66,6 +70,16 @@ def _with_number(literal: bytes) -> bytes:
     return gzip.compress(encoded(whole()).replace(b'"mean": 1999.5', b'"mean": ' + literal, 1))
 
 
+def with_blanks(count: int) -> bytes:
+    """A sound document that ends in blanks."""
+    return gzip.compress(encoded(whole()) + b" " * count, 1)
+
+
+def with_numbers(count: int) -> bytes:
+    """A sound document with a field that nobody reads."""
+    return gzip.compress(encoded(whole())[:-1] + b', "x": [' + b"1," * count + b"1]}", 1)
+
+
 def _buckets(series: dict[str, Any]) -> Any:
     return series["histogram"]["buckets"]
 
@@ -79,8 +93,8 @@ UNREADABLE: Mapping[str, Callable[[], bytes | None]] = {
     "of something else": lambda: packed({"schema": "\x1b[31m<script>"}),
     "a list": lambda: packed([whole()]),
     "gigabytes": lambda: None,
-    "a bomb": cache(lambda: gzip.compress(b" " * 140_000_000, 1)),
-    "a bomb of numbers": cache(lambda: gzip.compress(_HEAD + b"1," * 13_000_000, 1)),
+    "a bomb": cache(lambda: with_blanks(140_000_000)),
+    "a bomb of numbers": cache(lambda: with_numbers(13_000_000)),
     "NaN": lambda: _with_number(b"NaN"),
     "Infinity": lambda: _with_number(b"Infinity"),
     "a number beyond floats": lambda: _with_number(b"1e999"),

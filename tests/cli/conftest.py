@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +39,7 @@ class Done:
 
 
 @pytest.fixture
-def hardstone(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+def hardstone(capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Done]]:
     """Runs the command line in this process."""
 
     def call(*arguments: object) -> Done:
@@ -48,7 +48,8 @@ def hardstone(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
         code = run([str(one) for one in arguments])
         return Done(code, *capfd.readouterr())
 
-    return call
+    yield call
+    stay_in(None)  # tests of commands to type come after it
 
 
 @pytest.fixture

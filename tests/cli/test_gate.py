@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Tree
@@ -17,7 +20,9 @@ from xml.etree import ElementTree as Tree
 import pytest
 from jsonschema import Draft202012Validator
 
+from hardstone.calling import stay_in
 from hardstone.catalogue import load_catalogue
+from hardstone.cli.main import run
 from hardstone.errors import EXIT_GATE, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE
 from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
@@ -166,6 +171,15 @@ def test_against_a_run_and_a_study(gate: Hardstone, stored: str) -> None:
         (("last", "--suggest", "--margin", "0%"), "'0%' is not a margin"),
         (("published:qnx", "--suggest"), "limits are made from runs"),
         (("published:qnx", "--baseline", "last"), "has no distribution"),
+        (("last", "--limits", "{limits}", "--alpha", "5%"), "--alpha needs --pairs"),
+        (("--again", "x", "--pairs", "12", TEST), "--pairs and --again"),
+        (("--again", "x", "--target", "local"), "--target needs --pairs"),
+        (("--again", "x", "-o", "y"), "--output needs --suggest"),
+        (("--again", "missing.json"), "missing.json cannot be read"),
+        (("--again", "x", TEST, TEST), "--again judges one series"),
+        (("--pairs", "12", TEST, "--alpha", "0%"), "'0%' is not a level up to 10 %"),
+        (("--pairs", "12", TEST, "--alpha", "0.01"), "'0.01' is not a level"),
+        (("--pairs", "12", TEST, "--margin", "x"), "--margin: 'x' is not a margin"),
         (("--pairs", "9", TEST), "fewer than 10 pairs decide nothing"),
         (("--pairs", "x", TEST), "'x' is not a number of pairs"),
         (("--pairs", "31", TEST), "give 10 to 30; 12 is usual"),
@@ -301,6 +315,133 @@ def test_pairs_that_cannot_decide_any_more_are_not_run(gate: Hardstone, tmp_path
     done = gate("--pairs", 10, f"{TEST}/total/jitter", "--target", scenario(tmp_path / "b"), "-q")
     assert done.code == EXIT_UNTRUSTWORTHY and len(names(tmp_path)) == 8
     assert "no series with total, jitter" in " ".join(done.out.split())
+
+
+# ---- again ----
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of ten pairs with a slower second side, and their outcome."""
+    folder = tmp_path_factory.mktemp("pairs")
+    target, store = scenario(folder / "fake"), str(folder / "store")
+    sides = ["--target", target, "--second", "--load heavy"]
+    with redirect_stdout(io.StringIO()) as out:
+        code = run(["gate", "--pairs", "10", TEST, *sides, "-q", "--json", "--store", store])
+    stay_in(None)
+    assert code == EXIT_GATE
+    (folder / "gate.json").write_text(out.getvalue())
+    return folder
+
+
+@pytest.fixture
+def measured(once: Path, tmp_path: Path) -> Path:
+    """A copy of the outcome, beside one of the store."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "gate.json"
+
+
+def test_stored_pairs_are_judged_again_alike(gate: Hardstone, measured: Path) -> None:
+    before = names(measured.parent)
+    first = json.loads(measured.read_text())
+    done = gate("--again", measured, "--json")
+    assert done.code == EXIT_GATE and names(measured.parent) == before
+    same = ("outcome", "checks", "pairs", "statistics", "systems", "against", "judged_by")
+    assert {key: done.document[key] for key in same} == {key: first[key] for key in same}
+    assert "judged again from stored runs" in done.document["notes"]
+    assert not any("no proof" in note for note in done.document["notes"])
+    measured.write_text(done.out)  # what it prints can be judged again, too
+    assert gate("--again", measured).code == EXIT_GATE
+
+
+def test_other_limits_decide_otherwise_and_say_so(gate: Hardstone, measured: Path) -> None:
+    done = gate("--again", measured, "--margin", "400%", "--no-tails")
+    assert done.code == EXIT_OK and "PASS: 1 PASS" in done.out
+    told = " ".join(done.out.split())
+    assert (
+        "at most 400 % higher than A" in told and "a reason to measure anew, and no proof" in told
+    )
+    late = gate("--again", measured, "--deadline", "3us", "--json").document
+    assert late["checks"][0]["statistic"] in ("p50", "p99", "above 3 us")
+    assert "above 3 us" in {one["statistic"] for one in late["checks"]}
+    # ten pairs reach 2**-10 at least: of three statistics, with Holm, not 0.1 %
+    strict = gate("--again", measured, "--alpha", "0.1%", "--json")
+    assert strict.code == EXIT_UNTRUSTWORTHY
+    assert {one["confidence"] for one in strict.document["statistics"]} == {0.999}
+
+
+def test_another_series_of_the_test_may_be_judged(gate: Hardstone, measured: Path) -> None:
+    done = gate("--again", measured, ADDRESS)
+    assert done.code == EXIT_GATE and "no proof" in " ".join(done.out.split())
+    none = gate("--again", measured, f"{TEST}/total/jitter")
+    assert none.code == EXIT_UNTRUSTWORTHY and "no series with" in " ".join(none.out.split())
+    other = gate("--again", measured, "CLK-P-DUR")
+    assert other.code == EXIT_USAGE and "CLK-P-DUR was not measured" in other.err
+
+
+def test_a_pair_that_did_not_count_does_not_count_again(gate: Hardstone, measured: Path) -> None:
+    document = json.loads(measured.read_text())
+    document["pairs"][2]["left_out"] = "B: the run is interrupted"
+    measured.write_text(json.dumps(document))
+    done = gate("--again", measured, "--json")
+    assert done.document["pairs"] == document["pairs"] and done.code == EXIT_UNTRUSTWORTHY
+    assert {one["pairs_count"] for one in done.document["statistics"]} == {9}
+
+
+def test_pairs_that_were_cut_are_never_decided(gate: Hardstone, measured: Path) -> None:
+    document = json.loads(measured.read_text())
+    document["judged_by"]["is_cut"] = True
+    measured.write_text(json.dumps(document))
+    assert gate("--again", measured).code == EXIT_UNTRUSTWORTHY
+
+
+def test_a_run_that_is_gone_is_an_error(gate: Hardstone, measured: Path) -> None:
+    """Who removes runs decides which pairs count."""
+    gone = json.loads(measured.read_text())["pairs"][4]["second"]
+    Store(measured.parent / "store").path_of(gone).unlink()
+    done = gate("--again", measured)
+    assert done.code == EXIT_USAGE and not done.out
+    assert f"run {gone} of pair 5 is not in this store" in done.err and "--store DIR" in done.err
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("schema", "hardstone.gate/2", "has the schema 'hardstone.gate/2'"),
+        ("kind", "limits", "no interleaved pairs"),
+        ("pairs", [], "no interleaved pairs"),
+        ("pairs", [{"first": "last", "second": "last"}] * 10, "run last of pair 1 is not in"),
+        ("pairs", [{"first": "../x", "second": None}] * 10, "run ../x of pair 1 is not in"),
+        ("pairs", [{"first": None, "second": None}] * 31, "31 pairs, of at most 30"),
+        ("pairs", [{"first": 5}], "no outcome of a gate"),
+        ("judged_by", None, "does not say what its pairs were asked"),
+        ("judged_by", {"address": TEST, "alpha": 0.7}, "is impossible"),
+        ("judged_by", {"address": TEST, "margin": -1}, "is impossible"),
+        ("judged_by", {"address": TEST, "deadline_ns": 0}, "is impossible"),
+        ("judged_by", {"address": "/"}, "is not the address of a figure"),
+        ("systems", [], "does not say what its pairs were asked"),
+    ],
+)
+def test_a_file_that_is_no_such_outcome_is_one_line(
+    gate: Hardstone, measured: Path, key: str, value: object, said: str
+) -> None:
+    measured.write_text(json.dumps(json.loads(measured.read_text()) | {key: value}))
+    done = gate("--again", measured)
+    assert done.code == EXIT_USAGE and not done.out
+    assert said in done.err and len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b'{"schema": NaN}', b"[" * 100_000, b"\xff", b"null", b"\x1b[31m"]
+)
+def test_a_file_that_is_no_document_is_one_line(
+    gate: Hardstone, tmp_path: Path, data: bytes
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(data)
+    done = gate("--again", path)
+    assert done.code == EXIT_USAGE and "no outcome of a gate" in done.err
+    assert len(done.err.splitlines()) == 1 and "\x1b" not in done.err
 
 
 def flaky(folder: Path, facts: Path, state: Path, broken: tuple[int, ...], more: str = "") -> Path:

@@ -14,6 +14,7 @@ from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneE
 from hardstone.store.documents import encode_document
 from tests.cli.bad_documents import (
     BAD,
+    BOMBS,
     CONTRADICTORY,
     GOOD,
     LARGE,
@@ -22,6 +23,8 @@ from tests.cli.bad_documents import (
     packed,
     put,
     whole,
+    with_blanks,
+    with_numbers,
 )
 from tests.cli.conftest import Done
 from tests.stats.make import document, result, series
@@ -121,8 +124,19 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_written(
         assert done.code == EXIT_USAGE, (name, done.err)
         assert done.out == "" and len(done.told) == 1, (name, done.err)
         assert BAD in done.told[0], name
+        assert f"holds more than {BOMBS[kind]}" in done.told[0] if kind in BOMBS else True, name
         check_words(done)
         assert kept(out) == before, name
+
+
+@pytest.mark.parametrize("make", [with_blanks, with_numbers])
+def test_only_its_size_makes_a_bomb(
+    hardstone: Hardstone, store: Path, make: Callable[[int], bytes]
+) -> None:
+    """The same documents, smaller, are read: without the limit a bomb would be, too."""
+    bad(store, make(1_000))
+    done = hardstone("show", BAD, "--store", store)
+    assert done.code == EXIT_OK and "bad run" in done.out and not done.err
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import hardstone
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import Series, Worst
+from hardstone.stats.miss_interval import misses_of
 from hardstone.stats.summary import summarise
 from hardstone.store.documents import encode_document
 from tests.stats.make import document, result, series
@@ -92,6 +93,38 @@ def test_values_above_a_limit(tmp_path: Path) -> None:
         assert found.low <= real <= found.high
     with pytest.raises(InputError, match="nan is no limit"):
         one.above(float("nan"))
+
+
+def test_misses_of_a_deadline(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).integers(1, 10_000, 1_000)
+    raw = series(values.tolist())
+    one = opened(tmp_path, raw).series()
+    for deadline in (1, 999, 5_000.5, 9_999, 10_000):
+        found, real = one.misses(deadline), int((values > deadline).sum())
+        least = found.count if found.least_count is None else found.least_count
+        assert least <= real <= found.count and found.total == 1_000
+        assert found.low <= real / 1_000 <= found.high
+        assert found == misses_of(raw, int(deadline))
+    narrow, wide = one.misses(5_000, confidence=0.5), one.misses(5_000, confidence=0.999)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="is no deadline"):
+            one.misses(wrong)
+    with pytest.raises(InputError, match="does not lie between 0 and 1"):
+        one.misses(5, confidence=95)
+
+
+def test_only_durations_with_values_have_misses(tmp_path: Path) -> None:
+    counts = msgspec.structs.replace(series([1, 2]), unit="count")
+    with pytest.raises(InputError, match="is no duration and has no deadline"):
+        opened(tmp_path, counts).series().misses(5)
+    with pytest.raises(InputError, match="has no values"):
+        opened(tmp_path, series([])).series().misses(5)
+    wrong = msgspec.structs.replace(series([1, 2]), mean=9.0)
+    with pytest.warns(), pytest.raises(UntrustworthyError):
+        opened(tmp_path, wrong).series().misses(5)
+    with pytest.raises(InputError, match="published without a distribution"):
+        hardstone.load("published:qnx")["THR-P-SLS"].series("switch", 128).misses(5)
 
 
 def test_the_exceedance_is_that_of_the_values(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pypdf import PdfReader
 
 from hardstone.errors import InputError
 from hardstone.present.compare_view import CompareView, PlainTable
+from hardstone.report.compare_origins import figure_rows
 from hardstone.report.compare_sheet import MOST_SERIES, render_compare_pdf, write_compare_pdf
 from hardstone.report.drawing import Drawer
 from hardstone.report.sheet import Sheet
@@ -51,6 +52,46 @@ def test_decisive_figures_are_those_of_the_view(name: str) -> None:
         if isinstance(cell.worst, Amount) and cell.worst.value and not column.is_published:
             assert f"{cell.worst.value / 1000:.1f} us" in text
     assert name != "6" or "2.2 us / 10 us" in text
+
+
+def test_a_page_goes_on_after_what_the_stars_mean() -> None:
+    view = six_systems()
+    found = pages(replace(view, notes=["a note " * 12] * 48))
+    (at,) = (at for at, text in enumerate(found) if "result of 0" in text)
+    assert at == 1 and "Decisive figures" in found[at] and "2.2 us / 10 us" in found[at]
+
+
+def test_each_system_has_its_run_or_study_at_the_end() -> None:
+    view = six_systems()
+    text = " ".join(pages(view)).rpartition("Sources System ID")[2]
+    assert all(one.id in text for one in view.columns)
+    assert "this run" in text and "The Use of POSIX in Real-time" in text
+    assert "The Use of POSIX" not in " ".join(pages(two_systems()))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_place_of_every_figure_is_told(name: str) -> None:
+    """A row names the series of a run; what is from elsewhere is among the sources."""
+    view = VIEWS[name]()
+    told = {
+        (where, number, address)
+        for where, numbers, addresses in figure_rows(view)
+        for number in numbers.split(", ")
+        for address in addresses.split(", ")
+    }
+    elsewhere = 0
+    for row in (row for test in view.tests for row in test.rows):
+        for column, cell in zip(view.columns, row.cells, strict=True):
+            for one in filter(lambda one: isinstance(one, Amount), (cell.mean, cell.worst)):
+                before, _, address = one.source.partition(f"{column.id} ")
+                address = address.removesuffix(f" {one.statistic}")
+                place = before.strip() or column.id, str(column.number), address
+                if column.is_published or address != row.address:
+                    elsewhere += 1
+                    assert place in told, one.source
+    assert elsewhere or name != "6"
+    paper = "".join("".join(pages(view)).split())
+    assert all("".join(address.split()) in paper for _, _, address in told)
 
 
 def test_a_bound_is_a_bound_and_what_is_missing_is_said() -> None:

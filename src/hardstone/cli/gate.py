@@ -11,7 +11,8 @@ from hardstone.cli.options import json_option, store_option
 from hardstone.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_PAIRS_ONLY = ("first", "second", "targets", "deadline", "tails")
+_PAIRS_ONLY = ("first", "second", "targets")
+_OF_PAIRS = ("deadline", "tails", "alpha")
 _TYPED = {"targets": "target"}
 
 
@@ -33,7 +34,11 @@ _TYPED = {"targets": "target"}
     help="Only tests of this name of --limits or --baseline: 'TMR-*'.",
 )
 @click.option("--suggest", is_flag=True, help="Write limits that all RUNs pass.")
-@click.option("--margin", metavar="N%", help="Margin of --suggest (default: 25%).")
+@click.option(
+    "--margin",
+    metavar="N%",
+    help="Margin of --suggest (default: 25%), or of --pairs (10% in the median, 25% in p99).",
+)
 @click.option(
     "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
 )
@@ -53,7 +58,14 @@ _TYPED = {"targets": "target"}
     metavar="NAME",
     help="Target of both sides of --pairs; two: of A, then of B.",
 )
+@click.option(
+    "--again",
+    type=_FILE,
+    metavar="FILE",
+    help="Judge again what --pairs --json printed, from the stored runs.",
+)
 @click.option("--deadline", metavar="TIME", help="--pairs: also gate values above it: 100us.")
+@click.option("--alpha", metavar="N%", help="--pairs: level of the test (default: 1%).")
 @click.option(
     "--tails/--no-tails",
     "tails",
@@ -76,11 +88,16 @@ def command(**options: Any) -> int:
 
     RUN is an ID, the start of one, a name, "last", or published:ID. It is held against a file of
     limits or against a baseline. With --pairs TEST is measured by turns as A and as B: only that
-    tells whether a change made a system worse.
+    tells whether a change made a system worse. --again judges the same runs with another
+    --margin, --alpha, --deadline or --tails.
 
     A figure that is missing, denied, incomplete, not trustworthy or not decided never passes.
     """
     words, mode = options.pop("words"), _mode(options)
+    if mode == "again":
+        from hardstone.cli.gating_again import gate_again
+
+        return gate_again(words, options)
     if not words:
         what = "TEST" if mode == "pairs" else "RUN"
         raise InputError(f"{what} is missing", "see hardstone gate --help")
@@ -104,22 +121,32 @@ def _mode(options: dict[str, Any]) -> str:
         "baseline": bool(options["baselines"]),
         "pairs": options["pairs"] is not None,
         "suggest": options["suggest"],
+        "again": options["again"] is not None,
     }
     modes = [name for name, is_asked in asked.items() if is_asked]
     if len(modes) != 1:
         told = " and ".join(f"--{one}" for one in modes) or "nothing to hold it against"
         raise InputError(
-            f"{told}: one of --limits, --baseline, --pairs and --suggest is needed", "give one"
+            f"{told}: one of --limits, --baseline, --pairs, --again and --suggest is needed",
+            "give one",
         )
     mode = modes[0]
     given = [name for name in _PAIRS_ONLY if options[name] not in (None, ())]
     if given and mode != "pairs":
         raise InputError(f"--{_TYPED.get(given[0], given[0])} needs --pairs", "add --pairs 12")
-    for name in ("margin", "output"):
-        if options[name] is not None and mode != "suggest":
-            raise InputError(f"--{name} needs --suggest", "leave it out")
+    _check_of_pairs(options, mode)
+    if options["output"] is not None and mode != "suggest":
+        raise InputError("--output needs --suggest", "leave it out")
+    if options["margin"] is not None and mode not in ("suggest", "pairs", "again"):
+        raise InputError("--margin needs --suggest or --pairs", "leave it out")
     if mode == "suggest" and (options["junit"] or options["github"] is not None):
         raise InputError(
             "--suggest checks nothing, so that there is nothing for --junit or --github"
         )
     return mode
+
+
+def _check_of_pairs(options: dict[str, Any], mode: str) -> None:
+    given = [name for name in _OF_PAIRS if options[name] is not None]
+    if given and mode not in ("pairs", "again"):
+        raise InputError(f"--{given[0]} needs --pairs", "add --pairs 12")

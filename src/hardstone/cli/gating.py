@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.gate_files import check_files, tell_outcome, write_text
+from hardstone.cli.gate_numbers import margin_of
 from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
@@ -38,7 +37,6 @@ from hardstone.subjects import (
 )
 
 _MOST_BYTES = 1 << 20
-_MARGIN = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
 _DEFAULT_MARGIN = "25%"
 System = MeasuredRun | PublishedSystem
 
@@ -86,7 +84,7 @@ def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
 
 def suggest(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Writes limits that all runs `words` pass: the exit code."""
-    margin = _margin(options["margin"] or _DEFAULT_MARGIN)
+    margin = margin_of(options["margin"] or _DEFAULT_MARGIN)
     store = _Store(options)
     found = [store.systems(word) for word in words]
     runs = [_runs_of(one) for one in found]
@@ -170,12 +168,3 @@ def _name(systems: Sequence[System]) -> str:
     machine = one.conditions.get("machine")
     told = ", ".join(filter(None, (one.study.reading.short, machine, one.year)))
     return f"{one.id} ({told})"
-
-
-def _margin(text: str) -> float:
-    found = _MARGIN.fullmatch(text.strip())
-    margin = float(Decimal(found[1]) / 100) if found else 0.0
-    if not 0 < margin <= 100:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(f"--margin: '{shown}' is not a margin", "write 25%")
-    return margin

@@ -19,6 +19,7 @@ from hardstone.campaign import Campaign
 from hardstone.campaign.carry import carried
 from hardstone.catalogue import kind_of
 from hardstone.cli.gate_files import check_files, tell_outcome
+from hardstone.cli.gate_numbers import alpha_of, deadline_of, margin_of
 from hardstone.cli.lab_options import lab_target
 from hardstone.cli.measuring import Prepared, prepare
 from hardstone.cli.messages import tell, tell_error
@@ -34,11 +35,11 @@ from hardstone.gate import PairedRun, check_pairs, why_left_out
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
 from hardstone.published import Address, parse_address
-from hardstone.stats.pair_gate import LEAST_PAIRS
+from hardstone.stats.pair_gate import ALPHA, LEAST_PAIRS
 from hardstone.stats.sign_flip import MOST_PAIRS
 from hardstone.store import StoreError
 from hardstone.targets import find_target
-from hardstone.units import format_span, parse_duration_ns
+from hardstone.units import format_span
 
 _REMEDY = "--first and --second take options of hardstone run"
 # Of `hardstone run`: what the gate decides itself, by parameter.
@@ -62,7 +63,9 @@ def gate_by_pairs(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if len(words) != 1:
         raise InputError("--pairs measures one test", f"name one of {', '.join(words)[:80]}")
     address = parse_address(words[0])
-    deadline = _deadline_ns(options["deadline"])
+    deadline = None if options["deadline"] is None else deadline_of(options["deadline"])
+    margin = None if options["margin"] is None else margin_of(options["margin"])
+    alpha = ALPHA if options["alpha"] is None else alpha_of(options["alpha"])
     check_files(options)
     sides = _sides(address, options)
     session = _Session(address, sides, pairs, options)
@@ -75,6 +78,8 @@ def gate_by_pairs(words: Sequence[str], options: Mapping[str, Any]) -> int:
         (sides[0].words, sides[1].words),
         deadline_ns=deadline,
         has_tails=with_tails,
+        margin=margin,
+        alpha=alpha,
         is_cut=session.is_cut,
         notes=session.notes(with_tails=with_tails),
     )
@@ -96,13 +101,6 @@ def _pairs(text: str) -> int:
             f"give at least {LEAST_PAIRS}",
         )
     return int(text)
-
-
-def _deadline_ns(text: str | None) -> int | None:
-    try:
-        return None if text is None else parse_duration_ns(text, bare="us")
-    except ValueError as error:
-        raise InputError(f"--deadline: {error}", "write --deadline 100us") from None
 
 
 def _sides(address: Address, options: Mapping[str, Any]) -> tuple[Side, Side]:

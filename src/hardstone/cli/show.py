@@ -30,6 +30,9 @@ _PUBLISHED = "published:"
 @click.option(
     "--project", is_flag=True, help="The next maximum of each series of the TESTs, or why not."
 )
+@click.option(
+    "--deadline", metavar="TIME", help="How many values of each series are above it: 100us."
+)
 def command(
     run: str,
     tests: tuple[str, ...],
@@ -39,6 +42,7 @@ def command(
     published: bool,
     why: bool,
     project: bool,
+    deadline: str | None,
 ) -> int:
     """Show a stored run on one screen; with --all, or of the TESTs named, everything.
 
@@ -49,13 +53,24 @@ def command(
 
     --project foresees the largest of as many values again, by extreme values, where nothing speaks
     against that; else it says everything that does.
+
+    --deadline counts the values above TIME, of all series of durations or of those of the TESTs,
+    with the exact interval of their share; without any, what the share is at most. --json prints
+    these.
     """
     if why or run.startswith(_PUBLISHED):
-        if is_all or tests or published or project:
+        if is_all or tests or published or project or deadline is not None:
             raise InputError(
-                "--why takes no TEST, --all, --published or --project", "give --why alone"
+                "--why takes no TEST, --all, --published, --project or --deadline",
+                "give --why alone",
             )
         return _show_why(run, store, as_json=as_json, is_asked=why)
+    if deadline is not None:
+        if is_all or published or project:
+            raise InputError(
+                "--deadline takes no --all, --published or --project", "give --deadline alone"
+            )
+        return _show_misses(run, tests, store, deadline, as_json=as_json)
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
 
@@ -122,6 +137,30 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
         print_json(rated_document(rated))
     else:
         print_why(rated)
+    return consistency_exit(document)
+
+
+def _show_misses(
+    run: str, tests: Sequence[str], store: Path | None, deadline: str, *, as_json: bool
+) -> int:
+    """How often the series of a run missed a deadline."""
+    from hardstone.cli.messages import print_json
+    from hardstone.cli.open_store import consistency_exit, open_store
+    from hardstone.present.deadline_misses import misses_document
+    from hardstone.terminal.misses_view import print_misses
+    from hardstone.units import parse_duration_ns
+
+    try:
+        deadline_ns = parse_duration_ns(deadline, bare="")
+    except ValueError as error:
+        problem = str(error).partition(":")[0]  # without the forms that need no unit
+        raise InputError(f"--deadline: {problem}", "write --deadline 100us") from None
+    document = open_store(store).load(run)
+    shown = _of_tests(document, tests) if tests else document
+    if as_json:
+        print_json(misses_document(shown, deadline_ns))
+    else:
+        print_misses(shown, deadline_ns)
     return consistency_exit(document)
 
 

@@ -8,7 +8,15 @@ from hardstone.gate.junit import junit_xml
 from hardstone.gate.limit import Limit
 from hardstone.gate.limits_file import LIMITS_SCHEMA, LimitsError, LimitsFile, read_limits
 from hardstone.gate.limits_text import limits_text
-from hardstone.gate.outcome_document import GATE_SCHEMA, Check, GateDocument, Pair, gate_document
+from hardstone.gate.measured_pairs import MeasuredPairs, read_measured_pairs
+from hardstone.gate.outcome_document import (
+    GATE_SCHEMA,
+    Check,
+    GateDocument,
+    JudgedBy,
+    Pair,
+    gate_document,
+)
 from hardstone.gate.pair_values import PairedRun, check_pairs, why_left_out
 from hardstone.gate.suggest import Suggestion, suggest_limits
 
@@ -17,9 +25,11 @@ __all__ = [
     "LIMITS_SCHEMA",
     "Check",
     "GateDocument",
+    "JudgedBy",
     "Limit",
     "LimitsError",
     "LimitsFile",
+    "MeasuredPairs",
     "Pair",
     "PairedRun",
     "Suggestion",
@@ -32,6 +42,7 @@ __all__ = [
     "limits_of_study",
     "limits_text",
     "read_limits",
+    "read_measured_pairs",
     "suggest_limits",
     "why_left_out",
 ]

@@ -9,7 +9,7 @@ import msgspec
 
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_UNTRUSTWORTHY
 from hardstone.model import Unit
-from hardstone.stats.pair_gate import Outcome, PairGate
+from hardstone.stats.pair_gate import ALPHA, Outcome, PairGate
 
 GATE_SCHEMA = "hardstone.gate/1"
 WORST_FIRST: tuple[Outcome, ...] = ("FAIL", "INCONCLUSIVE", "PASS")
@@ -50,12 +50,26 @@ class Pair(msgspec.Struct, kw_only=True, frozen=True):
     left_out: str = ""
 
 
+class JudgedBy(msgspec.Struct, kw_only=True, frozen=True):
+    """What interleaved pairs were asked: the series at `address`, as it was typed; values above
+    `deadline_ns` too; p99 and p99.9 too (`has_tails`); at the level `alpha` for all of them. Null
+    for `margin`: that of each statistic. `is_cut`: fewer pairs were run than asked for.
+    """
+
+    address: str
+    deadline_ns: int | None = None
+    has_tails: bool = True
+    margin: float | None = None
+    alpha: float = ALPHA
+    is_cut: bool = False
+
+
 class GateDocument(msgspec.Struct, kw_only=True):
     """`hardstone.gate/1`: all checks, the worst outcomes first.
 
     `outcome` is FAIL if any check fails, else INCONCLUSIVE if any is, or if there is none.
-    `against`: the limits file, the baseline, or the second command. `pairs` and `statistics` are
-    those of interleaved pairs.
+    `against`: the limits file, the baseline, or the second command. `pairs`, `statistics` and
+    `judged_by` are those of interleaved pairs.
     """
 
     schema: str
@@ -66,6 +80,7 @@ class GateDocument(msgspec.Struct, kw_only=True):
     checks: list[Check]
     pairs: list[Pair] = []
     statistics: list[PairGate] = []
+    judged_by: JudgedBy | None = None
     notes: list[str] = []
 
     @property
@@ -82,6 +97,7 @@ def gate_document(
     notes: Sequence[str] = (),
     pairs: Sequence[Pair] = (),
     statistics: Sequence[PairGate] = (),
+    judged_by: JudgedBy | None = None,
 ) -> GateDocument:
     """The document of `checks`, sorted by outcome."""
     ordered = sorted(checks, key=lambda one: WORST_FIRST.index(one.outcome))
@@ -94,6 +110,7 @@ def gate_document(
         checks=ordered,
         pairs=list(pairs),
         statistics=list(statistics),
+        judged_by=judged_by,
         notes=list(notes),
     )
 

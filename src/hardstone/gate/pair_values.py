@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.gate.limit import amount_text
-from hardstone.gate.outcome_document import Check, GateDocument, Pair, gate_document
+from hardstone.gate.outcome_document import (
+    Check,
+    GateDocument,
+    JudgedBy,
+    Pair,
+    gate_document,
+)
 from hardstone.gate.weighed_system import WeighedRun
 from hardstone.model import Result, RunDocument, Series, Unit
 from hardstone.published import Address, AddressError, resolve
 from hardstone.stats.above import above
 from hardstone.stats.contradictions import is_contradictory
 from hardstone.stats.kind_of_time import time_meaning, why_incomparable
-from hardstone.stats.pair_gate import DEFAULT_MARGINS, PairGate, gate_pairs
+from hardstone.stats.pair_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.subjects import subjects_of
 
@@ -46,24 +52,34 @@ def check_pairs(
     *,
     deadline_ns: int | None = None,
     has_tails: bool = True,
+    margin: float | None = None,
+    alpha: float = ALPHA,
     is_cut: bool = False,
+    before: Sequence[Pair] = (),
     notes: Sequence[str] = (),
 ) -> GateDocument:
     """What pairs of runs say about the second side. `sides` are what was run, for people.
 
     Without `has_tails` medians are judged, and values above `deadline_ns` where that is given.
+    `margin` takes the place of that of each statistic; `alpha` is the level of all together.
     `is_cut`: not all pairs that were asked for were run; then nothing is decided.
+    `before`: the same pairs as they were judged before; what did not count then does not count now.
     """
     counted: list[_Sides] = []
     pairs: list[Pair] = []
-    for first, second in runs:
+    for number, (first, second) in enumerate(runs):
+        if before and before[number].left_out:
+            pairs.append(before[number])
+            continue
         found = _sides(address, first, second)
         ids = [one.document.id if one.document else None for one in (first, second)]
         why = found if isinstance(found, str) else ""
         pairs.append(Pair(first=ids[0], second=ids[1], left_out=why))
         if isinstance(found, _Sides):
             counted.append(found)
-    gates = _gates(counted, deadline_ns, has_tails=has_tails)
+    values = _values(counted, deadline_ns, has_tails=has_tails)
+    margins = {name: margin or DEFAULT_MARGINS[name] for name in values}
+    gates = gate_pairs(values, margins, alpha=alpha)
     checks = [_check(address, one, counted, sides, deadline_ns, is_cut=is_cut) for one in gates]
     return gate_document(
         "pairs",
@@ -72,6 +88,14 @@ def check_pairs(
         checks,
         pairs=pairs,
         statistics=gates,
+        judged_by=JudgedBy(
+            address=str(address),
+            deadline_ns=deadline_ns,
+            has_tails=has_tails,
+            margin=margin,
+            alpha=alpha,
+            is_cut=is_cut,
+        ),
         notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
     )
 
@@ -126,14 +150,6 @@ def _result(address: Address, one: PairedRun) -> Result | str:
 def _first(result: Result) -> Series | None:
     """The main series of a test comes first."""
     return result.series[0] if result.series else None
-
-
-def _gates(
-    counted: Sequence[_Sides], deadline_ns: int | None, *, has_tails: bool
-) -> list[PairGate]:
-    values = _values(counted, deadline_ns, has_tails=has_tails)
-    margins = {name: DEFAULT_MARGINS[name] for name in values}
-    return gate_pairs(values, margins)
 
 
 def _values(
@@ -196,7 +212,7 @@ def _check(
         condition=f"{gate.pairs_count} pairs",
         address=str(address) if address.parts else "/".join([address.test, *labels]),
         statistic=name,
-        wanted=f"at most {100 * gate.margin:.0f} % {slower} than A",
+        wanted=f"at most {100 * gate.margin:.6g} % {slower} than A",
         found=found,
         reason=INTERRUPTED if is_cut else gate.reason,
         value=gate.ratio,

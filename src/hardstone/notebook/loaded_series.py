@@ -18,6 +18,7 @@ from hardstone.stats.exceedance import exceedance
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import series_problem
 from hardstone.stats.layout import MAX_VALUE
+from hardstone.stats.miss_interval import ShareInterval, misses_of
 from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable
 from hardstone.stats.summary import quantile_of_series
 from hardstone.subjects import Amount, Held, Missing
@@ -155,6 +156,28 @@ class RunSeries:
         if not isfinite(limit):
             raise InputError(f"{limit} is no limit", "name a number in the unit of the series")
         return above(self._sound, floor(limit))
+
+    def misses(self, deadline_ns: float, *, confidence: float = CONFIDENCE) -> ShareInterval:
+        """The values above a deadline and their share, with its exact interval.
+
+        `count` is the most of them and `least_count` the least where the deadline lies within a
+        bucket, and None where it does not; `low` and `high` hold for both. They assume independent
+        values, which those of one run are not: it is the least uncertainty. InputError for a
+        deadline that is none, a series that is no duration, and an empty one.
+        """
+        series = self._sound
+        if series.unit != "ns":
+            raise InputError(
+                f"{one_line(self.address)} is no duration and has no deadline",
+                "above(limit) counts its values",
+            )
+        if not (isfinite(deadline_ns) and deadline_ns > 0):
+            raise InputError(f"{deadline_ns} is no deadline", "name nanoseconds, above zero")
+        if not 0 < confidence < 1:
+            raise InputError(f"{confidence} does not lie between 0 and 1")
+        if not series.count:
+            raise self._without("values")
+        return misses_of(series, floor(deadline_ns), confidence)
 
     def exceedance(self) -> Exceedance:
         """The complementary distribution function."""

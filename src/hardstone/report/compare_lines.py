@@ -156,8 +156,7 @@ def _no_median(missing: Missing) -> ShownFigure:
 
 
 def _source(amount: Amount | Missing) -> str:
-    """Where a figure is from, without its statistic."""
-    return amount.source.removesuffix(f" {amount.statistic}") if isinstance(amount, Amount) else ""
+    return amount.place if isinstance(amount, Amount) else ""
 
 
 def _ratio(column: SystemColumn, cell: ComparedCell) -> str:

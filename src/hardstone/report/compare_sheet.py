@@ -1,4 +1,5 @@
-"""A comparison on paper: opening, decisive figures, conditions, tables of studies, every test."""
+"""A comparison on paper: opening, decisive figures, conditions, tables of studies, every test, and
+where the figures are from."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from hardstone.present.compare_view import (
 from hardstone.present.wording import one_line, shorten
 from hardstone.report.bound_pages import bind
 from hardstone.report.compare_figures import CompareFigures, compare_figures
+from hardstone.report.compare_origins import OF_OTHERS, OF_RUNS, figure_rows, system_rows
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.output_file import regular_target
@@ -56,6 +58,7 @@ def render_compare_pdf(
         book.studies(shown)
         for test in view.tests:
             book.test(test, shown.by_test.get(test.test, []))
+        book.sources()
         return bind(book.title, "hardstone comparison", book.sheets)
 
 
@@ -191,7 +194,7 @@ class _Book:
 
     def decisive(self, figures: CompareFigures) -> None:
         """The table of the decisive figures, then their charts."""
-        self._page("Decisive figures")
+        self._section("Decisive figures", _LEAST_ROOM)
         self._text(_READ, colour="quiet")
         self._figures(self.view.decisive, [row_name(row) for row in self.view.decisive])
         for one in figures.notes:
@@ -231,7 +234,7 @@ class _Book:
     def conditions(self) -> None:
         """What differs, system by system; what is alike, once."""
         view = self.view
-        self._page("Conditions")
+        self._section("Conditions", _LEAST_ROOM)
         alike = [row for row in view.conditions if not row.differs]
         if alike:
             self._text("Alike: " + "; ".join(f"{row.name} {row.cells[0]}" for row in alike))
@@ -281,6 +284,17 @@ class _Book:
             self._text(line)
         if figures:
             self._drawings(figures)
+
+    def sources(self) -> None:
+        """Which run or study each system is, and where figures are from that are not its own."""
+        self._section("Sources", _LEAST_ROOM)
+        self._table(["System", "ID", "Run or study"], system_rows(self.view), is_numeric=False)
+        self._text(OF_RUNS, colour="quiet")
+        rows = figure_rows(self.view)
+        if rows:
+            self._text(OF_OTHERS, colour="quiet")
+            self._sheet.gap(4)
+            self._table(["From", "Systems", "Figures"], rows, is_numeric=False)
 
     def _drawings(self, figures: Sequence[Figure]) -> None:
         if not self._sheet.has_room(_ROW_OF_CHARTS * -(-len(figures) // 2)):

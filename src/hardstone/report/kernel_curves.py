@@ -106,7 +106,7 @@ def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart
         about += _HISTORY.format(short=history.short, machine=history.machine)
     if len(found) > MOST_OVERLAID:
         low, high = domain([_number(row["v"]) for rows in [*lines, points] for row in rows], 1.1)
-        y = _channel([0, 1.03], {"values": _SHARE_MARKS, "format": ".0%"}, is_log=False)
+        y = _channel([0, 1.03], section_chart.share_axis(_SHARE_MARKS), is_log=False)
         spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
         spec["spec"]["layer"].append(_points_layer(points))
         about += _behind(found)

@@ -27,6 +27,11 @@ class Amount(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     @property
+    def place(self) -> str:
+        """Where the figure is from, without its statistic."""
+        return self.source.removesuffix(f" {self.statistic}")
+
+    @property
     def highest(self) -> float | None:
         """The largest value that it can have; None: unbounded."""
         return self.value if self.value is not None else self.below

@@ -9,6 +9,8 @@ from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.theme import CONFIG, HEIGHT, PALETTE, WIDTH, Spec, mark
 from hardstone.stats.noise_points import GapPoint
 
+# Points have no stroke, so that the usual stroke would not be seen.
+_LEGEND: Spec = {"columns": 2, "symbolType": "circle", "symbolSize": 60, "symbolOpacity": 1}
 _COLOURS = ("at the tick", "other")
 
 
@@ -44,7 +46,7 @@ def chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
         "type": "nominal",
         "sort": None,
         "scale": {"domain": list(_COLOURS), "range": PALETTE[:2]},
-        "legend": {"columns": 2, "symbolSize": 60, "symbolOpacity": 1} if has_tick else None,
+        "legend": _LEGEND if has_tick else None,
     }
     tips: list[Spec] = [
         {"field": "t", "type": "quantitative", "title": "begin", "format": ",.4f"},

@@ -18,6 +18,13 @@ _MARKS = [0, 0.25, 0.5, 0.75, 0.9, 1]
 _TOP = 1.03  # so that a mark at 1 is whole
 
 
+def share_axis(marks: list[float]) -> Spec:
+    """An axis that has all of these marks: where there are more of them than one in 40 pixels, Vega
+    leaves out every second, unless it is told how many there are."""
+    look: Spec = {"format": ".0%", "grid": True, "labelOverlap": False}
+    return {"values": marks, "tickCount": len(marks), **look}
+
+
 def is_drawable(one: Operation) -> bool:
     """Whether any share of kernel time can be told."""
     found = one.blocking
@@ -76,7 +83,7 @@ def _lines(group: Group, x: Spec) -> Spec:
                 "field": "s",
                 "type": "quantitative",
                 "scale": {"domain": [0, _TOP], "nice": False, "clamp": True},
-                "axis": {"values": _MARKS, "format": ".0%", "grid": True},
+                "axis": share_axis(_MARKS),
                 "title": "share of kernel time",
             },
             "color": colour(group),

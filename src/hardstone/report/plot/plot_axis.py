@@ -67,7 +67,6 @@ def _values(one: Direction, scale: Scale, length: float) -> tuple[list[float], L
     if "tickMinStep" in said:
         known("tickCount" not in said and number(said["tickMinStep"]) == 1)
         count = min(count, int(scale.high - scale.low) + 1)
-    known(not {"values", "tickCount"} <= said.keys())
     known("values" in said or scale.high > scale.low)
     values = (
         _chosen(said, scale, count) if "values" in said else ticks(scale.low, scale.high, count)

@@ -100,11 +100,13 @@ def _beside(layers: Sequence[Layer], y: Scale | Bands) -> Bands | None:
     if not isinstance(y, Bands):
         raise NotKnownError
     for layer in found:
-        part(layer.channels["yOffset"], {"field", "type", "sort"})
+        part(layer.channels["yOffset"], {"field", "type", "sort", "scale"})
         known(layer.channels["yOffset"] == found[0].channels["yOffset"])
     channel = found[0].channels["yOffset"]
     known(channel["type"] == "nominal")
     order = texts(channel["sort"])
     names = {text(row.get(channel["field"])) for layer in found for row in layer.rows}
     known(names <= set(order))
-    return bands(sorted(names, key=order.index), y.width, 0, 0)
+    scale = part(channel.get("scale", {}), {"paddingInner", "paddingOuter"})
+    inner, outer = (number(scale.get(name, 0)) for name in ("paddingInner", "paddingOuter"))
+    return bands(sorted(names, key=order.index), y.width, inner, outer)

@@ -52,9 +52,8 @@ def legends_of(layers: Sequence[Layer]) -> list[Legend]:
     """Of colours, dashes and shapes, as the layers name them."""
     found: list[Legend] = []
     colours = _only(layers, "color")
-    for channel in ("size", "yOffset"):
-        one = _only(layers, channel)
-        known(one is None or one.get("legend", 0) is None)
+    one = _only(layers, "size")
+    known(one is None or one.get("legend", 0) is None)
     dash = _only(layers, "strokeDash")
     is_dashed = dash is not None and dash.get("legend", 0) is not None
     if colours is not None and colours.get("legend", 0) is not None:

@@ -1,0 +1,183 @@
+"""How many values of each series are above a deadline, and the share of misses that fits."""
+
+from __future__ import annotations
+
+from decimal import ROUND_FLOOR, Context, Decimal
+from math import ceil
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.quantile_text import share_text
+from hardstone.stats.conditions import condition_of
+from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.miss_interval import CONFIDENCE, INDEPENDENT, misses_of, share_high
+from hardstone.units import format_count
+
+MISSES_SCHEMA = "hardstone.misses/1"
+CUT = (
+    "A histogram bucket holds the deadline: its values may be on either side of it. Both counts "
+    "are given, the share is that of the higher one, and the interval spans both."
+)
+LATENESS = (
+    "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
+    "came late."
+)
+CONTRADICTORY = "figures of the series contradict each other"
+EMPTY = "no values"
+_FROM_PERCENT = 0.1  # from which on share_text has percent
+
+
+class Misses(msgspec.Struct, kw_only=True, frozen=True):
+    """A series against the deadline. `least_count` to `most_count` of its `values` are above:
+    equal, unless a bucket holds the deadline.
+
+    The share is from `share_low` to `share_high`, at the confidence of the document. `at_most`, of
+    a series without a miss only: the share is at most that, one-sided. `problem`: why there are no
+    figures. `derived`: how its values follow from others, which were measured. `status` and
+    `is_complete` are those of the result.
+    """
+
+    test: str
+    load: str
+    cpu_config: str
+    preemption: str
+    name: str
+    labels: dict[str, int | str]
+    derived: str | None
+    values: int
+    least_count: int | None = None
+    most_count: int | None = None
+    share_low: float | None = None
+    share_high: float | None = None
+    at_most: float | None = None
+    status: str
+    is_complete: bool
+    problem: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a bucket holds the deadline, so that the count is open."""
+        return self.least_count != self.most_count
+
+
+class MissesDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """What `show RUN --deadline TIME --json` prints.
+
+    `left_out_count`: series that are no durations.
+    """
+
+    schema: str
+    run: str
+    deadline_ns: int
+    confidence: float
+    series: list[Misses]
+    left_out_count: int
+    notes: list[str]
+
+
+def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
+    """Every series of durations of `document`. InputError if it has none."""
+    found = [
+        misses(series, result, deadline_ns)
+        for result in document.results
+        for series in result.series
+        if series.unit == "ns"
+    ]
+    total = sum(len(result.series) for result in document.results)
+    if not found:
+        what = "counts and throughputs have no deadline" if total else "nothing was timed"
+        raise InputError(f"--deadline: no series of durations: {what}", "name another TEST")
+    return MissesDocument(
+        schema=MISSES_SCHEMA,
+        run=document.id,
+        deadline_ns=deadline_ns,
+        confidence=CONFIDENCE,
+        series=found,
+        left_out_count=total - len(found),
+        notes=_notes(found),
+    )
+
+
+def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
+    """One series of durations of `result`."""
+    condition = condition_of(result)
+    one = Misses(
+        test=result.test,
+        load=condition.load,
+        cpu_config=condition.cpu_config,
+        preemption=condition.preemption,
+        name=series.name,
+        labels=series.labels,
+        derived=series.derived,
+        values=series.count,
+        status=result.status,
+        is_complete=result.complete,
+    )
+    if is_contradictory(series):
+        return msgspec.structs.replace(one, problem=CONTRADICTORY)
+    if not series.count:
+        return msgspec.structs.replace(one, problem=EMPTY)
+    found = misses_of(series, deadline_ns)
+    return msgspec.structs.replace(
+        one,
+        least_count=found.count if found.least_count is None else found.least_count,
+        most_count=found.count,
+        share_low=found.low,
+        share_high=found.high,
+        at_most=None if found.count else share_high(0, found.total, 1 - CONFIDENCE),
+    )
+
+
+def _notes(found: list[Misses]) -> list[str]:
+    """What has to be known of these figures, and only of those that are there."""
+    notes = [INDEPENDENT] if any(not one.problem for one in found) else []
+    if any(one.is_cut for one in found):
+        notes.append(CUT)
+    names = {(one.test, one.name) for one in found}
+    if any({(test, "wakeup"), (test, "release")} <= names for test, _ in names):
+        notes.append(LATENESS)
+    return notes
+
+
+def count_text(one: Misses) -> str:
+    """The misses: "3", "none", "3 to 10"; what is wrong where there is no count."""
+    if one.least_count is None or one.most_count is None:
+        return "-"
+    most = format_count(one.most_count)
+    if one.is_cut:
+        return f"{format_count(one.least_count)} to {most}"
+    return most if one.most_count else "none"
+
+
+def share_lines(one: Misses) -> list[str]:
+    """The share with its interval: of a series without a miss what it is at most. No end is
+    rounded inwards, and the share itself never in favour of the system."""
+    if one.most_count is None or one.share_low is None or one.share_high is None:
+        return [one.problem]
+    if one.at_most is not None:
+        return [f"at most {share_text(one.at_most)}"]
+    ends = _interval_text(one.share_low, one.share_high)
+    return [share_text(one.most_count / one.values), ends]
+
+
+def _interval_text(low: float, high: float) -> str:
+    """In one form, whichever suits the upper end."""
+    if high > _FROM_PERCENT:
+        return f"{_percent_down(low)} % to {share_text(high)}"
+    return f"{_ratio_down(low)} to {share_text(high)}"
+
+
+def _percent_down(share: float) -> str:
+    """Two digits, as in "0.061" of 0.000619."""
+    return f"{Context(prec=2, rounding=ROUND_FLOOR).create_decimal(Decimal(100 * share)):f}"
+
+
+def _ratio_down(share: float) -> str:
+    """As `share_text`, rounded down."""
+    if share <= 0:
+        return "0"
+    whole = ceil(1 / share)
+    step = 10 ** max(len(str(whole)) - 3, 0)
+    return f"1 in\N{NO-BREAK SPACE}{format_count(-(-whole // step) * step)}"
