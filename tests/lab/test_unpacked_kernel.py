@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.lab import unpacked_kernel as module
 from hardstone.lab.kernels import Kernel, add_kernel, all_kernels, find_kernel, remove_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.lab.unpacked_kernel import unpacked_kernel
+from hardstone.lab.vmlinux import vmlinux
 from tests.lab import made_up
 
 KERNEL = made_up.vmlinux() + b"a first kernel"
@@ -35,18 +35,20 @@ def unpacked_files(kernel: Kernel) -> list[Path]:
     return sorted(kernel.image.parent.glob("vmlinux-*"))
 
 
+class Counting:
+    """Unpacks, and keeps the images."""
+
+    def __init__(self) -> None:
+        self.images: list[bytes] = []
+
+    def __call__(self, image: bytes) -> bytes:
+        self.images.append(image)
+        return vmlinux(image)
+
+
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The images that are unpacked."""
-    images: list[bytes] = []
-    unpack = module.vmlinux
-
-    def count(image: bytes) -> bytes:
-        images.append(image)
-        return unpack(image)
-
-    monkeypatch.setattr(module, "vmlinux", count)
-    return images
+def counting() -> Counting:
+    return Counting()
 
 
 @pytest.fixture
@@ -55,13 +57,13 @@ def kernel(tmp_path: Path) -> Kernel:
 
 
 def test_it_is_unpacked_once_and_the_entry_says_the_same(
-    kernel: Kernel, counted: list[bytes]
+    kernel: Kernel, counting: Counting
 ) -> None:
-    path = unpacked_kernel(kernel)
+    path = unpacked_kernel(kernel, counting)
     assert path is not None and path.read_bytes() == KERNEL
     assert path.parent == kernel.image.parent
-    assert unpacked_kernel(kernel) == path
-    assert counted == [bzimage(KERNEL)]
+    assert unpacked_kernel(kernel, counting) == path
+    assert counting.images == [bzimage(KERNEL)]
     assert find_kernel("made") == kernel and all_kernels() == [kernel]
     assert list((lab_folder() / "work").iterdir()) == []
     remove_kernel("made")
@@ -69,15 +71,15 @@ def test_it_is_unpacked_once_and_the_entry_says_the_same(
 
 
 def test_another_image_of_that_name_has_its_own(
-    tmp_path: Path, kernel: Kernel, counted: list[bytes]
+    tmp_path: Path, kernel: Kernel, counting: Counting
 ) -> None:
-    unpacked_kernel(kernel)
+    unpacked_kernel(kernel, counting)
     other = added(tmp_path / "other", bzimage(OTHER))
-    path = unpacked_kernel(other)
+    path = unpacked_kernel(other, counting)
     assert path is not None and path.read_bytes() == OTHER
     assert unpacked_files(other) == [path]
-    assert unpacked_kernel(kernel) is None  # as it was found before the other one was added
-    assert len(counted) == 2
+    assert unpacked_kernel(kernel, counting) is None  # found before the other was
+    assert len(counting.images) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", KERNEL[:-1], KERNEL + b"\0", KERNEL[:-1] + b"?"])
@@ -106,29 +108,29 @@ def test_what_is_no_file_is_not_booted(kernel: Kernel, what: str, tmp_path: Path
 
 
 def test_an_image_that_holds_nothing_to_boot_is_unpacked_once(
-    tmp_path: Path, counted: list[bytes]
+    tmp_path: Path, counting: Counting
 ) -> None:
     kernel = added(tmp_path / "files", bzimage(made_up.vmlinux(kind=17)))
-    assert unpacked_kernel(kernel) is None
-    assert unpacked_kernel(kernel) is None
-    assert len(counted) == 1
+    assert unpacked_kernel(kernel, counting) is None
+    assert unpacked_kernel(kernel, counting) is None
+    assert len(counting.images) == 1
 
 
 def test_what_cannot_be_unpacked_here_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[bytes]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counting: Counting
 ) -> None:
     """The program may be installed later."""
     packed = b"\x28\xb5\x2f\xfd" + b"x" * 40 + struct.pack("<I", len(KERNEL))
     kernel = added(tmp_path / "files", made_up.packed_bzimage(packed))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert unpacked_kernel(kernel) is None
+    assert unpacked_kernel(kernel, counting) is None
     program = tmp_path / "zstd"
     (tmp_path / "kernel").write_bytes(KERNEL)
     program.write_text(f"#!/bin/sh\nexec /bin/cat {tmp_path}/kernel\n")
     program.chmod(0o755)
-    path = unpacked_kernel(kernel)
+    path = unpacked_kernel(kernel, counting)
     assert path is not None and path.read_bytes() == KERNEL
-    assert len(counted) == 2
+    assert len(counting.images) == 2
 
 
 def test_where_nothing_can_be_kept_the_image_is_booted(
@@ -139,24 +141,23 @@ def test_where_nothing_can_be_kept_the_image_is_booted(
     assert unpacked_kernel(kernel) is None
 
 
-def test_an_arm64_kernel_is_stored_unpacked(kernel: Kernel, counted: list[bytes]) -> None:
-    assert unpacked_kernel(replace(kernel, arch="aarch64")) is None
-    assert counted == []
+def test_an_arm64_kernel_is_stored_unpacked(kernel: Kernel, counting: Counting) -> None:
+    assert unpacked_kernel(replace(kernel, arch="aarch64"), counting) is None
+    assert counting.images == []
 
 
-def test_two_at_once_have_the_same(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_at_once_have_the_same(kernel: Kernel) -> None:
     both = threading.Barrier(2)
-    unpack = module.vmlinux
+    found: list[Path | None] = []
 
     def together(image: bytes) -> bytes:
         both.wait()
-        return unpack(image)
+        return vmlinux(image)
 
-    monkeypatch.setattr(module, "vmlinux", together)
-    found: list[Path | None] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(unpacked_kernel(kernel))) for _ in range(2)
-    ]
+    def find() -> None:
+        found.append(unpacked_kernel(kernel, together))
+
+    threads = [threading.Thread(target=find) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

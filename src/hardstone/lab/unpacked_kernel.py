@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from hardstone.files import OddFileError, read_regular
@@ -22,13 +23,13 @@ _PREFIX = "vmlinux-"
 _DIGITS = 32
 
 
-def unpacked_kernel(kernel: Kernel) -> Path | None:
+def unpacked_kernel(kernel: Kernel, unpack: Callable[[bytes], bytes] = vmlinux) -> Path | None:
     """The kernel in `kernel.image` as a file that QEMU boots; None where it has to boot the image:
     that holds nothing else, cannot be unpacked here, or there is no room to keep the file."""
     if kernel.arch != "x86_64":  # others are stored unpacked
         return None
     try:
-        path = _kept(kernel) or _made(kernel)
+        path = _kept(kernel) or _made(kernel, unpack(_image(kernel)))
         return path if path.stat().st_size else None
     except (OSError, UnpackError):
         return None
@@ -43,11 +44,14 @@ def _kept(kernel: Kernel) -> Path | None:
     return None
 
 
-def _made(kernel: Kernel) -> Path:
+def _image(kernel: Kernel) -> bytes:
     image = read_regular(kernel.image, MOST_IMAGE_BYTES)
     if hashlib.sha256(image).hexdigest() != kernel.sha256:
         raise UnpackError("another image was stored just now")
-    content = vmlinux(image)
+    return image
+
+
+def _made(kernel: Kernel, content: bytes) -> Path:
     path = kernel.image.with_name(_name(kernel, content))
     with work_folder() as work:
         (work / path.name).write_bytes(content)

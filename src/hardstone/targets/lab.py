@@ -74,11 +74,16 @@ class LabTransport:
     is_noisy = False
 
     def __init__(
-        self, settings: LabSettings, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+        self,
+        settings: LabSettings,
+        obstacle_of: Callable[[str], str | None] = kvm_obstacle,
+        limit_of: Callable[[str], float] = boot_limit_s,
     ) -> None:
-        """`obstacle_of` says why KVM cannot run a guest of an architecture here."""
+        """`obstacle_of` says why KVM cannot run a guest of an architecture here, `limit_of` how
+        many seconds a boot by "kvm", "tcg" or "icount" may take."""
         self._settings = settings
         self._obstacle_of = obstacle_of
+        self._limit_of = limit_of
         self.name = f"lab:{settings.name}"
         self.preempt = settings.preempt
         self._guest: Guest | None = None
@@ -210,7 +215,7 @@ class LabTransport:
     def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
         kernel = machine.kernel
         _check_boot_line(machine)
-        limit_s = boot_limit_s(machine.accel)
+        limit_s = self._limit_of(machine.accel)
         remove_guests()
         base = memory_folder(_ROOM_BYTES)
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
@@ -267,18 +272,24 @@ class LabTarget(ProbeTarget):
         return facts
 
 
-def lab_target(text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle) -> LabTarget:
+def lab_target(
+    text: str,
+    obstacle_of: Callable[[str], str | None] = kvm_obstacle,
+    limit_of: Callable[[str], float] = boot_limit_s,
+) -> LabTarget:
     """The guest that `text` names, what follows `lab:`; it does not boot yet."""
-    return LabTarget(lab_transport(text, obstacle_of))
+    return LabTarget(lab_transport(text, obstacle_of, limit_of))
 
 
 def lab_transport(
-    text: str, obstacle_of: Callable[[str], str | None] = kvm_obstacle
+    text: str,
+    obstacle_of: Callable[[str], str | None] = kvm_obstacle,
+    limit_of: Callable[[str], float] = boot_limit_s,
 ) -> LabTransport:
     """The way to the guest that `text` names, what follows `lab:`; it does not boot yet."""
     settings = parse_settings(text)
     check_device(find_kernel(settings.kernel), settings.device)
-    return LabTransport(settings, obstacle_of)
+    return LabTransport(settings, obstacle_of, limit_of)
 
 
 def _check_model(name: str, asked: str | None, facts: Facts) -> None:
