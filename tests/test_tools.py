@@ -203,7 +203,7 @@ def test_after_ctrl_c_no_check_begins(tmp_path: Path) -> None:
 
 def test_an_unknown_sanitizer_is_skipped() -> None:
     with pytest.raises(Skip, match="-fsanitize=nonsense"):
-        probe_checks.unit_tests("nonsense", "nonsense")()
+        probe_checks.sanitized_tests("nonsense", "nonsense")()
 
 
 def says_on_stderr(code: int, says: str) -> Command:
@@ -218,14 +218,12 @@ def test_a_report_on_standard_error_or_an_exit_code_is_a_complaint() -> None:
 
 def test_with_a_sanitizer_the_register_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_checks, "sanitizer_runner", lambda sanitizer: ["before"])
-    commands = probe_checks.unit_tests("address", "address,undefined")()
+    commands = probe_checks.sanitized_tests("address", "address,undefined")()
     folder = str(probe_checks.BUILD / "probe-address")
     assert commands[-1][1:] == [
         *("-m", "tests.e2e.sanitized", "before"),
         f"{folder}/hardstone-probe",
     ]
-    plain = probe_checks.unit_tests("small")()
-    assert not [words for words in plain if "tests.e2e.sanitized" in words]
 
 
 def test_a_complaint_of_one_test_fails_the_register(

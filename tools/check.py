@@ -64,9 +64,9 @@ CHECKS = [
     Check(QUICK_TESTS, probe_checks.quick_tests, after=BUILD, is_quick=True),
     Check("mypy", python_tool("mypy", "--strict", "src"), is_quick=True),
     Check("probe tests", probe_checks.plain_tests, after=BUILD),
-    Check("probe thread", probe_checks.unit_tests("thread", "thread")),
-    Check("probe address,undefined", probe_checks.unit_tests("address", "address,undefined")),
-    Check("probe small", probe_checks.unit_tests("small", choices=probe_checks.SMALL)),
+    Check("probe thread", probe_checks.sanitized_tests("thread", "thread")),
+    Check("probe address,undefined", probe_checks.sanitized_tests("address", "address,undefined")),
+    Check("probe small", probe_checks.small_tests),
     Check("probe portable", probe_checks.portable),
     Check("probe analysis", probe_checks.analysis, after=BUILD, at_once=CPUS),
 ]

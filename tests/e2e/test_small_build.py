@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+import small_build
 from tests.conftest import ROOT
 from tests.e2e.running import run
 
 SOURCES = ROOT / "probe" / "src"
 LEFT_OUT = {"load", "shield"}
-OPTIONS = ["-Wno-missing-field-initializers", "-DHS_LOAD=0", "-DHS_SHIELD=0", "-DHS_CPUS=8"]
 
 pytestmark = pytest.mark.e2e
 
@@ -28,17 +30,15 @@ def is_needed(file: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def small_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no cc here")
-    program = tmp_path_factory.mktemp("small") / "hardstone-probe"
-    files = [str(file) for file in sorted(SOURCES.rglob("*.c")) if is_needed(file)]
-    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", *OPTIONS]
-    command.append("-Wno-missing-field-initializers")
-    command += [f"-I{SOURCES}", "-o", str(program), *files, "-lm", "-lpthread", "-lrt"]
-    subprocess.run(command, check=True)
-    return program
+def small_probe() -> Path:
+    """The build whose unit tests the check `probe small` runs."""
+    compiler = os.environ.get("CC", "cc").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler} here")
+    command = [sys.executable, small_build.__file__, "hardstone-probe"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return small_build.PROGRAM
 
 
 def test_it_lists_every_test(small_probe: Path, probe: Path) -> None:
