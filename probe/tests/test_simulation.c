@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What the calls answer; as the tests set it before each run, in the process that they fork. */
 enum { ATTEMPTS = 10, MOST_LEFT = 30 };
 
+/* What the calls answer; as the tests set it before each run, in the process that they fork. */
 static struct {
     int deadline_error;
     int64_t available;
