@@ -72,6 +72,9 @@ BESIDE_OTHERS = {
     for name in (
         *("facts_of_root", "hostile_words", "posix_inventory", "posix_options"),  # what is told
         *("virtual_time", "virtual_timers"),  # on a clock that is made up
+        *("lock_figures", "signal_figures", "thread_figures"),  # so, on a CPU that is not measured
+        *("lock_leftovers", "message_leftovers", "signal_leftovers"),  # there too, below others
+        "locked_memory",  # the same
         *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
         *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
         *("counters", "resume"),  # what is counted is at least what was done to it
