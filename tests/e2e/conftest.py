@@ -124,6 +124,13 @@ def quick(probe: Path) -> list[str]:
     return [*rate_of_counter(), "--cpu", str(machine.cpu())]
 
 
+@pytest.fixture(scope="session")
+def beside(probe: Path) -> list[str]:
+    """The same for what another worker runs beside the tests that measure."""
+    del probe
+    return [*rate_of_counter(), "--cpu", str(machine.cpu_beside()), *machine.BELOW_OTHERS]
+
+
 @pytest.fixture
 def alone() -> Iterator[None]:
     """Waits for the measurements of others on this machine, but not for ever."""
