@@ -64,9 +64,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 # Of tests/e2e what runs beside the others in any worker: it judges no time that passes on the real
 # machine, or measures only with the fixture `alone`, which one test on the machine has at a time;
-# it looks at nothing but what it made or started itself; and while a test takes a CPU from all
-# others it waits, by the fixture `cpus_kept`. What it costs the others, the checks of the probe
-# cost them too, which run beside pytest: none of them may fail on a busy machine.
+# it looks at nothing but what it made or started itself, or waits until what others made is gone;
+# what is real-time for longer is on a CPU that is not measured, and below the others (the fixture
+# `beside`); and while a test takes a CPU from all others it waits, by the fixture `cpus_kept`. What
+# it costs the others, the checks of the probe cost them too, which run beside pytest: none of them
+# may fail on a busy machine.
 BESIDE_OTHERS = {
     f"tests/e2e/test_{name}.py"
     for name in (

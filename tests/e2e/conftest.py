@@ -210,3 +210,27 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def queues(tmp_path: Path) -> Iterator[Path]:
+    """The folder in which the system shows its message queues."""
+    folder = tmp_path / "mqueue"
+    folder.mkdir()
+    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where FIFOs are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder

@@ -1,21 +1,18 @@
 """A probe that is killed while it has message queues, FIFOs, sockets and a second process leaves
-nothing of it, and two probes at once do not meet."""
+nothing of it."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import Stream, measuring, uncut
+from tests.e2e.running import measuring
 from tests.e2e.test_lock_leftovers import (
     A_MOMENT_S,
     GONE_S,
@@ -34,30 +31,6 @@ pytestmark = pytest.mark.e2e
 
 KINDS = ["mq", "pipe", "fifo", "unix", "sysv", "ring"]
 SYSV = Path("/proc/sysvipc/msg")
-
-
-@pytest.fixture
-def queues(tmp_path: Path) -> Iterator[Path]:
-    """The folder in which the system shows its message queues."""
-    folder = tmp_path / "mqueue"
-    folder.mkdir()
-    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where FIFOs are made."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    return folder
 
 
 def queues_of(pid: int, folder: Path) -> set[str]:
@@ -142,31 +115,3 @@ def test_who_waits_for_a_killed_process_is_given_up(probe: Path, scratch: Path, 
     assert stream.result.status == "failed"
     assert stream.result.reason == "the process of the second party ended early"
     assert wait_until(lambda: list(scratch.iterdir()) == [])
-
-
-@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-B-PRI"])
-def test_two_probes_at_once_do_not_meet(
-    probe: Path, queues: Path, scratch: Path, test: str
-) -> None:
-    """With the same seed: both have all their figures, and nothing is left of either."""
-    before = sysv_of_this_user()
-    options = ["--clock", "monotonic", "--samples", "300", "--seed", "7"]
-    pids: set[int] = set()
-
-    def attempt() -> list[Stream]:
-        with ExitStack() as stack:
-            both = [
-                stack.enter_context(measuring(probe, test, *options, "--cpu", str(cpu)))
-                for cpu in sorted(machine.allowed())[:2]
-            ]
-            pids.update(running.pid for running in both)
-            return [running.rest() for running in both]
-
-    streams = uncut(attempt)
-    for stream in streams:
-        assert stream.result.status == "measured", stream.result
-        assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
-        assert all(stream.verdicts.values())
-    assert list(scratch.iterdir()) == []
-    assert wait_until(lambda: sysv_of_this_user() <= before)
-    assert set().union(*(queues_of(pid, queues) for pid in pids)) == set()
