@@ -182,6 +182,7 @@ def test_nothing_is_left(probe: Path, test: str, words: list[str], end: signal.S
 
 def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
     """A third of the time goes into what would leave a file of a random name."""
+    before = unfinished()
     for _ in range(12):
         with at_work(probe, "SEM-P-NEW", 1, *LONG, "-p", "kinds=named") as (running, helpers):
             assert wait_until(lambda: bool(names_of(running.pid)) or has_ended(running))
@@ -189,7 +190,7 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
             running.process.wait(GONE_S)
         assert wait_until(partial(none_is_alive, helpers))
         assert names_of(running.pid) == set()
-        assert wait_until(lambda: unfinished() == set())  # of others, for a moment
+        assert wait_until(lambda: unfinished() <= before)  # of others, for a moment
 
 
 def test_a_killed_cleanup_process_costs_no_result(probe: Path) -> None:
