@@ -126,9 +126,9 @@ def after_a_kill(
             is_there = wait_until(lambda: has_second_process(running) or has_ended(running))
             assert is_there, state_of(running)
             for helper in followers(running):
-                if first:
-                    first(running, helper)
                 with suppress(ProcessLookupError):
+                    if first:
+                        first(running, helper)
                     os.kill(helper, signal.SIGKILL)
             return [running.rest()]
 
