@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from hardstone.targets.alone import default_lock_file, measuring_alone
 from hardstone.targets.find import find_probe
 from tests.e2e import machine
 from tests.e2e.odd import Odd, odd_values
+from tests.e2e.running import rate_of_counter
 from tests.e2e.shield_state import JOURNAL, State, read_state
 from tests.e2e.shielding import RESERVED
 
@@ -120,9 +120,15 @@ def shared_probe(probe: Path) -> Path:
 @pytest.fixture(scope="session")
 def quick(probe: Path) -> list[str]:
     """Options that save the second of calibration, and keep to one CPU."""
-    done = subprocess.run([str(probe), "facts", "--json"], capture_output=True, check=True)
-    hz = json.loads(done.stdout)["instrument"]["counter_hz"]
-    return ["--counter-hz", str(hz or 0), "--cpu", str(machine.cpu())]
+    del probe  # without one the test is skipped
+    return [*rate_of_counter(), "--cpu", str(machine.cpu())]
+
+
+@pytest.fixture(scope="session")
+def beside(probe: Path) -> list[str]:
+    """The same for what another worker runs beside the tests that measure."""
+    del probe
+    return [*rate_of_counter(), "--cpu", str(machine.cpu_beside()), *machine.BELOW_OTHERS]
 
 
 @pytest.fixture
@@ -204,3 +210,27 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def queues(tmp_path: Path) -> Iterator[Path]:
+    """The folder in which the system shows its message queues."""
+    folder = tmp_path / "mqueue"
+    folder.mkdir()
+    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where FIFOs are made."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder

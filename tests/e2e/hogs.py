@@ -87,7 +87,7 @@ def cut(probe: Path, hog: Path, words: Sequence[str], bursts: Sequence[str]) -> 
             subprocess.Popen(command, stdout=subprocess.DEVNULL) as above,
         ):
             stream = running.rest()
-            above.wait()
+            above.kill()
         if not stream.is_stolen_from:
             break
     return stream

@@ -21,6 +21,15 @@ def cpu() -> int:
     return min(os.sched_getaffinity(0))
 
 
+def cpu_beside() -> int:
+    """For what other workers run beside the tests of the machine: not on the CPU of those, if there
+    is another, and at a priority below whatever they have on this one."""
+    return max(os.sched_getaffinity(0))
+
+
+BELOW_OTHERS = ("--priority", "30")
+
+
 def allowed() -> set[int]:
     return set(os.sched_getaffinity(0))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +26,7 @@ from hardstone.model import (
     StreamVerdict,
 )
 from hardstone.stream import StreamReader
+from hardstone.targets.find import find_probe
 
 GIVE_UP_S = 60
 ATTEMPTS = 3
@@ -116,8 +118,16 @@ def total(series: Series) -> int:
     return 0 if series.mean is None else round(series.mean * series.count)
 
 
+@cache
+def rate_of_counter() -> list[str]:
+    """Options that save the second of calibration, once it has been made."""
+    done = subprocess.run([find_probe(), "facts", "--json"], capture_output=True, check=True)
+    return ["--counter-hz", str(json.loads(done.stdout)["instrument"]["counter_hz"] or 0)]
+
+
 def command(probe: Path, test: str, options: Sequence[str]) -> list[str]:
-    return [str(probe), "run", test, "--json", *options]
+    is_told = "--counter-hz" in options or "--clock" in options
+    return [str(probe), "run", test, "--json", *([] if is_told else rate_of_counter()), *options]
 
 
 def run(

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import GIVE_UP_S, measuring, measuring_thread, run
+from tests.e2e.running import GIVE_UP_S, Stream, measuring, measuring_thread, run, uncut
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 
@@ -67,8 +66,8 @@ def files_in(folder: Path) -> set[str]:
     return found
 
 
-def test_the_load_writes_to_the_same_folder(probe: Path, quick: list[str], folder: Path) -> None:
-    words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *quick]
+def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], folder: Path) -> None:
+    words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *beside]
     with measuring(probe, SYN, *LONG, *words) as running:
         assert soon(lambda: len(files_in(folder)) >= 2)
         os.kill(running.pid, signal.SIGINT)
@@ -77,9 +76,9 @@ def test_the_load_writes_to_the_same_folder(probe: Path, quick: list[str], folde
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_kill_leaves_nothing(probe: Path, quick: list[str], folder: Path, test: str) -> None:
+def test_a_kill_leaves_nothing(probe: Path, beside: list[str], folder: Path, test: str) -> None:
     for number in range(MOMENTS):
-        words = [*LONG, *SMALL.get(test, []), "--dir", str(folder), *quick]
+        words = [*LONG, *SMALL.get(test, []), "--dir", str(folder), *beside]
         with measuring(probe, test, *words) as running:
             measuring_thread(running.pid)
             time.sleep(0.1 * number)
@@ -94,12 +93,12 @@ def test_a_kill_leaves_nothing_where_files_have_names(
     shared_probe: Path,
     broken_libc: Path,
     folder: Path,
-    quick: list[str],
+    beside: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HARDSTONE_BROKEN", "no_anonymous")
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
-    with measuring(shared_probe, SYN, *LONG, "--dir", str(folder), *quick) as running:
+    with measuring(shared_probe, SYN, *LONG, "--dir", str(folder), *beside) as running:
         measuring_thread(running.pid)
         assert [path.name.split("-")[0] for path in folder.iterdir()] == ["hardstone"]
         os.kill(running.pid, signal.SIGKILL)
@@ -107,25 +106,32 @@ def test_a_kill_leaves_nothing_where_files_have_names(
     assert soon(lambda: not list(folder.iterdir()))
 
 
-def test_two_of_them_do_not_meet(probe: Path, quick: list[str], folder: Path) -> None:
-    words = ["--seed", "1", "--dir", str(folder), *quick]
-    with measuring(probe, SYN, *LONG, *words) as running:
-        measuring_thread(running.pid)
-        second = run(probe, SYN, *FEW, *words)
-        assert second.result.status == "measured", second.result.reason
-        os.kill(running.pid, signal.SIGINT)
-        first = running.rest()
-    assert first.result.status == "measured", first.result.reason
+def test_two_of_them_do_not_meet(probe: Path, beside: list[str], folder: Path) -> None:
+    words = ["--seed", "1", "--dir", str(folder), *beside]
+
+    def attempt() -> list[Stream]:
+        with measuring(probe, SYN, *LONG, *words) as running:
+            measuring_thread(running.pid)
+            second = run(probe, SYN, *FEW, *words)
+            os.kill(running.pid, signal.SIGINT)
+            return [running.rest(), second]
+
+    for stream in uncut(attempt):
+        assert stream.result.status == "measured", stream.result.reason
 
 
-def test_a_killed_writer_fails_the_test(probe: Path, quick: list[str], folder: Path) -> None:
-    words = ["-p", "mode=rt_cpu", *LONG, "--dir", str(folder), *quick]
-    with measuring(probe, PRI, *words) as running:
-        measuring_thread(running.pid)
-        children = with_words(folder) - {running.pid}
-        writer = next(pid for pid in children if written_bytes(pid) >= MIB)
-        os.kill(writer, signal.SIGKILL)
-        stream = running.rest()
+def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: Path) -> None:
+    words = ["-p", "mode=rt_cpu", *LONG, "--dir", str(folder), *beside]
+
+    def attempt() -> list[Stream]:
+        with measuring(probe, PRI, *words) as running:
+            measuring_thread(running.pid)
+            children = with_words(folder) - {running.pid}
+            writer = next(pid for pid in children if written_bytes(pid) >= MIB)
+            os.kill(writer, signal.SIGKILL)
+            return [running.rest()]
+
+    (stream,) = uncut(attempt)
     assert (stream.result.status, stream.code) == ("failed", 3)
     assert "background writer" in (stream.result.reason or "")
 

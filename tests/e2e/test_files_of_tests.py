@@ -16,6 +16,7 @@ import pytest
 from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
 from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
+from tests.e2e.test_file_leftovers import soon
 
 pytestmark = [
     pytest.mark.e2e,
@@ -131,16 +132,16 @@ def test_the_writer_wrote_beside_each_reader_but_one(
 def test_the_writer_never_has_the_readers_io_priority(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
-    """A process inherits it: the writer of rt_io is started by a reader that has it already."""
+    """A process inherits it, and has it for a moment: the writer of rt_io is started by a reader
+    that has it already."""
     with measuring(probe, PRI, "-p", "mode=rt_io", *LONG, "--dir", str(folder), *quick) as running:
         reader = measuring_thread(running.pid)
         if "realtime" not in io_priority(reader):
             pytest.skip("no real-time I/O priority here")
         children = Path(f"/proc/{running.pid}/task/{reader}/children").read_text().split()
-        found = {io_priority(int(pid)) for pid in children}
+        assert soon(lambda: set(map(io_priority, map(int, children))) == {"best-effort: prio 4"})
         os.kill(running.pid, signal.SIGINT)
         running.rest()
-    assert found == {"best-effort: prio 4"}
 
 
 def io_priority(pid: int) -> str:

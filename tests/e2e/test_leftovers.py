@@ -23,9 +23,9 @@ probe=$1
 for test in CLK-B-RES CLK-P-BIN TMR-P-JIT TMR-P-LAT RSP-P-FIX \\
     SEM-B-LCK SEM-P-NEW SEM-P-SIG SEM-P-RTP SEM-P-SHF \\
     SIG-P-LAT SIG-B-QUE PRV-B-GRP PWR-B-SIG; do
-    "$probe" run $test --samples 5 --deadline-ns 500ms --clock monotonic >/dev/null
+    "$probe" run $test --samples 5 --deadline-ns 500ms --clock monotonic --priority 30 >/dev/null
 done
-"$probe" run TMR-P-LAT --samples 1000000 --clock monotonic >/dev/null &
+"$probe" run TMR-P-LAT --samples 1000000 --clock monotonic --priority 30 >/dev/null &
 sleep 0.3
 kill -KILL $!
 ls -A /dev/shm

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
+from tests.e2e.again import ATTEMPTS
 from tests.e2e.loads import (
     RunningLoad,
     elements,
@@ -121,7 +122,10 @@ exec "$0" load search -D 300ms --json --cpus "$1"
 def test_search_stays_in_its_file_system(probe: Path) -> None:
     """Where all folders are made up there is one file of 100 bytes in the one of its own; those
     of another file system and behind a link have 7000."""
-    lines = load_in_places_of_its_own(probe, PLACES, CPU)
-    counters = elements(lines)["search"]["counters"]
+    for _ in range(ATTEMPTS):  # beside others it may get no CPU
+        lines = load_in_places_of_its_own(probe, PLACES, CPU)
+        counters = elements(lines)["search"]["counters"]
+        if counters["files_count"] > 10:
+            break
     assert counters["files_count"] > 10
     assert abs(counters["read_bytes"] - 100 * counters["files_count"]) <= 100  # one being read

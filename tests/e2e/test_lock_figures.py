@@ -17,7 +17,6 @@ from tests.e2e.running import Stream
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

@@ -21,6 +21,7 @@ pytestmark = [
 ARC = ("MUT-B-ARC",)
 ONE_ARC = (*ARC, "-p", "protocols=inherit")
 INV = ("MUT-B-INV", "-p", "medium_ns=1ms")
+ALONE = ("--cpu", str(machine.cpu()))
 MS = 1_000_000
 WARM_UP = 8
 TRIES = 5
@@ -104,7 +105,7 @@ def test_rounds_without_the_cpu_leave_no_verdict(
 def test_a_delay_occurs_when_high_has_the_lock(shared_probe: Path, virtual_calls: Path) -> None:
     """By then the whole delay has passed, so the first one is not longer than the time of its
     occurrence; later ones follow each other by a delay at least."""
-    words = ("MUT-B-INV", "-p", "medium_ns=20ms", "-p", "primitives=none")
+    words = ("MUT-B-INV", "-p", "medium_ns=20ms", "-p", "primitives=none", *ALONE)
     stream = measure(shared_probe, virtual_calls, *words, read_ns=100)
     (delay,) = (one for one in stream.of(StreamSeries) if one.name == "delay")
     values = sorted(delay.worst, key=lambda one: one.at_ns)
@@ -121,7 +122,7 @@ def test_cold_rounds_are_no_delays(
 ) -> None:
     """Rounds that are not recorded go before the first one, and before the next after a rest:
     with 200 ms each there is one in the course of five."""
-    words = ("MUT-B-INV", "-p", f"medium_ns={medium_ms}ms", "-p", "primitives=none")
+    words = ("MUT-B-INV", "-p", f"medium_ns={medium_ms}ms", "-p", "primitives=none", *ALONE)
     stream, calls = measure_with_calls(
         shared_probe, virtual_calls, tmp_path, *words, "--priority", "60", read_ns=300
     )

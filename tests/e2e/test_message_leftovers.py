@@ -1,29 +1,29 @@
 """A probe that is killed while it has message queues, FIFOs, sockets and a second process leaves
-nothing of it, and two probes at once do not meet."""
+nothing of it."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import Stream, measuring, uncut
+from tests.e2e.running import measuring
 from tests.e2e.test_lock_leftovers import (
+    A_MOMENT_S,
     GONE_S,
+    HERE,
     LONG,
-    helpers_of,
+    after_a_kill,
+    at_work,
+    has_ended,
+    has_measured,
     names_of,
     none_is_alive,
-    second_process_of,
     wait_until,
 )
 
@@ -31,30 +31,6 @@ pytestmark = pytest.mark.e2e
 
 KINDS = ["mq", "pipe", "fifo", "unix", "sysv", "ring"]
 SYSV = Path("/proc/sysvipc/msg")
-
-
-@pytest.fixture
-def queues(tmp_path: Path) -> Iterator[Path]:
-    """The folder in which the system shows its message queues."""
-    folder = tmp_path / "mqueue"
-    folder.mkdir()
-    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where FIFOs are made."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    return folder
 
 
 def queues_of(pid: int, folder: Path) -> set[str]:
@@ -77,9 +53,8 @@ def test_nothing_is_left(
 ) -> None:
     before = sysv_of_this_user()
     words = ["-p", f"kinds={kind}", "-p", "scopes=process", "-p", "sizes_bytes=64"]
-    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
-        helpers = helpers_of(running, 2)
-        time.sleep(0.1)
+    with at_work(probe, test, 2, *LONG, *words) as (running, helpers):
+        time.sleep(A_MOMENT_S)
         running.process.send_signal(end)
         running.process.wait(GONE_S)
     assert wait_until(partial(none_is_alive, helpers))
@@ -92,9 +67,9 @@ def test_nothing_is_left(
 def test_nothing_is_left_of_verdicts(probe: Path, queues: Path, kind: str) -> None:
     """At several moments of its second."""
     before = sysv_of_this_user()
-    words = ["-p", f"kinds={kind}", "--cpu", str(machine.cpu())]
+    words = ["-p", f"kinds={kind}", *HERE, *machine.BELOW_OTHERS]
     for after_s in (0.0, 0.003, 0.01, 0.03, 0.1):
-        with measuring(probe, "MSG-B-PRI", "--clock", "monotonic", *words) as running:
+        with measuring(probe, "MSG-B-PRI", *words) as running:
             time.sleep(after_s)
             running.process.kill()
             running.process.wait(GONE_S)
@@ -114,7 +89,7 @@ def test_a_kill_between_making_a_name_and_removing_it(
     breach: str,
     kind: str,
 ) -> None:
-    words = ["-p", f"kinds={kind}", "-p", "scopes=thread", "--cpu", str(machine.cpu())]
+    words = ["-p", f"kinds={kind}", "-p", "scopes=thread"]
 
     def names(pid: int) -> set[str]:
         return queues_of(pid, queues) | {path.name for path in scratch.glob("*/hardstone-*")}
@@ -123,7 +98,7 @@ def test_a_kill_between_making_a_name_and_removing_it(
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
     with measuring(shared_probe, "MSG-P-LAT", *LONG, *words) as running:
         monkeypatch.delenv("LD_PRELOAD")
-        assert wait_until(lambda: bool(names(running.pid)))
+        assert wait_until(lambda: bool(names(running.pid)) or has_ended(running))
         running.process.kill()
         running.process.wait(GONE_S)
     assert wait_until(lambda: not names(running.pid) and not list(scratch.iterdir()))
@@ -133,43 +108,10 @@ def test_a_kill_between_making_a_name_and_removing_it(
 def test_who_waits_for_a_killed_process_is_given_up(probe: Path, scratch: Path, kind: str) -> None:
     """At once, not at the deadline; what was measured is kept."""
     words = ["-p", f"kinds={kind}", "-p", "scopes=process", "-p", "sizes_bytes=64"]
-    with measuring(probe, "MSG-P-LAT", *LONG, *words, "--cpu", str(machine.cpu())) as running:
-        while True:  # a process of the time before, that ends in these 0.3 s, is not yet it
-            helper = second_process_of(running)
-            time.sleep(0.3)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(helper, signal.SIGKILL)
-                break
-        stream = running.rest()
+    stream = after_a_kill(
+        probe, "MSG-P-LAT", *LONG, *words, first=lambda running, _: has_measured(running)
+    )
     assert stream.code == 3 and stream.sample_count > 0
     assert stream.result.status == "failed"
     assert stream.result.reason == "the process of the second party ended early"
     assert wait_until(lambda: list(scratch.iterdir()) == [])
-
-
-@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-B-PRI"])
-def test_two_probes_at_once_do_not_meet(
-    probe: Path, queues: Path, scratch: Path, test: str
-) -> None:
-    """With the same seed: both have all their figures, and nothing is left of either."""
-    before = sysv_of_this_user()
-    options = ["--clock", "monotonic", "--samples", "300", "--seed", "7"]
-    pids: set[int] = set()
-
-    def attempt() -> list[Stream]:
-        with ExitStack() as stack:
-            both = [
-                stack.enter_context(measuring(probe, test, *options, "--cpu", str(cpu)))
-                for cpu in sorted(machine.allowed())[:2]
-            ]
-            pids.update(running.pid for running in both)
-            return [running.rest() for running in both]
-
-    streams = uncut(attempt)
-    for stream in streams:
-        assert stream.result.status == "measured", stream.result
-        assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
-        assert all(stream.verdicts.values())
-    assert list(scratch.iterdir()) == []
-    assert wait_until(lambda: sysv_of_this_user() <= before)
-    assert set().union(*(queues_of(pid, queues) for pid in pids)) == set()

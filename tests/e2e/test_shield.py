@@ -23,7 +23,7 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.odd import Odd, movable_interrupts
-from tests.e2e.running import run
+from tests.e2e.running import rate_of_counter, run
 from tests.e2e.shield_state import (
     JOURNAL,
     LATENCY,
@@ -315,7 +315,7 @@ def test_the_latency_request_alone_on_a_cpu_that_is_reserved(probe: Path, before
 def measuring_shielded(probe: Path) -> Iterator[Shield]:
     """A run that is on its CPU and measures."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--until-eof", "--samples", "1000000"]
-    words += ["--cpu", str(RESERVED), "--cpu-config", "shielded"]
+    words += [*rate_of_counter(), "--cpu", str(RESERVED), "--cpu-config", "shielded"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

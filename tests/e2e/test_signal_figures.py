@@ -12,7 +12,6 @@ from tests.e2e.calls import COST, READ_NS, figures, measure
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

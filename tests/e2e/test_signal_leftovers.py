@@ -6,17 +6,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import measuring
+from tests.e2e.running import Stream, measuring, uncut
 from tests.e2e.test_lock_leftovers import (
+    A_MOMENT_S,
     LONG,
+    at_work,
     children,
-    helpers_of,
+    followers,
     names_of,
     none_is_alive,
     wait_until,
@@ -46,9 +49,8 @@ def queued_count() -> int:
 def test_nothing_is_left(
     probe: Path, test: str, words: list[str], count: int, end: signal.Signals
 ) -> None:
-    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
-        helpers = helpers_of(running, count)
-        time.sleep(0.1)
+    with at_work(probe, test, count, *LONG, *words) as (running, helpers):
+        time.sleep(A_MOMENT_S)
         running.process.send_signal(end)
         running.process.wait(60)
     assert wait_until(partial(none_is_alive, helpers))
@@ -61,7 +63,7 @@ def test_the_trial_of_a_right_ends_with_the_probe(probe: Path) -> None:
     """It has another user, which takes from it that it dies with its parent: it asks again."""
     seen: set[int] = set()
     for after_s in (0, 0.003, 0.006, 0.01, 0.02, 0.03):
-        with measuring(probe, "PRV-B-GRP", *LONG, "--cpu", str(machine.cpu())) as running:
+        with measuring(probe, "PRV-B-GRP", *LONG) as running:
             wait_until(lambda running=running: children(running.pid) != set())  # type: ignore[misc]
             time.sleep(after_s)
             seen |= children(running.pid)
@@ -76,11 +78,14 @@ def test_the_trial_of_a_right_ends_with_the_probe(probe: Path) -> None:
 def test_who_waits_for_a_killed_process_is_given_up(
     probe: Path, test: str, words: list[str], count: int
 ) -> None:
-    with measuring(probe, test, *LONG, *words, "--cpu", str(machine.cpu())) as running:
-        helpers = helpers_of(running, count)
-        followers = {child for child in helpers if os.getsid(child) != child}
-        time.sleep(0.2)
-        os.kill(max(followers), signal.SIGKILL)
-        result = running.rest().result
+    def attempt() -> list[Stream]:
+        with at_work(probe, test, count, *LONG, *words) as (running, _):
+            time.sleep(A_MOMENT_S)
+            for helper in sorted(followers(running))[-1:]:  # none: it has ended by itself
+                with suppress(ProcessLookupError):
+                    os.kill(helper, signal.SIGKILL)
+            return [running.rest()]
+
+    result = uncut(attempt)[0].result
     assert result.status == "failed"
     assert "ended early" in str(result.reason)

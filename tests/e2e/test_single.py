@@ -18,7 +18,7 @@ import pytest
 from tests.e2e import machine
 from tests.e2e.odd import Odd, process
 from tests.e2e.odd_keeper import Keeper
-from tests.e2e.running import Stream, run
+from tests.e2e.running import Stream, command, run
 from tests.e2e.shield_state import JOURNAL, State
 from tests.e2e.shielding import (
     GIVE_UP_S,
@@ -72,7 +72,7 @@ def are_online() -> set[int]:
 @contextmanager
 def measuring(probe: Path) -> Iterator[Shield]:
     """A run that measures while the other CPUs are offline."""
-    words = [str(probe), "run", "TMR-P-LAT", "--json", "--samples", "1000000", *SINGLE]
+    words = command(probe, "TMR-P-LAT", ["--samples", "1000000", *SINGLE])
     with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
         try:
             wait_until(lambda: are_online() == {STAYS}, "the other CPUs stay online")

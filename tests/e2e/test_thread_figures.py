@@ -24,7 +24,6 @@ from tests.e2e.calls import (
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.e2e import machine
-from tests.e2e.again import in_every_run, undisturbed
+from tests.e2e.again import ATTEMPTS, in_every_run, undisturbed
 from tests.e2e.hogs import cut
 from tests.e2e.running import Stream, run
 
@@ -78,7 +78,17 @@ def failing(stream: Stream) -> set[str]:
 def failing_always(
     probe: Path, words: tuple[str, ...], quick: list[str], expected: set[str], **variables: str
 ) -> set[str]:
-    return in_every_run(lambda: failing(undisturbed(probe, words, quick, **variables)), expected)
+    """Of a claim that could not be seen, as where a busy machine gives a process no CPU, there is
+    no verdict: looked at again."""
+
+    def look() -> set[str]:
+        for _ in range(ATTEMPTS):
+            stream = undisturbed(probe, words, quick, **variables)
+            if expected <= stream.verdicts.keys():
+                break
+        return failing(stream)
+
+    return in_every_run(look, expected)
 
 
 @pytest.mark.parametrize(("breach", "words", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
@@ -131,7 +141,8 @@ def test_a_thread_that_does_not_run_is_no_lack_of_preemption(
     stream = run(shared_probe, *words, *quick, variables=libc)
     assert stream.result.status == "failed"
     assert event in stream.events
-    assert "not measured whether it is preempted" in str(stream.result.reason)
+    if not stream.is_cut:  # which is told first
+        assert "not measured whether it is preempted" in str(stream.result.reason)
     assert "THR-B-PRI" not in str(stream.result.remedy)
 
 
