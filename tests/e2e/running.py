@@ -30,6 +30,7 @@ from hardstone.targets.find import find_probe
 
 GIVE_UP_S = 60
 ATTEMPTS = 3
+UNCUT_ATTEMPTS = 8  # a run that is cut ends at once
 STOLEN_NS = 20_000_000
 Line = TypeVar("Line")
 _decoder = msgspec.json.Decoder(StreamLine)
@@ -157,7 +158,7 @@ def run(
 def uncut(attempt: Callable[[], list[Stream]]) -> list[Stream]:
     """Runs, the first time that nobody else has cut into them, or else the last: a test of what
     the probe does with its figures cannot say anything of those that were disturbed."""
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(UNCUT_ATTEMPTS - 1):
         streams = attempt()
         if not any(stream.is_cut for stream in streams):
             return streams
