@@ -14,6 +14,12 @@ from hardstone.report.template_cache import TemplateCache, template_cache
 SOURCE = "{{ number }} of {{ total }}"
 
 
+@pytest.fixture(autouse=True)
+def python_keeps_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever PYTHONDONTWRITEBYTECODE says of this run of pytest."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+
 def rendered(cache: TemplateCache | None, source: str = SOURCE) -> str:
     made = Environment(loader=DictLoader({"page": source}), bytecode_cache=cache, autoescape=True)
     return made.get_template("page").render(number=1, total=2)
