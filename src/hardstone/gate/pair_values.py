@@ -55,6 +55,7 @@ def check_pairs(
     margin: float | None = None,
     alpha: float = ALPHA,
     is_cut: bool = False,
+    is_chosen_later: bool = False,
     before: Sequence[Pair] = (),
     notes: Sequence[str] = (),
 ) -> GateDocument:
@@ -63,6 +64,7 @@ def check_pairs(
     Without `has_tails` medians are judged, and values above `deadline_ns` where that is given.
     `margin` takes the place of that of each statistic; `alpha` is the level of all together.
     `is_cut`: not all pairs that were asked for were run; then nothing is decided.
+    `is_chosen_later`: the pairs were measured for another question.
     `before`: the same pairs as they were judged before; what did not count then does not count now.
     """
     counted: list[_Sides] = []
@@ -95,6 +97,7 @@ def check_pairs(
             margin=margin,
             alpha=alpha,
             is_cut=is_cut,
+            is_chosen_later=is_chosen_later,
         ),
         notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
     )
