@@ -63,6 +63,12 @@ def test_a_share_has_its_exact_interval() -> None:
     assert texts(run, 20) == ("3", [f"1 in{SPACE}333", f"1 in{SPACE}1{SPACE}620 to 1 in{SPACE}114"])
 
 
+def test_neither_end_is_rounded_inwards() -> None:
+    """scipy has 1 in 122.456 to 1 in 17.43."""
+    run = run_of(series([10] * 195 + [50] * 5))
+    assert texts(run, 20)[1][1] == f"1 in{SPACE}123 to 1 in{SPACE}17"
+
+
 def test_without_a_miss_the_share_is_at_most_three_in_that_many() -> None:
     run = run_of(series([10] * 1000))
     (one,) = misses_document(run, 20).series
@@ -136,10 +142,19 @@ def test_conditions_and_states_are_named() -> None:
     other.conditions.load = "none"
     other.complete = False
     late = result(values=[7], status="timeout")
-    run = document(results=[result(values=[1]), other, late])
+    cut = result("MUT-P-ARC", values=[7])
+    cut.interrupted = True  # it has its footer all the same
+    run = document(results=[result(values=[1]), other, late, cut])
     said = printed(run, 5)
     assert "TMR-P-LAT [heavy]\N{SPACE}" in said and "TMR-P-LAT [none] (incomplete)" in said
-    assert "TMR-P-LAT [heavy] (timeout)" in said
+    assert "TMR-P-LAT [heavy] (timeout)" in said and "MUT-P-ARC [heavy] (incomplete)" in said
+    states = [(one.status, one.is_complete) for one in misses_document(run, 5).series]
+    assert states == [
+        ("measured", True),
+        ("measured", False),
+        ("timeout", True),
+        ("measured", False),
+    ]
 
 
 def test_what_is_derived_is_marked() -> None:
@@ -151,6 +166,9 @@ def test_what_is_derived_is_marked() -> None:
 def test_the_trust_of_the_run_stands_below() -> None:
     run = run_of(series([1]))
     assert f"trust: {run.trust.grade}" in printed(run, 5)
+    assert misses_document(run, 5).trust == run.trust
+    run.results[0].series[0].mean = 1e9
+    assert misses_document(run, 5).trust.grade == "untrustworthy"
 
 
 def test_lines_have_80_columns() -> None:

@@ -8,10 +8,10 @@ from math import ceil
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.quantile_text import share_text
 from hardstone.stats.conditions import condition_of
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.contradictions import is_contradictory, trust_of
 from hardstone.stats.miss_interval import CONFIDENCE, INDEPENDENT, misses_of, share_high
 from hardstone.units import format_count
 
@@ -35,8 +35,8 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
 
     The share is from `share_low` to `share_high`, at the confidence of the document. `at_most`, of
     a series without a miss only: the share is at most that, one-sided. `problem`: why there are no
-    figures. `derived`: how its values follow from others, which were measured. `status` and
-    `is_complete` are those of the result.
+    figures. `derived`: how its values follow from others, which were measured. `status` is that of
+    the result; `is_complete`: it came to its end.
     """
 
     test: str
@@ -65,11 +65,12 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
 class MissesDocument(msgspec.Struct, kw_only=True, frozen=True):
     """What `show RUN --deadline TIME --json` prints.
 
-    `left_out_count`: series that are no durations.
+    `left_out_count`: series that are no durations. `trust` is that of the run.
     """
 
     schema: str
     run: str
+    trust: Trust
     deadline_ns: int
     confidence: float
     series: list[Misses]
@@ -92,6 +93,7 @@ def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
     return MissesDocument(
         schema=MISSES_SCHEMA,
         run=document.id,
+        trust=trust_of(document),
         deadline_ns=deadline_ns,
         confidence=CONFIDENCE,
         series=found,
@@ -113,7 +115,7 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         derived=series.derived,
         values=series.count,
         status=result.status,
-        is_complete=result.complete,
+        is_complete=result.complete and not result.interrupted,
     )
     if is_contradictory(series):
         return msgspec.structs.replace(one, problem=CONTRADICTORY)
