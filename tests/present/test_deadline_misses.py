@@ -157,6 +157,27 @@ def test_conditions_and_states_are_named() -> None:
     ]
 
 
+def test_what_differs_between_results_is_named() -> None:
+    other, model = result(values=[7]), result(values=[8])
+    other.conditions.cpu_config = "shielded"
+    model.conditions.preemption = "full"
+    run = document(results=[result(values=[1]), other, model])
+    found = misses_document(run, 5).series
+    assert [(one.cpu_config, one.preemption) for one in found] == [
+        ("shared", ""),
+        ("shielded", ""),
+        ("shared", "full"),
+    ]
+    said = printed(run, 5)
+    assert "shielded" in said and "full" in said
+
+
+def test_series_that_are_not_printed_are_counted() -> None:
+    many = [msgspec.structs.replace(series([1]), labels={"n": one}) for one in range(803)]
+    said = printed(run_of(*many), 5)
+    assert "3 more series, with --json" in said and "n 799" in said and "n 800" not in said
+
+
 def test_what_is_derived_is_marked() -> None:
     half = msgspec.structs.replace(series([1], name="switch"), derived="half of round_trip")
     assert "switch, total, derived" in printed(run_of(half), 5)
