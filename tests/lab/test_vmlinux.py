@@ -91,6 +91,7 @@ def test_an_image_without_a_payload_that_is_known_has_no_kernel(image: bytes) ->
         made_up.driver(),
         made_up.vmlinux(others_count=4000),  # nobody reads such notes to their end
         made_up.vmlinux(segments_count=1000),
+        made_up.vmlinux().replace(struct.pack("<II", 4, 4), struct.pack("<II", 1, 4)),  # PT_LOAD
         b"no program at all",
     ],
 )
