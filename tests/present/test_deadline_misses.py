@@ -16,6 +16,7 @@ from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.deadline_misses import (
     CUT,
+    DERIVED,
     LATENESS,
     count_text,
     misses_document,
@@ -182,6 +183,17 @@ def test_what_is_derived_is_marked() -> None:
     half = msgspec.structs.replace(series([1], name="switch"), derived="half of round_trip")
     assert "switch, total, derived" in printed(run_of(half), 5)
     assert misses_document(run_of(half), 5).series[0].derived == "half of round_trip"
+
+
+def test_what_is_derived_bounds_nothing() -> None:
+    """As elsewhere: a switch of 9 ns and one of 1 ns are two of 5 ns."""
+    half = msgspec.structs.replace(series([1, 9], name="switch"), derived="half of round_trip")
+    (one,) = misses_document(run_of(half), 10).series
+    assert one.at_most is None and texts(run_of(half), 10) == ("none", ["-"])
+    assert DERIVED in misses_document(run_of(half), 10).notes
+    assert "at most" not in printed(run_of(half), 10)
+    assert texts(run_of(half), 5) == ("1", ["50 %", "1.2 % to 99 %"])
+    assert DERIVED not in misses_document(run_of(series([1])), 10).notes
 
 
 def test_the_trust_of_the_run_stands_below() -> None:

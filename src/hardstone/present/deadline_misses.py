@@ -24,6 +24,10 @@ LATENESS = (
     "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
     "came late."
 )
+DERIVED = (
+    "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
+    "they bound nothing."
+)
 CONTRADICTORY = "figures of the series contradict each other"
 EMPTY = "no values"
 _FROM_PERCENT = 0.1  # from which on share_text has percent
@@ -34,9 +38,9 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     equal, unless a bucket holds the deadline.
 
     The share is from `share_low` to `share_high`, at the confidence of the document. `at_most`, of
-    a series without a miss only: the share is at most that, one-sided. `problem`: why there are no
-    figures. `derived`: how its values follow from others, which were measured. `status` is that of
-    the result; `is_complete`: it came to its end.
+    a timed series without a miss only: the share is at most that, one-sided. `problem`: why there
+    are no figures. `derived`: how its values follow from others, which were measured. `status` is
+    that of the result; `is_complete`: it came to its end.
     """
 
     test: str
@@ -128,7 +132,9 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         most_count=found.count,
         share_low=found.low,
         share_high=found.high,
-        at_most=None if found.count else share_high(0, found.total, 1 - CONFIDENCE),
+        at_most=None
+        if found.count or series.derived
+        else share_high(0, found.total, 1 - CONFIDENCE),
     )
 
 
@@ -137,6 +143,8 @@ def _notes(found: list[Misses]) -> list[str]:
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.is_cut for one in found):
         notes.append(CUT)
+    if any(one.derived for one in found):
+        notes.append(DERIVED)
     names = {(one.test, one.name) for one in found}
     if any({(test, "wakeup"), (test, "release")} <= names for test, _ in names):
         notes.append(LATENESS)
@@ -154,12 +162,14 @@ def count_text(one: Misses) -> str:
 
 
 def share_lines(one: Misses) -> list[str]:
-    """The share with its interval: of a series without a miss what it is at most. No end is
+    """The share with its interval: of a timed series without a miss what it is at most. No end is
     rounded inwards, and the share itself never in favour of the system."""
     if one.most_count is None or one.share_low is None or one.share_high is None:
         return [one.problem]
     if one.at_most is not None:
         return [f"at most {share_text(one.at_most)}"]
+    if not one.most_count:
+        return ["-"]
     ends = _interval_text(one.share_low, one.share_high)
     return [share_text(one.most_count / one.values), ends]
 
