@@ -80,7 +80,7 @@ BESIDE_OTHERS = {
         *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
         *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
         *("counters", "resume"),  # what is counted is at least what was done to it
-        "files_of_tests",  # faults that are made up
+        *("files_of_tests", "uncut"),  # faults that are made up
     )
 }
 

@@ -29,6 +29,7 @@ from hardstone.schema import FOLDER, file_name
 from hardstone.stats.dependent_values import values_for_share, values_needed
 from hardstone.stats.two_runs import AS_ONE
 from hardstone.store import Store
+from hardstone.store.documents import encode_document
 from hardstone.units import format_count
 from tests.cli.conftest import Done
 from tests.conftest import ROOT
@@ -349,6 +350,7 @@ def test_stored_pairs_are_judged_again_alike(gate: Hardstone, measured: Path) ->
     same = ("outcome", "checks", "pairs", "statistics", "systems", "against", "judged_by")
     assert {key: done.document[key] for key in same} == {key: first[key] for key in same}
     assert "judged again from stored runs" in done.document["notes"]
+    assert not any("otherwise" in note for note in done.document["notes"])
     assert not any("no proof" in note for note in done.document["notes"])
     measured.write_text(done.out)  # what it prints can be judged again, too
     assert gate("--again", measured).code == EXIT_GATE
@@ -381,11 +383,103 @@ def test_another_series_of_the_test_may_be_judged(gate: Hardstone, measured: Pat
 
 def test_a_pair_that_did_not_count_does_not_count_again(gate: Hardstone, measured: Path) -> None:
     document = json.loads(measured.read_text())
-    document["pairs"][2]["left_out"] = "B: the run is interrupted"
+    document["pairs"][2] |= {"second": None, "left_out": "B: the target is gone"}
     measured.write_text(json.dumps(document))
     done = gate("--again", measured, "--json")
     assert done.document["pairs"] == document["pairs"] and done.code == EXIT_UNTRUSTWORTHY
     assert {one["pairs_count"] for one in done.document["statistics"]} == {9}
+    document["judged_by"]["address"] = f"{TEST}/total/jitter"  # nothing counted then
+    measured.write_text(json.dumps(document))
+    other = gate("--again", measured, ADDRESS, "--json")
+    assert {one["pairs_count"] for one in other.document["statistics"]} == {0}
+
+
+def test_what_a_file_says_of_a_pair_does_not_take_it_away(gate: Hardstone, measured: Path) -> None:
+    document = json.loads(measured.read_text())
+    document["pairs"][2]["left_out"] = "B: the run is interrupted"
+    measured.write_text(json.dumps(document))
+    done = gate("--again", measured, "--json")
+    assert done.code == EXIT_GATE and done.document["pairs"][2]["left_out"] == ""
+
+
+def _swapped(pairs: list[dict[str, str]]) -> None:
+    for one in pairs:
+        one["first"], one["second"] = one["second"], one["first"]
+
+
+def _twice(pairs: list[dict[str, str]]) -> None:
+    for one in pairs:
+        one["second"] = one["first"]
+
+
+def _one_pair(pairs: list[dict[str, str]]) -> None:
+    pairs[:] = pairs[:1] * len(pairs)
+
+
+def _later_first(pairs: list[dict[str, str]]) -> None:
+    pairs.reverse()
+
+
+@pytest.mark.parametrize("edit", [_swapped, _twice, _one_pair, _later_first])
+def test_only_pairs_that_were_measured_as_such_are_judged(
+    gate: Hardstone, measured: Path, edit: Callable[[list[dict[str, str]]], None]
+) -> None:
+    """B was slower: the sides swapped, or A against itself, would pass."""
+    document = json.loads(measured.read_text())
+    edit(document["pairs"])
+    measured.write_text(json.dumps(document))
+    done = gate("--again", measured)
+    assert done.code == EXIT_USAGE and not done.out
+    assert "was not measured as " in done.err and " in pair " in done.err
+
+
+def _renamed(measured: Path, old: str, new: str) -> None:
+    """Every stored run whose name ends with `old`."""
+    store = Store(measured.parent / "store")
+    for pair in json.loads(measured.read_text())["pairs"]:
+        for one in (pair["first"], pair["second"]):
+            document = store.load(one)
+            if document.name.endswith(old):
+                document.name = document.name.removesuffix(old) + new
+                path = store.path_of(one)
+                path.unlink()
+                path.write_bytes(encode_document(document))
+
+
+@pytest.mark.parametrize(
+    "change", [{"margin": 4.0}, {"alpha": 0.02}, {"has_tails": False}, {"deadline_ns": 3000}]
+)
+def test_a_question_that_was_written_into_the_file_is_told(
+    gate: Hardstone, measured: Path, change: dict[str, object]
+) -> None:
+    document = json.loads(measured.read_text())
+    document["judged_by"] |= change
+    measured.write_text(json.dumps(document))
+    done = gate("--again", measured)
+    told = " ".join(done.out.split())
+    assert "the file says otherwise of these pairs" in told and "and no proof" in told
+
+
+def test_pairs_that_are_left_away_at_the_end_decide_nothing(
+    gate: Hardstone, measured: Path
+) -> None:
+    _renamed(measured, "of 10", "of 12")
+    done = gate("--again", measured)
+    assert done.code == EXIT_UNTRUSTWORTHY and "fewer pairs than asked for" in done.out
+
+
+def test_pairs_of_several_measurements_are_none(gate: Hardstone, measured: Path) -> None:
+    _renamed(measured, "7 of 10", "7 of 12")
+    done = gate("--again", measured)
+    assert done.code == EXIT_USAGE and "of several measurements" in done.err
+
+
+def test_what_was_chosen_later_stays_so(gate: Hardstone, measured: Path) -> None:
+    done = gate("--again", measured, "--margin", "400%", "--json")
+    assert done.document["judged_by"]["is_chosen_later"]
+    measured.write_text(done.out)
+    again = gate("--again", measured)
+    assert again.code == EXIT_OK and "and no proof" in " ".join(again.out.split())
 
 
 def test_pairs_that_were_cut_are_never_decided(gate: Hardstone, measured: Path) -> None:
@@ -412,6 +506,7 @@ def test_a_run_that_is_gone_is_an_error(gate: Hardstone, measured: Path) -> None
         ("pairs", [], "no interleaved pairs"),
         ("pairs", [{"first": "last", "second": "last"}] * 10, "run last of pair 1 is not in"),
         ("pairs", [{"first": "../x", "second": None}] * 10, "run ../x of pair 1 is not in"),
+        ("pairs", [{"first": None, "second": None}] * 10, "a run of pair 1 is not in"),
         ("pairs", [{"first": None, "second": None}] * 31, "31 pairs, of at most 30"),
         ("pairs", [{"first": 5}], "no outcome of a gate"),
         ("judged_by", None, "does not say what its pairs were asked"),

@@ -82,7 +82,10 @@ class Stream:
 
     @property
     def is_cut(self) -> bool:
-        """Whether others on this machine took the CPU, or its host did, which leaves a gap."""
+        """Whether others on this machine took the CPU, or its host did, which leaves a gap; not
+        where the run did not end as it says: no disturbance excuses that."""
+        if not self.of(StreamResult) or self.code != self.told_code:
+            return False
         return "throttled" in self.events or ("idle_gap" in self.events and self.is_stolen_from)
 
     @property

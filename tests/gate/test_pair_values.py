@@ -162,6 +162,25 @@ def test_of_a_rate_less_is_worse() -> None:
     assert worse.checks[0].found.startswith("A/B 1.4")
 
 
+def in_a_bucket(first: list[int], second: list[int]) -> str:
+    """The outcome of values above 9084 ns, which lies in one bucket with 9080 and 9085."""
+    pair = PairedRun(run(first)), PairedRun(run(second))
+    found = check_pairs(
+        parse_address("TMR-P-LAT"), [pair] * 12, SIDES, deadline_ns=9084, has_tails=False
+    )
+    return by_statistic(found)["above 9.084 us"]
+
+
+def test_a_bucket_that_holds_the_deadline_flatters_no_change_and_blames_none() -> None:
+    """A misses 2 % and B nearly all, or the other way round: the buckets show the same."""
+    rarely, always = ([5000, *[one] * 1959, *[20_000] * 40] for one in (9080, 9085))
+    assert in_a_bucket(rarely, always) == "INCONCLUSIVE"
+    assert in_a_bucket(always, rarely) == "INCONCLUSIVE"
+    assert in_a_bucket(rarely, [20_000] * 2000) == "INCONCLUSIVE"
+    assert in_a_bucket([5000] * 1960 + [20_000] * 40, [20_000] * 2000) == "FAIL"
+    assert in_a_bucket([20_000] * 2000, always) == "PASS"
+
+
 def test_a_deadline_of_a_rate_is_refused() -> None:
     series = msgspec.structs.replace(make.series(spread(2000)), unit="bytes_per_s")
     runs = [(PairedRun(run(series=[series])), PairedRun(run(series=[series])))] * 12

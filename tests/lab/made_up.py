@@ -35,10 +35,18 @@ def bzimage(
     return bytes(header) + more
 
 
-def vmlinux(*, kind: int = 18, owner: bytes = b"Xen\0", machine: str = "x86_64") -> bytes:
-    """A program with one segment of notes: one of another kind, and one that says where QEMU enters
-    a kernel unless `kind` or `owner` are others."""
-    notes = [(6, b"Xen\0", b"linux\0"), (kind, owner, struct.pack("<Q", 0x1000000))]
+def vmlinux(
+    *,
+    kind: int = 18,
+    owner: bytes = b"Xen\0",
+    machine: str = "x86_64",
+    others_count: int = 1,
+    segments_count: int = 1,
+) -> bytes:
+    """A program with segments of notes: others, and one that says where QEMU enters a kernel unless
+    `kind` or `owner` are others."""
+    others = [(6, b"Xen\0", b"linux\0")] * others_count
+    notes = [*others, (kind, owner, struct.pack("<Q", 0x1000000))]
     content = b"".join(
         struct.pack("<III", len(name), len(said), number) + name + said + bytes(-len(said) % 4)
         for number, name, said in notes
@@ -47,9 +55,10 @@ def vmlinux(*, kind: int = 18, owner: bytes = b"Xen\0", machine: str = "x86_64")
     start[0:6] = b"\x7fELF\x02\x01"
     struct.pack_into("<H", start, 18, MACHINES[machine])
     struct.pack_into("<Q", start, 32, 64)
-    struct.pack_into("<HH", start, 54, 56, 1)
-    segment = struct.pack("<IIQQQQQQ", 4, 4, 64 + 56, 0, 0, len(content), len(content), 4)
-    return bytes(start) + segment + content
+    struct.pack_into("<HH", start, 54, 56, segments_count)
+    at = 64 + 56 * segments_count
+    segment = struct.pack("<IIQQQQQQ", 4, 4, at, 0, 0, len(content), len(content), 4)
+    return bytes(start) + segment * segments_count + content
 
 
 def packed_bzimage(payload: bytes, *, setup_sectors: int = 5) -> bytes:

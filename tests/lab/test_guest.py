@@ -277,6 +277,20 @@ def test_a_boot_line_that_a_kernel_would_cut_is_refused(made_up_lab: MadeUpLab) 
     assert made_up_lab.boots() == []
 
 
+def test_what_the_lab_adds_to_a_boot_line_is_in_its_length(made_up_lab: MadeUpLab) -> None:
+    """The rate of the counter, and that the kernel was unpacked, are known last."""
+    holds_a_kernel(made_up_lab, append="z" * 950)
+    with closing(lab_transport("made,append=x")) as guest:
+        guest.open()
+    (words,) = made_up_lab.boots()
+    room = 2047 - len(words[words.index("-append") + 1])
+    longest = f"made,append=x{'y' * room}"
+    with closing(lab_transport(longest)) as guest:
+        guest.open()
+    with pytest.raises(InputError, match="1 characters too long"):
+        lab_transport(f"{longest}y").open()
+
+
 @pytest.mark.parametrize("asked", ["none", "full"])
 def test_a_command_without_facts_does_not_run_under_another_model(
     made_up_lab: MadeUpLab, asked: str
@@ -478,12 +492,12 @@ def test_a_frequency_that_cannot_be_known_is_not_told(
     assert not any("tsc_early_khz" in word for word in boot_line(made_up_lab))
 
 
-def holds_a_kernel(made_up_lab: MadeUpLab) -> None:
+def holds_a_kernel(made_up_lab: MadeUpLab, append: str = "") -> None:
     """The image of the kernel "made" has one inside, as those of Debian have."""
     kernel = made_up.vmlinux()
     image = made_up.packed_bzimage(gzip.compress(kernel, mtime=0))
     files = made_up.make_kernel(made_up_lab.folder / "packed", image=image)
-    add_kernel("made", read_kernel(**files))  # type: ignore[arg-type]
+    add_kernel("made", read_kernel(**files, append=append))  # type: ignore[arg-type]
 
 
 def booted(made_up_lab: MadeUpLab) -> list[str]:

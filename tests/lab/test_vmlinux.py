@@ -59,10 +59,21 @@ def test_an_older_image_has_four_sectors_of_setup_without_saying_so() -> None:
         made_up.arm64_image(),
         made_up.packed_bzimage(b""),
         made_up.packed_bzimage(b"abc"),
+        made_up.packed_bzimage(b"BZh"),
         made_up.packed_bzimage(b"\x89LZO" + payload("xz")),
         made_up.packed_bzimage(payload("xz")).replace(struct.pack("<H", 0x020F), b"\x07\x02", 1),
     ],
-    ids=["empty", "no payload", "header", "arm64", "empty payload", "short", "lzo", "protocol"],
+    ids=[
+        "empty",
+        "no payload",
+        "header",
+        "arm64",
+        "empty payload",
+        "short",
+        "only a magic",
+        "lzo",
+        "protocol",
+    ],
 )
 def test_an_image_without_a_payload_that_is_known_has_no_kernel(image: bytes) -> None:
     assert vmlinux(image) == b""
@@ -78,6 +89,9 @@ def test_an_image_without_a_payload_that_is_known_has_no_kernel(image: bytes) ->
         made_up.vmlinux()[:-20],
         made_up.vmlinux()[:40],
         made_up.driver(),
+        made_up.vmlinux(others_count=4000),  # nobody reads such notes to their end
+        made_up.vmlinux(segments_count=1000),
+        made_up.vmlinux().replace(struct.pack("<II", 4, 4), struct.pack("<II", 1, 4)),  # PT_LOAD
         b"no program at all",
     ],
 )

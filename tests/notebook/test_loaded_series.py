@@ -105,6 +105,8 @@ def test_misses_of_a_deadline(tmp_path: Path) -> None:
         assert least <= real <= found.count and found.total == 1_000
         assert found.low <= real / 1_000 <= found.high
         assert found == misses_of(raw, int(deadline))
+    few = opened(tmp_path, series([10, 20, 21])).series()
+    assert [few.misses(deadline).count for deadline in (20, 20.5, 21)] == [1, 1, 0]
     narrow, wide = one.misses(5_000, confidence=0.5), one.misses(5_000, confidence=0.999)
     assert wide.low < narrow.low < narrow.high < wide.high
     for wrong in (0, -1, float("nan"), float("inf")):

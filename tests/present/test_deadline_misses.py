@@ -16,6 +16,7 @@ from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.deadline_misses import (
     CUT,
+    DERIVED,
     LATENESS,
     count_text,
     misses_document,
@@ -61,6 +62,12 @@ def test_a_share_has_its_exact_interval() -> None:
     assert (one.least_count, one.most_count, one.values, one.at_most) == (3, 3, 1000, None)
     # 1 in 1616.4 to 1 in 114.45: no end is rounded inwards
     assert texts(run, 20) == ("3", [f"1 in{SPACE}333", f"1 in{SPACE}1{SPACE}620 to 1 in{SPACE}114"])
+
+
+def test_neither_end_is_rounded_inwards() -> None:
+    """scipy has 1 in 122.456 to 1 in 17.43."""
+    run = run_of(series([10] * 195 + [50] * 5))
+    assert texts(run, 20)[1][1] == f"1 in{SPACE}123 to 1 in{SPACE}17"
 
 
 def test_without_a_miss_the_share_is_at_most_three_in_that_many() -> None:
@@ -136,10 +143,40 @@ def test_conditions_and_states_are_named() -> None:
     other.conditions.load = "none"
     other.complete = False
     late = result(values=[7], status="timeout")
-    run = document(results=[result(values=[1]), other, late])
+    cut = result("MUT-P-ARC", values=[7])
+    cut.interrupted = True  # it has its footer all the same
+    run = document(results=[result(values=[1]), other, late, cut])
     said = printed(run, 5)
     assert "TMR-P-LAT [heavy]\N{SPACE}" in said and "TMR-P-LAT [none] (incomplete)" in said
-    assert "TMR-P-LAT [heavy] (timeout)" in said
+    assert "TMR-P-LAT [heavy] (timeout)" in said and "MUT-P-ARC [heavy] (incomplete)" in said
+    states = [(one.status, one.is_complete) for one in misses_document(run, 5).series]
+    assert states == [
+        ("measured", True),
+        ("measured", False),
+        ("timeout", True),
+        ("measured", False),
+    ]
+
+
+def test_what_differs_between_results_is_named() -> None:
+    other, model = result(values=[7]), result(values=[8])
+    other.conditions.cpu_config = "shielded"
+    model.conditions.preemption = "full"
+    run = document(results=[result(values=[1]), other, model])
+    found = misses_document(run, 5).series
+    assert [(one.cpu_config, one.preemption) for one in found] == [
+        ("shared", ""),
+        ("shielded", ""),
+        ("shared", "full"),
+    ]
+    said = printed(run, 5)
+    assert "shielded" in said and "full" in said
+
+
+def test_series_that_are_not_printed_are_counted() -> None:
+    many = [msgspec.structs.replace(series([1]), labels={"n": one}) for one in range(803)]
+    said = printed(run_of(*many), 5)
+    assert "3 more series, with --json" in said and "n 799" in said and "n 800" not in said
 
 
 def test_what_is_derived_is_marked() -> None:
@@ -148,9 +185,23 @@ def test_what_is_derived_is_marked() -> None:
     assert misses_document(run_of(half), 5).series[0].derived == "half of round_trip"
 
 
+def test_what_is_derived_bounds_nothing() -> None:
+    """As elsewhere: a switch of 9 ns and one of 1 ns are two of 5 ns."""
+    half = msgspec.structs.replace(series([1, 9], name="switch"), derived="half of round_trip")
+    (one,) = misses_document(run_of(half), 10).series
+    assert one.at_most is None and texts(run_of(half), 10) == ("none", ["-"])
+    assert DERIVED in misses_document(run_of(half), 10).notes
+    assert "at most" not in printed(run_of(half), 10)
+    assert texts(run_of(half), 5) == ("1", ["50 %", "1.2 % to 99 %"])
+    assert DERIVED not in misses_document(run_of(series([1])), 10).notes
+
+
 def test_the_trust_of_the_run_stands_below() -> None:
     run = run_of(series([1]))
     assert f"trust: {run.trust.grade}" in printed(run, 5)
+    assert misses_document(run, 5).trust == run.trust
+    run.results[0].series[0].mean = 1e9
+    assert misses_document(run, 5).trust.grade == "untrustworthy"
 
 
 def test_lines_have_80_columns() -> None:

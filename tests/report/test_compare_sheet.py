@@ -82,7 +82,8 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
     elsewhere = 0
     for row in (row for test in view.tests for row in test.rows):
         for column, cell in zip(view.columns, row.cells, strict=True):
-            for one in filter(lambda one: isinstance(one, Amount), (cell.mean, cell.worst)):
+            figures = (cell.mean, cell.worst, *cell.more)
+            for one in filter(lambda one: isinstance(one, Amount), figures):
                 before, _, address = one.source.partition(f"{column.id} ")
                 address = address.removesuffix(f" {one.statistic}")
                 place = before.strip() or column.id, str(column.number), address
@@ -90,6 +91,8 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
                     elsewhere += 1
                     assert place in told, one.source
     assert elsewhere or name != "6"
+    numbered = [numbers.split(", ") for _, numbers, _ in figure_rows(view)]
+    assert all(len(set(numbers)) == len(numbers) for numbers in numbered)
     paper = "".join("".join(pages(view)).split())
     assert all("".join(address.split()) in paper for _, _, address in told)
 

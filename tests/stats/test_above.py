@@ -42,6 +42,15 @@ def test_the_list_of_the_worst_decides() -> None:
     assert above(series([1000, 1030, 1090, 5000], 2), 1050) == Above(1050, 2, 3)
 
 
+def test_a_list_that_lacks_values_takes_none_away() -> None:
+    """The histogram shows at least as many."""
+    found = series([1000] + [5000] * 500)
+    found.worst = [Worst(value_ns=one, at_ns=0, index=0) for one in (5000, 1000)]
+    assert above(found, 2000) == Above(2000, 500, 500)
+    found.worst = [Worst(value_ns=5000, at_ns=0, index=0)] * 600
+    assert above(found, 2000) == Above(2000, 500, 500)
+
+
 def test_edges_and_extremes_are_exact() -> None:
     values = [1000, 1030, 1090, 5000]
     assert [above(series(values), limit).is_exact for limit in (999, 1023, 1151, 5000)] == [

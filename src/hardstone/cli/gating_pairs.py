@@ -31,7 +31,7 @@ from hardstone.errors import (
     InputError,
     worst_code,
 )
-from hardstone.gate import PairedRun, check_pairs, why_left_out
+from hardstone.gate import PairedRun, check_pairs, run_name, why_left_out
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
 from hardstone.published import Address, parse_address
@@ -231,7 +231,7 @@ class _Session:
         )
 
     def _run(self, side: Side, number: int) -> PairedRun:
-        name = f"gate {side.name} {number} of {self._pairs}"
+        name = run_name(side.name, number, self._pairs)
         if not self._options["quiet"]:
             left = self._expected_ns * (self._pairs - number + 1)
             tell(f"pair {number} of {self._pairs}, {side.name}: about {format_span(left)} left")

@@ -8,7 +8,7 @@ from hardstone.gate.junit import junit_xml
 from hardstone.gate.limit import Limit
 from hardstone.gate.limits_file import LIMITS_SCHEMA, LimitsError, LimitsFile, read_limits
 from hardstone.gate.limits_text import limits_text
-from hardstone.gate.measured_pairs import MeasuredPairs, read_measured_pairs
+from hardstone.gate.measured_pairs import MeasuredPairs, pairs_asked, read_measured_pairs, run_name
 from hardstone.gate.outcome_document import (
     GATE_SCHEMA,
     Check,
@@ -41,8 +41,10 @@ __all__ = [
     "junit_xml",
     "limits_of_study",
     "limits_text",
+    "pairs_asked",
     "read_limits",
     "read_measured_pairs",
+    "run_name",
     "suggest_limits",
     "why_left_out",
 ]

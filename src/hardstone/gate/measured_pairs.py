@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import msgspec
 
 from hardstone.errors import InputError
 from hardstone.gate.outcome_document import GATE_SCHEMA, GateDocument, JudgedBy, Pair
+from hardstone.stats.pair_gate import PairGate
 from hardstone.stats.sign_flip import MOST_PAIRS
 from hardstone.units import MAX_DURATION_NS
 
 MOST_MARGIN = 100
+_RUN_NAME = re.compile("gate ([AB]) ([1-9][0-9]?) of ([1-9][0-9]?)", re.ASCII)
 _REMEDY = "name a file that hardstone gate --pairs --json wrote"
 
 
 @dataclass(frozen=True)
 class MeasuredPairs:
-    """The runs of each pair, what was run as A and as B, and what they were asked."""
+    """The runs of each pair, what was run as A and as B, what they were asked, and what they said
+    of it."""
 
     pairs: list[Pair]
     sides: tuple[str, str]
     judged_by: JudgedBy
+    statistics: list[PairGate]
 
 
 def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
@@ -41,7 +46,20 @@ def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
         raise InputError(f"{name} has {len(document.pairs)} pairs, of at most {MOST_PAIRS}")
     _check(document.judged_by, name)
     sides = document.against[0], document.systems[0]
-    return MeasuredPairs(document.pairs, sides, document.judged_by)
+    return MeasuredPairs(document.pairs, sides, document.judged_by, document.statistics)
+
+
+def run_name(side: str, number: int, pairs_count: int) -> str:
+    """What the run of "A" or "B" in pair `number`, from 1, is stored as."""
+    return f"gate {side} {number} of {pairs_count}"
+
+
+def pairs_asked(name: str, side: str, number: int) -> int | None:
+    """How many pairs were asked for when the run `name` was measured; None where it is not that of
+    `side` in pair `number`."""
+    found = _RUN_NAME.fullmatch(name)
+    is_it = found is not None and (found[1], int(found[2])) == (side, number)
+    return int(found[3]) if found is not None and is_it else None
 
 
 def _check(asked: JudgedBy, name: str) -> None:

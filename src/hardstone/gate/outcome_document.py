@@ -54,6 +54,7 @@ class JudgedBy(msgspec.Struct, kw_only=True, frozen=True):
     """What interleaved pairs were asked: the series at `address`, as it was typed; values above
     `deadline_ns` too; p99 and p99.9 too (`has_tails`); at the level `alpha` for all of them. Null
     for `margin`: that of each statistic. `is_cut`: fewer pairs were run than asked for.
+    `is_chosen_later`: not what the pairs were measured for.
     """
 
     address: str
@@ -62,6 +63,7 @@ class JudgedBy(msgspec.Struct, kw_only=True, frozen=True):
     margin: float | None = None
     alpha: float = ALPHA
     is_cut: bool = False
+    is_chosen_later: bool = False
 
 
 class GateDocument(msgspec.Struct, kw_only=True):

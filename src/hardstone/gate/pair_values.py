@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from hardstone.errors import InputError
 from hardstone.gate.limit import amount_text
 from hardstone.gate.outcome_document import (
@@ -27,6 +29,10 @@ from hardstone.subjects import subjects_of
 QUANTILES = {"q50": 0.5, "q99": 0.99, "q99.9": 0.999}
 _ABOVE = "above"
 INTERRUPTED = "interrupted: fewer pairs than asked for, and when to stop must not depend on them"
+OPEN = (
+    "a histogram bucket holds the deadline, and the outcome depends on where its values are: take "
+    "another deadline"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ def check_pairs(
     margin: float | None = None,
     alpha: float = ALPHA,
     is_cut: bool = False,
+    is_chosen_later: bool = False,
     before: Sequence[Pair] = (),
     notes: Sequence[str] = (),
 ) -> GateDocument:
@@ -63,6 +70,7 @@ def check_pairs(
     Without `has_tails` medians are judged, and values above `deadline_ns` where that is given.
     `margin` takes the place of that of each statistic; `alpha` is the level of all together.
     `is_cut`: not all pairs that were asked for were run; then nothing is decided.
+    `is_chosen_later`: the pairs were measured for another question.
     `before`: the same pairs as they were judged before; what did not count then does not count now.
     """
     counted: list[_Sides] = []
@@ -80,6 +88,9 @@ def check_pairs(
     values = _values(counted, deadline_ns, has_tails=has_tails)
     margins = {name: margin or DEFAULT_MARGINS[name] for name in values}
     gates = gate_pairs(values, margins, alpha=alpha)
+    if deadline_ns is not None:
+        least = [_share_above_least(one, deadline_ns) for one in counted]
+        gates = _decided(gates, values, least, margins, alpha)
     checks = [_check(address, one, counted, sides, deadline_ns, is_cut=is_cut) for one in gates]
     return gate_document(
         "pairs",
@@ -95,6 +106,7 @@ def check_pairs(
             margin=margin,
             alpha=alpha,
             is_cut=is_cut,
+            is_chosen_later=is_chosen_later,
         ),
         notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
     )
@@ -181,11 +193,36 @@ def _quantile(series: Series, q: float) -> float:
 
 
 def _share_above(one: _Sides, deadline_ns: int) -> tuple[float, float]:
-    """How many of a million values are above: both runs may have unlike counts."""
-    first, second = (
-        1e6 * above(series, deadline_ns).high / series.count for series in (one.first, one.second)
-    )
-    return first, second
+    """How many of a million values are above: both runs may have unlike counts. Where a bucket
+    holds the deadline, the least of A and the most of B, so that it flatters no change."""
+    first, second = (above(series, deadline_ns) for series in (one.first, one.second))
+    return 1e6 * first.low / one.first.count, 1e6 * second.high / one.second.count
+
+
+def _share_above_least(one: _Sides, deadline_ns: int) -> tuple[float, float]:
+    """The same in favour of B: what fails so, fails wherever the values lie in their bucket."""
+    first, second = (above(series, deadline_ns) for series in (one.first, one.second))
+    return 1e6 * first.high / one.first.count, 1e6 * second.low / one.second.count
+
+
+def _decided(
+    gates: Sequence[PairGate],
+    values: Mapping[str, Sequence[tuple[float, float]]],
+    least: Sequence[tuple[float, float]],
+    margins: Mapping[str, float],
+    alpha: float,
+) -> list[PairGate]:
+    """`gates`, but that values above a deadline only fail if they do with the shares `least`."""
+    if not any(one.statistic == _ABOVE and one.outcome == "FAIL" for one in gates):
+        return list(gates)
+    other = gate_pairs({**values, _ABOVE: least}, margins, alpha=alpha)
+    is_open = any(one.statistic == _ABOVE and one.outcome != "FAIL" for one in other)
+    return [
+        msgspec.structs.replace(one, outcome="INCONCLUSIVE", reason=OPEN)
+        if is_open and one.statistic == _ABOVE
+        else one
+        for one in gates
+    ]
 
 
 def _check(

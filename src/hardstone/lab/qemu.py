@@ -27,6 +27,7 @@ _KNOWN_TSC = "tsc_early_khz"
 # What else would differ from boot to boot.
 _REPEATABLE = "nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off"
 _DEVICE_SLOT = "0x13"  # behind those of the channel
+_UNPACKED = "hardstone.boot=vmlinux"
 _EPOCH = "base=2026-01-01T00:00:00,clock=vm"
 
 
@@ -34,7 +35,7 @@ _EPOCH = "base=2026-01-01T00:00:00,clock=vm"
 class Machine:
     """A guest before it boots. `accel` is "kvm", "tcg" or "icount"; `host_tsc_khz` None where it
     is not known; `device`: one of settings.DEVICES; `unpacked` is booted in place of the kernel's
-    image."""
+    image, and the boot line says so."""
 
     kernel: Kernel
     initramfs: Path
@@ -59,6 +60,8 @@ class Machine:
             parts.append(_TSC)
             if self.has_host_tsc and self.host_tsc_khz is not None:
                 parts.append(f"{_KNOWN_TSC}={self.host_tsc_khz}")
+        # Without KASLR: the facts of a run have to tell it from a run of the image.
+        parts += [] if self.unpacked is None else [_UNPACKED]
         parts += [_REPEATABLE] if self.accel == "icount" else []
         parts += [] if self.device is None else [f"hardstone.uio={PCI_IDS[self.device]}"]
         return " ".join([*parts, *filter(None, (self.kernel.append, self.append))])

@@ -23,6 +23,10 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 _NOTE = struct.Struct("<III")
 _X86_64 = 62
 _PT_NOTE = 4
+_SIZE_BYTES = 4
+# Kernels have five segments, and notes of less than 4 KiB.
+_MOST_SEGMENTS = 64
+_MOST_NOTES_BYTES = 1 << 16
 # Where QEMU enters a kernel that was built with CONFIG_PVH; the kernel's header
 # include/xen/interface/elfnote.h has it.
 _PHYS32_ENTRY = 18
@@ -35,10 +39,10 @@ def vmlinux(image: bytes) -> bytes:
     """
     payload = _payload(image)
     kind = next((kind for magic, kind in _KINDS.items() if payload.startswith(magic)), "")
-    if not kind:
+    if not kind or len(payload) < _SIZE_BYTES:
         return b""
-    (size_bytes,) = struct.unpack("<I", payload[-4:])  # of what it holds
-    packed = payload if kind == "gzip" else payload[:-4]
+    (size_bytes,) = struct.unpack("<I", payload[-_SIZE_BYTES:])  # of what it holds
+    packed = payload if kind == "gzip" else payload[:-_SIZE_BYTES]
     kernel = unpack(packed, kind, min(size_bytes, MOST_UNPACKED_BYTES))
     if len(kernel) != size_bytes:
         raise UnpackError(f"it holds {len(kernel)} bytes instead of {size_bytes}")
@@ -64,12 +68,14 @@ def _has_entry(kernel: bytes) -> bool:
     if len(kernel) < _HEAD.size or kernel[:6] != b"\x7fELF\x02\x01":
         return False
     _, machine, _, _, at, *_, size, count, _, _, _ = _HEAD.unpack_from(kernel)
-    table = kernel[at:][: size * count]
+    table = kernel[at : at + size * count]
     if machine != _X86_64 or size != _SEGMENT.size or len(table) < size * count:
+        return False
+    if count > _MOST_SEGMENTS:
         return False
     segments = (_SEGMENT.unpack_from(table, one * size) for one in range(count))
     return any(
-        _is_in_notes(kernel[offset:][:size_bytes])
+        _is_in_notes(kernel[offset : offset + min(size_bytes, _MOST_NOTES_BYTES)])
         for kind, _, offset, _, _, size_bytes, *_ in segments
         if kind == _PT_NOTE
     )
@@ -80,7 +86,7 @@ def _is_in_notes(notes: bytes) -> bool:
     while at + _NOTE.size <= len(notes):
         name_bytes, content_bytes, kind = _NOTE.unpack_from(notes, at)
         at += _NOTE.size
-        if kind == _PHYS32_ENTRY and notes[at:][:name_bytes] == b"Xen\0":
+        if kind == _PHYS32_ENTRY and notes[at : at + name_bytes] == b"Xen\0":
             return True
         at += -(-name_bytes // 4) * 4 + -(-content_bytes // 4) * 4
     return False

@@ -8,10 +8,10 @@ from math import ceil
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.quantile_text import share_text
 from hardstone.stats.conditions import condition_of
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.contradictions import is_contradictory, trust_of
 from hardstone.stats.miss_interval import CONFIDENCE, INDEPENDENT, misses_of, share_high
 from hardstone.units import format_count
 
@@ -24,6 +24,10 @@ LATENESS = (
     "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
     "came late."
 )
+DERIVED = (
+    "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
+    "they bound nothing."
+)
 CONTRADICTORY = "figures of the series contradict each other"
 EMPTY = "no values"
 _FROM_PERCENT = 0.1  # from which on share_text has percent
@@ -34,9 +38,9 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     equal, unless a bucket holds the deadline.
 
     The share is from `share_low` to `share_high`, at the confidence of the document. `at_most`, of
-    a series without a miss only: the share is at most that, one-sided. `problem`: why there are no
-    figures. `derived`: how its values follow from others, which were measured. `status` and
-    `is_complete` are those of the result.
+    a timed series without a miss only: the share is at most that, one-sided. `problem`: why there
+    are no figures. `derived`: how its values follow from others, which were measured. `status` is
+    that of the result; `is_complete`: it came to its end.
     """
 
     test: str
@@ -65,11 +69,12 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
 class MissesDocument(msgspec.Struct, kw_only=True, frozen=True):
     """What `show RUN --deadline TIME --json` prints.
 
-    `left_out_count`: series that are no durations.
+    `left_out_count`: series that are no durations. `trust` is that of the run.
     """
 
     schema: str
     run: str
+    trust: Trust
     deadline_ns: int
     confidence: float
     series: list[Misses]
@@ -92,6 +97,7 @@ def misses_document(document: RunDocument, deadline_ns: int) -> MissesDocument:
     return MissesDocument(
         schema=MISSES_SCHEMA,
         run=document.id,
+        trust=trust_of(document),
         deadline_ns=deadline_ns,
         confidence=CONFIDENCE,
         series=found,
@@ -113,7 +119,7 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         derived=series.derived,
         values=series.count,
         status=result.status,
-        is_complete=result.complete,
+        is_complete=result.complete and not result.interrupted,
     )
     if is_contradictory(series):
         return msgspec.structs.replace(one, problem=CONTRADICTORY)
@@ -126,7 +132,9 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         most_count=found.count,
         share_low=found.low,
         share_high=found.high,
-        at_most=None if found.count else share_high(0, found.total, 1 - CONFIDENCE),
+        at_most=None
+        if found.count or series.derived
+        else share_high(0, found.total, 1 - CONFIDENCE),
     )
 
 
@@ -135,6 +143,8 @@ def _notes(found: list[Misses]) -> list[str]:
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.is_cut for one in found):
         notes.append(CUT)
+    if any(one.derived for one in found):
+        notes.append(DERIVED)
     names = {(one.test, one.name) for one in found}
     if any({(test, "wakeup"), (test, "release")} <= names for test, _ in names):
         notes.append(LATENESS)
@@ -152,12 +162,14 @@ def count_text(one: Misses) -> str:
 
 
 def share_lines(one: Misses) -> list[str]:
-    """The share with its interval: of a series without a miss what it is at most. No end is
+    """The share with its interval: of a timed series without a miss what it is at most. No end is
     rounded inwards, and the share itself never in favour of the system."""
     if one.most_count is None or one.share_low is None or one.share_high is None:
         return [one.problem]
     if one.at_most is not None:
         return [f"at most {share_text(one.at_most)}"]
+    if not one.most_count:
+        return ["-"]
     ends = _interval_text(one.share_low, one.share_high)
     return [share_text(one.most_count / one.values), ends]
 

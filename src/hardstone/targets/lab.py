@@ -214,7 +214,6 @@ class LabTransport:
 
     def _boot_once(self, machine: Machine, notices: Notices) -> Guest:
         kernel = machine.kernel
-        _check_boot_line(machine)
         limit_s = self._limit_of(machine.accel)
         remove_guests()
         base = memory_folder(_ROOM_BYTES)
@@ -233,6 +232,7 @@ class LabTransport:
         return self._started(machine, base, limit_s)
 
     def _started(self, machine: Machine, base: Path, limit_s: float) -> Guest:
+        _check_boot_line(machine)
         guest = Guest(machine, base, self.name, console_log(machine.kernel.name))
         try:
             guest.wait_until_ready(limit_s)
