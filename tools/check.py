@@ -30,7 +30,7 @@ from probe_checks import ROOT, Command, Skip
 
 CPUS = os.cpu_count() or 1
 LANES = max(1, CPUS // 2)  # beside pytest: tests of loads that meet starve each other
-WORKERS = max(2, CPUS)  # of pytest: more cost tests of the machine the quiet that they need
+WORKERS = CPUS + 1  # of pytest: one waits for a test of the machine; more cost those their quiet
 
 
 @dataclass(frozen=True)
