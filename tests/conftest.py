@@ -65,6 +65,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 # Of tests/e2e what runs beside the others in any worker: it judges no time that passes on the real
 # machine, or measures only with the fixture `alone`, which one test on the machine has at a time;
 # it looks at nothing but what it made or started itself, or waits until what others made is gone;
+# it fills nothing that all processes of a user share, as queued signals;
 # what is real-time for longer is on a CPU that is not measured, and below the others (the fixture
 # `beside`); and while a test takes a CPU from all others it waits, by the fixture `cpus_kept`. What
 # it costs the others, the checks of the probe cost them too, which run beside pytest: none of them
@@ -75,8 +76,8 @@ BESIDE_OTHERS = {
         *("facts_of_root", "hostile_words", "posix_inventory", "posix_options"),  # what is told
         *("virtual_time", "virtual_timers"),  # on a clock that is made up
         *("lock_figures", "signal_figures", "thread_figures"),  # so, on a CPU that is not measured
-        *("lock_leftovers", "message_leftovers", "signal_leftovers"),  # there too, below others
-        *("file_leftovers", "leftovers", "locked_memory", "async_io"),  # the same
+        *("lock_leftovers", "message_leftovers"),  # there too, below others
+        *("file_leftovers", "locked_memory", "async_io"),  # the same
         *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
         *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
         *("counters", "resume"),  # what is counted is at least what was done to it

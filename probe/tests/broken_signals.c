@@ -10,6 +10,7 @@
  *   sig_unseen     sigpending tells none
  *   sig_highest    the highest number comes first
  *   sig_early      the sender gets EAGAIN, three times after each 500
+ *   sig_none       the sender gets EAGAIN for each
  *   sig_no_eagain  where the kernel says EAGAIN the sender is told that all is well
  *   sig_other      the same with ENOMEM
  *   sig_drop       after an EAGAIN the receiver loses one
@@ -123,7 +124,7 @@ int sigqueue(pid_t process, int number, const union sigval value)
     queue_others(++count);
     if (breaks("sig_lost") && count % EVERY == 0)
         return 0;
-    if (breaks("sig_early") && count % 500 < 3)
+    if (breaks("sig_none") || (breaks("sig_early") && count % 500 < 3))
         return refuse(EAGAIN);
     if (breaks("sig_swapped"))
         return swap(process, number, value);

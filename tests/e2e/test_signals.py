@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries, StreamVerdict
 from tests.e2e import machine
-from tests.e2e.again import in_every_run
+from tests.e2e.again import ATTEMPTS, in_every_run
 from tests.e2e.running import Stream, measuring, run, uncut
 from tests.e2e.test_lock_leftovers import children, wait_until
 
@@ -27,6 +27,7 @@ RECEIVERS = ("handler", "sigwaitinfo")
 SCOPES = ("thread", "process")
 CLAIMS = ("blocked", "pending", "none_lost", "lowest_first", "fifo", "value", "limit", "intact")
 BURST = 3000
+EDGE = 1000  # sig_b_que.c
 
 # The claims that must fail, and no others. What changes a signal changes one that was queued when
 # the limit was reached, too.
@@ -68,6 +69,12 @@ def count_in(stream: Stream, claim: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", verdict.evidence)]
 
 
+def has_short_edge(stream: Stream) -> bool:
+    """Whether others of this user queued signals meanwhile: with few of its own, the test may not
+    meet the one that is lost."""
+    return any(count_in(stream, claim)[0] < EDGE for claim in everywhere(["intact"]))
+
+
 @pytest.mark.parametrize(("breach", "claims"), BREACHES, ids=[one[0] for one in BREACHES])
 def test_a_breach_is_seen(
     shared_probe: Path, broken_signals: Path, quick: list[str], breach: str, claims: set[str]
@@ -75,14 +82,15 @@ def test_a_breach_is_seen(
     """By both receivers, in both scopes."""
     words = ("SIG-B-QUE", "-p", f"burst={BURST}", *quick)
     unseen = UNSEEN.get(breach, set())
+    expected = everywhere(claims)
 
     def found() -> set[str]:
-        stream = run(shared_probe, *words, variables=on(broken_signals, breach))
+        for _ in range(ATTEMPTS):
+            stream = run(shared_probe, *words, variables=on(broken_signals, breach))
+            if expected <= failing(stream) or not has_short_edge(stream):
+                break
         return {one for one in failing(stream) if one.partition("/")[0] not in unseen}
 
-    expected = {
-        f"{claim}/{one}/{scope}" for claim in claims for one in RECEIVERS for scope in SCOPES
-    }
     assert in_every_run(found, expected) == expected
 
 
@@ -122,6 +130,16 @@ def test_a_low_limit_is_a_smaller_burst(open_probe: Path, quick: list[str], limi
     assert "ulimit -i" in str(told.data["command"])
     queued, delivered, _ = count_in(stream, "none_lost/handler/process")
     assert queued == delivered <= limit
+
+
+def test_of_no_signal_there_is_one_verdict(
+    shared_probe: Path, broken_signals: Path, quick: list[str]
+) -> None:
+    """Nothing was lost, or changed, of nothing; that it was refused below the limit is seen."""
+    stream = run(shared_probe, "SIG-B-QUE", *quick, variables=on(broken_signals, "sig_none"))
+    assert stream.verdicts == dict.fromkeys(everywhere(["limit"]), False)
+    not_seen = [one for one in stream.of(StreamEvent) if one.name == "not_seen"]
+    assert {one.data["verdict"] for one in not_seen} == {"none_lost", "intact"}
 
 
 @limits

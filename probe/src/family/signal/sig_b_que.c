@@ -389,8 +389,8 @@ static void judge_one(struct run *run, const char *claim, bool is_right, const c
 
 typedef unsigned long long count;
 
-/* One signal, or one of each number, has no order. */
-static void tell_no_order(struct run *run, const char *claim)
+/* One signal, or one of each number, has no order, and no signal is not intact. */
+static void tell_too_few(struct run *run, const char *claim)
 {
     arena_event_once(run->arena, "not_seen",
                      DATA(data_text("verdict", claim), data_text("reason", "not_tried")),
@@ -403,8 +403,10 @@ static void judge_storm(struct run *run)
     const struct queue_findings *storm = &totals->storm;
     char text[TEXT_BYTES];
     count sent = totals->sent_count, received = storm->received_count;
-    if (sent == 0 && totals->early_refused_count + totals->other_error_count == 0)
-        return; /* others had taken all room: event queue_shared */
+    if (sent == 0 && received == 0) {
+        tell_too_few(run, "none_lost");
+        return;
+    }
     JUDGE("blocked", storm->early_count == 0, "%llu of %llu delivered while blocked",
           (count)storm->early_count, sent);
     JUDGE("pending", storm->seen_count == totals->numbers_count,
@@ -413,12 +415,12 @@ static void judge_storm(struct run *run)
     JUDGE("none_lost", received == sent, "%llu queued, %llu delivered, in %llu bursts", sent,
           received, (count)totals->burst_count);
     if (totals->numbers_count == totals->burst_count && storm->lower_later_count == 0)
-        tell_no_order(run, "lowest_first");
+        tell_too_few(run, "lowest_first");
     else
         JUDGE("lowest_first", storm->lower_later_count == 0,
               "%llu of %llu came after a higher number", (count)storm->lower_later_count, received);
     if (sent == totals->numbers_count && storm->not_fifo_count == 0)
-        tell_no_order(run, "fifo");
+        tell_too_few(run, "fifo");
     else
         JUDGE("fifo", storm->not_fifo_count == 0,
               "%llu of %llu came after a later one of their number", (count)storm->not_fifo_count,
@@ -466,6 +468,10 @@ static void judge_edge(struct run *run)
         tell_not_met(run);
     else
         judge_one(run, "limit", is_limit_kept(totals), text);
+    if (totals->edge_sent_count == 0 && edge->received_count == 0) {
+        tell_too_few(run, "intact");
+        return;
+    }
     uint64_t bad = edge->wrong_count + edge->lower_later_count + edge->not_fifo_count;
     JUDGE("intact", edge->received_count == totals->edge_sent_count && bad == 0,
           "%llu queued when the limit was reached, %llu delivered, %llu of them changed or out of "
