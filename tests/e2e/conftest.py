@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -197,34 +198,32 @@ def before(odd: Odd, probe: Path) -> Iterator[State]:
         subprocess.run([probe, "shield", "--restore"], check=False)
 
 
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
-    folder = tmp_path / "small"
+@contextmanager
+def mounted_at(folder: Path, kind: str, *options: str) -> Iterator[Path]:
+    """A file system of its own in a new folder, or the test is skipped."""
     folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=400m", "hardstone-test", str(folder)]
+    words = ["mount", "-t", kind, *options, "hardstone-test", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+        pytest.skip(f"no {kind} can be mounted here: {done.stderr.strip()}")
     try:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
+    with mounted_at(tmp_path / "small", "tmpfs", "-o", "size=400m") as folder:
+        yield folder
 
 
 @pytest.fixture
 def queues(tmp_path: Path) -> Iterator[Path]:
     """The folder in which the system shows its message queues."""
-    folder = tmp_path / "mqueue"
-    folder.mkdir()
-    words = ["mount", "-t", "mqueue", "hardstone-test", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"message queues cannot be shown here: {done.stderr.strip()}")
-    try:
+    with mounted_at(tmp_path / "mqueue", "mqueue") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -21,12 +21,11 @@ import msgspec
 
 from hardstone.model import Register
 from hardstone.targets.alone import default_lock_file, measuring_alone
-from tests.e2e import few
+from tests.e2e import few, machine
 
 GIVE_UP_S = 300  # beside others, at a low priority
 HANGS = f"not over after {GIVE_UP_S} s"
 ALONE_S = 600
-BELOW_OTHERS = ("--priority", "30")
 # The waiters of another process are started there after a fork, which the thread sanitizer
 # follows only when told to.
 ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "die_after_fork=0"}
@@ -70,7 +69,14 @@ def run_all(probe: Sequence[str]) -> int:
 
     def is_good(test: str) -> bool:
         """Runs it on a CPU on which none of the others is."""
-        words = ["run", test, "--json", *few.options(test), *FEWER.get(test, ()), *BELOW_OTHERS]
+        words = [
+            "run",
+            test,
+            "--json",
+            *few.options(test),
+            *FEWER.get(test, ()),
+            *machine.BELOW_OTHERS,
+        ]
         cpu = cpus.get()
         words += ["--counter-hz", counter_hz, "--cpu", str(cpu)]
         what = complaint([*probe, *words])

@@ -21,6 +21,7 @@ from hardstone.files import one_line, read_regular
 from hardstone.gate import (
     GateDocument,
     JudgedBy,
+    MeasuredPairs,
     Pair,
     PairedRun,
     check_pairs,
@@ -54,34 +55,41 @@ def gate_again(words: Sequence[str], options: Mapping[str, Any]) -> int:
     check_files(options)
     store = open_store(options["store"])
     runs = [_runs(store, number, pair) for number, pair in enumerate(measured.pairs, 1)]
-    first = parse_address(measured.judged_by.address)
-    before = [_before(first, *one) for one in zip(measured.pairs, runs, strict=True)]
-    is_short = len(before) < _pairs_asked(runs)
-    # So many could decide; where fewer count, nothing is decided anyway.
-    is_short &= sum(not one.left_out for one in before) >= LEAST_PAIRS
-
-    def judge(asked: JudgedBy, notes: Sequence[str]) -> GateDocument:
-        return check_pairs(
-            parse_address(asked.address),
-            runs,
-            measured.sides,
-            deadline_ns=asked.deadline_ns,
-            has_tails=asked.has_tails,
-            margin=asked.margin,
-            alpha=asked.alpha,
-            is_cut=asked.is_cut or is_short,
-            is_chosen_later=asked.is_chosen_later,
-            before=before,
-            notes=notes,
-        )
-
     notes = ["judged again from stored runs"]
-    if _said(judge(measured.judged_by, ()).statistics) != _said(measured.statistics):
+    as_asked_before = _judged(measured, runs, measured.judged_by)
+    if _said(as_asked_before.statistics) != _said(measured.statistics):
         notes.append(SAYS_OTHERWISE)
         asked = msgspec.structs.replace(asked, is_chosen_later=True)
     if asked.is_chosen_later:
         notes.append(CHOSEN_LATER)
-    return tell_outcome(judge(asked, notes), options)
+    return tell_outcome(_judged(measured, runs, asked, notes), options)
+
+
+def _judged(
+    measured: MeasuredPairs,
+    runs: Sequence[tuple[PairedRun, PairedRun]],
+    asked: JudgedBy,
+    notes: Sequence[str] = (),
+) -> GateDocument:
+    """The outcome of the stored `runs` for what is asked."""
+    first = parse_address(measured.judged_by.address)
+    before = [_before(first, *one) for one in zip(measured.pairs, runs, strict=True)]
+    # Pairs that are missing could have decided only where enough of them count.
+    can_decide = sum(not one.left_out for one in before) >= LEAST_PAIRS
+    is_short = len(before) < _pairs_asked(runs) and can_decide
+    return check_pairs(
+        parse_address(asked.address),
+        runs,
+        measured.sides,
+        deadline_ns=asked.deadline_ns,
+        has_tails=asked.has_tails,
+        margin=asked.margin,
+        alpha=asked.alpha,
+        is_cut=asked.is_cut or is_short,
+        is_chosen_later=asked.is_chosen_later,
+        before=before,
+        notes=notes,
+    )
 
 
 def _said(statistics: Sequence[PairGate]) -> list[tuple[object, ...]]:
