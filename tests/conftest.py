@@ -77,7 +77,7 @@ BESIDE_OTHERS = {
         *("virtual_time", "virtual_timers"),  # on a clock that is made up
         *("lock_figures", "signal_figures", "thread_figures"),  # so, on a CPU that is not measured
         *("lock_leftovers", "message_leftovers"),  # there too, below others
-        *("file_leftovers", "locked_memory", "async_io"),  # the same
+        *("locked_memory", "async_io"),  # the same
         *("musl", "other_architecture", "small_build", "small_memory"),  # builds of their own
         *("lab", "preemption", "trace_guard"),  # guests and mounts that nobody else sees
         *("counters", "resume"),  # what is counted is at least what was done to it

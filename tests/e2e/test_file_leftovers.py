@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.running import GIVE_UP_S, Stream, measuring, measuring_thread, run, uncut
+from tests.e2e.test_lock_leftovers import state_of
 
 pytestmark = [
     pytest.mark.e2e,
@@ -69,7 +70,7 @@ def files_in(folder: Path) -> set[str]:
 def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], folder: Path) -> None:
     words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *beside]
     with measuring(probe, SYN, *LONG, *words) as running:
-        assert soon(lambda: len(files_in(folder)) >= 2)
+        assert soon(lambda: len(files_in(folder)) >= 2), state_of(running)
         os.kill(running.pid, signal.SIGINT)
         running.rest()
     assert not list(folder.iterdir())
