@@ -52,14 +52,20 @@ def wrong_lengths(series: StreamSeries, bursts: list[Burst]) -> list[str]:
 
 
 def late(wakeup: StreamSeries, limit_ns: int) -> list[int]:
-    """Every lateness above the limit; the worst 32 hold them all."""
-    values = [one.value_ns for one in wakeup.worst if one.value_ns > limit_ns]
-    assert len(values) < len(wakeup.worst), "too much noise for the list of the worst"
-    return values
+    """Every lateness above the limit, if there are fewer than the worst 32."""
+    return [one.value_ns for one in wakeup.worst if one.value_ns > limit_ns]
+
+
+def noise(stream: Stream, bursts: Bursts) -> list[str]:
+    """A host that stops the machine for a second adds wake-ups that are late, or joins those of
+    two bursts to one; the counts hold for what it leaves."""
+    wakeup = stream.series("wakeup")
+    values = late(wakeup, bursts.length_ns // 2)
+    return unless_within("late wake-ups", len(values), bursts.count, len(wakeup.worst) - 1)
 
 
 def check_counts(stream: Stream, bursts: Bursts, interval_ns: int) -> None:
-    """One late wake-up a burst, and as many late releases as fit into its second half.
+    """As many late releases as fit into what is more than half a burst.
 
     The edge of a bucket and the limit differ: one more or less for each wake-up.
     """
@@ -67,7 +73,6 @@ def check_counts(stream: Stream, bursts: Bursts, interval_ns: int) -> None:
     wakeup, release = stream.series("wakeup"), stream.series("release")
     values = late(wakeup, half_ns)
     releases = sum((value - half_ns) // interval_ns + 1 for value in values)
-    assert len(values) >= bursts.count
     assert abs(above(wakeup, half_ns) - len(values)) <= 1
     assert abs(above(release, half_ns) - releases) <= len(values)
     assert releases >= bursts.count * half_ns / interval_ns * (1 - TOLERANCE)
@@ -98,9 +103,11 @@ def test_short_bursts(probe: Path, hog: Path, quick: list[str]) -> None:
         stream, bursts = measure_under(hog, SHORT, probe, interval_ns, quick)
         assert stream.result.status == "measured" and stream.result.conditions.realtime
         assert stream.series("wakeup").max == stream.series("release").max
+        if complaints := noise(stream, SHORT):
+            return complaints
         check_counts(stream, SHORT, interval_ns)
         check_misses(stream, SHORT, interval_ns)
-        complaints = wrong_lengths(stream.series("wakeup"), bursts)
+        complaints += wrong_lengths(stream.series("wakeup"), bursts)
         for count in missed_by_bursts(stream, bursts):
             complaints += unless_within("releases missed", count, 27, 33)
         return complaints
@@ -114,10 +121,12 @@ def test_long_bursts(probe: Path, hog: Path, quick: list[str]) -> None:
 
     def attempt() -> list[str]:
         stream, bursts = measure_under(hog, LONG, probe, interval_ns, quick)
+        if complaints := noise(stream, LONG):
+            return complaints
         assert "missed_periods" in stream.events
         check_counts(stream, LONG, interval_ns)
         check_misses(stream, LONG, interval_ns)
-        complaints = wrong_lengths(stream.series("wakeup"), bursts)
+        complaints += wrong_lengths(stream.series("wakeup"), bursts)
         counts = missed_by_bursts(stream, bursts)
         periods = [burst.length_ns // interval_ns for burst in bursts]
         for count in counts:

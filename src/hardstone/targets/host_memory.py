@@ -13,7 +13,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from hardstone.errors import TargetError
 from hardstone.files import (
@@ -58,10 +57,7 @@ class HostMemory:
         return is_ours and is_regular(Path(path), RECORDING_LIMIT_BYTES)
 
     def copy(self, path: str) -> Iterator[bytes] | None:
-        try:
-            return _chunks(open_regular(Path(path), RECORDING_LIMIT_BYTES))
-        except FileNotFoundError:
-            return None
+        return _chunks(Path(path)) if os.path.lexists(path) else None
 
     def drop(self, path: str) -> None:
         with contextlib.suppress(OSError):
@@ -162,10 +158,11 @@ def memory_folder(room_bytes: int) -> Path:
     )
 
 
-def _chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Pieces of a file, which may be larger than the memory of the tool."""
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Pieces of a file, which may be larger than the memory of the tool. It is opened with the
+    first one: who never takes one leaves nothing open."""
     left = RECORDING_LIMIT_BYTES
-    with file:
+    with open_regular(path, RECORDING_LIMIT_BYTES) as file:
         while left and (chunk := file.read(min(_CHUNK_BYTES, left))):
             left -= len(chunk)
             yield chunk
