@@ -118,7 +118,9 @@ def test_why_of_a_published_system(hardstone: Hardstone, key: str) -> None:
     [
         (("show", "published:qnx"), "has no run to show"),
         (("show", "published:vxworks", "--why"), "no study has a system 'vxworks'"),
-        (("show", "published:qnx", "TMR-*"), "takes no TEST"),
+        (("show", "published:qnx", "TMR-*"), "has no run to show"),
+        (("show", "published:qnx", "--deadline", "100us"), "has no run to show"),
+        (("show", "published:qnx", "TMR-*", "--why"), "takes no TEST"),
         (("show", "last", "--why", "--all"), "takes no TEST, --all"),
         (("show", "last", "--why", "--published"), "--published"),
         (("list", "runs"), "'runs' is not 'published'"),

@@ -59,7 +59,8 @@ def command(
     these.
     """
     if why or run.startswith(_PUBLISHED):
-        if is_all or tests or published or project or deadline is not None:
+        has_more = is_all or tests or published or project or deadline is not None
+        if why and has_more:
             raise InputError(
                 "--why takes no TEST, --all, --published, --project or --deadline",
                 "give --why alone",
