@@ -291,7 +291,12 @@ def test_a_virtual_machine_gates_medians_unless_told(gate: Hardstone, tmp_path: 
     target = scenario(tmp_path / "fake", facts=facts)
     done = pairs(gate, target, "-q")
     assert "PASS: 1 PASS" in done.out and "only medians are judged" in done.out
-    assert "PASS: 2 PASS" in pairs(gate, target, "-q", "--tails").out
+    measured = tmp_path / "pairs.json"
+    measured.write_text(pairs(gate, target, "-q", "--json").out)
+    again = gate("--again", measured)
+    assert "PASS: 1 PASS" in again.out and "only medians are judged" in again.out
+    tails = pairs(gate, target, "-q", "--tails")
+    assert "PASS: 2 PASS" in tails.out and "only medians" not in tails.out
 
 
 @pytest.mark.slow

@@ -62,6 +62,8 @@ def gate_again(words: Sequence[str], options: Mapping[str, Any]) -> int:
         asked = msgspec.structs.replace(asked, is_chosen_later=True)
     if asked.is_chosen_later:
         notes.append(CHOSEN_LATER)
+    if not asked.has_tails and options["tails"] is None:
+        notes.append("only medians are judged (--tails judges p99, p99.9)")
     return tell_outcome(_judged(measured, runs, asked, notes), options)
 
 
