@@ -115,7 +115,7 @@ def test_a_group_with_few_processes_gets_few(
 ) -> None:
     """And keeps some for others: none is refused."""
     load = "storm=100+build=300"
-    lines = once(probe, load, tmp_path, "-D", "1", "--cpus", CPU, prefix=few_processes)
+    lines = once(probe, load, tmp_path, "-D", "2", "--cpus", CPU, prefix=few_processes)
     told = [line["text"] for line in lines if line.get("name") == "load_limited"]
     assert len(told) == 2
     assert all("pids.max of a control group leaves room for" in text for text in told)
@@ -175,7 +175,7 @@ def test_without_any_right(open_probe: Path) -> None:
     """An ordinary user, and a folder of its own choice."""
     words = [*machine.as_nobody()]
     done = subprocess.run(
-        [*words, str(open_probe), "load", "heavy+build+kernel", "-D", "1", "--json"],
+        [*words, str(open_probe), "load", "heavy+build+kernel", "-D", "3", "--json"],
         capture_output=True,
         timeout=60,
         check=True,
@@ -193,7 +193,7 @@ def test_no_folder_and_no_network(probe: Path) -> None:
     """In a place of its own: /tmp and /var/tmp cannot be written to, lo is down."""
     script = """
     for place in /tmp /var/tmp; do mount -t tmpfs -o ro tmpfs $place || exit 77; done
-    TMPDIR=/nowhere exec "$0" load disk+network+build+cpu -D 500ms --json --cpus "$1"
+    TMPDIR=/nowhere exec "$0" load disk+network+build+cpu -D 2 --json --cpus "$1"
     """
     lines = load_in_places_of_its_own(probe, script, CPU, "--net")
     limits = [line["text"] for line in lines if line.get("name") == "load_limited"]
