@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,12 +12,20 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* The libc function `name` that this library overrides. */
-#define REAL(name) ((__typeof__(&(name)))broken_real(#name))
+/* The libc function `name` that this library overrides. dlsym is called once at each place: it
+ * takes a lock of the loader, and a thread that sleeps on it lets lower priorities run. */
+#define REAL(name)                                                                                 \
+    (__extension__({                                                                               \
+        static void *_Atomic kept;                                                                 \
+        (__typeof__(&(name)))broken_real(&kept, #name);                                            \
+    }))
 
-static inline void *broken_real(const char *name)
+static inline void *broken_real(void *_Atomic *kept, const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    void *real = atomic_load(kept);
+    if (!real)
+        atomic_store(kept, real = dlsym(RTLD_NEXT, name));
+    return real;
 }
 
 /* Whether HARDSTONE_BROKEN names the breach `word`. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -179,6 +180,13 @@ class Running:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    def wait_until_it_is_heard(self) -> None:
+        """Until SIGINT ends the test and not the process: some time after the header."""
+        bit = 1 << (signal.SIGINT - 1)
+        status = Path(f"/proc/{self.pid}/status")
+        while not int(status.read_text().partition("\nSigCgt:")[2].split()[0], 16) & bit:
+            time.sleep(0.01)
 
     def close_input(self) -> None:
         assert self.process.stdin is not None

@@ -48,7 +48,7 @@ def test_a_late_host_fails_no_verdict(
     """Without a verdict at all where others take the CPU meanwhile."""
     for _ in range(TRIES):  # where the host pauses, the made up lateness may fall into nothing
         stream = broken(shared_probe, broken_libc, quick, breach, words)
-        assert not failed(stream), stream.of(StreamVerdict)
+        assert not failed(stream), str(stream.of(StreamVerdict))
         if words == INV:
             check_lock_ups(stream)
         if "throttled" in stream.events:
@@ -93,7 +93,7 @@ def test_rounds_without_the_cpu_leave_no_verdict(
     """Of a libc that breaks its promises, in whose every round the CPU is taken: whether it is
     the one or the other that spoils the order is not known."""
     stream = broken(shared_probe, broken_libc, quick, "taken,no_protocol", words)
-    assert not failed(stream), stream.of(StreamVerdict)
+    assert not failed(stream), str(stream.of(StreamVerdict))
     assert stream.result.status == "failed"
     if "throttled" not in stream.events:
         assert "no verdict" in (stream.result.reason or "") and stream.result.remedy
