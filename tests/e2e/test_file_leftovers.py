@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,14 +58,12 @@ def with_words(folder: Path) -> set[int]:
 def files_in(folder: Path) -> set[str]:
     """Open files of all processes in the folder, with or without names."""
     found = set()
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            where = str(path.readlink())
-        except OSError:
-            continue
-        if where.startswith(f"{folder}/"):
-            found.add(where)
-    return found
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            for path in (process / "fd").iterdir():
+                with suppress(OSError):
+                    found.add(str(path.readlink()))
+    return {where for where in found if where.startswith(f"{folder}/")}
 
 
 def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], folder: Path) -> None:

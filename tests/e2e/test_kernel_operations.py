@@ -11,7 +11,7 @@ import pytest
 from hardstone.model import StreamEvent, StreamSeries
 from hardstone.stats.kernel_operations import kernel_time_of
 from tests.e2e import machine
-from tests.e2e.again import unless_within, until_quiet
+from tests.e2e.again import QUIET_ATTEMPTS, unless_within, until_quiet
 from tests.e2e.hogs import PRIORITY, Bursts, hogging
 from tests.e2e.running import Stream, measuring, run
 
@@ -61,8 +61,11 @@ def on_broken(
 
 @pytest.fixture(scope="module")
 def whole(probe: Path, quick: list[str]) -> Stream:
-    stream = run(probe, TEST, *options(OPERATIONS), *quick)
-    assert stream.result.status == "measured", stream.result.reason
+    for _ in range(QUIET_ATTEMPTS):  # beside others an operation may get no CPU
+        stream = run(probe, TEST, *options(OPERATIONS), *quick, prefix=FIRST)
+        assert stream.result.status == "measured", stream.result.reason
+        if all(number(event, "operations_count") for event in events(stream, "operation_ran")):
+            break
     return stream
 
 
