@@ -32,7 +32,7 @@ pytestmark = [
     ),
 ]
 
-TEST = "SEM-P-SIG"
+TEST = "TMR-P-LAT"  # which goes on where others take the CPU for a while
 FOREVER, SHORT = "1h", "1s"
 DEBUGFS = "/sys/kernel/debug"
 FOUND = "none voluntary (full) lazy"
