@@ -23,8 +23,10 @@
 static inline void *broken_real(void *_Atomic *kept, const char *name)
 {
     void *real = atomic_load(kept);
-    if (!real)
-        atomic_store(kept, real = dlsym(RTLD_NEXT, name));
+    if (!real) {
+        real = dlsym(RTLD_NEXT, name);
+        atomic_store(kept, real);
+    }
     return real;
 }
 

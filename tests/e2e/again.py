@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.running import ATTEMPTS, Stream, run
 
-QUIET_ATTEMPTS = 8  # a noisy host spoils every third
+QUIET_ATTEMPTS = 8  # where a host spoils every third, all of them once in 6561
 
 NOISE = (
     "what else keeps the CPU from running at that moment (the host of a virtual machine, another "

@@ -21,7 +21,7 @@ import pytest
 
 from hardstone.model import StreamEvent
 from tests.e2e.machine import WAIT_S
-from tests.e2e.running import Stream, command, uncut
+from tests.e2e.running import Stream, command, run, uncut
 from tests.e2e.shield_state import guard_of
 
 pytestmark = [
@@ -69,14 +69,7 @@ class Machine:
         return ["nsenter", f"--mount=/proc/{self.keeper}/ns/mnt", *words]
 
     def run(self, probe: Path, *options: str) -> Stream:
-        words = self.inside(command(probe, TEST, ("--samples", "50", *options)))
-
-        def attempt() -> list[Stream]:
-            done = subprocess.run(words, capture_output=True, timeout=WAIT_S, check=False)
-            return [Stream(TEST, done.returncode, done.stdout)]
-
-        (stream,) = uncut(attempt)
-        return stream
+        return run(probe, TEST, "--samples", "50", *options, prefix=self.inside([]))
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_a_second_one_finds_what_the_first_left(folder: Path, journal: Path) -> 
     assert list(folder.iterdir()) == []
 
 
-def test_a_copy_of_which_nothing_is_taken_leaves_no_file_open(journal: Path) -> None:
+def test_a_copy_of_which_nothing_is_taken_leaves_no_file_open(folder: Path, journal: Path) -> None:
     """Its file may go before the first piece is taken, with the test that it is of."""
     memory = HostMemory(RUN, journal)
     path = memory.path_for(1)
@@ -85,6 +85,7 @@ def test_a_copy_of_which_nothing_is_taken_leaves_no_file_open(journal: Path) -> 
     with pytest.raises(FileNotFoundError):
         next(chunks or iter(()))
     memory.remove()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_recording_is_found_where_it_was_made(

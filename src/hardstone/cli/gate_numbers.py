@@ -9,6 +9,7 @@ from hardstone.errors import InputError
 from hardstone.gate.measured_pairs import MOST_MARGIN
 from hardstone.units import parse_duration_ns
 
+ONLY_MEDIANS = "only medians are judged (--tails judges p99, p99.9)"
 _PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
 _MOST_ALPHA = 0.1
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from hardstone.cli.gate_files import check_files, tell_outcome
-from hardstone.cli.gate_numbers import alpha_of, deadline_of, margin_of
+from hardstone.cli.gate_numbers import ONLY_MEDIANS, alpha_of, deadline_of, margin_of
 from hardstone.cli.open_store import open_store
 from hardstone.errors import InputError
 from hardstone.files import one_line, read_regular
@@ -63,7 +63,7 @@ def gate_again(words: Sequence[str], options: Mapping[str, Any]) -> int:
     if asked.is_chosen_later:
         notes.append(CHOSEN_LATER)
     if not asked.has_tails and options["tails"] is None:
-        notes.append("only medians are judged (--tails judges p99, p99.9)")
+        notes.append(ONLY_MEDIANS)
     return tell_outcome(_judged(measured, runs, asked, notes), options)
 
 

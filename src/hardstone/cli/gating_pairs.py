@@ -19,7 +19,7 @@ from hardstone.campaign import Campaign
 from hardstone.campaign.carry import carried
 from hardstone.catalogue import kind_of
 from hardstone.cli.gate_files import check_files, tell_outcome
-from hardstone.cli.gate_numbers import alpha_of, deadline_of, margin_of
+from hardstone.cli.gate_numbers import ONLY_MEDIANS, alpha_of, deadline_of, margin_of
 from hardstone.cli.lab_options import lab_target
 from hardstone.cli.measuring import Prepared, prepare
 from hardstone.cli.messages import tell, tell_error
@@ -273,7 +273,7 @@ class _Session:
         """What a reader must know of all pairs."""
         found = [f"{len(self._stored)} runs are stored; see hardstone runs"]
         if not with_tails and self._options["tails"] is None:
-            found.append("a virtual machine: only medians are judged (--tails judges p99, p99.9)")
+            found.append(f"a virtual machine: {ONLY_MEDIANS}")
         return found
 
 
