@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from hardstone.store import Store
 from tests.cli.conftest import Done
 from tests.lab import made_up
 from tests.lab.made_up_lab import LONGEST_S, MadeUpLab
+from tests.waiting import wait_until
 
 Hardstone = Callable[..., Done]
 HARDSTONE = [sys.executable, "-m", "hardstone"]
@@ -56,13 +56,6 @@ def running(lab: MadeUpLab, *words: str, **how: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*HARDSTONE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
     )
-
-
-def until(is_so: Callable[[], object]) -> None:
-    end = time.monotonic() + LONGEST_S
-    while not is_so() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert is_so()
 
 
 @each_command
@@ -109,7 +102,7 @@ def test_a_kernel_of_another_architecture_needs_its_own_qemu(
 def test_ctrl_c_while_it_boots_ends_all(lab: MadeUpLab, words: tuple[str, ...]) -> None:
     lab.play(boot="hang")
     tool = running(lab, *words)
-    until(lab.boots)
+    wait_until(lab.boots)
     tool.send_signal(signal.SIGINT)
     out, err = tool.communicate(timeout=LONGEST_S)
     lines = [line for line in err.splitlines() if line not in ("", BOOTING)]
@@ -121,7 +114,7 @@ def test_ctrl_c_while_it_boots_ends_all(lab: MadeUpLab, words: tuple[str, ...]) 
 def test_another_end_while_it_boots_leaves_nothing(lab: MadeUpLab, number: signal.Signals) -> None:
     lab.play(boot="hang")
     tool = running(lab, *COMMANDS[0])
-    until(lab.boots)
+    wait_until(lab.boots)
     tool.send_signal(number)
     tool.communicate(timeout=LONGEST_S)
     assert lab.left() == []
@@ -165,14 +158,14 @@ def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(
     begun = f"open({str(lab.folder / 'runs')!r}, 'w').close()"
     lab.probe(f"if sys.argv[1] == 'run': {begun}; time.sleep(1000)")
     tool = running(lab, *COMMANDS[0])
-    until((lab.folder / "runs").exists)
+    wait_until((lab.folder / "runs").exists)
     living, lock = make_guest_folder(lab.memory)
     tool.kill()  # in this order the guard may have begun: it is killed in the midst of its work
     for pid, command in lab.processes().items():
         if b"guard.py" in command:
             os.kill(pid, signal.SIGKILL)
     tool.communicate(timeout=LONGEST_S)
-    until(lambda: not lab.processes())
+    wait_until(lambda: not lab.processes())
     assert hardstone("runs", "--json").document[0]["status"] == "incomplete"
     assert list(lab.memory.iterdir()) == [living]
     os.close(lock)

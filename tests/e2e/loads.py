@@ -7,9 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.shield_state import children
+from tests.waiting import wait_until
 
 GIVE_UP_S = 60
 MARK = "HARDSTONE_TEST_MARK"
@@ -70,15 +70,6 @@ class Marked:
 
     def wait_for_none(self) -> None:
         wait_until(lambda: not self.all())
-
-
-def wait_until(look: Callable[[], Any]) -> Any:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while time.monotonic() < give_up_s:
-        if seen := look():
-            return seen
-        time.sleep(0.01)
-    raise AssertionError("it did not come about")
 
 
 def lines_of(raw: bytes) -> list[Line]:

@@ -23,6 +23,7 @@ from tests.e2e.shield_state import (
     read_state,
     read_task,
 )
+from tests.waiting import wait_until
 
 RESERVED = max(os.sched_getaffinity(0))
 GIVE_UP_S = 30
@@ -102,13 +103,6 @@ def read_until(terminal: int, what: bytes | None) -> bytes:
             break
         shown += more
     return shown
-
-
-def wait_until(claim: Callable[[], bool], what: str) -> None:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while not claim():
-        assert time.monotonic() < give_up_s, what
-        time.sleep(0.005)
 
 
 def journal_lines() -> int:

@@ -19,7 +19,8 @@ import pytest
 from hardstone.model import Register, StreamEvent, StreamVerdict
 from tests.e2e.again import until_quiet
 from tests.e2e.running import Stream, measuring, run
-from tests.e2e.test_kernel_leftovers import soon, with_folder
+from tests.e2e.test_kernel_leftovers import with_folder
+from tests.waiting import soon
 
 pytestmark = pytest.mark.e2e
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import GIVE_UP_S, Stream, measuring, measuring_thread, run, uncut
+from tests.e2e.running import Stream, measuring, measuring_thread, run, uncut
 from tests.e2e.test_lock_leftovers import state_of
+from tests.waiting import soon
 
 pytestmark = [
     pytest.mark.e2e,
@@ -34,13 +34,6 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "files of a test"
     made.mkdir()
     return made
-
-
-def soon(is_so: Callable[[], bool]) -> bool:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while not is_so() and time.monotonic() < give_up_s:
-        time.sleep(0.02)
-    return is_so()
 
 
 def with_words(folder: Path) -> set[int]:
@@ -69,6 +62,7 @@ def files_in(folder: Path) -> set[str]:
 def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], folder: Path) -> None:
     words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *beside]
     with measuring(probe, SYN, *LONG, *words) as running:
+        measuring_thread(running.pid)  # the preparation opens files too, for a moment
         assert soon(lambda: len(files_in(folder)) >= 2), state_of(running)
         os.kill(running.pid, signal.SIGINT)
         running.rest()

@@ -16,7 +16,7 @@ import pytest
 from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
 from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
-from tests.e2e.test_file_leftovers import soon
+from tests.waiting import soon
 
 pytestmark = [
     pytest.mark.e2e,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
 from tests.e2e.running import Stream, above, run
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -120,13 +119,6 @@ def children(pid: int) -> list[int]:
             if int(fields[1]) == pid:
                 found.append(int(path.parent.name))
     return found
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.01)
 
 
 def has_ended(pid: int) -> bool:

@@ -6,14 +6,14 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import GIVE_UP_S, Running, measuring, measuring_thread
+from tests.e2e.running import Running, measuring, measuring_thread
+from tests.waiting import soon
 
 pytestmark = [
     pytest.mark.e2e,
@@ -37,13 +37,6 @@ def with_folder(folder: Path) -> set[int]:
         except OSError:
             continue
     return found - {os.getpid()}
-
-
-def soon(is_so: Callable[[], bool]) -> bool:
-    give_up_s = time.monotonic() + GIVE_UP_S
-    while not is_so() and time.monotonic() < give_up_s:
-        time.sleep(0.02)
-    return is_so()
 
 
 def shared_names(pid: int) -> list[Path]:

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,11 @@ from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.targets.find import find_probe
+from tests.waiting import wait_until
 
 KERNELS = lab_folder()  # read before each test gets a home of its own
 HARDSTONE = [sys.executable, "-m", "hardstone"]
+BOOT_S = 120
 
 
 @pytest.fixture(autouse=True)
@@ -47,12 +48,12 @@ def test_a_killed_tool_leaves_no_guest_and_loses_no_value(tmp_path: Path, memory
     arguments = ["run", "TMR-P-LAT", "-D", "100s", "--target", "lab:debian", "--store", str(store)]
     tool = subprocess.Popen([*HARDSTONE, *arguments], stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: any(is_recording(path) for path in memory.glob("*/*.rec")))
+        wait_until(lambda: any(map(is_recording, memory.glob("*/*.rec"))), within_s=BOOT_S)
         assert running_guests(memory)
     finally:
         tool.kill()
         tool.wait()
-    wait_for(lambda: not running_guests(memory) and not list(memory.glob("hardstone-lab-*")))
+    wait_until(lambda: not running_guests(memory) and not list(memory.glob("hardstone-lab-*")))
     done = subprocess.run(
         [*HARDSTONE, "runs", "--json", "--store", str(store)],
         capture_output=True,
@@ -91,10 +92,3 @@ def running_guests(memory: Path) -> list[int]:
             if os.fsencode(memory) in command and b"qemu-system" in command:
                 found.append(int(entry.name))
     return found
-
-
-def wait_for(is_so: object) -> None:
-    until = time.monotonic() + 120
-    while not is_so() and time.monotonic() < until:  # type: ignore[operator]
-        time.sleep(0.2)
-    assert is_so()  # type: ignore[operator]

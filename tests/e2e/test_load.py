@@ -15,9 +15,10 @@ import pytest
 
 from hardstone.model import StreamLoad
 from tests.e2e import machine
-from tests.e2e.loads import Marked, RunningLoad, elements, events, loading, once, wait_until
+from tests.e2e.loads import Marked, RunningLoad, elements, events, loading, once
 from tests.e2e.running import run
 from tests.e2e.shield_state import children
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

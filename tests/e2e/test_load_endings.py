@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.again import until_quiet
-from tests.e2e.loads import Marked, elements, events, load_command, loading, wait_until
+from tests.e2e.loads import Marked, elements, events, load_command, loading
 from tests.e2e.shield_state import children
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

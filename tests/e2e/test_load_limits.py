@@ -23,8 +23,8 @@ from tests.e2e.loads import (
     loading,
     once,
     used_bytes,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

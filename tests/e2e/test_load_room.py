@@ -20,9 +20,9 @@ from tests.e2e.loads import (
     loading,
     once,
     used_bytes,
-    wait_until,
 )
 from tests.e2e.shield_state import children
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 

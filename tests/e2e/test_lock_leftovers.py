@@ -16,6 +16,7 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.running import ATTEMPTS, Running, Stream, measuring, uncut
+from tests.waiting import soon
 
 pytestmark = pytest.mark.e2e
 
@@ -69,15 +70,6 @@ def unfinished() -> set[str]:
     return found
 
 
-def wait_until(holds: Callable[[], bool]) -> bool:
-    give_up_s = time.monotonic() + GONE_S
-    while time.monotonic() < give_up_s:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
-
-
 def is_alive(pid: int) -> bool:
     """A process that has ended and that nobody has waited for yet is none."""
     try:
@@ -102,7 +94,7 @@ def at_work(
     they are seen: then another one."""
     for attempt in range(1, ATTEMPTS + 1):
         with measuring(probe, test, *options) as running:
-            wait_until(lambda one=running: len(children(one.pid)) >= count or has_ended(one))  # type: ignore[misc]
+            soon(lambda one=running: len(children(one.pid)) >= count or has_ended(one))  # type: ignore[misc]
             helpers = children(running.pid)
             if len(helpers) >= count:
                 yield running, helpers
@@ -123,7 +115,7 @@ def after_a_kill(
 
     def attempt() -> list[Stream]:
         with measuring(probe, test, *options) as running:
-            is_there = wait_until(lambda: has_second_process(running) or has_ended(running))
+            is_there = soon(lambda: has_second_process(running) or has_ended(running))
             assert is_there, state_of(running)
             for helper in followers(running):
                 with suppress(ProcessLookupError):
@@ -145,7 +137,7 @@ def has_measured(running: Running) -> None:
             return sum(machine.switches(running.pid, thread) for thread in threads)
         return 0
 
-    assert wait_until(lambda: rounds() >= SOME_ROUNDS or has_ended(running))
+    assert soon(lambda: rounds() >= SOME_ROUNDS or has_ended(running))
 
 
 def state_of(running: Running) -> str:
@@ -175,9 +167,9 @@ def test_nothing_is_left(probe: Path, test: str, words: list[str], end: signal.S
         time.sleep(A_MOMENT_S)
         running.process.send_signal(end)
         running.process.wait(GONE_S)
-    assert wait_until(partial(none_is_alive, helpers))
+    assert soon(partial(none_is_alive, helpers))
     assert names_of(running.pid) == set()
-    assert wait_until(lambda: sets_of_this_user() <= before)
+    assert soon(lambda: sets_of_this_user() <= before)
 
 
 def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
@@ -185,12 +177,12 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
     before = unfinished()
     for _ in range(12):
         with at_work(probe, "SEM-P-NEW", 1, *LONG, "-p", "kinds=named") as (running, helpers):
-            assert wait_until(lambda: bool(names_of(running.pid)) or has_ended(running))
+            assert soon(lambda: bool(names_of(running.pid)) or has_ended(running))
             running.process.kill()
             running.process.wait(GONE_S)
-        assert wait_until(partial(none_is_alive, helpers))
+        assert soon(partial(none_is_alive, helpers))
         assert names_of(running.pid) == set()
-        assert wait_until(lambda: unfinished() <= before)  # of others, for a moment
+        assert soon(lambda: unfinished() <= before)  # of others, for a moment
 
 
 def test_a_killed_cleanup_process_costs_no_result(probe: Path) -> None:
@@ -199,7 +191,7 @@ def test_a_killed_cleanup_process_costs_no_result(probe: Path) -> None:
 
     def attempt() -> list[Stream]:
         with at_work(probe, "SEM-P-NEW", 1, *LONG, "-p", "kinds=named") as (running, helpers):
-            assert wait_until(lambda: bool(names_of(running.pid)) or has_ended(running))
+            assert soon(lambda: bool(names_of(running.pid)) or has_ended(running))
             (guard,) = helpers
             pids.add(running.pid)
             with suppress(ProcessLookupError):
@@ -255,7 +247,7 @@ def test_who_waits_for_a_killed_process_is_given_up(probe: Path, test: str, kind
     assert stream.code == 3 and stream.sample_count > 0
     assert stream.result.status == "failed"
     assert stream.result.reason == "the process of the second party ended early"
-    assert pids and wait_until(lambda: not set().union(*map(names_of, pids)))
+    assert pids and soon(lambda: not set().union(*map(names_of, pids)))
 
 
 def test_a_kill_at_the_start_of_the_second_process(probe: Path) -> None:
@@ -277,10 +269,10 @@ def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None
         pytest.skip(reason)
     words = ["-p", "kinds=unnamed", "-p", "scopes=process", "--priority", "42"]
     with at_work(probe, "SEM-P-RTP", 2, *LONG, *words) as (running, _):
-        assert wait_until(lambda: has_second_process(running))
+        assert soon(lambda: has_second_process(running))
         (partner,) = followers(running)
         status = Path(f"/proc/{partner}/status")
-        assert wait_until(lambda: machine.status_number(status, "VmLck") > 0)
+        assert soon(lambda: machine.status_number(status, "VmLck") > 0)
         assert os.sched_getaffinity(partner) == {machine.cpu_beside()}
         assert os.sched_getscheduler(partner) == os.SCHED_FIFO
         assert os.sched_getparam(partner).sched_priority == 42

@@ -15,7 +15,8 @@ import pytest
 from hardstone.model import StreamSeries, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.running import Stream, measuring, run
-from tests.e2e.test_kernel_leftovers import shared_names, soon, with_folder
+from tests.e2e.test_kernel_leftovers import shared_names, with_folder
+from tests.waiting import soon
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 

@@ -24,8 +24,8 @@ from tests.e2e.test_lock_leftovers import (
     has_measured,
     names_of,
     none_is_alive,
-    wait_until,
 )
+from tests.waiting import soon
 
 pytestmark = pytest.mark.e2e
 
@@ -57,10 +57,10 @@ def test_nothing_is_left(
         time.sleep(A_MOMENT_S)
         running.process.send_signal(end)
         running.process.wait(GONE_S)
-    assert wait_until(partial(none_is_alive, helpers))
+    assert soon(partial(none_is_alive, helpers))
     assert names_of(running.pid) | queues_of(running.pid, queues) == set()
     assert list(scratch.iterdir()) == []
-    assert wait_until(lambda: sysv_of_this_user() <= before)
+    assert soon(lambda: sysv_of_this_user() <= before)
 
 
 @pytest.mark.parametrize("kind", ["mq", "sysv"])
@@ -73,8 +73,8 @@ def test_nothing_is_left_of_verdicts(probe: Path, queues: Path, kind: str) -> No
             time.sleep(after_s)
             running.process.kill()
             running.process.wait(GONE_S)
-        assert wait_until(lambda: sysv_of_this_user() <= before)
-        assert wait_until(lambda pid=running.pid: not queues_of(pid, queues) | names_of(pid))
+        assert soon(lambda: sysv_of_this_user() <= before)
+        assert soon(lambda pid=running.pid: not queues_of(pid, queues) | names_of(pid))
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_a_kill_between_making_a_name_and_removing_it(
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
     with measuring(shared_probe, "MSG-P-LAT", *LONG, *words) as running:
         monkeypatch.delenv("LD_PRELOAD")
-        assert wait_until(lambda: bool(names(running.pid)) or has_ended(running))
+        assert soon(lambda: bool(names(running.pid)) or has_ended(running))
         running.process.kill()
         running.process.wait(GONE_S)
-    assert wait_until(lambda: not names(running.pid) and not list(scratch.iterdir()))
+    assert soon(lambda: not names(running.pid) and not list(scratch.iterdir()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,4 +114,4 @@ def test_who_waits_for_a_killed_process_is_given_up(probe: Path, scratch: Path, 
     assert stream.code == 3 and stream.sample_count > 0
     assert stream.result.status == "failed"
     assert stream.result.reason == "the process of the second party ended early"
-    assert wait_until(lambda: list(scratch.iterdir()) == [])
+    assert soon(lambda: list(scratch.iterdir()) == [])

@@ -9,8 +9,8 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.running import Stream, measuring, uncut
-from tests.e2e.test_lock_leftovers import wait_until
 from tests.e2e.test_message_leftovers import queues_of, sysv_of_this_user
+from tests.waiting import soon
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
@@ -39,5 +39,5 @@ def test_two_probes_at_once_do_not_meet(
         assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
         assert all(stream.verdicts.values())
     assert list(scratch.iterdir()) == []
-    assert wait_until(lambda: sysv_of_this_user() <= before)
+    assert soon(lambda: sysv_of_this_user() <= before)
     assert set().union(*(queues_of(pid, queues) for pid in pids)) == set()

@@ -10,14 +10,8 @@ from pathlib import Path
 
 from tests.e2e.odd import odd_values
 from tests.e2e.shield_state import cpuset_mount, differences, read_state
-from tests.e2e.shielding import (
-    GIVE_UP_S,
-    RESERVED,
-    SHIELD_MARKS,
-    assert_same,
-    is_over,
-    wait_until,
-)
+from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS, assert_same, is_over
+from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from hardstone.model import StreamEvent
 from tests.e2e.machine import WAIT_S
 from tests.e2e.running import Stream, command, run, uncut
 from tests.e2e.shield_state import guard_of
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -112,13 +112,6 @@ def is_locked(pid: int) -> bool:
     text = Path("/proc", str(pid), "status").read_text()
     locked = re.search(r"^VmLck:\s+([0-9]+) kB$", text, re.MULTILINE)
     return locked is not None and int(locked[1]) > 0
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.01)
 
 
 def ended(process: subprocess.Popen[bytes]) -> Stream:

@@ -47,8 +47,8 @@ from tests.e2e.shielding import (
     command,
     holds,
     shielded,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
 

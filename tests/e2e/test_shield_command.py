@@ -26,8 +26,8 @@ from tests.e2e.shielding import (
     on_a_terminal,
     read_until,
     shielded,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
 

@@ -46,8 +46,8 @@ from tests.e2e.shielding import (
     shielded,
     tool,
     wait_for_moment,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
 

@@ -22,8 +22,8 @@ from tests.e2e.test_lock_leftovers import (
     followers,
     names_of,
     none_is_alive,
-    wait_until,
 )
+from tests.waiting import soon
 
 pytestmark = pytest.mark.e2e
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
@@ -53,9 +53,9 @@ def test_nothing_is_left(
         time.sleep(A_MOMENT_S)
         running.process.send_signal(end)
         running.process.wait(60)
-    assert wait_until(partial(none_is_alive, helpers))
+    assert soon(partial(none_is_alive, helpers))
     assert names_of(running.pid) == set()
-    assert wait_until(lambda: queued_count() < 1000)
+    assert soon(lambda: queued_count() < 1000)
 
 
 @realtime
@@ -64,12 +64,12 @@ def test_the_trial_of_a_right_ends_with_the_probe(probe: Path) -> None:
     seen: set[int] = set()
     for after_s in (0, 0.003, 0.006, 0.01, 0.02, 0.03):
         with measuring(probe, "PRV-B-GRP", *LONG) as running:
-            wait_until(lambda running=running: children(running.pid) != set())  # type: ignore[misc]
+            soon(lambda running=running: children(running.pid) != set())  # type: ignore[misc]
             time.sleep(after_s)
             seen |= children(running.pid)
             running.process.kill()
             running.process.wait(60)
-        assert wait_until(partial(none_is_alive, seen))
+        assert soon(partial(none_is_alive, seen))
         assert names_of(running.pid) == set()
 
 

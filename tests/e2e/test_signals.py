@@ -17,7 +17,8 @@ from hardstone.model import StreamEvent, StreamSeries, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.again import ATTEMPTS, in_every_run
 from tests.e2e.running import Stream, measuring, run, uncut
-from tests.e2e.test_lock_leftovers import children, wait_until
+from tests.e2e.test_lock_leftovers import children
+from tests.waiting import soon
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 limits = pytest.mark.skipif(machine.no_prlimit() is not None, reason=str(machine.no_prlimit()))
@@ -236,7 +237,7 @@ def test_a_signal_of_others_is_no_value(probe: Path, quick: list[str]) -> None:
 
     def attempt() -> list[Stream]:
         with measuring(probe, "SIG-P-LAT", *words) as running:
-            if wait_until(lambda: len(machine.thread_ids(running.pid)) >= 3):
+            if soon(lambda: len(machine.thread_ids(running.pid)) >= 3):
                 time.sleep(0.2)
                 for number in (signal.SIGRTMIN, signal.SIGRTMIN + 1) * 20:
                     os.kill(running.pid, number)
@@ -298,7 +299,7 @@ def test_lost_notices_are_counted(
 def test_a_notice_of_others_is_told(probe: Path, quick: list[str]) -> None:
     words = ["--samples", "1000", *quick]
     with measuring(probe, "PWR-B-SIG", *words) as running:
-        assert wait_until(lambda: len(children(running.pid)) == 3)  # with the one that cleans up
+        assert soon(lambda: len(children(running.pid)) == 3)  # with the one that cleans up
         time.sleep(0.1)
         os.kill(running.pid, signal.SIGPWR)
         stream = running.rest()

@@ -29,8 +29,8 @@ from tests.e2e.shielding import (
     journal_lines,
     kill_both,
     wait_for_moment,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 CPUS = Path("/sys/devices/system/cpu")
 STAYS = min(os.sched_getaffinity(0))

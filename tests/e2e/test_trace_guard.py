@@ -7,8 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from hardstone.model import StreamTrace
 from tests.e2e.machine import WAIT_S, cpu
 from tests.e2e.running import Stream, command, run
+from tests.waiting import wait_until
 
 
 def has_thread_ids_of_the_kernel() -> bool:
@@ -119,13 +119,6 @@ def started(probe: Path, tracefs: Tracefs, duration: str, *words: str) -> Iterat
     finally:
         process.kill()
         process.communicate(timeout=WAIT_S)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
 
 
 def name(value: object) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 from hardstone.model import StreamInterval
 from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
 from tests.e2e.shield_state import children, guard_of
-from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS, wait_until
+from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS
+from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
 

@@ -8,8 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,7 @@ from hardstone.lab.lab_folder import lab_folder
 from tests.conftest import ROOT
 from tests.lab import made_up
 from tests.lab.made_up_archive import MadeUpArchive
+from tests.waiting import wait_until
 
 
 def fetch(text: str, arch: str | None = None) -> str:
@@ -290,10 +289,3 @@ def test_ctrl_c_leaves_nothing_and_no_child_of_a_tool(archive: MadeUpArchive) ->
         process.send_signal(signal.SIGINT)
     wait_until(lambda: has_ended(archive))
     assert left() == [] and all_kernels() == []
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60  # the made-up tools wait longer
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -14,6 +14,7 @@ import pytest
 
 from hardstone.lab.guest import guard_command
 from hardstone.lab.guest_folder import make_guest_folder, remove_abandoned_guests
+from tests.waiting import wait_until
 
 LONGEST_S = 60.0
 MOST_BYTES = 1 << 20
@@ -121,10 +122,7 @@ def test_a_guest_that_writes_without_end_is_ended(locked: tuple[Path, int]) -> N
     program = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n{writes}\n{sleeps}"
     for guard in started(folder, lock, program):
         assert guard.stdin is not None
-        until = time.monotonic() + LONGEST_S
-        while not is_full(folder / "console") and time.monotonic() < until:
-            time.sleep(0.01)
-        assert is_full(folder / "console")
+        wait_until(lambda: is_full(folder / "console"))
         guard.communicate(timeout=LONGEST_S)
         assert guard.returncode == 128 + signal.SIGXFSZ
 
@@ -142,7 +140,4 @@ def test_a_guest_that_counts_instructions_has_one_cpu(
     for guard in started(*locked, on_one_cpu=on_one_cpu):
         pid = until_started(locked[0])
         assert os.sched_getaffinity(pid) == ({max(own)} if on_one_cpu else own)
-        until = time.monotonic() + LONGEST_S
-        while os.sched_getaffinity(guard.pid) != own and time.monotonic() < until:
-            time.sleep(0.01)
-        assert os.sched_getaffinity(guard.pid) == own
+        wait_until(lambda pid=guard.pid: os.sched_getaffinity(pid) == own)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.guest_frames import Frame, FrameReader, run_frame
 from tests.conftest import ROOT
+from tests.waiting import wait_until
 
 PROGRAM = ROOT / "build" / "probe" / "hardstone-guest"
 LONGEST_S = 60.0  # a hang fails; nothing is measured
@@ -123,7 +124,7 @@ def test_a_command_reads_its_input_to_the_end(port: Port) -> None:
 def test_a_command_that_does_not_read_keeps_nobody_from_being_heard(port: Port) -> None:
     port.shell("echo $$; kill -STOP $$; cat")
     child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
-    wait_for(lambda: state_of(child) == "T")
+    wait_until(lambda: state_of(child) == "T")
     for _ in range(3):  # more than its pipe holds
         port.send(Frame(frames.INPUT, bytes(25_000)))
     assert clock(port) > 0
@@ -162,7 +163,7 @@ def test_a_signal_reaches_the_whole_group(port: Port) -> None:
     child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
     port.send(Frame(frames.SIGNAL, bytes([signal.SIGTERM])))
     assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGTERM, 0])
-    wait_for(lambda: state_of(child) in ("Z", ""))
+    wait_until(lambda: state_of(child) in ("Z", ""))
 
 
 def state_of(pid: int) -> str:
@@ -172,13 +173,6 @@ def state_of(pid: int) -> str:
     except (FileNotFoundError, ProcessLookupError):
         return ""
     return status.rpartition(")")[2].split()[0]
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + LONGEST_S
-    while not is_so() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert is_so()
 
 
 def clock(port: Port) -> int:
