@@ -28,6 +28,7 @@ from hardstone.model import (
 )
 from hardstone.stream import StreamReader
 from hardstone.targets.find import find_probe
+from tests.waiting import wait_until
 
 GIVE_UP_S = 60
 ATTEMPTS = 3
@@ -185,8 +186,18 @@ class Running:
         """Until SIGINT ends the test and not the process: some time after the header."""
         bit = 1 << (signal.SIGINT - 1)
         status = Path(f"/proc/{self.pid}/status")
-        while not int(status.read_text().partition("\nSigCgt:")[2].split()[0], 16) & bit:
-            time.sleep(0.01)
+        wait_until(
+            lambda: (
+                self.process.poll() is not None
+                or int(status.read_text().partition("\nSigCgt:")[2].split()[0], 16) & bit
+            )
+        )
+
+    def stopped(self, number: int = signal.SIGINT) -> Stream:
+        """What is kept of a test that ends by this signal."""
+        self.wait_until_it_is_heard()
+        self.process.send_signal(number)
+        return self.rest()
 
     def close_input(self) -> None:
         assert self.process.stdin is not None

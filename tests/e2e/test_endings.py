@@ -55,8 +55,7 @@ def test_a_signal_keeps_what_was_measured(
 ) -> None:
     with measuring(probe, "TMR-P-LAT", *LONG, *quick) as running:
         machine.wait_for_wakeups(running.pid, SOME_COUNT)
-        running.process.send_signal(number)
-        measured_and_labelled(running.rest())
+        measured_and_labelled(running.stopped(number))
 
 
 def test_the_end_of_input_keeps_what_was_measured(probe: Path, quick: list[str]) -> None:

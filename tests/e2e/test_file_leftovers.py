@@ -64,8 +64,7 @@ def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], fold
     with measuring(probe, SYN, *LONG, *words) as running:
         measuring_thread(running.pid)  # the preparation opens files too, for a moment
         assert soon(lambda: len(files_in(folder)) >= 2), state_of(running)
-        os.kill(running.pid, signal.SIGINT)
-        running.rest()
+        running.stopped()
     assert not list(folder.iterdir())
 
 
@@ -107,8 +106,7 @@ def test_two_of_them_do_not_meet(probe: Path, beside: list[str], folder: Path) -
         with measuring(probe, SYN, *LONG, *words) as running:
             measuring_thread(running.pid)
             second = run(probe, SYN, *FEW, *words)
-            os.kill(running.pid, signal.SIGINT)
-            return [running.rest(), second]
+            return [running.stopped(), second]
 
     for stream in uncut(attempt):
         assert stream.result.status == "measured", stream.result.reason

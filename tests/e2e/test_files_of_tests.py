@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -140,8 +139,7 @@ def test_the_writer_never_has_the_readers_io_priority(
             pytest.skip("no real-time I/O priority here")
         children = Path(f"/proc/{running.pid}/task/{reader}/children").read_text().split()
         assert soon(lambda: set(map(io_priority, map(int, children))) == {"best-effort: prio 4"})
-        os.kill(running.pid, signal.SIGINT)
-        running.rest()
+        running.stopped()
 
 
 def io_priority(pid: int) -> str:
@@ -320,8 +318,7 @@ def test_a_small_file_system_in_memory_is_said_and_never_filled(
     assert "file_flush" not in stream.events
     with measuring(probe, STR, *LONG, *words) as running:
         lowest = watch_space(running, mounted)
-        os.kill(running.pid, signal.SIGINT)
-        stream = running.rest()
+        stream = running.stopped()
     assert stream.result.status == "measured"
     assert lowest >= 256 * MIB
     assert int(str(data(stream, "streamed")["buffered"]["bytes"])) > 0

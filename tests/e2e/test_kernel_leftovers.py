@@ -92,8 +92,7 @@ def test_a_kill_of_all_is_cleaned_up_by_the_next_run(
 def test_a_stop_leaves_nothing(probe: Path, folder: Path, quick: list[str]) -> None:
     with measuring(probe, TEST, *LONG, *quick) as running:
         busy_process(running)
-        os.kill(running.pid, signal.SIGINT)
-        stream = running.rest()
+        stream = running.stopped()
     assert stream.result.status == "measured"
     assert not with_folder(folder)
     assert not list(folder.iterdir())

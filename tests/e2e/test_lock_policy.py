@@ -52,8 +52,7 @@ def test_the_threads_have_the_policy_of_the_result(
     with measuring(probe, *words, "--policy", policy, *quick) as running:
         while len(seen) < least and time.monotonic() < give_up_s:
             seen = policies(running)
-        running.process.terminate()
-        stream = running.rest()
+        stream = running.stopped()
     assert len(seen) >= least
     shared = seen.count(os.SCHED_OTHER)  # the time-shared one of THR-B-PRI
     assert shared <= (words[0] == "THR-B-PRI")

@@ -196,8 +196,7 @@ def test_a_stop_leaves_nothing(
     with measuring(probe, TEST, *LONG, *quick) as running:
         at_work(running.pid, folder)
         time.sleep(0.1)
-        os.kill(running.pid, number)
-        stream = running.rest()
+        stream = running.stopped(number)
     assert stream.result.status in ("measured", "skipped"), stream.result
     assert not with_folder(folder)
     assert not groups(running.pid)

@@ -310,8 +310,7 @@ def test_an_interruption_keeps_the_gaps_so_far(
     with measuring(probe, "CLK-P-DUR", *words) as running:
         running.wait_until_it_is_heard()
         time.sleep(1.5)  # for some windows, also where the host stops for a second
-        running.process.send_signal(number)
-        stream = running.rest()
+        stream = running.stopped(number)
     assert stream.result.interrupted
     windows = stream.of(StreamWindow)
     assert windows

@@ -29,8 +29,7 @@ def test_nothing_happens_while_measuring(probe: Path, quick: list[str]) -> None:
         after = machine.switches(running.pid, running.pid)
         watched_from = os.sched_getaffinity(running.pid)
         said = select.select([running.process.stdout], [], [], 0)[0]
-        running.process.terminate()
-        stream = running.rest()
+        stream = running.stopped()
     if watched_from == {machine.cpu()}:
         assert before == after
     else:
@@ -48,8 +47,7 @@ def test_every_thread_runs_as_it_says(probe: Path, quick: list[str]) -> None:
     with measuring(probe, "TMR-P-LAT", *options) as running:
         machine.wait_for_wakeups(running.pid, 200)
         seen = {seen_by_the_kernel(running.pid, one) for one in machine.thread_ids(running.pid)}
-        running.process.terminate()
-        conditions = running.rest().result.conditions
+        conditions = running.stopped().result.conditions
     assert (conditions.policy, conditions.priority, conditions.cpu) in seen
 
 

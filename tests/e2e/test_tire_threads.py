@@ -4,17 +4,17 @@ and what is counted of them."""
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
 from tests.e2e.again import unless_within, until_quiet
-from tests.e2e.running import GIVE_UP_S, measuring, run
+from tests.e2e.running import measuring, run
 from tests.e2e.tire import BOTH, PERIOD_NS, RF, RT, simulations, values
+from tests.waiting import soon
 
 pytestmark = [
     pytest.mark.e2e,
@@ -110,8 +110,11 @@ def test_cpu_time_and_switches_of_one_thread(probe: Path, free: list[str]) -> No
 
 def scheduling_of(pid: int) -> Counter[tuple[int, int]]:
     """Policy and priority of each thread of a process but the first, which supervises."""
-    threads = machine.thread_ids(pid)[1:]
-    return Counter((os.sched_getscheduler(one), priority_of(one)) for one in threads)
+    found = Counter[tuple[int, int]]()
+    for one in machine.thread_ids(pid)[1:]:
+        with suppress(ProcessLookupError):  # threads of the preparation come and go
+            found[os.sched_getscheduler(one), priority_of(one)] += 1
+    return found
 
 
 def priority_of(thread: int) -> int:
@@ -138,15 +141,10 @@ def test_threads_have_the_policy_and_their_parents_priority(
         wanted = Counter({(POLICIES[policy], priority): 3 if policy == "deadline" else 4})
         if policy == "deadline":
             wanted[os.SCHED_FIFO, 37] = 1
-        give_up_s = time.monotonic() + GIVE_UP_S / 4
-        while time.monotonic() < give_up_s and len(machine.thread_ids(running.pid)) < 5:
-            time.sleep(0.01)
-        time.sleep(0.2)
-        got = scheduling_of(running.pid)
-        os.kill(running.pid, signal.SIGINT)
-        stream = running.rest()
+        is_as_wanted = soon(lambda: scheduling_of(running.pid) == wanted, within_s=15)
+        stream = running.stopped()
     if policy == "deadline" and stream.result.status in {"denied", "unsupported"}:
         pytest.skip(str(stream.result.reason))
-    assert got == wanted
+    assert is_as_wanted
     (told,) = simulations(stream)
     assert told["policy"] == policy

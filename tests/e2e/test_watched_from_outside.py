@@ -76,8 +76,7 @@ def test_a_looker_that_is_killed_is_told(probe: Path, tmp_path: Path) -> None:
     with measuring(probe, "TMR-P-LAT", *words) as running:
         measuring_thread(running.pid)
         os.kill(looker_of(running), signal.SIGKILL)
-        running.process.send_signal(signal.SIGINT)
-        stream = running.rest()
+        stream = running.stopped()
     assert "the process that looks has ended" in stream.events["not_watched"].text
     assert stream.series("wakeup").count > 0
 
