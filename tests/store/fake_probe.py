@@ -42,6 +42,13 @@ class Recording:
         self._map[100:108] = struct.pack("<q", count)
 
 
+def recorded(path: Path, test: str, count: int) -> None:
+    """A recording with `count` samples from its first moment on: who copies it has all of them."""
+    ready = path.with_name(f"{path.name}.ready")
+    Recording(ready, test).record(count)
+    ready.rename(path)
+
+
 def dump(path: Path) -> list[bytes]:
     data = path.read_bytes()
     if len(data) != _BYTES or not data.startswith(_MAGIC):

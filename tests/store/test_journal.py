@@ -21,7 +21,7 @@ from hardstone.store.place import open_place
 from hardstone.store.records import replay
 from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
-from tests.store.fake_probe import Here, Recording, dump, recover, stream
+from tests.store.fake_probe import Here, Recording, dump, recorded, recover, stream
 from tests.store.faults import files_up_to
 
 
@@ -86,7 +86,7 @@ def test_a_damaged_line_of_a_journal_is_left_out(store: Store) -> None:
 def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     document = planned()
     journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
-    Recording(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT").record(7)
+    recorded(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT", 7)
     slot = store.path / "journals" / document.id / "slot-1-a"
     wait_for(slot.exists)
     assert dump(slot) == stream("TMR-P-LAT", 7)

@@ -18,7 +18,7 @@ from hardstone.store.place import open_place
 from hardstone.store.rebuild import ENDED
 from hardstone.targets.host_memory import HostMemory
 from tests.stats import make
-from tests.store.fake_probe import Here, Recording, dump, recover, stream
+from tests.store.fake_probe import Here, Recording, dump, recorded, recover, stream
 from tests.store.test_journal import journal_of, planned, wait_for
 from tests.targets import sample
 
@@ -261,7 +261,7 @@ def test_a_recording_is_asked_of_the_target_that_made_it(
     document = planned()
     journal = Journal(open_place(store.path), document, Elsewhere(far), sync_interval_s=0.001)
     path = journal.backing_file(TEST)
-    Recording(far / path, TEST).record(40)
+    recorded(far / path, TEST, 40)
     slot = journal_of(store, document).parent / "slot-1-a"
     wait_for(slot.exists)
     journal.close()
