@@ -6,7 +6,6 @@ import fcntl
 import os
 import subprocess
 import sys
-import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -39,10 +38,16 @@ def test_a_second_one_waits_until_the_first_is_killed(tmp_path: Path) -> None:
     with holder_of(lock) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        killer = threading.Timer(0.5, holder.kill)
-        killer.start()
-        with alone(lock, waits):
+
+        def kill() -> None:
+            waits.append("waits")
+            holder.kill()
+
+        with measuring_alone(lambda: False, kill, waits.append, lock):
+            assert waits == ["waits"]
             assert holder.wait() < 0
+            with pytest.raises(BlockingIOError), lock.open() as third:
+                fcntl.flock(third, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert waits == ["waits"]
 
 
