@@ -3,6 +3,7 @@ left. The QEMU is made up."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import resource
@@ -163,7 +164,8 @@ def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(
     tool.kill()  # in this order the guard may have begun: it is killed in the midst of its work
     for pid, command in lab.processes().items():
         if b"guard.py" in command:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # or it has done all of it by now
+                os.kill(pid, signal.SIGKILL)
     tool.communicate(timeout=LONGEST_S)
     wait_until(lambda: not lab.processes())
     assert hardstone("runs", "--json").document[0]["status"] == "incomplete"
