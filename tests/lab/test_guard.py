@@ -118,17 +118,14 @@ def test_the_lock_is_the_guard_s_and_not_the_guest_s(tmp_path: Path) -> None:
 def test_a_guest_that_writes_without_end_is_ended(locked: tuple[Path, int]) -> None:
     folder, lock = locked
     writes = f"open({str(folder / 'console')!r}, 'wb').write(bytes({2 * MOST_BYTES}))"
-    sleeps = "import time, sys; sys.stdin.read(); time.sleep(1000)"
-    program = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n{writes}\n{sleeps}"
+    begins = "import os, signal, sys, time; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)"
+    told = "print(os.getpid(), file=sys.stderr, flush=True)"
+    program = f"{begins}\n{told}\n{writes}\ntime.sleep(1000)"
     for guard in started(folder, lock, program):
-        assert guard.stdin is not None
-        wait_until(lambda: is_full(folder / "console"))
+        until_gone(until_started(folder))  # by itself: at the end of the tool its guard kills it
+        assert (folder / "console").stat().st_size == MOST_BYTES
         guard.communicate(timeout=LONGEST_S)
         assert guard.returncode == 128 + signal.SIGXFSZ
-
-
-def is_full(path: Path) -> bool:
-    return path.exists() and path.stat().st_size == MOST_BYTES
 
 
 @pytest.mark.parametrize("on_one_cpu", [False, True])
