@@ -113,7 +113,8 @@ def test_a_ctrl_c_that_is_ignored_stays_so(tmp_path: Path, root: Path) -> None:
 
 
 def signalling_probe(tmp_path: Path, moment: str, count: int) -> Path:
-    """A probe that sends SIGINT to the toolkit when it is asked for `moment`."""
+    """A probe that sends SIGINT to the toolkit when it is asked for `moment`, while that is there:
+    who adopts the probe then has done nothing."""
     register, facts = (
         json.dumps(json.loads((sample.GOLDEN / f"{name}.json").read_text()))
         for name in ("register", "facts")
@@ -122,8 +123,10 @@ def signalling_probe(tmp_path: Path, moment: str, count: int) -> Path:
         f"answers = {{'list': {register!r}, 'facts': {facts!r}}}\n"
         f"if sys.argv[1] == {moment!r} and not os.path.exists({str(tmp_path / 'sent')!r}):\n"
         f"    open({str(tmp_path / 'sent')!r}, 'w').close()\n"
+        "    tool = os.getppid()\n"
         f"    for _ in range({count}):\n"
-        "        os.kill(os.getppid(), 2); time.sleep(0.05)\n"
+        "        if os.getppid() == tool: os.kill(tool, 2)\n"
+        "        time.sleep(0.05)\n"
         "if sys.argv[1] in answers:\n    lines(answers[sys.argv[1]]); sys.exit(0)\n"
         f"lines(*{sample.stream('SEM-P-SIG')!r})\n"
     )
