@@ -6,10 +6,6 @@
 #include "tap.h"
 
 #include <sched.h>
-#include <string.h>
-#include <time.h>
-
-enum { ONE_CPU_RUN_TRIES = 8 };
 
 /* The fake port claims one CPU and binds nobody: the whole process is bound instead. */
 static inline void one_cpu_run_bind(void)
@@ -33,22 +29,13 @@ static inline void one_cpu_run_be(struct request *request)
     one_cpu_run_bind();
 }
 
-static inline const char *one_cpu_run_once(char *const words[])
-{
-    int code;
-    return child_run(words, one_cpu_run_be, &code);
-}
-
 /* A run from which the CPU was taken away says little; NULL and a skip when that goes on. */
 static inline const char *one_cpu_run(char *const words[])
 {
-    struct timespec moment = {.tv_nsec = 300000000};
-    for (int i = 0; i < ONE_CPU_RUN_TRIES; i++) {
-        const char *text = one_cpu_run_once(words);
-        if (!strstr(text, "\"throttled\""))
-            return text;
-        nanosleep(&moment, NULL);
-    }
+    int code;
+    const char *text = child_run_uncut(words, one_cpu_run_be, &code);
+    if (!child_run_is_cut(text))
+        return text;
     tap_skip("something of higher priority has the CPU");
     return NULL;
 }

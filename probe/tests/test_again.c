@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SAMPLES = 500, MOST_BYTES = 400000, PLACE_BYTES = 64 };
+enum { SAMPLES = 500, MOST_BYTES = 400000, PLACE_BYTES = 64, TRIES = 8 };
 
 /* ---- a test that stops when it is told to, and one that measures ---- */
 
@@ -264,7 +264,8 @@ static void test_signals(void)
     }
 }
 
-/* Its threads and its memory lie where the first one's lay. */
+/* Its threads and its memory lie where the first one's lay. From one that is real-time others may
+ * take the CPU, and it fails by that: then both again. */
 static void test_a_second_process_after_another_test(void)
 {
     char *first[] = {"hardstone-probe", "run",       "TMR-P-LAT", "--clock",
@@ -272,8 +273,14 @@ static void test_a_second_process_after_another_test(void)
     char *second[] = {"hardstone-probe",    "run", "SEM-P-RTP", "--clock",        "monotonic",
                       "--samples",          "20",  "-p",        "scopes=process", "-p",
                       "kinds=unnamed,futex"};
-    run_words(sizeof first / sizeof first[0], first);
-    const char *text = run_words(sizeof second / sizeof second[0], second);
+    static const struct timespec moment = {.tv_nsec = 300000000};
+    const char *text = "";
+    for (int i = 0; i == 0 || (i < TRIES && strstr(text, "\"throttled\"")); i++) {
+        if (i > 0)
+            nanosleep(&moment, NULL);
+        run_words(sizeof first / sizeof first[0], first);
+        text = run_words(sizeof second / sizeof second[0], second);
+    }
     if (strstr(text, "\"status\":\"denied\"") || strstr(text, "\"status\":\"unsupported\""))
         tap_skip("no right to real-time scheduling here, or no second process");
     else

