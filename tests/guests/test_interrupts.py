@@ -192,6 +192,9 @@ def test_one_cpu_cannot_be_interrupted_from_another(counting: LabTransport) -> N
 def test_nothing_is_left_of_tracing(guest: LabTransport) -> None:
     before = shell(guest, f"cat {TRACING}/tracing_on; ls {TRACING}/instances")
     words = ("--samples", "20", "-p", "source=timer", "-p", "handler=auto")
-    lines = Lines(guest, "IRQ-P-LAT", *words)
+    lines = until(
+        lambda one: bool(one.result["status"] == "measured"),
+        lambda: Lines(guest, "IRQ-P-LAT", *words),
+    )
     assert lines.result["status"] == "measured", lines.result
     assert shell(guest, f"cat {TRACING}/tracing_on; ls {TRACING}/instances") == before
