@@ -22,6 +22,7 @@ from tests.e2e.odd import Odd, odd_values
 from tests.e2e.running import rate_of_counter
 from tests.e2e.shield_state import JOURNAL, State, read_state
 from tests.e2e.shielding import RESERVED
+from tests.waiting import wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -209,7 +210,12 @@ def mounted_at(folder: Path, kind: str, *options: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        # whoever was killed by the test has files there until it has ended
+        wait_until(lambda: is_unmounted(folder), f"{folder} is still in use")
+
+
+def is_unmounted(folder: Path) -> bool:
+    return subprocess.run(["umount", str(folder)], check=False).returncode == 0
 
 
 @pytest.fixture

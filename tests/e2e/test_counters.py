@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -25,6 +26,8 @@ from hardstone.stats.causes import TICK_NS, latenesses
 from tests.e2e import machine
 from tests.e2e.hogs import Bursts, measure_under
 from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
+from tests.e2e.shield_state import read_task
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -105,14 +108,19 @@ def test_a_hog_of_higher_priority_is_run_delay(probe: Path, hog: Path, quick: li
         assert "delay" in named(stream)
 
 
+def is_on(pid: int, thread: int, cpus: set[int]) -> bool:
+    """One that sleeps moves when it wakes up."""
+    return read_task(Path(f"/proc/{pid}/task/{thread}"))[1].processor in cpus
+
+
 def test_a_thread_that_is_moved_migrates(probe: Path, quick: list[str]) -> None:
     cpus = os.sched_getaffinity(0)
 
     def move(running: Running) -> None:
         thread = wait_for_wakeups(running.pid, 10)
-        os.sched_setaffinity(thread, cpus - {machine.cpu()})
-        time.sleep(0.45)  # a thread that sleeps moves when it wakes up
-        os.sched_setaffinity(thread, {machine.cpu()})
+        for there in (cpus - {machine.cpu()}, {machine.cpu()}):
+            os.sched_setaffinity(thread, there)
+            wait_until(partial(is_on, running.pid, thread, there))
 
     with injected(probe, move, *FEW, *quick) as stream:
         assert in_all(stream, "migrations_count") >= 2
@@ -151,6 +159,14 @@ def set_quota(group: Path, quota_us: int) -> None:
         (group / "cpu.cfs_quota_us").write_text(str(quota_us))
 
 
+def is_removed(group: Path) -> bool:
+    """It may not be as long as it has a member that has not quite ended."""
+    with suppress(OSError):
+        group.rmdir()
+        return True
+    return False
+
+
 @contextmanager
 def limited_group() -> Iterator[Path]:
     """A control group whose CPU time can be limited."""
@@ -168,8 +184,7 @@ def limited_group() -> Iterator[Path]:
                 yield group
                 return
         finally:
-            time.sleep(0.1)  # until the group has lost its last member
-            group.rmdir()
+            wait_until(partial(is_removed, group), f"{group} has members")
     pytest.skip("no control group with a limit on CPU time can be made here")
 
 
@@ -262,14 +277,23 @@ def test_where_all_may_measure_nothing_is_read(probe: Path) -> None:
     assert stream.of(StreamInterval) == []
 
 
+def dumped(probe: Path, records: Path) -> Stream:
+    done = subprocess.run([str(probe), "dump", str(records)], capture_output=True, check=True)
+    return Stream("TMR-P-LAT", 0, done.stdout)
+
+
+def seconds_in(probe: Path, records: Path) -> list[StreamInterval]:
+    time.sleep(1)  # it looks once a second, beside others who measure
+    return [one for one in dumped(probe, records).of(StreamInterval) if not one.whole]
+
+
 def test_a_killed_probe_leaves_them(probe: Path, quick: list[str], tmp_path: Path) -> None:
     records = tmp_path / "records"
     words = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "30s")
     with measuring(probe, "TMR-P-LAT", *words, "--backing", str(records), *quick) as running:
         measuring_thread(running.pid)
-        time.sleep(2.5)  # two looks, and more where the machine is slow
+        wait_until(lambda: seconds_in(probe, records))
         running.process.kill()
-    done = subprocess.run([str(probe), "dump", str(records)], capture_output=True, check=True)
-    stream = Stream("TMR-P-LAT", 0, done.stdout)
+    stream = dumped(probe, records)
     assert in_all(stream, "minor_faults_count") == 0
     assert all(one.span_ns > 0 for one in intervals(stream))

@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamEvent
-from tests.e2e.machine import WAIT_S
-from tests.e2e.running import Stream, command, run, uncut
+from tests.e2e.machine import WAIT_S, wait_for_wakeups
+from tests.e2e.running import Running, Stream, command, run
 from tests.e2e.shield_state import guard_of
+from tests.e2e.shielding import is_over
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -33,7 +34,8 @@ pytestmark = [
 ]
 
 TEST = "TMR-P-LAT"  # which goes on where others take the CPU for a while
-FOREVER, SHORT = "1h", "1s"
+FOREVER = ("--duration-ns", "1h", "--samples", "0")
+MANY = 300  # wake-ups; a thread that waits for the first look at the counters sleeps less often
 DEBUGFS = "/sys/kernel/debug"
 FOUND = "none voluntary (full) lazy"
 KEEPER = f"""
@@ -60,7 +62,12 @@ class Machine:
     @property
     def model(self) -> str:
         """The marked word, or the only one: what was written last."""
-        return self._file.read_text().partition("(")[2].partition(")")[0] or self._file.read_text()
+        text = self.text
+        return text.partition("(")[2].partition(")")[0] or text
+
+    @property
+    def text(self) -> str:
+        return self._file.read_text()
 
     def switch(self, text: str) -> None:
         self._file.write_text(text)
@@ -92,17 +99,16 @@ def machine() -> Iterator[Machine]:
 
 
 @contextmanager
-def started(
-    probe: Path, machine: Machine, duration: str = FOREVER
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A run under `none`, past the switch: it has locked its memory."""
-    options = ("--duration-ns", duration, "--samples", "0", "--preemption", "none")
-    words = machine.inside(command(probe, TEST, options))
+def started(probe: Path, machine: Machine) -> Iterator[Running]:
+    """A run under `none`, past the switch: it has locked its memory. It does not end by itself,
+    however late the test comes to it."""
+    words = machine.inside(command(probe, TEST, (*FOREVER, "--preemption", "none")))
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
+        running = Running(process, TEST)
         wait_until(lambda: is_locked(process.pid))
         assert machine.model == "none"
-        yield process
+        yield running
     finally:
         process.kill()
         process.communicate(timeout=WAIT_S)
@@ -114,24 +120,15 @@ def is_locked(pid: int) -> bool:
     return locked is not None and int(locked[1]) > 0
 
 
-def ended(process: subprocess.Popen[bytes]) -> Stream:
-    out, _ = process.communicate(timeout=WAIT_S)
-    return Stream(TEST, process.returncode, out)
-
-
 def events(stream: Stream) -> dict[str, str]:
     return {event.name: event.text for event in stream.of(StreamEvent)}
 
 
 def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: Machine) -> None:
-    def attempt() -> list[Stream]:
-        with started(probe, machine, SHORT) as process:
-            return [ended(process)]
-
-    (stream,) = uncut(attempt)
+    stream = machine.run(probe, "--preemption", "none")
     assert stream.result.status == "measured"
-    assert stream.result.conditions.preemption == "none"
-    assert machine.model == "full"
+    assert stream.result.conditions.preemption == "none"  # which it has looked at to the end
+    assert machine.text == "full"  # written: it was a list before
     assert not machine.journal.exists()
 
 
@@ -146,19 +143,20 @@ def test_a_run_that_switches_nothing_says_nothing(probe: Path, machine: Machine)
 
 
 def test_a_killed_run_is_put_back_by_its_guard(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as process:
-        guard_of(process.pid)
-        process.kill()
+    with started(probe, machine) as running:
+        guard_of(running.pid)
+        running.process.kill()
         wait_until(lambda: machine.model == "full")
     wait_until(lambda: not machine.journal.exists())
 
 
 def killed_with_its_guard(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as process:
-        os.kill(guard_of(process.pid), signal.SIGSTOP)  # it cannot see the end of its owner
-        guard = guard_of(process.pid)
-        process.kill()
+    with started(probe, machine) as running:
+        guard = guard_of(running.pid)
+        os.kill(guard, signal.SIGSTOP)  # it cannot see the end of its owner
+        running.process.kill()
         os.kill(guard, signal.SIGKILL)
+    wait_until(lambda: is_over(guard))  # till then the journal is held, and not left behind
     assert machine.model == "none"
 
 
@@ -182,13 +180,12 @@ def test_the_next_run_that_switches_puts_it_back_first(probe: Path, machine: Mac
 
 
 def test_somebody_else_switches_it_meanwhile(probe: Path, machine: Machine) -> None:
-    with started(probe, machine, SHORT) as process:
+    with started(probe, machine) as running:
         machine.switch("none voluntary full (lazy)")
-        stream = ended(process)
+        wait_for_wakeups(running.pid, MANY)  # without a value it would be skipped
+        stream = running.stopped()
     assert stream.result.status == "failed"
-    # What a busy host has taken from the test is found first, and is reason enough.
-    reasons = "switched the preemption model to lazy", "the CPU was not given to the test"
-    assert any(one in str(stream.result.reason) for one in reasons)
+    assert "switched the preemption model to lazy" in str(stream.result.reason)
     assert "left alone" in events(stream)["not_put_back"]
     assert machine.model == "lazy" and not machine.journal.exists()
 
@@ -214,10 +211,10 @@ def test_what_the_kernel_does_not_offer(
 
 
 def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as process:
+    with started(probe, machine) as running:
         second = machine.run(probe, "--preemption", "none")
         assert second.result.status == "denied", second.result
-        assert f"process {process.pid}" in str(second.result.reason)
+        assert f"process {running.pid}" in str(second.result.reason)
         assert machine.model == "none"
     wait_until(lambda: machine.model == "full")
 

@@ -24,6 +24,7 @@ from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
 from tests.conftest import ROOT
 from tests.e2e.running import Stream
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -127,7 +128,20 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def stands_still(pid: int) -> bool:
+    """All of its threads, or it has ended."""
+    states = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            states.add((task / "stat").read_text().rpartition(")")[2].split()[0])
+    return states <= set("TZX")
+
+
 def kill(process: subprocess.Popen[bytes], *, probe_first: bool) -> None:
+    """Stopped before, so that it does not start a probe that nobody knows of meanwhile: that one
+    would record for a moment, and be taken for the next."""
+    os.kill(process.pid, signal.SIGSTOP)
+    wait_until(lambda: stands_still(process.pid), "the tool does not stop")
     victims = [process.pid, *children(process.pid)]
     for pid in reversed(victims) if probe_first else victims:
         with contextlib.suppress(ProcessLookupError):

@@ -124,14 +124,14 @@ def served_there() -> set[str]:
 
 
 def test_interrupts_go_back_to_the_cpu_that_served_them(probe: Path) -> None:
-    """Not all: one that has not fired meanwhile may not be moved again by the kernel."""
+    """Not all, and not at once: many kinds are moved by the kernel when they next fire."""
     before = served_there()
     if not before:
         pytest.skip("no interrupt that can be moved is served by that CPU")
     with shielded(command(probe, *FOREVER)) as process:
         process.terminate()
         process.communicate(timeout=GIVE_UP_S)
-    assert served_there() & before
+    wait_until(lambda: served_there() & before, f"none of {before} is served there again")
 
 
 def movable_there() -> dict[tuple[int, int], Task]:

@@ -26,6 +26,7 @@ from tests.e2e.shielding import (
     on_a_terminal,
     read_until,
     shielded,
+    state_of,
 )
 from tests.waiting import wait_until
 
@@ -191,10 +192,6 @@ def test_a_signal_with_a_value_stays_one(probe: Path, before: State) -> None:
         out, _ = process.communicate(timeout=GIVE_UP_S)
     assert out.split() == [str(int(signal.SIGUSR2)).encode(), str(SI_QUEUE).encode()]
     all_is_back(before)
-
-
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def the_command(process: Shield | int) -> int:
