@@ -120,10 +120,15 @@ class RunningLoad:
         self.process.stdin = None
         return self.end()
 
+    def have_all_ended(self) -> bool:
+        """Not even a dead one is left of those that the keeper started: it has noted how each of
+        them ended."""
+        return children(self.marked.wait_for("hs-load-keeper")) == []
+
     def _ours(self, name: str) -> set[int]:
         """Those of the load itself: what they start has their name until it has its own."""
         found = set(self.marked.named(name))
-        if name in {"hs-load-guard", "hs-load-keeper"} or not name.startswith("hs-load-"):
+        if name in {"hs-load-guard", "hs-load-keeper"}:
             return found
         return found & set(children(self.marked.wait_for("hs-load-keeper")))
 

@@ -16,7 +16,7 @@ from hardstone.model import StreamSeries
 from hardstone.store.slots import SlotCopier
 from hardstone.targets.host_memory import HostMemory
 from tests.e2e import machine
-from tests.e2e.running import Stream, measuring, run
+from tests.e2e.running import Stream, measuring, run, uncut
 
 pytestmark = pytest.mark.e2e
 
@@ -109,17 +109,24 @@ def test_a_kill_keeps_every_finished_variant(
 def test_copies_at_work_never_go_back(
     probe: Path, test_id: str, options: list[str], whole: Stream, tmp_path: Path
 ) -> None:
-    file = tmp_path / "arena"
-    copies = [tmp_path / f"{i}.copy" for i in range(COPIES)]
-    with measuring(probe, test_id, *options, "--backing", str(file)) as running:
-        for copy in copies:
-            time.sleep(whole.result.duration_ns / 1e9 / COPIES)
-            copy_as_the_journal(file, copy)
-        assert counts_of(running.rest()) == counts_of(whole)
+    folders: list[Path] = []
+
+    def attempt() -> list[Stream]:
+        folders.append(tmp_path / str(len(folders)))
+        folders[-1].mkdir()
+        file = folders[-1] / "arena"
+        with measuring(probe, test_id, *options, "--backing", str(file)) as running:
+            for i in range(COPIES):
+                time.sleep(whole.result.duration_ns / 1e9 / COPIES)
+                copy_as_the_journal(file, folders[-1] / f"{i}.copy")
+            return [running.rest()]
+
+    (stream,) = uncut(attempt)
+    assert counts_of(stream) == counts_of(whole)
     earlier = dict.fromkeys(counts_of(whole), 0)
-    for copy in copies:
-        counts = dump(probe, copy)
+    for i in range(COPIES):
+        counts = dump(probe, folders[-1] / f"{i}.copy")
         check(counts, counts_of(whole))
         assert all(counts[key] >= count for key, count in earlier.items())
         earlier = counts
-    assert dump(probe, file) == counts_of(whole)
+    assert dump(probe, folders[-1] / "arena") == counts_of(whole)

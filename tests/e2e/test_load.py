@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.model import StreamLoad
 from tests.e2e import machine
-from tests.e2e.loads import Marked, RunningLoad, elements, events, loading, once
+from tests.e2e.loads import Marked, RunningLoad, elements, events, lines_of, loading, once
 from tests.e2e.running import run
 from tests.e2e.shield_state import children
 from tests.waiting import wait_until
@@ -47,6 +47,7 @@ UNITS = {
     "build": "jobs",
     "messages": "groups",
 }
+SURELY_A_ROUND_NS = 6_000_000  # of six processes of the storm, whose rounds take 0.1 ms each
 
 
 @pytest.fixture
@@ -61,12 +62,25 @@ def folder() -> Any:
 
 @pytest.fixture(scope="module")
 def storm_lines(probe: Path) -> Any:
+    """Again, and for longer, where a machine that is busy or stands still left an element no
+    time for what it does."""
     path = Path(f"/var/tmp/hardstone-test-storm-{os.getpid()}")
     path.mkdir()
     try:
-        yield once(probe, "heavy+storm=6+build+kernel+messages", path, "-D", "2")
+        for seconds in ("2", "4", "8"):
+            lines = once(probe, "heavy+storm=6+build+kernel+messages", path, "-D", seconds)
+            if not any(idle(lines, element) for element in COUNTERS):
+                break
+        yield lines
     finally:
         path.rmdir()  # refuses when there is something in it
+
+
+def idle(lines: Any, element: str) -> list[str]:
+    """What this element did not count, and that it reached nothing."""
+    line = elements(lines)[element]
+    names = [name for name in COUNTERS[element] if line["counters"][name] <= 0]
+    return [*names, "reached"] if line["reached"] <= 0 else names
 
 
 @pytest.mark.parametrize("element", COUNTERS)
@@ -74,28 +88,33 @@ def test_every_element_counts_what_it_does(storm_lines: Any, element: str) -> No
     line = elements(storm_lines)[element]
     assert line["unit"] == UNITS[element]
     assert line["processes"] == (6 if element == "storm" else 1)
-    if element == "storm" and line["reached"] == 0:  # SCHED_IDLE, beside others
+    if element == "storm" and line["reached"] == 0:
         assert any(one.get("name") == "load_short" for one in storm_lines)
+    missing = idle(storm_lines, element)
+    has_no_cpu = element == "storm" and line["counters"]["cpu_ns"] < SURELY_A_ROUND_NS
+    if has_no_cpu and "rounds_count" in missing:  # SCHED_IDLE, beside others
         return
-    idle = [name for name in COUNTERS[element] if line["counters"][name] <= 0]
-    assert idle == []
-    assert line["reached"] > 0
+    assert missing == []
 
 
 def test_a_group_of_messages_is_on_the_cpus_of_its_head(probe: Path, folder: Path) -> None:
     """Ordinary processes, with no descriptor but the channels of each."""
     cpu = machine.cpu()
     with loading(probe, "messages", folder, "--cpus", str(cpu)) as running:
-        (head, *members) = wait_until(lambda: whole_group(running))
-        channels = []
-        for pid in (head, *members):
+        group = wait_until(lambda: whole_group(running))
+        for pid in group:
             assert os.sched_getaffinity(pid) == {cpu}
             assert os.sched_getscheduler(pid) == os.SCHED_OTHER
             assert os.getpriority(os.PRIO_PROCESS, pid) == 0
-            held = [path.resolve().name for path in Path(f"/proc/{pid}/fd").iterdir()]
-            channels.append(sum(name.startswith(("socket:", "pipe:")) for name in held))
-        assert sorted(channels) == [0, *[1] * 20, *[20] * 20]
+        own = [0, *[1] * 20, *[20] * 20]
+        # one that has not had the CPU yet has all of them
+        wait_until(lambda: sorted(map(channels, group)) == own, "not the channels of each alone")
         running.stop()
+
+
+def channels(pid: int) -> int:
+    held = [path.resolve().name for path in Path(f"/proc/{pid}/fd").iterdir()]
+    return sum(name.startswith(("socket:", "pipe:")) for name in held)
 
 
 def whole_group(running: RunningLoad) -> list[int]:
@@ -205,7 +224,8 @@ def test_packets_are_in_the_counters_of_the_kernel(probe: Path, folder: Path, al
             "counters"
         ]
         assert counters["packets_count"] > 0
-        assert counters["seen_tcp_segments_count"] >= counters["packets_count"]
+        # one may have been sent before the window, and been counted in it
+        assert counters["seen_tcp_segments_count"] >= counters["packets_count"] - 1
         assert counters["failed_count"] == 0
         ratios.append(counters["seen_tcp_segments_count"] / counters["packets_count"])
     assert min(ratios) < 1.5
@@ -337,17 +357,10 @@ def may(prefix: list[str]) -> bool:
 
 def test_run_with_load(probe: Path, folder: Path, quick: list[str]) -> None:
     """The lines of the load stand between the events and the series."""
-    done = subprocess.run(
-        [
-            *(str(probe), "run", "CLK-P-BIN", "--load", "cpu=5ms/50ms+storm=3", "--json"),
-            *("-D", "300ms", *quick),
-        ],
-        capture_output=True,
-        timeout=60,
-        check=True,
-        env={**os.environ, "TMPDIR": str(folder)},
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    words = ["--load", "cpu=5ms/50ms+storm=3", "-D", "300ms", *quick]
+    stream = run(probe, "CLK-P-BIN", *words, variables={"TMPDIR": str(folder)})
+    assert stream.code == 0, stream.result
+    lines = lines_of(stream.raw)
     kinds = [line["type"] for line in lines]
     assert kinds.index("load") < kinds.index("series")
     assert "event" not in kinds[kinds.index("load") :]
@@ -359,9 +372,9 @@ def test_run_with_load(probe: Path, folder: Path, quick: list[str]) -> None:
 
 
 def test_run_without_load_says_none(probe: Path, quick: list[str]) -> None:
-    words = [str(probe), "run", "CLK-P-BIN", "--json", "--samples", "10", *quick]
-    done = subprocess.run(words, capture_output=True, timeout=60, check=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    stream = run(probe, "CLK-P-BIN", "--samples", "10", *quick)
+    assert stream.code == 0, stream.result
+    lines = lines_of(stream.raw)
     assert elements(lines) == {}
     assert lines[-2]["conditions"]["load"] == "none"
 

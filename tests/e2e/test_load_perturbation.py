@@ -218,6 +218,7 @@ def test_heavy_costs_what_it_says(probe: Path, folder: Path, alone: None) -> Non
             failures.append(error)
             if len(failures) == ATTEMPTS:
                 raise
+            give_up_s = time.monotonic() + PATIENCE_S
         else:
             return
     if not reason:

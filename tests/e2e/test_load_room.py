@@ -13,7 +13,6 @@ import pytest
 from tests.e2e import machine
 from tests.e2e.again import ATTEMPTS
 from tests.e2e.loads import (
-    RunningLoad,
     elements,
     events,
     load_in_places_of_its_own,
@@ -21,7 +20,6 @@ from tests.e2e.loads import (
     once,
     used_bytes,
 )
-from tests.e2e.shield_state import children
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -65,19 +63,14 @@ def test_memory_keeps_within_its_group(probe: Path, small_group: Path, tmp_path:
     assert int((small_group / "memory.max_usage_in_bytes").read_text()) < 15 * MIB
 
 
-def is_over(running: RunningLoad, folder: Path) -> bool:
-    """Not even a dead child is left: the keeper has noted how it ended."""
-    keeper = running.marked.wait_for("hs-load-keeper")
-    return children(keeper) == [] and used_bytes(folder) == 0
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 def test_stress_ng_does_not_fill_a_disk(probe: Path, mounted: Path) -> None:
     """Eight files, each within the limit of a file, are too much together."""
     load = "stress-ng:--hdd 8 --hdd-bytes 900m"
     with loading(probe, load, mounted, "--cpus", CPU) as running:
-        wait_until(lambda: is_over(running, mounted))  # how full it was is told below
+        # how full it was is told below
+        wait_until(lambda: running.have_all_ended() and used_bytes(mounted) == 0)
         told = running.stop()
     texts = [line["text"] for line in told if line.get("name", "").startswith("load_")]
     assert any("stress-ng: was ended because too little free space" in text for text in texts)

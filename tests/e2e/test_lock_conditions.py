@@ -11,7 +11,7 @@ from hardstone.model import StreamSeries
 from tests.e2e import machine
 from tests.e2e.again import unless_within, until_quiet
 from tests.e2e.hogs import cut
-from tests.e2e.running import lowest, run
+from tests.e2e.running import UNCUT_ATTEMPTS, lowest, run
 
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
@@ -29,7 +29,8 @@ ORDER = [
     "SIG-P-LAT",
     "PWR-B-SIG",
 ]
-BURSTS = ["120000000", "150000000", "5"]
+# The hog ends with the run. It goes on for longer than a busy machine takes to begin measuring.
+BURSTS = ["120000000", "150000000", "40"]
 
 
 @pytest.mark.parametrize("test", ORDER)
@@ -64,12 +65,16 @@ def test_fewer_levels_are_fewer_waiters(probe: Path, quick: list[str]) -> None:
 @realtime
 def test_the_text_says_how_many_waiters_there_were(probe: Path, quick: list[str]) -> None:
     words = ["run", "SEM-P-ARC", "-p", "kinds=eventfd,unnamed", "-p", "waiters=128", "--text"]
-    done = subprocess.run(
-        [probe, *words, "--samples", "20", "--priority", "6", *quick],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    for _ in range(UNCUT_ATTEMPTS):
+        done = subprocess.run(
+            [probe, *words, "--samples", "20", "--priority", "6", *quick],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if "CPU was not given" not in done.stdout:  # by others, at so low a priority
+            break
+    assert done.returncode == 0, done.stdout
     rows = [line for line in done.stdout.splitlines() if line.startswith(("acquire", "release"))]
     assert len(rows) == 8
     assert all(" waiters 5 " in row for row in rows), rows

@@ -89,7 +89,8 @@ def test_what_is_taken_is_no_slow_wake_up(
     probe: Path, hog: Path, quick: list[str], words: tuple[str, ...], length_ns: int
 ) -> None:
     options = ["--samples", "0", "--duration-ns", "2s", "--priority", "90", *quick]
-    stream = cut(probe, hog, [*words, *options], [str(length_ns), "150000000", "6"])
+    # the hog goes on for longer than a busy machine takes to begin measuring, and ends with the run
+    stream = cut(probe, hog, [*words, *options], [str(length_ns), "150000000", "40"])
     assert stream.result.status == "failed"
     assert "CPU was not given" in (stream.result.reason or "")
     assert {"throttled", "idle_gap"} & stream.events.keys() == {"throttled"}
@@ -119,10 +120,11 @@ def test_inheritance_and_ceilings_spare_the_delay_of_medium(probe: Path, quick: 
     for _ in range(ATTEMPTS):
         stream = undisturbed(probe, ("MUT-P-INV", "--samples", "21"), quick)
         delays = {str(one.labels["protocol"]): median(one) for one in stream.of(StreamSeries)}
-        if delays["none"] < MEDIUM_NS * 1.1:
+        are_spared = all(delays[one] * 100 < delays["none"] for one in ("inherit", "protect"))
+        if are_spared and delays["none"] < MEDIUM_NS * 1.1:
             break
     assert delays["none"] >= MEDIUM_NS and delays["semaphore"] >= MEDIUM_NS, delays
-    assert all(delays[one] * 100 < delays["none"] for one in ("inherit", "protect")), delays
+    assert are_spared, delays
 
 
 def median(series: StreamSeries) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import Running, measuring
+from tests.e2e.running import Running, Stream, measuring, uncut
+from tests.waiting import soon
 
 pytestmark = [
     pytest.mark.e2e,
@@ -18,7 +18,6 @@ pytestmark = [
 ]
 
 FOREVER = ("--samples", "0", "--duration-ns", "30s")
-WAIT_S = 60
 TESTS = [
     (("THR-P-SLS", "-p", "threads=10", *FOREVER), 11),
     (("THR-P-PRE", "-p", "by=thread", *FOREVER), 2),
@@ -47,12 +46,18 @@ def policies(running: Running) -> list[int]:
 def test_the_threads_have_the_policy_of_the_result(
     probe: Path, quick: list[str], policy: str, number: int, words: tuple[str, ...], least: int
 ) -> None:
-    give_up_s = time.monotonic() + WAIT_S
     seen: list[int] = []
-    with measuring(probe, *words, "--policy", policy, *quick) as running:
-        while len(seen) < least and time.monotonic() < give_up_s:
-            seen = policies(running)
-        stream = running.stopped()
+
+    def attempt() -> list[Stream]:
+        def have_been_seen() -> bool:
+            seen[:] = policies(running)
+            return len(seen) >= least or running.process.poll() is not None
+
+        with measuring(probe, *words, "--policy", policy, *quick) as running:
+            soon(have_been_seen)
+            return [running.stopped()]
+
+    (stream,) = uncut(attempt)  # one that is cut ends at once
     assert len(seen) >= least
     shared = seen.count(os.SCHED_OTHER)  # the time-shared one of THR-B-PRI
     assert shared <= (words[0] == "THR-B-PRI")
