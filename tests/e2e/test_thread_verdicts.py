@@ -207,6 +207,6 @@ def test_a_limit_leaves_the_smaller_rings(probe: Path, quick: list[str]) -> None
 
 def test_a_thread_above_the_ring_is_noticed(probe: Path, hog: Path, quick: list[str]) -> None:
     words = ("THR-P-SLS", "-p", "threads=2", "--duration-ns", "800ms", "--samples", "0")
-    stream = cut(probe, hog, [*words, *quick], ["60000000", "150000000", "6"])
+    stream = cut(probe, hog, [*words, *quick], ["60000000", "150000000", "40"])
     assert stream.result.status == "failed"
     assert "throttled" in stream.events
