@@ -3,6 +3,7 @@
  *                     kernel could not be preempted for that long
  *   no_terminal       there are no pseudo-terminals
  *   fsync_fails       each call of fsync but the first of a process fails
+ *   usage_takes_long  getrusage of the children takes 20 ms
  */
 #define _GNU_SOURCE
 #include "broken.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,4 +74,12 @@ int fsync(int file)
         return REAL(fsync)(file);
     errno = EIO;
     return -1;
+}
+
+int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    static const struct timespec moment = {.tv_nsec = 20000000};
+    if (who == RUSAGE_CHILDREN && breaks("usage_takes_long"))
+        REAL(nanosleep)(&moment, NULL);
+    return REAL(getrusage)(who, usage);
 }

@@ -47,6 +47,7 @@ UNITS = {
     "build": "jobs",
     "messages": "groups",
 }
+LOOKS = 5
 SURELY_A_ROUND_NS = 6_000_000  # of six processes of the storm, whose rounds take 0.1 ms each
 
 
@@ -156,6 +157,20 @@ def test_jobs_are_many_at_once(probe: Path, folder: Path) -> None:
             return with_both == set(makers)
 
         wait_until(has_each_had_both)
+
+
+def test_a_job_that_is_replaced_is_none_too_few(
+    shared_probe: Path, broken_libc: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes to count the time of the one that has ended."""
+    monkeypatch.setenv("HARDSTONE_BROKEN", "usage_takes_long")
+    monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
+    replaced = 0
+    for _ in range(LOOKS):
+        lines = once(shared_probe, "build=2", folder, "-D", "300ms", "--cpus", str(machine.cpu()))
+        assert elements(lines)["build"]["reached"] == 2
+        replaced += elements(lines)["build"]["counters"]["jobs_count"]
+    assert replaced > 0
 
 
 def test_the_lines_have_an_order_and_an_end(storm_lines: Any) -> None:

@@ -82,19 +82,18 @@ static void be_job(const struct worker *worker, pid_t parent)
 static int start_missing(struct worker *worker, struct build *own)
 {
     pid_t parent = getpid();
-    while (own->running < worker->jobs && !worker_should_stop(worker)) {
-        worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running + 1);
+    int error = 0;
+    while (!error && own->running < worker->jobs && !worker_should_stop(worker)) {
         pid_t child = port_fork();
         if (child == 0)
             be_job(worker, parent);
-        if (child < 0) {
-            int error = errno;
-            worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
-            return error;
-        }
-        own->running++;
+        if (child < 0)
+            error = errno;
+        else
+            own->running++;
     }
-    return 0;
+    worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
+    return error;
 }
 
 static int error_of(int status)
@@ -104,7 +103,9 @@ static int error_of(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == JOB_NOT_STARTED ? ENOEXEC : ECANCELED;
 }
 
-/* Waits for one job, and reaps all that have ended. 0, or the error of one of them. */
+/* Waits for one job, and reaps all that have ended. 0, or the error of one of them. Their
+ * successors start at once: the number of jobs at the same time changes only where they cannot, or
+ * rest. */
 static int take_ended(struct worker *worker, struct build *own)
 {
     int status, error = 0;
@@ -119,7 +120,6 @@ static int take_ended(struct worker *worker, struct build *own)
         worker_count(worker, one ? FAILED : COUNTER_ROUNDS, 1);
         error = one ? one : error;
     }
-    worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
     worker_set(worker, COUNTER_CHILDREN, (uint64_t)worker_children_cpu_ns());
     return error;
 }
@@ -144,8 +144,10 @@ static void work(struct worker *worker)
         }
         worker_works(worker);
         error = take_ended(worker, own);
-        if (error)
+        if (error) {
+            worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
             rest(worker, "a job failed", error);
+        }
     }
 }
 
