@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from hardstone.model import StreamTable
 from hardstone.stats.tire_kept import blocks_of, frames_of
 from tests.e2e.running import Stream, command, run
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -22,7 +23,6 @@ WORDS = [
     *("-p", f"masses={','.join(map(str, MASSES))}", "-p", "threads=2", "-p", "policy=other"),
     *("-p", f"block_steps={STEPS}", "--samples", "8"),
 ]
-GIVE_UP_S = 20
 
 
 def dumped(probe: Path, backing: Path) -> Stream:
@@ -30,6 +30,12 @@ def dumped(probe: Path, backing: Path) -> Stream:
         [str(probe), "dump", str(backing), "--json"], capture_output=True, check=True
     )
     return Stream(TEST, 0, done.stdout)
+
+
+def tables_so_far(probe: Path, backing: Path) -> list[StreamTable]:
+    with suppress(subprocess.CalledProcessError):  # it has no file yet
+        return dumped(probe, backing).of(StreamTable)
+    return []
 
 
 def test_a_stream_has_the_tables_that_were_asked_for(probe: Path, quick: list[str]) -> None:
@@ -50,13 +56,8 @@ def test_a_killed_probe_leaves_its_tables(probe: Path, quick: list[str], tmp_pat
     with subprocess.Popen(
         command(probe, TEST, words), stdout=subprocess.PIPE, stdin=subprocess.PIPE
     ) as process:
-        tables: list[StreamTable] = []
-        give_up_s = time.monotonic() + GIVE_UP_S
         try:
-            while not tables and time.monotonic() < give_up_s:
-                time.sleep(0.02)
-                with suppress(subprocess.CalledProcessError):
-                    tables = dumped(probe, backing).of(StreamTable)
+            tables = wait_until(partial(tables_so_far, probe, backing))
         finally:
             process.kill()
     left = dumped(probe, backing)
