@@ -50,10 +50,13 @@ def told(stream: Stream, event: str) -> dict[object, dict[str, object]]:
 
 def flooded(probe: Path, *words: str) -> Stream:
     """IRQ-P-TRK. The flood is an ordinary process: one that has got no CPU for a second, since
-    others had it or the host had stopped, is given up. Then again."""
+    others had it or the host had stopped, is given up; one of a busy disk may do nothing in a
+    block. Then again."""
     for _ in range(QUIET_ATTEMPTS):
         stream = run(probe, "IRQ-P-TRK", *words)
-        if not any(NO_CPU in str(one["reason"]) for one in told(stream, "flood_not_run").values()):
+        not_run, rates = told(stream, "flood_not_run"), told(stream, "flood_rate")
+        is_starved = any(NO_CPU in str(one["reason"]) for one in not_run.values())
+        if not is_starved and all(one["done_count"] for one in rates.values()):
             break
     return stream
 
