@@ -14,7 +14,7 @@ import pytest
 from tests.e2e import machine
 from tests.e2e.running import Stream, measuring, measuring_thread, run, uncut
 from tests.e2e.test_lock_leftovers import state_of
-from tests.waiting import soon
+from tests.waiting import soon, wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -118,9 +118,7 @@ def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: 
     def attempt() -> list[Stream]:
         with measuring(probe, PRI, *words) as running:
             measuring_thread(running.pid)
-            children = with_words(folder) - {running.pid}
-            writer = next(pid for pid in children if written_bytes(pid) >= MIB)
-            os.kill(writer, signal.SIGKILL)
+            os.kill(wait_until(lambda: writer_of(running.pid, folder)), signal.SIGKILL)
             return [running.rest()]
 
     (stream,) = uncut(attempt)
@@ -128,6 +126,11 @@ def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: 
     assert "background writer" in (stream.result.reason or "")
 
 
-def written_bytes(pid: int) -> int:
-    text = Path(f"/proc/{pid}/io").read_text()
-    return int(text.partition("wchar:")[2].split()[0])
+def writer_of(probe: int, folder: Path) -> int:
+    """The child that has written, which takes an ordinary process a while; 0: none yet."""
+    for pid in with_words(folder) - {probe}:
+        with suppress(OSError):
+            text = Path(f"/proc/{pid}/io").read_text()
+            if int(text.partition("wchar:")[2].split()[0]) >= MIB:
+                return pid
+    return 0

@@ -14,6 +14,7 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
 from tests.e2e import machine
+from tests.e2e.again import unless_same, until_quiet
 from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
 from tests.waiting import soon
 
@@ -118,13 +119,19 @@ def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Pa
 def test_the_writer_wrote_beside_each_reader_but_one(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
+    """Half a second each, in which a slow disk may not be done with 1 MiB: then again."""
     words = ["--samples", "0", "--duration-ns", "2s", "--dir", str(folder), *quick]
-    stream = run(probe, PRI, *words)
-    assert stream.result.status == "measured", stream.result.reason
-    assert min(counts(stream, "read").values()) > 0
-    ran = data(stream, "writer_ran")
-    assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
-    assert all(int(str(one["written_bytes"])) >= MIB for one in ran.values())
+
+    def attempt() -> list[str]:
+        stream = run(probe, PRI, *words)
+        assert stream.result.status == "measured", stream.result.reason
+        ran = data(stream, "writer_ran")
+        assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
+        idle = [mode for mode, one in ran.items() if int(str(one["written_bytes"])) < MIB]
+        unread = [mode for mode, count in counts(stream, "read").items() if count == 0]
+        return [*unless_same("nothing written", idle, []), *unless_same("no reads", unread, [])]
+
+    until_quiet(attempt)
 
 
 @pytest.mark.skipif(shutil.which("ionice") is None, reason="ionice is not installed")

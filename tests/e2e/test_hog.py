@@ -6,6 +6,7 @@ hog's are those at the times that it printed, and the counts hold for all togeth
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -64,10 +65,11 @@ def noise(stream: Stream, bursts: Bursts) -> list[str]:
     return unless_within("late wake-ups", len(values), bursts.count, len(wakeup.worst) - 1)
 
 
-def check_counts(stream: Stream, bursts: Bursts, interval_ns: int) -> None:
+def wrong_counts(stream: Stream, bursts: Bursts, interval_ns: int) -> list[str]:
     """As many late releases as fit into what is more than half a burst.
 
-    The edge of a bucket and the limit differ: one more or less for each wake-up.
+    The edge of a bucket and the limit differ: one more or less for each wake-up. There are too few
+    where a short delay of the host stands in for a burst that came after the end.
     """
     half_ns = bursts.length_ns // 2
     wakeup, release = stream.series("wakeup"), stream.series("release")
@@ -75,7 +77,8 @@ def check_counts(stream: Stream, bursts: Bursts, interval_ns: int) -> None:
     releases = sum((value - half_ns) // interval_ns + 1 for value in values)
     assert abs(above(wakeup, half_ns) - len(values)) <= 1
     assert abs(above(release, half_ns) - releases) <= len(values)
-    assert releases >= bursts.count * half_ns / interval_ns * (1 - TOLERANCE)
+    least = bursts.count * half_ns / interval_ns * (1 - TOLERANCE)
+    return unless_within("late releases", releases, least, math.inf)
 
 
 def check_misses(stream: Stream, bursts: Bursts, interval_ns: int) -> None:
@@ -105,7 +108,7 @@ def test_short_bursts(probe: Path, hog: Path, quick: list[str]) -> None:
         assert stream.series("wakeup").max == stream.series("release").max
         if complaints := noise(stream, SHORT):
             return complaints
-        check_counts(stream, SHORT, interval_ns)
+        complaints = wrong_counts(stream, SHORT, interval_ns)
         check_misses(stream, SHORT, interval_ns)
         complaints += wrong_lengths(stream.series("wakeup"), bursts)
         for count in missed_by_bursts(stream, bursts):
@@ -124,7 +127,7 @@ def test_long_bursts(probe: Path, hog: Path, quick: list[str]) -> None:
         if complaints := noise(stream, LONG):
             return complaints
         assert "missed_periods" in stream.events
-        check_counts(stream, LONG, interval_ns)
+        complaints = wrong_counts(stream, LONG, interval_ns)
         check_misses(stream, LONG, interval_ns)
         complaints += wrong_lengths(stream.series("wakeup"), bursts)
         counts = missed_by_bursts(stream, bursts)
@@ -158,12 +161,12 @@ def test_cyclictest_agrees(probe: Path, hog: Path, quick: list[str]) -> None:
 
     def attempt() -> list[str]:
         """Noise only adds: of all attempts the least of each. On a busy machine the hog may come
-        when cyclictest has ended."""
+        when the measurement has ended."""
         stream, _ = measure_under(hog, CROSS, probe, SECOND_NS // 1000, quick)
-        their = cyclictest_maximum_ns(hog)
-        if their < CROSS.length_ns // 2:
-            return [f"cyclictest missed the delay: its maximum is {their}"]
-        ours.append(stream.series("wakeup").max or 0)
+        our, their = stream.series("wakeup").max or 0, cyclictest_maximum_ns(hog)
+        if min(our, their) < CROSS.length_ns // 2:
+            return [f"one missed the delay: the maxima are {our} and, of cyclictest, {their}"]
+        ours.append(our)
         theirs.append(their)
         low, high = min(theirs) * (1 - TOLERANCE), min(theirs) * (1 + TOLERANCE)
         return unless_within("our maximum", min(ours), low, high)

@@ -74,10 +74,10 @@ def test_id(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def options(probe: Path, quick: list[str]) -> list[str]:
+def options(probe: Path, beside: list[str]) -> list[str]:
     if (reason := machine.no_realtime()) is not None:
         pytest.skip(reason)
-    return ["--samples", str(SAMPLES), *quick]
+    return ["--samples", str(SAMPLES), *beside]
 
 
 @pytest.fixture(scope="module")
@@ -109,24 +109,24 @@ def test_a_kill_keeps_every_finished_variant(
 def test_copies_at_work_never_go_back(
     probe: Path, test_id: str, options: list[str], whole: Stream, tmp_path: Path
 ) -> None:
-    folders: list[Path] = []
+    file = tmp_path / "arena"
+    copies = [tmp_path / f"{i}.copy" for i in range(COPIES)]
 
     def attempt() -> list[Stream]:
-        folders.append(tmp_path / str(len(folders)))
-        folders[-1].mkdir()
-        file = folders[-1] / "arena"
+        for path in (file, *copies):
+            path.unlink(missing_ok=True)
         with measuring(probe, test_id, *options, "--backing", str(file)) as running:
-            for i in range(COPIES):
+            for copy in copies:
                 time.sleep(whole.result.duration_ns / 1e9 / COPIES)
-                copy_as_the_journal(file, folders[-1] / f"{i}.copy")
+                copy_as_the_journal(file, copy)
             return [running.rest()]
 
     (stream,) = uncut(attempt)
     assert counts_of(stream) == counts_of(whole)
     earlier = dict.fromkeys(counts_of(whole), 0)
-    for i in range(COPIES):
-        counts = dump(probe, folders[-1] / f"{i}.copy")
+    for copy in copies:
+        counts = dump(probe, copy)
         check(counts, counts_of(whole))
         assert all(counts[key] >= count for key, count in earlier.items())
         earlier = counts
-    assert dump(probe, folders[-1] / "arena") == counts_of(whole)
+    assert dump(probe, file) == counts_of(whole)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from hardstone.model import StreamEvent, StreamVerdict
 from tests.e2e import machine
 from tests.e2e.conftest import helper
 from tests.e2e.running import Stream, measuring, run
+from tests.waiting import soon
 
 pytestmark = [pytest.mark.e2e]
 
@@ -311,6 +313,10 @@ def with_folder(folder: Path) -> set[int]:
     return found - {os.getpid()}
 
 
+def is_clean(folder: Path, pid: int) -> bool:
+    return not with_folder(folder) and not left_over(folder, pid)
+
+
 def test_a_kill_at_any_moment_leaves_nothing(
     probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,10 +327,7 @@ def test_a_kill_at_any_moment_leaves_nothing(
             time.sleep(moments.random() * 0.3)
             os.kill(running.pid, signal.SIGKILL)
             pid = running.pid
-        give_up_s = time.monotonic() + 30
-        while (with_folder(tmp_path) or left_over(tmp_path, pid)) and time.monotonic() < give_up_s:
-            time.sleep(0.02)
-        assert (with_folder(tmp_path), left_over(tmp_path, pid)) == (set(), [])
+        assert soon(partial(is_clean, tmp_path, pid)), left_over(tmp_path, pid)
 
 
 def test_an_end_leaves_nothing(

@@ -25,7 +25,9 @@ from tests.e2e.test_lock_leftovers import (
 )
 from tests.waiting import soon
 
-pytestmark = pytest.mark.e2e
+# Alone: the queued signals of all processes of a user are counted together, and test_signals.py
+# fills the queue.
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 
 CASES = [

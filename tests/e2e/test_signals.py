@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries, StreamVerdict
 from tests.e2e import machine
-from tests.e2e.again import ATTEMPTS, in_every_run
+from tests.e2e.again import ATTEMPTS, in_every_run, unless_same, until_quiet
 from tests.e2e.running import Stream, measuring, run, uncut
 from tests.e2e.test_lock_leftovers import children
 from tests.waiting import soon
@@ -28,7 +28,7 @@ RECEIVERS = ("handler", "sigwaitinfo")
 SCOPES = ("thread", "process")
 CLAIMS = ("blocked", "pending", "none_lost", "lowest_first", "fifo", "value", "limit", "intact")
 BURST = 3000
-EDGE = 1000  # sig_b_que.c
+EDGE, MIXED = 1000, 4000  # sig_b_que.c
 
 # The claims that must fail, and no others. What changes a signal changes one that was queued when
 # the limit was reached, too.
@@ -105,7 +105,7 @@ def test_a_storm_loses_nothing(probe: Path, quick: list[str]) -> None:
             queued, delivered, bursts = count_in(stream, f"none_lost/{one}/{scope}")
             assert queued == delivered and bursts == 2
             if "burst_limited" not in stream.events and "queue_shared" not in stream.events:
-                assert queued == 100_000
+                assert queued == MIXED + 100_000
 
 
 def test_a_standard_signal_is_told_and_not_judged(probe: Path, quick: list[str]) -> None:
@@ -297,12 +297,19 @@ def test_lost_notices_are_counted(
 
 @realtime
 def test_a_notice_of_others_is_told(probe: Path, quick: list[str]) -> None:
-    words = ["--samples", "1000", *quick]
-    with measuring(probe, "PWR-B-SIG", *words) as running:
-        assert soon(lambda: len(children(running.pid)) == 3)  # with the one that cleans up
-        time.sleep(0.1)
-        os.kill(running.pid, signal.SIGPWR)
-        stream = running.rest()
-    assert failing(stream) == set()
-    assert stream.events["power_signal_of_others"].data == {"count": 1}
-    assert stream.series("latency").count == 1000
+    """The sender is the last of three to start, and finds a handler. Two notices that come within
+    microseconds are one, and either may be missed; one beside a host's stop is late: again."""
+
+    def attempt() -> list[str]:
+        with measuring(probe, "PWR-B-SIG", "--samples", "1000", *quick) as running:
+            assert soon(lambda: len(children(running.pid)) == 3)  # with the one that cleans up
+            os.kill(running.pid, signal.SIGPWR)
+            stream = running.rest()
+        told = [one.data for name, one in stream.events.items() if name == "power_signal_of_others"]
+        return [
+            *unless_same("notices of others", told, [{"count": 1}]),
+            *unless_same("claims that fail", failing(stream), set()),
+            *unless_same("values", stream.series("latency").count, 1000),
+        ]
+
+    until_quiet(attempt)

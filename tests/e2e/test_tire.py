@@ -12,8 +12,9 @@ import pytest
 
 from tests.e2e import machine
 from tests.e2e.again import unless_same, until_quiet
-from tests.e2e.running import GIVE_UP_S, Stream, measuring, run
+from tests.e2e.running import GIVE_UP_S, Stream, has_ended, measuring, run
 from tests.e2e.tire import BOTH, PERIOD_NS, RF, RT, counts, simulations, values
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -170,11 +171,14 @@ def test_blocks_of_each_thread(probe: Path, free: list[str]) -> None:
             assert list(row) == sorted(row)
 
 
-def until_threads_work(pid: int) -> None:
+SOME_WAKEUPS = 500  # of two threads in real time: more than a step takes
+
+
+def until_threads_work(pid: int, wakeups: int = 0) -> None:
     """Two of them, beside the one that supervises and their parent."""
-    while len(list(Path(f"/proc/{pid}/task").iterdir())) < 4:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    wait_until(lambda: len(machine.thread_ids(pid)) >= 4 or has_ended(pid))
+    machine.wait_for_wakeups(pid, wakeups)
+    time.sleep(0.05)  # of work, for what makes no wake-ups
 
 
 LONG = ("--samples", "0", "--duration-ns", "30s", "-p", "threads=2")
@@ -185,7 +189,7 @@ LONG = ("--samples", "0", "--duration-ns", "30s", "-p", "threads=2")
 def test_it_ends_on_request(probe: Path, free: list[str], test: str, solver: str) -> None:
     size = ("-p", "masses=4000000") if test == RF else ("-p", "step_ns=1ms")
     with measuring(probe, test, *free, *LONG, *size, "-p", f"solver={solver}") as running:
-        until_threads_work(running.pid)
+        until_threads_work(running.pid, SOME_WAKEUPS if test == RT else 0)
         began_s = time.monotonic()
         stream = running.stopped()
         assert time.monotonic() - began_s < GIVE_UP_S / 2
