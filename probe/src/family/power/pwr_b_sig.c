@@ -26,7 +26,8 @@
  * another process meanwhile is told and not counted: it may be a real one.
  *
  * How it could be wrong: a signal that does not come within the bound and another second counts as
- * lost.
+ * lost. So does one that is sent while a SIGPWR of another process is pending: the kernel keeps one
+ * of them.
  */
 #include "base/posix_source.h"
 
