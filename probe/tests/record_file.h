@@ -21,6 +21,12 @@ enum { FLIPS = 1500 };
 
 static char folder[PATH_BYTES];
 
+/* Without it the file is one that was made a moment ago. */
+static inline void put_header(struct arena *arena)
+{
+    snprintf(arena->header_json, sizeof arena->header_json, "{\"type\":\"header\"}");
+}
+
 static inline const char *path_of(const char *name)
 {
     static char path[2 * PATH_BYTES];

@@ -42,6 +42,7 @@ static struct arena *create(const char *path)
     arena_plan_free(&plan);
     if (!arena)
         abort();
+    put_header(arena);
     return arena;
 }
 

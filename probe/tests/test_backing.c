@@ -40,7 +40,7 @@ static void fill(struct arena *arena)
     arena_event(arena, "missed_periods", -1, NO_DATA, "an event");
     arena_verdict(arena, true, "monotonic", "a verdict");
     arena_calibrated(arena, "turns", 4711);
-    snprintf(arena->header_json, sizeof arena->header_json, "{\"type\":\"header\"}");
+    put_header(arena);
     snprintf(arena->conditions_json, sizeof arena->conditions_json, "{}");
 }
 
@@ -240,6 +240,19 @@ static void test_other_version(void)
     arena->version ^= 4;
     write_all(path, (char *)arena, bytes);
     refuse_file(path, "another version");
+    free(arena);
+    unlink(path);
+}
+
+/* A file that was made a moment ago: its probe says next what it measures. */
+static void test_without_header(void)
+{
+    const char *path = path_of("begun");
+    size_t bytes;
+    struct arena *arena = left_arena(path, &bytes);
+    arena->header_json[0] = '\0';
+    write_all(path, (char *)arena, bytes);
+    refuse_file(path, "nothing is recorded in it yet");
     free(arena);
     unlink(path);
 }
@@ -463,6 +476,7 @@ static const struct tap_test tests[] = {
     {"a copy made at work is told", test_a_copy_made_at_work_is_told},
     {"files that are none of a probe", test_no_record_files},
     {"a file of another version", test_other_version},
+    {"a file without a header", test_without_header},
     {"files cut short", test_cut_short},
     {"records out of place", test_records_out_of_place},
     {"records larger than their slot", test_records_larger_than_their_slot},

@@ -22,6 +22,7 @@ static size_t leave_shared_file(const char *path)
     struct arena *arena = arena_create(&plan, path, &outcome);
     if (!arena)
         abort();
+    put_header(arena);
     for (int i = 0; i < SHARED; i++)
         for (int j = 0; j <= 100 * i; j++)
             record_value(arena_record(arena, i), i + j, j * INT64_C(10000000));

@@ -18,6 +18,7 @@ static struct arena *create(const char *backing)
     arena_plan_free(&plan);
     if (!arena)
         abort();
+    snprintf(arena->header_json, sizeof arena->header_json, "{}");
     return arena;
 }
 

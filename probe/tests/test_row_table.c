@@ -19,6 +19,7 @@ static struct arena *create(const char *backing, uint32_t tables, uint32_t rows)
     arena_plan_free(&plan);
     if (!arena)
         abort();
+    put_header(arena);
     return arena;
 }
 

@@ -197,7 +197,9 @@ static const char *why_no_head(const struct arena *head, size_t bytes)
         return "not a record file of a probe";
     if (head->version != arena_layout_version())
         return "written by another version of the probe";
-    return has_room(head, bytes) ? NULL : "cut short or damaged";
+    if (!has_room(head, bytes))
+        return "cut short or damaged";
+    return head->header_json[0] ? NULL : "nothing is recorded in it yet";
 }
 
 /* NULL, or the reason why the file is no arena. */

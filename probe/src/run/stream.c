@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,7 +107,8 @@ static void conditions(struct emit *emit, const struct run *run)
     emit_end_object(emit);
 }
 
-/* Stores the output of `compose` in `text`; empty if it did not fit, but texts are far shorter. */
+/* Stores the output of `compose` in `text`; empty if it did not fit, but texts are far shorter. The
+ * first byte comes last: whoever reads the file meanwhile finds an empty text or a whole one. */
 static void compose_into(char *text, const struct run *run,
                          void (*compose)(struct emit *, const struct run *))
 {
@@ -115,8 +117,13 @@ static void compose_into(char *text, const struct run *run,
     compose(&memory, run);
     bool has_room = memory.error == 0 && memory.used < ARENA_JSON_BYTES;
     size_t length = has_room ? memory.used : 0;
-    memcpy(text, memory.buffer, length);
+    text[0] = '\0';
+    if (length == 0)
+        return;
+    memcpy(text + 1, memory.buffer + 1, length - 1);
     text[length] = '\0';
+    atomic_thread_fence(memory_order_release);
+    text[0] = memory.buffer[0];
 }
 
 void stream_compose_header(const struct run *run)
