@@ -16,6 +16,8 @@
  *   signal_nothing, stack_ignored, stack_size_ignored, policy_nothing, thread_policy_nothing,
  *   clock_ignored, allocate_nothing, mutex_open, files_open, regexp_wrong
  *   ends_process   a reader-writer lock ends the process
+ *   bound_late     a process that is to end with its parent is bound to it 20 ms later; one that is
+ *                  not bound is not stopped
  *   refused        locking memory is refused
  */
 #define _GNU_SOURCE
@@ -32,8 +34,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -115,6 +119,40 @@ __attribute__((constructor)) static void note_first_process(void)
 static bool is_call(void)
 {
     return getpid() != first_process;
+}
+
+static _Atomic pid_t *bound; /* the last process that was, of all that are forked */
+
+__attribute__((constructor)) static void share_bound(void)
+{
+    void *page =
+        mmap(NULL, sizeof *bound, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bound = page == MAP_FAILED ? NULL : page;
+}
+
+int prctl(int option, ...)
+{
+    static const struct timespec moment = {.tv_nsec = 20000000};
+    unsigned long words[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        words[i] = va_arg(list, unsigned long);
+    va_end(list);
+    bool is_late = option == PR_SET_PDEATHSIG && breaks("bound_late");
+    if (is_late)
+        nanosleep(&moment, NULL);
+    int answer = REAL(prctl)(option, words[0], words[1], words[2], words[3]);
+    if (is_late && bound)
+        atomic_store(bound, getpid());
+    return answer;
+}
+
+int kill(pid_t process, int number)
+{
+    if (number == SIGSTOP && breaks("bound_late") && bound && atomic_load(bound) != -process)
+        return errno = EPERM, -1;
+    return REAL(kill)(process, number);
 }
 
 int sem_post(sem_t *semaphore)

@@ -330,6 +330,12 @@ def test_a_kill_at_any_moment_leaves_nothing(
         assert soon(partial(is_clean, tmp_path, pid)), left_over(tmp_path, pid)
 
 
+def test_who_is_stopped_is_bound_to_its_parent_before(shared_probe: Path, broken: Path) -> None:
+    """Else it stays stopped if the probe is killed in that moment, and with it what cleans up."""
+    stream = lying(shared_probe, broken, "bound_late")
+    assert answers(stream)["job_control"][2] == "works"
+
+
 def test_an_end_leaves_nothing(
     probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

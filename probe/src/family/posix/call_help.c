@@ -64,13 +64,19 @@ int call_on_thread(int (*body)(void *), void *argument, int if_not)
     return job.result;
 }
 
+void call_end_with(pid_t parent)
+{
+    if (port_kill_with_parent(parent) == ESRCH)
+        _exit(1);
+}
+
 int call_in_process(bool (*body)(void *), void *argument)
 {
     pid_t parent = getpid(), process = port_fork();
     if (process < 0)
         return errno;
     if (process == 0) {
-        port_kill_with_parent(parent);
+        call_end_with(parent);
         _exit(body(argument) ? 0 : 1);
     }
     return port_wait_for(process);

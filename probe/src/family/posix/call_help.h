@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 enum { CALL_PATH_BYTES = SCRATCH_BYTES + 32 };
@@ -27,6 +28,10 @@ bool call_wait_for(const atomic_bool *flag, const struct call_tools *tools);
 /* Runs `body(argument)` on a thread of its own and joins it: what it returned; `if_not`, if no
  * thread could be started. */
 int call_on_thread(int (*body)(void *), void *argument, int if_not);
+
+/* For a process that was just forked: it ends with its parent, also if that has ended before; where
+ * the port cannot do that, it goes on. */
+void call_end_with(pid_t parent);
 
 /* Runs `body(argument)` in a forked process: 0 if it returned true, ECHILD if it did not, or ended
  * in another way; or the error of fork. */

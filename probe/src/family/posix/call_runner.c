@@ -57,7 +57,7 @@ void call_run(posix_call call, const struct call_tools *tools, int64_t limit_ns,
         return;
     }
     if (process == 0) {
-        port_kill_with_parent(parent);
+        call_end_with(parent);
         take_signals();
         limit_life(limit_ns);
         *answer = call(tools);
@@ -91,7 +91,7 @@ static void leave_streams(void)
 static void be_runner(struct call_runner *runner, int go, pid_t parent)
 {
     char word;
-    port_kill_with_parent(parent);
+    call_end_with(parent);
     port_leave_session();
     leave_streams();
     take_signals();

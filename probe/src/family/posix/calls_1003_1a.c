@@ -26,26 +26,39 @@
 enum { OTHER_ID = 65534 };
 
 #if HS_HAS_JOB_CONTROL
-static bool is_stopped(pid_t process)
+/* Says when it is bound to its parent: a process that is stopped before would never end if the
+ * probe is killed. */
+static void wait_for_stop(pid_t parent, int ready)
+{
+    call_end_with(parent);
+    if (write(ready, "r", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+static bool is_stopped(pid_t process, int ready)
 {
     int status = 0;
-    return setpgid(process, process) == 0 && getpgid(process) == process &&
-           kill(-process, SIGSTOP) == 0 && waitpid(process, &status, WUNTRACED) == process &&
-           WIFSTOPPED(status);
+    char word;
+    return read(ready, &word, 1) == 1 && setpgid(process, process) == 0 &&
+           getpgid(process) == process && kill(-process, SIGSTOP) == 0 &&
+           waitpid(process, &status, WUNTRACED) == process && WIFSTOPPED(status);
 }
 
 struct answer call_job_control(const struct call_tools *tools)
 {
     (void)tools;
+    int ready[2];
+    if (pipe(ready) != 0)
+        return answer_error("pipe", errno);
     pid_t parent = getpid(), process = port_fork();
     if (process < 0)
         return answer_error("fork", errno);
-    if (process == 0) {
-        port_kill_with_parent(parent);
-        for (;;)
-            pause();
-    }
-    bool is_good = is_stopped(process);
+    if (process == 0)
+        wait_for_stop(parent, ready[1]);
+    close(ready[1]);
+    bool is_good = is_stopped(process, ready[0]);
     kill(process, SIGKILL);
     port_wait_for(process);
     return is_good ? answer_works() : answer_fails("a process group was not stopped by SIGSTOP");
