@@ -252,7 +252,7 @@ static void test_without_header(void)
     struct arena *arena = left_arena(path, &bytes);
     arena->header_json[0] = '\0';
     write_all(path, (char *)arena, bytes);
-    refuse_file(path, "nothing is recorded in it yet");
+    refuse_file(path, "it has no header yet");
     free(arena);
     unlink(path);
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import termios
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -183,15 +185,20 @@ class Running:
         return self.process.pid
 
     def wait_until_it_is_heard(self) -> None:
-        """Until a signal ends the test and not the process: some time after the header."""
+        """Until a signal ends the test and not the process: some time after the header. Or until it
+        has ended by itself: what it says then may be more than the pipe holds."""
         bits = sum(1 << (number - 1) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         status = Path(f"/proc/{self.pid}/status")
-        wait_until(
-            lambda: (
-                self.process.poll() is not None
-                or int(status.read_text().partition("\nSigCgt:")[2].split()[0], 16) & bits == bits
-            )
-        )
+
+        def is_heard() -> bool:
+            caught = int(status.read_text().partition("\nSigCgt:")[2].split()[0], 16)
+            return caught & bits == bits
+
+        wait_until(lambda: self.process.poll() is not None or is_heard() or self._has_said_more())
+
+    def _has_said_more(self) -> bool:
+        assert self.process.stdout is not None
+        return any(fcntl.ioctl(self.process.stdout, termios.FIONREAD, bytes(4)))
 
     def stopped(self, number: int = signal.SIGINT) -> Stream:
         """What is kept of a test that ends by this signal."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 KERNEL_THREAD = 0x00200000
 EXITING = 0x4
-PROBES = "hardstone-"  # how the names of all of them begin
+PROBES = "hardstone-"  # those that measure; of their loads each process is bound once
 BOUND = 0x04000000  # the kernel keeps the affinity for itself, and changes it at will
 FILES = (
     "proc/irq/*/smp_affinity_list",

@@ -25,7 +25,7 @@ from hardstone.model import StreamInterval
 from hardstone.stats.causes import TICK_NS, latenesses
 from tests.e2e import machine
 from tests.e2e.hogs import Bursts, measure_under
-from tests.e2e.running import Running, Stream, measuring, measuring_thread, run
+from tests.e2e.running import Running, Stream, has_ended, measuring, measuring_thread, run
 from tests.e2e.shield_state import read_task
 from tests.waiting import wait_until
 
@@ -76,7 +76,7 @@ def named(stream: Stream) -> set[str]:
 def wait_for_wakeups(pid: int, count: int) -> int:
     """Until a thread that is bound to the measured CPU has slept so often since; its id."""
     first: dict[int, int] = {}
-    while True:
+    while not has_ended(pid):
         for thread in machine.thread_ids(pid)[1:]:
             with suppress(*machine.HAS_GONE):
                 slept = machine.switches(pid, thread)
@@ -85,6 +85,7 @@ def wait_for_wakeups(pid: int, count: int) -> int:
                 if slept - first.setdefault(thread, slept) >= count:
                     return thread
         time.sleep(0.05)
+    raise AssertionError("the probe has ended")
 
 
 @contextmanager
@@ -110,7 +111,9 @@ def test_a_hog_of_higher_priority_is_run_delay(probe: Path, hog: Path, quick: li
 
 def is_on(pid: int, thread: int, cpus: set[int]) -> bool:
     """One that sleeps moves when it wakes up."""
-    return read_task(Path(f"/proc/{pid}/task/{thread}"))[1].processor in cpus
+    with suppress(*machine.HAS_GONE):
+        return read_task(Path(f"/proc/{pid}/task/{thread}"))[1].processor in cpus
+    raise AssertionError("the probe has ended")
 
 
 def test_a_thread_that_is_moved_migrates(probe: Path, quick: list[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import machine
-from tests.e2e.running import Stream, measuring, measuring_thread, run, uncut
+from tests.e2e.running import Stream, has_ended, measuring, measuring_thread, run, uncut
 from tests.e2e.test_lock_leftovers import state_of
 from tests.waiting import soon, wait_until
 
@@ -118,7 +118,9 @@ def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: 
     def attempt() -> list[Stream]:
         with measuring(probe, PRI, *words) as running:
             measuring_thread(running.pid)
-            os.kill(wait_until(lambda: writer_of(running.pid, folder)), signal.SIGKILL)
+            writer = wait_until(lambda: writer_of(running.pid, folder))
+            if writer > 0:
+                os.kill(writer, signal.SIGKILL)
             return [running.rest()]
 
     (stream,) = uncut(attempt)
@@ -127,7 +129,10 @@ def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: 
 
 
 def writer_of(probe: int, folder: Path) -> int:
-    """The child that has written, which takes an ordinary process a while; 0: none yet."""
+    """The child that has written, which takes an ordinary process a while; 0: none yet; -1: the
+    probe has ended, as one does from which others take the CPU."""
+    if has_ended(probe):
+        return -1
     for pid in with_words(folder) - {probe}:
         with suppress(OSError):
             text = Path(f"/proc/{pid}/io").read_text()

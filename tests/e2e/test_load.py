@@ -70,6 +70,7 @@ def storm_lines(probe: Path) -> Any:
     try:
         for seconds in ("2", "4", "8"):
             lines = once(probe, "heavy+storm=6+build+kernel+messages", path, "-D", seconds)
+            assert elements(lines)["build"]["reached"] > 0  # a job runs at each moment
             if not any(idle(lines, element) for element in COUNTERS):
                 break
         yield lines

@@ -188,10 +188,11 @@ def test_without_any_right(open_probe: Path) -> None:
             env={name: value for name, value in os.environ.items() if name != "TMPDIR"},
         )
         lines = elements(lines_of(done.stdout))
+        assert lines["build"]["reached"] > 0  # a job runs at each moment
         return {name for name, line in lines.items() if line["reached"] <= 0}
 
     words = ["-D", "3", "--json"]
-    assert in_every_run(idle) == set()  # between two jobs there is none for a moment
+    assert in_every_run(idle) == set()  # others may have the CPUs or the disk for most of one
 
 
 @pytest.mark.skipif(

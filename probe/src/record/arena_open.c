@@ -199,7 +199,7 @@ static const char *why_no_head(const struct arena *head, size_t bytes)
         return "written by another version of the probe";
     if (!has_room(head, bytes))
         return "cut short or damaged";
-    return head->header_json[0] ? NULL : "nothing is recorded in it yet";
+    return head->header_json[0] ? NULL : "it has no header yet";
 }
 
 /* NULL, or the reason why the file is no arena. */

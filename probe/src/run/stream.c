@@ -118,6 +118,7 @@ static void compose_into(char *text, const struct run *run,
     bool has_room = memory.error == 0 && memory.used < ARENA_JSON_BYTES;
     size_t length = has_room ? memory.used : 0;
     text[0] = '\0';
+    atomic_thread_fence(memory_order_release);
     if (length == 0)
         return;
     memcpy(text + 1, memory.buffer + 1, length - 1);

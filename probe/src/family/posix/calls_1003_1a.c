@@ -37,13 +37,18 @@ static void wait_for_stop(pid_t parent, int ready)
         pause();
 }
 
-static bool is_stopped(pid_t process, int ready)
+static bool is_ready(int ready)
+{
+    char word;
+    return read(ready, &word, 1) == 1;
+}
+
+static bool is_stopped(pid_t process)
 {
     int status = 0;
-    char word;
-    return read(ready, &word, 1) == 1 && setpgid(process, process) == 0 &&
-           getpgid(process) == process && kill(-process, SIGSTOP) == 0 &&
-           waitpid(process, &status, WUNTRACED) == process && WIFSTOPPED(status);
+    return setpgid(process, process) == 0 && getpgid(process) == process &&
+           kill(-process, SIGSTOP) == 0 && waitpid(process, &status, WUNTRACED) == process &&
+           WIFSTOPPED(status);
 }
 
 struct answer call_job_control(const struct call_tools *tools)
@@ -53,14 +58,19 @@ struct answer call_job_control(const struct call_tools *tools)
     if (pipe(ready) != 0)
         return answer_error("pipe", errno);
     pid_t parent = getpid(), process = port_fork();
-    if (process < 0)
-        return answer_error("fork", errno);
+    int error = errno;
     if (process == 0)
         wait_for_stop(parent, ready[1]);
     close(ready[1]);
-    bool is_good = is_stopped(process, ready[0]);
+    bool is_there = process > 0 && is_ready(ready[0]);
+    bool is_good = is_there && is_stopped(process);
+    close(ready[0]);
+    if (process < 0)
+        return answer_error("fork", error);
     kill(process, SIGKILL);
     port_wait_for(process);
+    if (!is_there)
+        return answer_untried("the process to be stopped ended before");
     return is_good ? answer_works() : answer_fails("a process group was not stopped by SIGSTOP");
 }
 #else

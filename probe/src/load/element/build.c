@@ -24,6 +24,7 @@ enum { FAILED = COUNTER_OWN, REST_NS = 10000000 };
 struct build {
     int source, object;
     int running; /* jobs started and not yet reaped */
+    int told;    /* the same, but for jobs that are just replaced */
 };
 
 static int write_source(struct worker *worker, int file)
@@ -78,6 +79,12 @@ static void be_job(const struct worker *worker, pid_t parent)
     job_be(worker->program, "compile");
 }
 
+static void tell_running(struct worker *worker, struct build *own)
+{
+    own->told = own->running;
+    worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
+}
+
 /* Starts jobs until all jobs of this process are running. 0, or the errno value of fork. */
 static int start_missing(struct worker *worker, struct build *own)
 {
@@ -89,10 +96,11 @@ static int start_missing(struct worker *worker, struct build *own)
             be_job(worker, parent);
         if (child < 0)
             error = errno;
-        else
-            own->running++;
+        else if (++own->running > own->told)
+            tell_running(worker, own);
     }
-    worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
+    if (error)
+        tell_running(worker, own);
     return error;
 }
 
@@ -145,7 +153,7 @@ static void work(struct worker *worker)
         worker_works(worker);
         error = take_ended(worker, own);
         if (error) {
-            worker_set(worker, BUILD_AT_ONCE, (uint64_t)own->running);
+            tell_running(worker, own);
             rest(worker, "a job failed", error);
         }
     }
