@@ -9,7 +9,7 @@ import signal
 import subprocess
 import termios
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -229,12 +229,17 @@ def measuring(probe: Path, test: str, *options: str) -> Iterator[Running]:
             process.kill()
 
 
+def state_of(pid: int) -> str:
+    """Of a process, as in ps."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def has_ended(pid: int) -> bool:
-    """A process, whether or not its parent has waited for it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    """A process, whether or not its parent has waited for it. One that is about to end still holds
+    its files, and their locks."""
+    with suppress(OSError):
+        return state_of(pid) in "ZX"
+    return True
 
 
 def measuring_thread(pid: int) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.running import has_ended
 from tests.e2e.shield_state import (
     JOURNAL,
     State,
@@ -132,17 +133,6 @@ def assert_same(before: State) -> None:
     assert left == [], left  # told here: pytest does so for the files of tests only
 
 
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-def is_over(pid: int) -> bool:
-    """Gone, or a zombie: one that is about to end still holds its files, and their locks."""
-    with suppress(OSError):
-        return state_of(pid) in "ZX"
-    return True
-
-
 def holds(members: Path, pid: int) -> bool:
     with suppress(OSError):
         return str(pid) in members.read_text().split()
@@ -156,5 +146,5 @@ def kill_both(process: Shield) -> None:
     os.kill(guard, signal.SIGKILL)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=GIVE_UP_S)
-    wait_until(lambda: is_over(guard), "the guard does not end")  # it holds the journal till then
+    wait_until(lambda: has_ended(guard), "the guard does not end")  # it holds the journal till then
     assert JOURNAL.exists()

@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from tests.e2e.odd import odd_values
+from tests.e2e.running import has_ended
 from tests.e2e.shield_state import cpuset_mount, differences, read_state
-from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS, assert_same, is_over
+from tests.e2e.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS, assert_same
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
@@ -33,7 +34,7 @@ def test_values_come_back_when_the_tests_are_killed() -> None:
         assert differences(before, read_state()) != []
         tests.send_signal(signal.SIGKILL)
         tests.wait(timeout=GIVE_UP_S)
-    wait_until(lambda: all(is_over(pid) for pid in started), "its processes go on")
+    wait_until(lambda: all(has_ended(pid) for pid in started), "its processes go on")
     wait_until(lambda: differences(before, read_state()) == [], "odd values are left")
     mount = cpuset_mount()
     assert mount is None or not list(mount[1].glob("hardstone-odd-*"))

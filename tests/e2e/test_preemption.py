@@ -20,9 +20,8 @@ import pytest
 
 from hardstone.model import StreamEvent
 from tests.e2e.machine import WAIT_S, wait_for_wakeups
-from tests.e2e.running import Running, Stream, command, run
+from tests.e2e.running import Running, Stream, command, has_ended, run
 from tests.e2e.shield_state import guard_of
-from tests.e2e.shielding import is_over
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -156,7 +155,7 @@ def killed_with_its_guard(probe: Path, machine: Machine) -> None:
         os.kill(guard, signal.SIGSTOP)  # it cannot see the end of its owner
         running.process.kill()
         os.kill(guard, signal.SIGKILL)
-    wait_until(lambda: is_over(guard))  # till then the journal is held, and not left behind
+    wait_until(lambda: has_ended(guard))  # till then the journal is held, and not left behind
     assert machine.model == "none"
 
 

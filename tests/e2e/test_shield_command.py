@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.running import has_ended, state_of
 from tests.e2e.shield_state import State, children, guard_of, read_state
 from tests.e2e.shielding import (
     FOREVER,
@@ -22,11 +23,9 @@ from tests.e2e.shielding import (
     Shield,
     all_is_back,
     command,
-    is_over,
     on_a_terminal,
     read_until,
     shielded,
-    state_of,
 )
 from tests.waiting import wait_until
 
@@ -269,7 +268,7 @@ def test_ctrl_z_and_fg(probe: Path, before: State) -> None:
         os.write(terminal, b"word\n")
         assert b"ended 5" in read_until(terminal, b"ended 5")
         os.waitpid(shell, 0)
-    assert is_over(inside)
+    assert has_ended(inside)
     all_is_back(before)
 
 
@@ -297,7 +296,7 @@ def test_the_terminal_goes(probe: Path, before: State) -> None:
         read_until(terminal, b"ready")
         inside = the_command(process)
         os.close(terminal)
-        wait_until(lambda: is_over(inside), "the command outlives its terminal")
+        wait_until(lambda: has_ended(inside), "the command outlives its terminal")
         _, status = os.waitpid(process, 0)
     assert os.waitstatus_to_exitcode(status) == 9
     all_is_back(before)

@@ -18,7 +18,7 @@ import pytest
 from hardstone.errors import remedy_text
 from hardstone.model import StreamEvent
 from tests.e2e.odd import AS_IT_WAS, Odd, movable_interrupts
-from tests.e2e.running import run
+from tests.e2e.running import has_ended, run
 from tests.e2e.shield_state import (
     JOURNAL,
     State,
@@ -38,7 +38,6 @@ from tests.e2e.shielding import (
     all_is_back,
     assert_same,
     command,
-    is_over,
     journal_lines,
     kill_both,
     on_a_terminal,
@@ -65,7 +64,7 @@ def test_a_signal_to_the_tool(
     code = -number if number == signal.SIGKILL else 128 + number
     assert process.returncode == code
     all_is_back(before)
-    wait_until(lambda: is_over(inside), "COMMAND outlives the shield")
+    wait_until(lambda: has_ended(inside), "COMMAND outlives the shield")
 
 
 def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
@@ -142,7 +141,7 @@ def test_a_guard_at_its_work_is_waited_for(probe: Path, before: State, is_restor
                 second.wait(timeout=0.4)
         finally:
             os.kill(guard, signal.SIGCONT)  # also where the test fails: it puts things back
-            wait_until(lambda: is_over(guard), "the guard does not end")
+            wait_until(lambda: has_ended(guard), "the guard does not end")
         _, errors = second.communicate(timeout=GIVE_UP_S)
         assert second.returncode == 0, errors
     all_is_back(before)
@@ -232,7 +231,7 @@ def test_what_cannot_be_put_back_is_kept_and_told(
             assert inside(place, "mount", "-o", "remount,bind,ro", "/proc/irq").returncode == 0
             process.kill()
             process.communicate(timeout=GIVE_UP_S)
-            wait_until(lambda: is_over(guard), "the guard does not end")
+            wait_until(lambda: has_ended(guard), "the guard does not end")
         for _ in range(2):
             done = inside(place, str(probe), "shield", "--restore")
             assert done.returncode == 70 and b" 0 restored, " in done.stderr, done.stderr

@@ -24,7 +24,7 @@ enum { FAILED = COUNTER_OWN, REST_NS = 10000000 };
 struct build {
     int source, object;
     int running; /* jobs started and not yet reaped */
-    int told;    /* the same, but for jobs that are just replaced */
+    int told;    /* BUILD_AT_ONCE: does not fall when a job ends that is replaced at once */
 };
 
 static int write_source(struct worker *worker, int file)
