@@ -24,8 +24,8 @@ from hardstone.plan import Request
 from hardstone.plan.sweep_plan import make_sweep_plan
 from hardstone.plan.sweep_request import SweepRequest
 from hardstone.plan.sweep_results import SIMULATIONS, single
-from tests.stats import make
-from tests.targets import sample
+from tests.process.targets import sample
+from tests.unit.stats import make
 
 SECOND_NS = 1_000_000_000
 # Whether a point misses: (masses, its planned test, how often it was asked before).

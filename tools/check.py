@@ -71,7 +71,7 @@ CHECKS = [
     Check("probe analysis", probe_checks.analysis, after=BUILD, at_once=CPUS),
 ]
 LAB_CHECKS = [CHECKS[0], Check(KERNELS, lab_kernels.fetch(len(lab_kernels.STANDARD)))]
-LAB_TESTS = ["--kernels=all", "tests/guests"]
+LAB_TESTS = ["--kernels=all", "tests/guest"]
 PYTEST = "pytest"
 NAMES = [check.name for check in CHECKS] + [PYTEST]
 _TELLING = threading.Lock()

@@ -108,7 +108,7 @@ def sanitized_tests(name: str, sanitizer: str) -> Callable[[], Sequence[Command]
         tests = [*runner, *meson_test(folder)]
         # A forked process starts threads; the thread sanitizer ends it unless told otherwise.
         tests = ["env", "TSAN_OPTIONS=die_after_fork=0", *tests]
-        register = [sys.executable, "-m", "tests.e2e.sanitized", *runner]
+        register = [sys.executable, "-m", "tests.host.sanitized", *runner]
         return [
             ["meson", "setup", *again, *options, folder, str(PROBE)],
             [*BEHIND, "ninja", "-C", folder, *targets],

@@ -11,9 +11,9 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.report import write_html
-from tests.report import matrix, sample
-from tests.report.hostile import hostile_document, hostile_lookup
-from tests.stats import inventories
+from tests.unit.report import matrix, sample
+from tests.unit.report.hostile import hostile_document, hostile_lookup
+from tests.unit.stats import inventories
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs

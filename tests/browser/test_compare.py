@@ -18,7 +18,7 @@ from hardstone.report.compare_page import write_compare
 from hardstone.report.drawing import Drawer
 from hardstone.subjects import Subject, published_system, subjects_of
 from tests.browser.test_report import WIDER_THAN_PAGE, colour_of, contrast, luminance
-from tests.present.compared import (
+from tests.unit.present.compared import (
     emulated_systems,
     made_rating,
     made_view,
@@ -26,9 +26,9 @@ from tests.present.compared import (
     twenty_systems,
     two_systems,
 )
-from tests.present.made_systems import labelled, run_with, spread
-from tests.report.hostile import ATTACKS, hostile_document
-from tests.stats.make import result
+from tests.unit.present.made_systems import labelled, run_with, spread
+from tests.unit.report.hostile import ATTACKS, hostile_document
+from tests.unit.stats.make import result
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hardstone.cli.main import run
-from tests.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, put
+from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, put
 
 pytestmark = pytest.mark.browser
 

@@ -1,0 +1,119 @@
+"""Lengths of kernel paths in instructions, and the golden files that hold them.
+
+`make lab ARGS=--write-golden` writes them. A guest that counts instructions takes 2 ns for each.
+The least value of a path is its length without an interrupt in between, and depends on no other
+byte of the image; larger ones do. Where the clock steps by several instructions (8 on arm64), it
+may be a step longer in another image.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hardstone.lab.emulator import emulator
+from hardstone.lab.kernels import Kernel
+from hardstone.targets.lab import LabTransport
+from tests.guest.called import call
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+NS_PER_INSTRUCTION = 2
+_PARTS = (("series", "series"), ("verdicts", "verdict"))
+# Series to the labels that choose some of them. Left out is what differs by a few instructions from
+# image to image: contended semaphores of other kinds, THR-P-PRE, and a wake-up by a timer
+# (TMR-P-LAT), which expires in steps of 16 ns at a rate that the kernel calibrates. The release in
+# SEM-P-ARC is the wake-up of a thread of higher priority.
+_CALLS = ("acquire", "release")
+TIMED: dict[tuple[str, str], tuple[dict[str, str | int], ...]] = {
+    ("THR-P-SLS", "switch"): ({"threads": 2},),
+    **{("SEM-P-ARN", call): ({},) for call in _CALLS},
+    **{("SEM-P-ARC", call): ({"kind": "unnamed", "scope": "thread"},) for call in _CALLS},
+    **{("MUT-P-ARN", call): ({},) for call in _CALLS},
+    **{("MUT-P-ARC", call): ({"protocol": "none"}, {"protocol": "inherit"}) for call in _CALLS},
+}
+BEHAVIOUR = ("MUT-B-ARC", "MUT-B-INV", "SEM-B-LCK", "SEM-B-REL")
+TESTS = (*dict.fromkeys(test for test, _ in TIMED), *BEHAVIOUR)
+# Reading the clock takes 6 instructions more between the end of a second and the next tick: a
+# series must be longer than a tick, 4 ms.
+OPTIONS = ("--samples", "5000")
+# Without spin locks: on one CPU each of their rounds waits for the watchdog.
+_PRIMITIVES = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
+# What no length is compared of is left out.
+OWN: dict[str, tuple[str, ...]] = {
+    "THR-P-SLS": ("-p", "threads=2"),
+    "SEM-P-ARC": ("-p", "kinds=unnamed", "-p", "scopes=thread", "-p", "waiters=1"),
+    "MUT-P-ARC": ("-p", "protocols=none,inherit"),
+    "MUT-B-INV": ("-p", f"primitives={_PRIMITIVES}"),
+}
+
+
+def deterministic_run(guest: LabTransport) -> dict[str, Any]:
+    """What all TESTS tell in a guest that counts instructions, and what it is."""
+    streams = [_lines(guest, "run", test, *OPTIONS, *OWN.get(test, ())) for test in TESTS]
+    (facts,) = _lines(guest, "facts")
+    return {
+        "results": list(map(_result, streams)),
+        "instrument": next(line for line in streams[0] if line["type"] == "instrument"),
+        "tool": facts,
+        "system": facts["facts"],
+    }
+
+
+def _lines(guest: LabTransport, *words: str) -> list[dict[str, Any]]:
+    code, said = call(guest, *words, "--json")
+    assert code == 0, said
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def _result(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """As the document of a run has it, but for what no test asks for."""
+    header, *_ = lines
+    (result,) = [line for line in lines if line["type"] == "result"]
+    parts = {name: [one for one in lines if one["type"] == kind] for name, kind in _PARTS}
+    return {**result, **parts, "test": header["test"], "params": header["params"]}
+
+
+def lengths(document: dict[str, Any]) -> dict[str, int]:
+    """Address of a path to its least number of instructions."""
+    found = {}
+    for result in document["results"]:
+        for series in result["series"]:
+            wanted = TIMED.get((result["test"], series["name"]), ())
+            if any(labels.items() <= series["labels"].items() for labels in wanted):
+                address = "/".join(
+                    [result["test"], series["name"], *map(str, series["labels"].values())]
+                )
+                # The clock's rate is right to a millionth: a value may be 1 ns short.
+                found[address] = -(-series["min"] // NS_PER_INSTRUCTION)
+    return found
+
+
+def clock_step(document: dict[str, Any]) -> int:
+    """By how many instructions equal lengths may differ."""
+    step = int(document["instrument"]["quantum_ns"]) // NS_PER_INSTRUCTION
+    return step if step > 1 else 0
+
+
+def made_of(document: dict[str, Any], kernel: Kernel) -> dict[str, str]:
+    """Whatever a length depends on beside the source of the probe."""
+    said = subprocess.run(
+        [emulator(kernel.arch), "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    return {
+        "kernel": kernel.package,
+        "compiler": document["tool"]["compiler"],
+        "libc": document["tool"]["libc"],
+        "emulator": said.split("(")[0].strip(),
+    }
+
+
+def golden_file(kernel: Kernel) -> Path:
+    return GOLDEN / f"{kernel.release}.json"
+
+
+def write(document: dict[str, Any], kernel: Kernel) -> None:
+    """The golden file of a kernel, from the run `document`."""
+    content = {"made_of": made_of(document, kernel), "instructions": lengths(document)}
+    golden_file(kernel).write_text(json.dumps(content, indent=2) + "\n")

@@ -1,0 +1,302 @@
+"""The kernel's counters of the seconds with a worst value show what was done to the measurement,
+and the toolkit names it.
+
+Each cause is injected, and its counter must have grown at least as far as it was: a busy machine
+adds to it, and takes nothing away. No time is asserted. Where so few wake-ups are recorded that all
+are among the worst values, the second of the injection is among the seconds whatever the host does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from hardstone.model import StreamInterval
+from hardstone.stats.causes import TICK_NS, latenesses
+from tests import machine
+from tests.host.hogs import Bursts, measure_under
+from tests.host.shield_state import read_task
+from tests.running import Running, Stream, has_ended, measuring, measuring_thread, run
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second CPU has to look"),
+]
+
+SECOND_NS = 1_000_000_000
+TWO_SECONDS = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "2500ms")
+FEW = ("-p", "interval_ns=200ms", "--samples", "0", "--duration-ns", "5s")
+WORST = 32
+CGROUPS = Path("/sys/fs/cgroup")
+PIDFD_OPEN, PROCESS_MADVISE, MADV_PAGEOUT = 434, 440, 21
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that to the probe")
+
+
+class Span(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
+def intervals(stream: Stream, *, whole: bool = False) -> list[StreamInterval]:
+    found = [one for one in stream.of(StreamInterval) if one.whole == whole]
+    assert found, stream.events
+    return found
+
+
+def in_all(stream: Stream, counter: str) -> int:
+    """The counter over the whole measurement."""
+    (whole,) = intervals(stream, whole=True)
+    if counter not in whole.counters:
+        pytest.skip(f"this kernel does not tell {counter} of a thread or group")
+    return whole.counters[counter]
+
+
+def in_seconds(stream: Stream, counter: str) -> int:
+    """The most that a second with a worst value has of it."""
+    return max(one.counters.get(counter, 0) for one in intervals(stream))
+
+
+def named(stream: Stream) -> set[str]:
+    """The kinds of all causes that a report names for the worst values."""
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    return {cause.kind for one in latenesses(result, WORST) for cause in one.causes}
+
+
+def wait_for_wakeups(pid: int, count: int) -> int:
+    """Until a thread that is bound to the measured CPU has slept so often since; its id."""
+    first: dict[int, int] = {}
+    while not has_ended(pid):
+        for thread in machine.thread_ids(pid)[1:]:
+            with suppress(*machine.HAS_GONE):
+                slept = machine.switches(pid, thread)
+                if os.sched_getaffinity(thread) != {machine.cpu()}:
+                    continue
+                if slept - first.setdefault(thread, slept) >= count:
+                    return thread
+        time.sleep(0.05)
+    raise AssertionError("the probe has ended")
+
+
+@contextmanager
+def injected(probe: Path, inject: Callable[[Running], None], *words: str) -> Iterator[Stream]:
+    """A run of TMR-P-LAT to which `inject` does something."""
+    with measuring(probe, "TMR-P-LAT", *words) as running:
+        inject(running)
+        yield running.rest()
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+def test_a_hog_of_higher_priority_is_run_delay(probe: Path, hog: Path, quick: list[str]) -> None:
+    bursts = Bursts(length_ns=250_000_000, period_ns=2 * SECOND_NS, count=1)
+    stream, told = measure_under(hog, bursts, probe, 1_000_000, quick)
+    longest_ns = max(burst.length_ns for burst in told)
+    assert in_all(stream, "run_delay_ns") >= longest_ns // 2
+    assert in_seconds(stream, "run_delay_ns") >= longest_ns // 4
+    assert stream.result.environment["run_delay_ns"] >= longest_ns // 2
+    if in_seconds(stream, "steal_ns") < longest_ns // 2 - TICK_NS:
+        assert "delay" in named(stream)
+
+
+def is_on(pid: int, thread: int, cpus: set[int]) -> bool:
+    """One that sleeps moves when it wakes up."""
+    with suppress(*machine.HAS_GONE):
+        return read_task(Path(f"/proc/{pid}/task/{thread}"))[1].processor in cpus
+    raise AssertionError("the probe has ended")
+
+
+def test_a_thread_that_is_moved_migrates(probe: Path, quick: list[str]) -> None:
+    cpus = os.sched_getaffinity(0)
+
+    def move(running: Running) -> None:
+        thread = wait_for_wakeups(running.pid, 10)
+        for there in (cpus - {machine.cpu()}, {machine.cpu()}):
+            os.sched_setaffinity(thread, there)
+            wait_until(partial(is_on, running.pid, thread, there))
+
+    with injected(probe, move, *FEW, *quick) as stream:
+        assert in_all(stream, "migrations_count") >= 2
+        assert in_seconds(stream, "migrations_count") >= 1
+        assert stream.result.environment["migrations_count"] >= 2
+        assert "migrations" in named(stream)
+
+
+def test_a_thread_that_is_left_unbound_fails(probe: Path, quick: list[str]) -> None:
+    """As the kernel leaves the threads of a CPU that went offline, also when it is back."""
+
+    def unbind(running: Running) -> None:
+        os.sched_setaffinity(wait_for_wakeups(running.pid, 10), os.sched_getaffinity(0))
+
+    with injected(probe, unbind, *TWO_SECONDS, *quick) as stream:
+        assert stream.events["cpu_was_left"].data == {"cpu": machine.cpu()}
+        assert stream.result.status == "failed"
+        assert f"CPU {machine.cpu()} did not stay there" in (stream.result.reason or "")
+
+
+def test_what_cannot_happen_to_a_bound_thread_is_not_named(probe: Path, quick: list[str]) -> None:
+    """Its memory is locked, and bandwidth limits time-shared threads; a busy machine may do all
+    else to it."""
+    stream = run(probe, "TMR-P-LAT", *TWO_SECONDS, *quick)
+    assert in_all(stream, "migrations_count") < 2
+    if {"memory_not_locked", "not_realtime"} & stream.events.keys():
+        pytest.skip("this user may not lock memory, or not use SCHED_FIFO")
+    assert not named(stream) & {"throttled", "major_faults", "minor_faults", "migrations"}
+
+
+def set_quota(group: Path, quota_us: int) -> None:
+    """How much CPU time a control group may have in each 100 ms; -1: as much as it wants."""
+    if (group / "cpu.max").exists():
+        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} 100000")
+    else:
+        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+
+
+def is_removed(group: Path) -> bool:
+    """It may not be as long as it has a member that has not quite ended."""
+    with suppress(OSError):
+        group.rmdir()
+        return True
+    return False
+
+
+@contextmanager
+def limited_group() -> Iterator[Path]:
+    """A control group whose CPU time can be limited."""
+    name = f"hardstone-test-{os.getpid()}"
+    for root, file in ((Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us"), (CGROUPS, "cpu.max")):
+        group = root / name
+        if not (root / "cgroup.procs").exists():
+            continue
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            if (group / file).exists():
+                yield group
+                return
+        finally:
+            wait_until(partial(is_removed, group), f"{group} has members")
+    pytest.skip("no control group with a limit on CPU time can be made here")
+
+
+@as_root
+def test_a_throttled_group_is_seen(probe: Path, quick: list[str]) -> None:
+    words = ("-p", "interval_ns=100us", *FEW[2:], "--policy", "other", *quick)
+    with limited_group() as group:
+        # the group that the probe looks at is the one that it started in
+        command = ["sh", "-c", f'echo $$ > {group / "cgroup.procs"} && exec "$@"', "sh", str(probe)]
+        with subprocess.Popen(
+            [*command, "run", "TMR-P-LAT", "--json", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            running = Running(process, "TMR-P-LAT")
+            measuring_thread(running.pid)
+            time.sleep(2)
+            set_quota(group, 1000)
+            time.sleep(1)
+            set_quota(group, -1)
+            stream = running.rest()
+    assert in_all(stream, "throttled_count") >= 1
+    assert in_all(stream, "throttled_ns") > 0
+    assert in_seconds(stream, "throttled_count") >= 1
+    assert stream.result.environment["throttled_count"] >= 1
+    assert "throttled" in named(stream)
+
+
+def pages_out(pid: int, program: Path) -> int:
+    """Takes the pages of its program from a process; returns how many bytes were looked at."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    handle = libc.syscall(PIDFD_OPEN, pid, 0)
+    looked_at = 0
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        begin, _, end = line.split()[0].partition("-")
+        if not line.endswith(program.name):
+            continue
+        span = Span(int(begin, 16), int(end, 16) - int(begin, 16))
+        done = libc.syscall(PROCESS_MADVISE, handle, ctypes.byref(span), 1, MADV_PAGEOUT, 0)
+        looked_at += max(done, 0)
+    os.close(handle)
+    return looked_at
+
+
+@as_root
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_page_faults_are_seen(open_probe: Path, quick: list[str]) -> None:
+    """Of a probe that may not lock its memory, and whose program is taken out of it."""
+    words = [*FEW, *quick]
+    command = ["prlimit", "--memlock=0:0", "setpriv", "--bounding-set=-ipc_lock"]
+    command += ["--inh-caps=-ipc_lock", str(open_probe), "run", "TMR-P-LAT", "--json", *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        running = Running(process, "TMR-P-LAT")
+        wait_for_wakeups(running.pid, 10)
+        if pages_out(running.pid, open_probe) == 0:
+            process.kill()
+            pytest.skip("pages cannot be taken from a process here")
+        stream = running.rest()
+    assert "memory_not_locked" in stream.events
+    faults = ("minor_faults_count", "major_faults_count")
+    assert sum(in_all(stream, counter) for counter in faults) >= 1
+    assert sum(in_seconds(stream, counter) for counter in faults) >= 1
+    # On a busy host a wake-up waits longer than faults can take; the unit tests decide that case.
+    assert named(stream) & {"minor_faults", "major_faults", "delay"}
+
+
+def test_a_flood_of_interrupts_is_seen(probe: Path, quick: list[str]) -> None:
+    def flood(running: Running) -> None:
+        wait_for_wakeups(running.pid, 10)
+        words = ["interrupt=20000/s@cpu", "--cpus", str(machine.cpu()), "-D", "1s"]
+        subprocess.run([str(probe), "load", *words], capture_output=True, check=True)
+
+    with injected(probe, flood, *FEW, *quick) as stream:
+        wakeups = stream.series("wakeup").count
+    if stream.result.environment["timer_interrupts_count"] == 0:
+        pytest.skip("this kernel does not count the interrupts of its timer")
+    assert in_all(stream, "timer_interrupts_count") > 4 * wakeups
+    assert in_all(stream, "interrupts_count") >= in_all(stream, "timer_interrupts_count")
+    assert all(one.busiest for one in intervals(stream))
+    rates = [one.counters["interrupts_count"] / one.span_ns for one in intervals(stream)]
+    if max(rates) < 4 * median(rates):
+        pytest.skip("others interrupt this CPU as often")
+    assert "interrupts" in named(stream)
+
+
+def test_where_all_may_measure_nothing_is_read(probe: Path) -> None:
+    """A test that looks at the clocks of all CPUs."""
+    stream = run(probe, "CLK-B-RES", "--samples", "1000")
+    assert "no CPU is allowed" in stream.events["not_watched"].text
+    assert stream.of(StreamInterval) == []
+
+
+def dumped(probe: Path, records: Path) -> Stream:
+    done = subprocess.run([str(probe), "dump", str(records)], capture_output=True, check=True)
+    return Stream("TMR-P-LAT", 0, done.stdout)
+
+
+def seconds_in(probe: Path, records: Path) -> list[StreamInterval]:
+    time.sleep(1)  # it looks once a second, beside others who measure
+    return [one for one in dumped(probe, records).of(StreamInterval) if not one.whole]
+
+
+def test_a_killed_probe_leaves_them(probe: Path, quick: list[str], tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    words = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "30s")
+    with measuring(probe, "TMR-P-LAT", *words, "--backing", str(records), *quick) as running:
+        measuring_thread(running.pid)
+        wait_until(lambda: seconds_in(probe, records))
+        running.process.kill()
+    stream = dumped(probe, records)
+    assert in_all(stream, "minor_faults_count") == 0
+    assert all(one.span_ns > 0 for one in intervals(stream))

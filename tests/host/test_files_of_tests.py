@@ -1,0 +1,350 @@
+"""FIO-P-SYN, -PRE, -STR and -PRI: what they claim of a device, what they say of the place of their
+files, what they do where space, rights or the file system are not as they should be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hardstone.model import StreamEvent, StreamSeries
+from tests import machine
+from tests.host.again import unless_same, until_quiet
+from tests.running import Running, Stream, measuring, measuring_thread, run
+from tests.waiting import soon
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+alone = pytest.mark.usefixtures("alone")  # what writes for a while to the disk of all
+
+SYN, PRE, STR, PRI = TESTS = ("FIO-P-SYN", "FIO-P-PRE", "FIO-P-STR", "FIO-P-PRI")
+FEW = ["--samples", "60"]
+LONG = ["--samples", "0", "--duration-ns", "30s"]
+MIB = 1 << 20
+SYNCHRONISED = {"o_dsync", "o_sync", "fdatasync"}
+REACH = "writes_reach_device"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of the user, for the files of a test."""
+    made = tmp_path / "files of a test"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def broken(shared_probe: Path, broken_libc: Path, folder: Path) -> Callable[..., Stream]:
+    """Runs a test on a libc that breaks `words`, with its files in `folder`."""
+
+    def run_on(words: str, test: str, *options: str) -> Stream:
+        variables = {"HARDSTONE_BROKEN": words, "LD_PRELOAD": str(broken_libc)}
+        given = ["--dir", str(folder), *options]
+        stream = run(shared_probe, test, *given, variables=variables)
+        assert not list(folder.iterdir())
+        return stream
+
+    return run_on
+
+
+def data(stream: Stream, event: str) -> dict[str, dict[str, object]]:
+    """Data of each event of that name, by mode."""
+    return {
+        str(one.data.get("mode", "")): dict(one.data)
+        for one in stream.of(StreamEvent)
+        if one.name == event
+    }
+
+
+def counts(stream: Stream, name: str) -> dict[str, int]:
+    return {
+        str(series.labels["mode"]): series.count
+        for series in stream.of(StreamSeries)
+        if series.name == name
+    }
+
+
+# ---- what they measure ----
+
+
+@alone
+def test_every_mode_has_its_values_and_its_place(
+    probe: Path, quick: list[str], folder: Path
+) -> None:
+    stream = run(probe, SYN, *FEW, "--dir", str(folder), *quick)
+    assert stream.result.status == "measured", stream.result.reason
+    assert counts(stream, "write") == dict.fromkeys(("buffered", *SYNCHRONISED), 60)
+    assert counts(stream, "rest") == counts(stream, "write")
+    assert stream.events["file_place"].data["folder"] == str(folder)
+    assert not list(folder.iterdir())
+
+
+@alone
+def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: Path) -> None:
+    words = ["--dir", str(folder), *quick]
+    size = ["-p", "size_bytes=65536", "-p", f"file_bytes={MIB}"]
+    pre = run(probe, PRE, *FEW, *size, *words)
+    # two of warm-up and 60 of 64 KiB: three whole files of 1 MiB, and one that is begun
+    told = data(pre, "file_extents") or data(pre, "file_extents_not_read")
+    assert set(told) == {"appended", "preallocated"}
+    assert {one.get("files_count", 3) for one in told.values()} == {3}
+    stream = run(probe, STR, *FEW, *size, *words)
+    assert counts(stream, "write")["buffered"] == 60
+    assert counts(stream, "total")["buffered"] == 4
+    assert data(stream, "streamed")["buffered"]["bytes"] == 60 * 65536
+    windows = {mode: told["windows_count"] for mode, told in data(stream, "streamed").items()}
+    assert windows == counts(stream, "throughput")  # none, unless the host was slow
+    assert "two_gb_ns" not in data(stream, "streamed")["buffered"]
+    assert not list(folder.iterdir())
+
+
+@alone
+def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Path) -> None:
+    words = ["--samples", "256", "--duration-ns", "600ms", "--dir", str(folder)]
+    stream = run(probe, STR, *words)
+    written, told = counts(stream, "write"), data(stream, "streamed")
+    for mode in set(told) & {"buffered", "direct"}:
+        assert written[mode] == 256 or int(str(told[mode]["total_ns"])) >= 280_000_000
+        assert "rests of the test" in stream.events["streamed"].text
+
+
+@alone
+def test_the_writer_wrote_beside_each_reader_but_one(
+    probe: Path, quick: list[str], folder: Path
+) -> None:
+    """Half a second each, in which a slow disk may not be done with 1 MiB: then again."""
+    words = ["--samples", "0", "--duration-ns", "2s", "--dir", str(folder), *quick]
+
+    def attempt() -> list[str]:
+        stream = run(probe, PRI, *words)
+        assert stream.result.status == "measured", stream.result.reason
+        ran = data(stream, "writer_ran")
+        assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
+        idle = [mode for mode, one in ran.items() if int(str(one["written_bytes"])) < MIB]
+        unread = [mode for mode, count in counts(stream, "read").items() if count == 0]
+        return [*unless_same("nothing written", idle, []), *unless_same("no reads", unread, [])]
+
+    until_quiet(attempt)
+
+
+@pytest.mark.skipif(shutil.which("ionice") is None, reason="ionice is not installed")
+def test_the_writer_never_has_the_readers_io_priority(
+    probe: Path, quick: list[str], folder: Path
+) -> None:
+    """A process inherits it, and has it for a moment: the writer of rt_io is started by a reader
+    that has it already."""
+    with measuring(probe, PRI, "-p", "mode=rt_io", *LONG, "--dir", str(folder), *quick) as running:
+        reader = measuring_thread(running.pid)
+        if "realtime" not in io_priority(reader):
+            pytest.skip("no real-time I/O priority here")
+        children = Path(f"/proc/{running.pid}/task/{reader}/children").read_text().split()
+        assert soon(lambda: set(map(io_priority, map(int, children))) == {"best-effort: prio 4"})
+        running.stopped()
+
+
+def io_priority(pid: int) -> str:
+    return subprocess.run(
+        ["ionice", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+# ---- claims, on a device whose count is made up ----
+
+
+@pytest.mark.parametrize(
+    ("breach", "missing"),
+    [
+        ("none", set()),
+        ("sync_dropped", {"o_dsync", "o_sync"}),
+        ("fdatasync_nothing", {"fdatasync"}),
+        ("sync_dropped,fdatasync_nothing", SYNCHRONISED),
+    ],
+)
+def test_a_write_that_is_not_synchronised_is_seen(
+    broken: Callable[..., Stream], breach: str, missing: set[str]
+) -> None:
+    stream = broken(f"made_up_device,{breach}", SYN, *FEW)
+    assert stream.result.status == "measured", stream.result.reason
+    if not stream.events["file_place"].data["direct"]:
+        pytest.skip("no direct I/O here, to try the count of the device with")
+    assert stream.verdicts == {f"{REACH}/{mode}": mode not in missing for mode in SYNCHRONISED}
+    told = data(stream, "device_counted")
+    assert set(told) == SYNCHRONISED
+    unseen = {mode for mode, one in told.items() if one["unseen_count"]}
+    assert unseen == missing
+    assert all(told[mode]["unseen_count"] == told[mode]["writes_count"] for mode in missing)
+
+
+def test_without_a_count_there_is_no_verdict_but_a_reason(
+    broken: Callable[..., Stream],
+) -> None:
+    stream = broken("made_up_device,no_direct", SYN, *FEW)
+    assert stream.verdicts == {}
+    assert "no direct I/O" in stream.events["synchronised_not_checked"].text
+
+
+def test_allocation_that_does_nothing_is_seen(broken: Callable[..., Stream]) -> None:
+    assert broken("none", PRE, *FEW).verdicts in ({"preallocated_has_space": True}, {})
+    stream = broken("allocates_nothing", PRE, *FEW)
+    assert stream.verdicts == {"preallocated_has_space": False}
+
+
+def test_a_file_system_without_allocation_is_told(broken: Callable[..., Stream]) -> None:
+    stream = broken("no_allocation", PRE, *FEW)
+    assert stream.result.status == "measured"
+    assert counts(stream, "write") == {"appended": 60, "preallocated": 0}
+    assert "preallocation_unsupported" in stream.events
+    assert stream.verdicts == {}
+    single = broken("no_allocation", PRE, "-p", "mode=preallocated", *FEW)
+    assert (single.result.status, single.code) == ("unsupported", 5)
+
+
+def test_without_direct_io_it_is_told(broken: Callable[..., Stream]) -> None:
+    stream = broken("no_direct", STR, *FEW)
+    assert counts(stream, "write") == {"buffered": 60, "direct": 0}
+    assert "direct_unsupported" in stream.events
+    single = broken("no_direct", STR, "-p", "mode=direct", *FEW)
+    assert (single.result.status, single.code) == ("unsupported", 5)
+    read = broken("no_direct", PRI, "-p", "mode=alone", *FEW)
+    assert "read_may_be_cached" in read.events
+
+
+@pytest.mark.parametrize("breach", ["io_priority_refused", "io_priority_kept"])
+def test_an_io_priority_that_was_not_set_has_no_values(
+    broken: Callable[..., Stream], breach: str
+) -> None:
+    stream = broken(breach, PRI, "-p", "mode=rt_io", *FEW)
+    assert (stream.result.status, stream.code) == ("unsupported", 5)
+    assert stream.events["io_priority_refused"].data["mode"] == "rt_io"
+    assert "writer_ran" not in stream.events
+
+
+# ---- bad conditions ----
+
+FAULTS = {
+    "full": ("failed", "No space left", "free space"),
+    "over_quota": ("denied", "quota", "raise the quota"),
+    "broken_disk": ("failed", "Input/output error", "kernel's log"),
+    "read_only": ("denied", "Read-only", "mount the file system for writing"),
+    "little_space": ("failed", "too little space", "free space"),
+    "short_writes": ("failed", "less than was asked", "ulimit -f"),
+}
+
+
+@pytest.mark.parametrize("test", (SYN, PRE, STR))
+@pytest.mark.parametrize("breach", FAULTS)
+def test_a_fault_ends_in_one_clear_status(
+    broken: Callable[..., Stream], test: str, breach: str
+) -> None:
+    stream = broken(breach, test, "-p", "size_bytes=4096", "--samples", "200")
+    status, reason, remedy = FAULTS[breach]
+    assert stream.result.status == status
+    assert reason in (stream.result.reason or "")
+    assert remedy in (stream.result.remedy or "")
+    assert stream.code == stream.told_code
+    assert stream.verdicts == {}
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_limit_on_file_sizes_is_told(
+    probe: Path, quick: list[str], folder: Path, test: str
+) -> None:
+    reason = machine.no_prlimit()
+    if reason is not None:
+        pytest.skip(reason)
+    words = ["--dir", str(folder), *FEW, *quick]
+    stream = run(probe, test, *words, prefix=["prlimit", f"--fsize={MIB}"])
+    assert (stream.result.status, stream.code) == ("denied", 5)
+    assert "File too large" in (stream.result.reason or "")
+    assert "ulimit -f" in (stream.result.remedy or "")
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_space_that_becomes_short_stops_it(broken: Callable[..., Stream], test: str) -> None:
+    stream = broken("space_goes", test, *LONG)
+    assert stream.result.status == "failed"
+    assert "became short" in (stream.result.reason or "")
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_files_without_names_are_not_needed(broken: Callable[..., Stream], test: str) -> None:
+    """Nothing of them is left: `broken` looks."""
+    stream = broken("no_anonymous", test, *FEW)
+    assert stream.result.status in ("measured", "failed"), stream.result.reason
+    assert sum(counts(stream, "read" if test == PRI else "write").values()) >= 60
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [
+        ("missing", "failed", "No such file"),
+        ("file", "failed", "Not a directory"),
+        ("n" * 190, "failed", "name too long"),
+        ("/proc", "failed", "the kernel's own"),
+    ],
+)
+def test_a_folder_that_is_none_is_told(
+    probe: Path, folder: Path, name: str, status: str, reason: str
+) -> None:
+    (folder / "file").touch()
+    stream = run(probe, SYN, "--dir", str(folder / name), *FEW)
+    assert (stream.result.status, stream.code) == (status, 3)
+    assert reason in (stream.result.reason or "")
+    assert "--dir" in (stream.result.remedy or "")
+
+
+def test_a_folder_that_cannot_be_written_is_denied(probe: Path, folder: Path) -> None:
+    reason = machine.no_other_user()
+    if reason is not None:
+        pytest.skip(reason)
+    folder.chmod(0o555)
+    for part in folder.parents:
+        if part.stat().st_uid == os.getuid() and part.name.startswith(("pytest", "test", "popen")):
+            part.chmod(0o755)
+    words = ["--dir", str(folder), "--policy", "other", *FEW]
+    stream = run(probe, SYN, *words, prefix=machine.as_nobody())
+    assert (stream.result.status, stream.code) == ("denied", 5)
+    assert "Permission denied" in (stream.result.reason or "")
+
+
+@alone
+def test_a_small_file_system_in_memory_is_said_and_never_filled(
+    probe: Path, quick: list[str], mounted: Path
+) -> None:
+    words = ["--dir", str(mounted), *quick]
+    stream = run(probe, SYN, *FEW, *words)
+    assert "figures of synchronisation mean nothing" in stream.events["file_in_memory"].text
+    assert "in memory" in stream.events["synchronised_not_checked"].text
+    assert "file_flush" not in stream.events
+    with measuring(probe, STR, *LONG, *words) as running:
+        lowest = watch_space(running, mounted)
+        stream = running.stopped()
+    assert stream.result.status == "measured"
+    assert lowest >= 256 * MIB
+    assert int(str(data(stream, "streamed")["buffered"]["bytes"])) > 0
+
+
+def watch_space(running: Running, place: Path) -> int:
+    """The least that was free in a second of measuring."""
+    measuring_for = time.monotonic() + 1
+    lowest = 1 << 60
+    while time.monotonic() < measuring_for and running.process.poll() is None:
+        facts = os.statvfs(place)
+        lowest = min(lowest, facts.f_bavail * facts.f_frsize)
+        time.sleep(0.002)
+    return lowest
+
+
+def test_a_read_only_file_system_is_denied(probe: Path, mounted: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
+    stream = run(probe, SYN, "--dir", str(mounted), *FEW)
+    assert (stream.result.status, stream.code) == ("denied", 5)
+    assert "Read-only" in (stream.result.reason or "")
+    assert "mount the file system for writing" in (stream.result.remedy or "")

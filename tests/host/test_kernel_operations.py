@@ -1,0 +1,177 @@
+"""KRN-P-PRE on the real kernel: what it counts, what it says of what cannot be done, and a blocking
+operation, made up by a libc in which nobody is woken for 5 ms after each rename."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hardstone.model import StreamEvent, StreamSeries
+from hardstone.stats.kernel_operations import kernel_time_of
+from tests import machine
+from tests.host.again import QUIET_ATTEMPTS, unless_within, until_quiet
+from tests.host.hogs import PRIORITY, Bursts, hogging
+from tests.running import Stream, measuring, run
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.usefixtures("alone"),
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+
+TEST = "KRN-P-PRE"
+CLASSES = (
+    *("fork", "exec", "exit", "copy", "file", "map", "terminal", "socket", "pipe", "fsync"),
+    "scan",
+)
+OPERATIONS = ("none", *CLASSES, "all")
+SAMPLES = 100
+BLOCKED_NS = 5_000_000  # as broken_kernel.c
+HOG = Bursts(length_ns=20_000_000, period_ns=100_000_000, count=300)
+FIRST = ("nice", "-n", "-20")  # the operations get the CPU also on a busy machine
+
+
+def options(operations: tuple[str, ...], samples: int = SAMPLES) -> list[str]:
+    return ["-p", f"operation={','.join(operations)}", "--samples", str(samples)]
+
+
+def dispatches(stream: Stream) -> dict[str, StreamSeries]:
+    found = [one for one in stream.of(StreamSeries) if one.name == "dispatch"]
+    return {str(one.labels["operation"]): one for one in found}
+
+
+def events(stream: Stream, name: str) -> list[StreamEvent]:
+    return [event for event in stream.of(StreamEvent) if event.name == name]
+
+
+def number(event: StreamEvent, key: str) -> int:
+    value = event.data[key]
+    assert isinstance(value, int)
+    return value
+
+
+def on_broken(
+    libc: Path, probe: Path, breach: str, quick: list[str], words: list[str], **variables: str
+) -> Stream:
+    variables |= {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
+    return run(probe, TEST, *words, *quick, prefix=FIRST, variables=variables)
+
+
+@pytest.fixture(scope="module")
+def whole(probe: Path, quick: list[str]) -> Stream:
+    for _ in range(QUIET_ATTEMPTS):  # beside others an operation may get no CPU
+        stream = run(probe, TEST, *options(OPERATIONS), *quick, prefix=FIRST)
+        assert stream.result.status == "measured", stream.result.reason
+        if all(number(event, "operations_count") for event in events(stream, "operation_ran")):
+            break
+    return stream
+
+
+def test_every_operation_has_its_values(whole: Stream) -> None:
+    failed = {event.data["operation"] for event in events(whole, "operation_failed")}
+    counts = {name: series.count for name, series in dispatches(whole).items()}
+    assert list(counts) == list(OPERATIONS)
+    assert counts == {name: 0 if name in failed else SAMPLES for name in OPERATIONS}
+
+
+def test_every_operation_says_what_it_did(whole: Stream) -> None:
+    """Each variant once, in its order; no part is larger than its whole."""
+    ran = events(whole, "operation_ran")
+    valued = [name for name, series in dispatches(whole).items() if series.count]
+    assert [event.data["operation"] for event in ran] == valued
+    for event in ran:
+        assert number(event, "operations_count") > 0
+        assert 0 <= number(event, "system_ns") <= number(event, "cpu_ns")
+        assert number(event, "cpu_ns") <= number(event, "elapsed_ns") * 1.1 + 10_000_000
+        assert number(event, "value_count") == SAMPLES
+        assert 0 <= number(event, "still_count") <= SAMPLES
+
+
+def test_a_blocking_operation_is_ranked_first(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    """Values are what was left of the 5 ms when a release hit them."""
+    words = options(("none", "pipe", "file", "map", "scan"), 1000)
+
+    def attempt() -> list[str]:
+        stream = on_broken(broken_libc, shared_probe, "blocks_in_rename", quick, words)
+        assert stream.result.status == "measured", stream.result.reason
+        result, problem = stream.read_by_the_toolkit()
+        assert problem is None
+        found = kernel_time_of(result)
+        assert found is not None
+        names = [operation.name for operation in found.operations]
+        ranks = {operation.name: operation.rank for operation in found.operations}
+        complaints = [] if names[0] == "file" and ranks["file"] == 1 else [f"ranks: {ranks}"]
+        complaints += [
+            f"{name} is as slow" for name, rank in ranks.items() if name != "file" and rank == 1
+        ]
+        blocked = dispatches(stream)["file"].max or 0
+        return complaints + unless_within(
+            "the worst of file", blocked, BLOCKED_NS * 0.8, BLOCKED_NS * 1.5
+        )
+
+    until_quiet(attempt)
+
+
+def test_what_is_missing_has_no_values(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    words = options(("none", "terminal", "pipe", "all"))
+    stream = on_broken(broken_libc, shared_probe, "no_terminal", quick, words)
+    assert stream.result.status == "measured", stream.result.reason
+    counts = {name: series.count for name, series in dispatches(stream).items()}
+    assert counts == {"none": SAMPLES, "terminal": 0, "pipe": SAMPLES, "all": SAMPLES}
+    told = [
+        (event.data["operation"], event.data["class"])
+        for event in events(stream, "operation_failed")
+    ]
+    assert told == [("terminal", "terminal"), ("all", "terminal")]
+    assert all(event.data["given_up"] for event in events(stream, "operation_failed"))
+
+
+def test_nothing_that_can_be_done_is_unsupported(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = on_broken(broken_libc, shared_probe, "no_terminal", quick, options(("terminal",)))
+    assert (stream.result.status, stream.code) == ("unsupported", 5)
+    assert "No such" in events(stream, "operation_failed")[0].text
+
+
+def test_an_operation_that_fails_later_ends_its_variant(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    """The first three failures in a row are the last ones; the others go on."""
+    words = options(("fsync", "pipe"))
+    stream = on_broken(broken_libc, shared_probe, "fsync_fails", quick, words)
+    (failed,) = events(stream, "operation_failed")
+    assert (failed.data["failed_count"], failed.data["given_up"]) == (3, True)
+    counts = {name: series.count for name, series in dispatches(stream).items()}
+    assert counts["fsync"] < SAMPLES
+    assert counts["pipe"] == SAMPLES
+
+
+def test_a_full_disk_stays_as_full(probe: Path, mounted: Path, quick: list[str]) -> None:
+    """256 MiB have to stay free, and there are fewer."""
+    with (mounted / "filler").open("wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, 200 << 20)
+    before = os.statvfs(mounted).f_bfree
+    words = [*options(("copy", "fsync", "file")), *quick]
+    stream = run(probe, TEST, *words, variables={"TMPDIR": str(mounted)})
+    told = {event.data["operation"]: event.text for event in events(stream, "operation_failed")}
+    assert set(told) == {"copy", "fsync"}
+    assert all("No space left" in text for text in told.values())
+    assert os.statvfs(mounted).f_bfree == before
+    assert [path.name for path in mounted.iterdir()] == ["filler"]
+
+
+def test_a_hog_above_shows_in_every_operation(probe: Path, hog: Path, quick: list[str]) -> None:
+    """20 ms of each 100 ms, for longer than the test: each variant lasts 200 ms and meets two. The
+    hog is there first: else the first variant may be over before it comes."""
+    words = [*options(("none", "fork", "scan", "all"), 500), "--priority", str(PRIORITY), *quick]
+    with hogging(hog, HOG), measuring(probe, TEST, *words) as running:
+        stream = running.rest()
+    for name, series in dispatches(stream).items():
+        assert (series.max or 0) > HOG.length_ns / 2, name

@@ -1,0 +1,206 @@
+"""MEM-B-LCK: a lock of memory that does nothing is caught, whatever makes memory short; what is
+missing is said; nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from hardstone.model import StreamSeries, StreamVerdict
+from tests import machine
+from tests.host.test_kernel_leftovers import shared_names, with_folder
+from tests.running import Stream, measuring, run
+from tests.waiting import soon
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
+
+TEST = "MEM-B-LCK"
+PAGES = 256
+SMALL = ("-p", "size_bytes=1048576", "--samples", str(4 * PAGES))
+LONG = ("-p", "size_bytes=1048576", "--samples", "0", "--duration-ns", "30s")
+FAULTS, LOCK = "no_faults_when_locked", "memory_is_locked"
+MEANS = ("none", "no_group")  # breaches that leave a means: of the system, or that of no group
+MOMENTS = 4
+
+
+def on_broken(libc: Path, probe: Path, quick: list[str], breach: str) -> Stream:
+    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_BROKEN": breach}
+    return run(probe, TEST, *SMALL, *quick, variables=variables)
+
+
+def accepted(stream: Stream) -> Stream:
+    if stream.result.status == "denied":
+        pytest.skip(f"no right to lock memory: {stream.result.reason}")
+    assert stream.result.status == "measured", stream.result
+    return stream
+
+
+def means(stream: Stream) -> object:
+    return stream.events["memory_pressure"].data["means"]
+
+
+def needs_means(stream: Stream) -> None:
+    if means(stream) == "none":
+        pytest.skip(str(stream.events["memory_pressure"].text))
+
+
+@pytest.fixture(autouse=True)
+def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of a folder in memory have nowhere to go."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+
+
+@pytest.mark.parametrize("means_left", MEANS)
+def test_a_lock_that_holds(
+    shared_probe: Path, broken_libc: Path, quick: list[str], means_left: str
+) -> None:
+    stream = accepted(on_broken(broken_libc, shared_probe, quick, means_left))
+    needs_means(stream)
+    assert stream.verdicts == {FAULTS: True, LOCK: True}, stream.of(StreamVerdict)
+    control = stream.events["unlocked_faults"].data
+    assert control["access_count"] == 4 * PAGES
+    assert int(str(control["minor_count"])) + int(str(control["major_count"])) > 0
+    counts = {tuple(one.labels.items()): one.count for one in stream.of(StreamSeries)}
+    assert counts == {(("locked", "yes"),): 4 * PAGES, (("locked", "no"),): 4 * PAGES}
+
+
+@pytest.mark.parametrize("means_left", MEANS)
+@pytest.mark.parametrize("breach", ["lock_nothing", "lock_current"])
+def test_a_lock_that_does_nothing_is_caught(
+    shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, means_left: str
+) -> None:
+    """Also one that locks only what was mapped before."""
+    breaches = f"{breach},{means_left}"
+    stream = accepted(on_broken(broken_libc, shared_probe, quick, breaches))
+    needs_means(stream)
+    assert stream.verdicts == {FAULTS: False, LOCK: False}, stream.of(StreamVerdict)
+
+
+def test_a_lock_that_was_not_tried_has_no_verdict(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = accepted(on_broken(broken_libc, shared_probe, quick, "no_group,no_page_out"))
+    assert means(stream) == "none"
+    pressure = stream.events["memory_pressure"].data["reason"]
+    assert "no control group" in str(pressure)
+    assert stream.events["not_seen"].data == {"verdict": FAULTS, "reason": "not_tried"}
+    assert stream.verdicts == {LOCK: True}
+
+
+def test_what_the_system_says_of_a_lock_suffices(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    breaches = "no_group,no_page_out,lock_nothing"
+    assert on_broken(broken_libc, shared_probe, quick, breaches).verdicts == {LOCK: False}
+
+
+def test_a_refused_lock_is_denied_with_a_remedy(
+    shared_probe: Path, broken_libc: Path, quick: list[str]
+) -> None:
+    stream = on_broken(broken_libc, shared_probe, quick, "lock_refused")
+    assert (stream.result.status, stream.code) == ("denied", 5)
+    assert "1024 KiB" in str(stream.result.reason)
+    assert "ulimit -l" in str(stream.result.remedy)
+    assert not stream.verdicts
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None or shutil.which("prlimit") is None,
+    reason="only root can run it as a user without rights",
+)
+@pytest.mark.parametrize(("limit", "status"), [(64 << 10, "denied"), (8 << 20, "measured")])
+def test_a_user_without_rights(open_probe: Path, quick: list[str], limit: int, status: str) -> None:
+    """No control group then; a lock within the limit holds all the same."""
+    nobody = ["prlimit", f"--memlock={limit}:{limit}", "setpriv", f"--reuid={machine.NOBODY_ID}"]
+    prefix = [*nobody, f"--regid={machine.NOBODY_ID}", "--clear-groups"]
+    stream = run(open_probe, TEST, *SMALL, *quick, prefix=prefix)
+    assert stream.result.status == status, stream.result
+    if status == "measured":
+        assert means(stream) != "group"
+        assert stream.verdicts[LOCK]
+        assert stream.verdicts.get(FAULTS, True)
+
+
+def test_a_folder_in_memory_is_told(probe: Path, quick: list[str]) -> None:
+    """Its pages could only go to a swap."""
+    folder = Path("/dev/shm")
+    if not os.access(folder, os.W_OK):
+        pytest.skip("no /dev/shm")
+    stream = accepted(run(probe, TEST, *SMALL, *quick, variables={"TMPDIR": str(folder)}))
+    assert means(stream) != "group"
+    assert "TMPDIR" in str(stream.events["memory_pressure"].data["reason"])
+
+
+# ---- what stays behind ----
+
+
+def groups(pid: int) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").rglob(f"hardstone-memory-{pid}-*"))
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """On a disk: only there a control group is made."""
+    path = Path("/var/tmp", f"hardstone-test-{os.getpid()}-{random.getrandbits(32):08x}")
+    path.mkdir()
+    monkeypatch.setenv("TMPDIR", str(path))
+    return path
+
+
+def at_work(pid: int, folder: Path) -> None:
+    """Waits until both sets and the eater are there, beside the probe and its guard."""
+    assert soon(lambda: len(with_folder(folder)) >= 5), pid
+
+
+def test_a_kill_leaves_nothing(probe: Path, folder: Path, quick: list[str]) -> None:
+    moments = random.Random(16)
+    for i in range(MOMENTS):
+        with measuring(probe, TEST, *LONG, *quick) as running:
+            if i % 2:
+                at_work(running.pid, folder)
+            time.sleep(moments.uniform(0, 0.1))
+            os.kill(running.pid, signal.SIGKILL)
+            running.process.wait()
+        assert soon(lambda: not with_folder(folder))
+        assert soon(lambda: not groups(running.pid))
+        assert soon(lambda: not list(folder.iterdir()))
+        assert not shared_names(running.pid)
+    folder.rmdir()
+
+
+def test_a_kill_of_all_is_cleaned_up_by_the_next_run(
+    probe: Path, folder: Path, quick: list[str]
+) -> None:
+    with measuring(probe, TEST, *LONG, *quick) as running:
+        at_work(running.pid, folder)
+        for pid in with_folder(folder):
+            with suppress(ProcessLookupError):  # it ends with the one before it
+                os.kill(pid, signal.SIGKILL)
+        running.process.wait()
+    assert soon(lambda: not with_folder(folder))
+    accepted(run(probe, TEST, *SMALL, *quick))
+    assert not groups(running.pid)
+    assert not list(folder.iterdir())
+    folder.rmdir()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_leaves_nothing(
+    probe: Path, folder: Path, quick: list[str], number: signal.Signals
+) -> None:
+    with measuring(probe, TEST, *LONG, *quick) as running:
+        at_work(running.pid, folder)
+        time.sleep(0.1)
+        stream = running.stopped(number)
+    assert stream.result.status in ("measured", "skipped"), stream.result
+    assert not with_folder(folder)
+    assert not groups(running.pid)
+    assert not list(folder.iterdir())
+    folder.rmdir()

@@ -1,0 +1,362 @@
+"""CLK-P-DUR on this machine: what is injected is found, with its rate and length.
+
+The injectors stamp what they do themselves, and are compared with that. Whatever else this machine
+and its host do beside it only adds gaps.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hardstone.model import Noise, NoiseComb, Result, StreamWindow
+from hardstone.stats.identity import windows_problem
+from hardstone.stats.noise import with_noise
+from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray, gaps_of, merged_gaps
+from tests import machine
+from tests.host.again import ATTEMPTS, NOISE, in_every_run, unless_within, until_quiet
+from tests.running import GIVE_UP_S, Stream, command, measuring, run
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
+needs_realtime = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
+
+PRIORITY = 97
+ABOVE = str(PRIORITY + 1)
+REFUSED = 77
+A_WHILE = ("--samples", "0", "--duration-ns", "600000000")
+MEASURED_NS = 4_000_000_000
+INJECTED_S = 6  # from before the measurement to after it
+NEAR = 0.05
+BESIDE_NS = 20_000  # the measurement's start is known to some microseconds
+
+
+@dataclass(frozen=True)
+class Injected:
+    """By its own stamps: begins and ends, CLOCK_MONOTONIC."""
+
+    begin_ns: IntArray
+    end_ns: IntArray
+
+    @property
+    def rate_hz(self) -> float:
+        return 1e9 * (self.begin_ns.size - 1) / float(self.begin_ns[-1] - self.begin_ns[0])
+
+    @property
+    def length_ns(self) -> float:
+        return float(np.median(self.end_ns - self.begin_ns))
+
+    @property
+    def is_steady(self) -> bool:
+        """False where others kept it from its period, and no comb was injected."""
+        steps = np.diff(self.begin_ns)
+        period_ns = np.median(steps)
+        return float(np.mean(np.abs(steps - period_ns) > 0.1 * period_ns)) <= 0.01
+
+
+def told(process: subprocess.Popen[str]) -> Injected:
+    out, _ = process.communicate(timeout=GIVE_UP_S)
+    if process.returncode == REFUSED:
+        pytest.skip("the kernel does not let root interrupt a CPU by perf_event_open")
+    begins, ends = zip(*(map(int, line.split()) for line in out.splitlines()), strict=True)
+    return Injected(np.array(begins), np.array(ends))
+
+
+@contextmanager
+def injecting(*commands: Sequence[str]) -> Iterator[list[subprocess.Popen[str]]]:
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for words in commands]
+    try:
+        yield processes
+    finally:
+        for one in processes:
+            one.kill()
+            one.communicate()
+
+
+def periodically(program: Path, words: Sequence[str], hz: float, most: int) -> list[str]:
+    period_ns = round(1e9 / hz)
+    return [str(program), *words, str(period_ns), str(min(round(hz * INJECTED_S), most))]
+
+
+def analysed(stream: Stream) -> Result:
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    return with_noise(result)
+
+
+def only_noise(result: Result) -> Noise:
+    (noise,) = result.noise
+    return noise
+
+
+def nearest(noise: Noise, rate_hz: float) -> NoiseComb | None:
+    return min(noise.combs, key=lambda one: abs(one.rate_hz - rate_hz), default=None)
+
+
+def wrong_rate(what: str, noise: Noise, injected: Injected) -> list[str]:
+    comb = nearest(noise, injected.rate_hz)
+    if comb is None:
+        return [f"{what}: no comb at all"]
+    least, most = injected.rate_hz * (1 - NEAR), injected.rate_hz * (1 + NEAR)
+    return unless_within(f"rate of the {what} (a comb {comb.name})", comb.rate_hz, least, most)
+
+
+def wrong_length(what: str, noise: Noise, rate_hz: float, length_ns: float) -> list[str]:
+    comb = nearest(noise, rate_hz)
+    found_ns = comb.median_ns if comb is not None else 0
+    least, most = length_ns * (1 - NEAR), length_ns * (1 + NEAR)
+    return unless_within(f"length of the {what}", found_ns, least, most)
+
+
+def longer_than_call(what: str, noise: Noise, calls: Injected) -> list[str]:
+    """What is served while the caller waits is not longer than its call."""
+    comb = nearest(noise, calls.rate_hz)
+    found_ns = comb.median_ns if comb is not None else 0
+    return unless_within(f"length of the {what}", found_ns, 1, calls.length_ns * (1 + NEAR))
+
+
+def start_of(gaps: Gaps, asked_ns: int, ended_ns: int, bursts: Sequence[Injected]) -> int:
+    """When the measurement began, CLOCK_MONOTONIC: so that most bursts lie in gaps. The start is
+    after `asked_ns`, and early enough for all windows to end before `ended_ns`."""
+    first = bursts[0]
+    long = gaps.begin[gaps.length >= first.length_ns]
+    starts = (first.begin_ns[:, None] - long).ravel()
+    is_possible = (starts >= asked_ns) & (starts <= ended_ns - gaps.window_end[-1])
+    middle = _middle(bursts)
+    return max(
+        starts[is_possible].tolist(),
+        key=lambda start: int(_inside(gaps, middle - start)[1].sum()),
+        default=asked_ns,
+    )
+
+
+def _middle(bursts: Sequence[Injected]) -> IntArray:
+    return np.sort(np.concatenate([(one.begin_ns + one.end_ns) // 2 for one in bursts]))
+
+
+def _inside(gaps: Gaps, at_ns: IntArray) -> tuple[IntArray, BoolArray]:
+    """The last gap that began before each moment, and whether it lasted on."""
+    before = np.searchsorted(gaps.begin, at_ns, side="right") - 1
+    place = np.maximum(before, 0)
+    return place, (before >= 0) & (gaps.end[place] > at_ns)
+
+
+def length_during(gaps: Gaps, calls: Injected, start_ns: int, bursts: Sequence[Injected]) -> float:
+    """Median of the longest gap that begins in each call: no comb is needed to find it.
+
+    The two clocks drift by some us: a burst is in the middle of its gap.
+    """
+    middle = _middle(bursts) - start_ns
+    place, is_inside = _inside(gaps, middle)
+    if not is_inside.any():
+        return 0.0
+    shift = (gaps.begin + gaps.length // 2)[place] - middle
+
+    def shifted(at_ns: IntArray) -> FloatArray:
+        at_ns = at_ns - start_ns
+        return np.asarray(at_ns + np.interp(at_ns, middle[is_inside], shift[is_inside]))
+
+    lengths = [
+        gaps.length[first:after].max()
+        for first, after in zip(
+            np.searchsorted(gaps.begin, shifted(calls.begin_ns) - BESIDE_NS),
+            np.searchsorted(gaps.begin, shifted(calls.end_ns) + BESIDE_NS),
+            strict=True,
+        )
+        if first < after
+    ]
+    return float(np.median(lengths)) if lengths else 0.0
+
+
+@needs_realtime
+def test_a_hog_a_timer_and_interrupts_are_found(
+    probe: Path, hog: Path, interrupter: Path, quick: list[str]
+) -> None:
+    """A real-time hog of 1 ms, a periodic timer with a task of 1.2 ms, and interrupts from another
+    CPU, all at once, each at a rate of its own.
+
+    Rates are compared with the injectors' stamps. So are the lengths of the hog and of the timer's
+    task: the interrupt and the switches before and after belong to the gap too, 25 us on a busy
+    machine. How long the kernel serves an interrupt no injector knows. The comb's length is
+    compared with the gaps that begin while the interrupter is in its call, found by its stamps
+    without a comb, and it may not be longer than the call, which waits for it. That shows that the
+    comb has the right gaps; that gaps are as long as what causes them, the hog and the timer show.
+
+    Each of the three must be right in one of three runs, not all in the same: a host that takes
+    the CPU for some ms, or a timer whose phase passes that of another, spoils one of them by
+    chance, and what the analysis does wrong is wrong in all runs. A run in which an injector did
+    not keep its own period, as its stamps say, is none.
+    """
+    cpu = machine.cpu()
+    others = sorted(machine.allowed() - {cpu})
+    if not others:
+        pytest.skip("interrupts from another CPU need one")
+    commands = [
+        periodically(hog, [str(cpu), ABOVE, "1000000"], 21, 1000),
+        periodically(hog, [str(cpu), ABOVE, "1200000"], 43, 1000),
+        periodically(interrupter, [str(cpu), str(others[0]), "95"], 70, 10_000),
+    ]
+
+    words = ["--priority", str(PRIORITY), "--samples", "0", "--cpu", str(cpu)]
+    words += ["--duration-ns", str(MEASURED_NS), *quick]
+    said: list[str] = []
+
+    def measured() -> tuple[Result, int, int, list[Injected]]:
+        for _ in range(ATTEMPTS):
+            with injecting(*commands) as processes:
+                asked_ns = time.monotonic_ns()
+                stream = run(probe, "CLK-P-DUR", *words)
+                ended_ns = time.monotonic_ns()
+                injected = [told(one) for one in processes]
+            if all(one.is_steady and one.end_ns[-1] > ended_ns for one in injected):
+                return analysed(stream), asked_ns, ended_ns, injected
+        pytest.skip("others on this machine keep the injectors from their periods")
+
+    def not_found() -> set[str]:
+        result, asked_ns, ended_ns, (long, short, sent) = measured()
+        noise, gaps = only_noise(result), merged_gaps(gaps_of(result.windows))
+        start_ns = start_of(gaps, asked_ns, ended_ns, [long, short])
+        served_ns = length_during(gaps, sent, start_ns, [long, short])
+        wrong = {
+            what: wrong_rate(what, noise, injected)
+            + wrong_length(what, noise, injected.rate_hz, length_ns)
+            for what, injected, length_ns in [
+                ("hog", long, long.length_ns),
+                ("timer", short, short.length_ns),
+                ("interrupts", sent, served_ns),
+            ]
+        }
+        wrong["interrupts"] += longer_than_call("interrupts", noise, sent)
+        said.extend(text for texts in wrong.values() for text in texts)
+        return {what for what, texts in wrong.items() if texts}
+
+    assert in_every_run(not_found) == set(), f"{said} ({NOISE})"
+
+
+@needs_realtime
+def test_a_share_for_others_is_recognised(probe: Path, quick: list[str]) -> None:
+    """Without rests, and with a task that starves on its CPU: throttling, or the fair server."""
+    cpu = machine.cpu()
+    share = machine.share_of_others()
+    if share is None:
+        pytest.skip("neither throttling nor a fair server takes the CPU from real-time threads")
+    spin = ["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]
+
+    def attempt() -> list[str]:
+        words = ["-p", "rest=no", "--samples", "0", "--duration-ns", "5000000000"]
+        with injecting(spin):
+            stream = run(probe, "CLK-P-DUR", "--cpu", str(cpu), *words, *quick)
+        noise = only_noise(analysed(stream))
+        named = [one for one in noise.combs if one.name in ("throttling", "fair server")]
+        if len(named) != 1:
+            return [f"not one comb is one: {[one.name for one in noise.combs]}"]
+        (comb,) = named
+        return [
+            *unless_within("periods a second", comb.rate_hz, 1 - 2 * NEAR, 1 + 2 * NEAR),
+            *unless_within("share of a second", comb.median_ns / 1e9, share * 0.7, share * 1.4),
+        ]
+
+    until_quiet(attempt)
+
+
+def test_windows_are_whole_and_hold_all_gaps(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "CLK-P-DUR", *A_WHILE, *quick)
+    windows = stream.of(StreamWindow)
+    assert windows_problem(windows) is None
+    assert stream.result.status == "measured"
+    kept = sum(len(one.length_ns) for one in windows)
+    assert kept == stream.series("gap").count
+    longest = max(max(one.length_ns, default=0) for one in windows)
+    assert longest == stream.series("gap").max
+    (watch,) = [event for name, event in stream.events.items() if name == "gap_watch"]
+    least = min(min(one.length_ns, default=10**9) for one in windows)
+    assert least >= int(str(watch.data["threshold_ns"]))
+
+
+def test_a_full_table_says_so_and_the_series_stays_whole(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "CLK-P-DUR", "-p", "gaps_count=5", *A_WHILE, *quick)
+    windows = stream.of(StreamWindow)
+    kept = sum(len(one.length_ns) for one in windows)
+    dropped = sum(one.dropped_count for one in windows)
+    assert kept <= 5
+    if dropped:  # a tick that is off leaves few gaps
+        assert stream.events["gaps_dropped"].data["dropped_count"] == dropped
+        assert stream.series("gap").count == kept + dropped
+        assert only_noise(analysed(stream)).left_out_windows > 0
+
+
+def test_the_portable_clock_makes_a_coarser_loop(probe: Path, quick: list[str]) -> None:
+    del quick  # it has the rate of the counter
+    stream = run(probe, "CLK-P-DUR", "--clock", "monotonic", *A_WHILE)
+    assert stream.result.status == "measured"
+    assert "clock_gettime" in stream.events["gap_watch"].text
+    assert any("clock_gettime" in one for one in only_noise(analysed(stream)).notes)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_the_gaps_so_far(
+    probe: Path, quick: list[str], number: signal.Signals
+) -> None:
+    words = ["--samples", "0", "--duration-ns", "30000000000", *quick]
+    with measuring(probe, "CLK-P-DUR", *words) as running:
+        running.wait_until_it_is_heard()
+        time.sleep(1.5)  # for some windows, also where the host stops for a second
+        stream = running.stopped(number)
+    assert stream.result.interrupted
+    windows = stream.of(StreamWindow)
+    assert windows
+    assert windows_problem(windows) is None
+    assert sum(len(one.length_ns) for one in windows) == stream.series("gap").count
+    assert analysed(stream).noise
+
+
+def test_a_killed_probe_leaves_its_windows(probe: Path, quick: list[str], tmp_path: Path) -> None:
+    backing = tmp_path / "records"
+    words = ["--backing", str(backing), "--samples", "0", "--duration-ns", "30000000000", *quick]
+    with subprocess.Popen(
+        command(probe, "CLK-P-DUR", words), stdout=subprocess.PIPE, stdin=subprocess.PIPE
+    ) as process:
+        windows: list[StreamWindow] = []
+        give_up_s = time.monotonic() + GIVE_UP_S
+        try:
+            while len(windows) < 3 and time.monotonic() < give_up_s:
+                time.sleep(0.2)
+                with suppress(subprocess.CalledProcessError):
+                    windows = dumped(probe, backing).of(StreamWindow)
+        finally:
+            process.kill()
+    stream = dumped(probe, backing)
+    left = stream.of(StreamWindow)
+    assert len(left) >= len(windows) >= 3
+    assert windows_problem(left) is None
+    assert [one.begin_ns for one in left[: len(windows)]] == [one.begin_ns for one in windows]
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    assert with_noise(result).noise
+
+
+def dumped(probe: Path, backing: Path) -> Stream:
+    done = subprocess.run(
+        [str(probe), "dump", str(backing), "--json"], capture_output=True, check=True
+    )
+    return Stream("CLK-P-DUR", 0, done.stdout)
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+def test_without_privilege_it_is_said_that_gaps_may_be_tasks(
+    open_probe: Path, quick: list[str]
+) -> None:
+    stream = run(open_probe, "CLK-P-DUR", *A_WHILE, *quick, prefix=machine.as_nobody())
+    assert stream.result.status == "measured"
+    assert stream.result.conditions.realtime is False
+    notes = only_noise(analysed(stream)).notes
+    assert any("not real-time" in one for one in notes)

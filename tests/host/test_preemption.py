@@ -1,0 +1,226 @@
+"""A run under a preemption model puts back the one that it found, whoever ends it.
+
+The kernel's switch is a file that was made up, mounted where nobody else sees it; so is the folder
+of the journal. Guests have the real one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hardstone.model import StreamEvent
+from tests.host.shield_state import guard_of
+from tests.machine import WAIT_S, wait_for_wakeups
+from tests.running import Running, Stream, command, has_ended, run
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter"))),
+        reason="only root can mount where nobody else sees it, with unshare and nsenter",
+    ),
+]
+
+TEST = "TMR-P-LAT"  # which goes on where others take the CPU for a while
+FOREVER = ("--duration-ns", "1h", "--samples", "0")
+MANY = 300  # wake-ups; a thread that waits for the first look at the counters sleeps less often
+DEBUGFS = "/sys/kernel/debug"
+FOUND = "none voluntary (full) lazy"
+KEEPER = f"""
+mount -t tmpfs debugfs {DEBUGFS} && mount -t tmpfs run /run && mkdir {DEBUGFS}/sched || exit
+echo mounted
+exec cat
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Seen by the process `keeper`, and by who enters its mount namespace."""
+
+    keeper: int
+
+    @property
+    def _file(self) -> Path:
+        return Path("/proc", str(self.keeper), "root", DEBUGFS[1:], "sched/preempt")
+
+    @property
+    def journal(self) -> Path:
+        return Path("/proc", str(self.keeper), "root/run/hardstone-shield.journal")
+
+    @property
+    def model(self) -> str:
+        """The marked word, or the only one: what was written last."""
+        text = self.text
+        return text.partition("(")[2].partition(")")[0] or text
+
+    @property
+    def text(self) -> str:
+        return self._file.read_text()
+
+    def switch(self, text: str) -> None:
+        self._file.write_text(text)
+
+    def inside(self, words: list[str]) -> list[str]:
+        return ["nsenter", f"--mount=/proc/{self.keeper}/ns/mnt", *words]
+
+    def run(self, probe: Path, *options: str) -> Stream:
+        return run(probe, TEST, "--samples", "50", *options, prefix=self.inside([]))
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    keeper = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", KEEPER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert keeper.stdout
+    try:
+        if keeper.stdout.readline() != b"mounted\n":
+            pytest.skip("this kernel has no debugfs to mount over")
+        made = Machine(keeper.pid)
+        made.switch(FOUND)
+        yield made
+    finally:
+        keeper.communicate(timeout=WAIT_S)
+
+
+@contextmanager
+def started(probe: Path, machine: Machine) -> Iterator[Running]:
+    """A run under `none`, past the switch: it has locked its memory. It does not end by itself,
+    however late the test comes to it."""
+    words = machine.inside(command(probe, TEST, (*FOREVER, "--preemption", "none")))
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        running = Running(process, TEST)
+        wait_until(lambda: is_locked(process.pid))
+        assert machine.model == "none"
+        yield running
+    finally:
+        process.kill()
+        process.communicate(timeout=WAIT_S)
+
+
+def is_locked(pid: int) -> bool:
+    text = Path("/proc", str(pid), "status").read_text()
+    locked = re.search(r"^VmLck:\s+([0-9]+) kB$", text, re.MULTILINE)
+    return locked is not None and int(locked[1]) > 0
+
+
+def events(stream: Stream) -> dict[str, str]:
+    return {event.name: event.text for event in stream.of(StreamEvent)}
+
+
+def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: Machine) -> None:
+    stream = machine.run(probe, "--preemption", "none")
+    assert stream.result.status == "measured"
+    assert stream.result.conditions.preemption == "none"  # which it has looked at to the end
+    assert machine.text == "full"  # written: it was a list before
+    assert not machine.journal.exists()
+
+
+def test_a_model_that_is_in_force_is_not_written(probe: Path, machine: Machine) -> None:
+    stream = machine.run(probe, "--preemption", "full")
+    assert (stream.result.status, stream.result.conditions.preemption) == ("measured", "full")
+    assert machine.model == "full" and not machine.journal.exists()
+
+
+def test_a_run_that_switches_nothing_says_nothing(probe: Path, machine: Machine) -> None:
+    assert machine.run(probe).result.conditions.preemption is None
+
+
+def test_a_killed_run_is_put_back_by_its_guard(probe: Path, machine: Machine) -> None:
+    with started(probe, machine) as running:
+        guard_of(running.pid)
+        running.process.kill()
+        wait_until(lambda: machine.model == "full")
+    wait_until(lambda: not machine.journal.exists())
+
+
+def killed_with_its_guard(probe: Path, machine: Machine) -> None:
+    with started(probe, machine) as running:
+        guard = guard_of(running.pid)
+        os.kill(guard, signal.SIGSTOP)  # it cannot see the end of its owner
+        running.process.kill()
+        os.kill(guard, signal.SIGKILL)
+    wait_until(lambda: has_ended(guard))  # till then the journal is held, and not left behind
+    assert machine.model == "none"
+
+
+def test_restore_puts_back_what_both_have_left(probe: Path, machine: Machine) -> None:
+    killed_with_its_guard(probe, machine)
+    told = events(machine.run(probe))
+    assert "had changed the preemption model and ended without restoring" in told["not_put_back"]
+    assert machine.model == "none"
+    words = machine.inside([str(probe), "shield", "--restore"])
+    done = subprocess.run(words, capture_output=True, timeout=WAIT_S, check=True)
+    assert b"1 restored" in done.stdout + done.stderr
+    assert machine.model == "full" and not machine.journal.exists()
+
+
+def test_the_next_run_that_switches_puts_it_back_first(probe: Path, machine: Machine) -> None:
+    killed_with_its_guard(probe, machine)
+    stream = machine.run(probe, "--preemption", "lazy")
+    assert stream.result.status == "unsupported"  # the made-up switch has one word by now
+    assert "restored now (1 restored" in events(stream)["restored_before"]
+    assert machine.model == "full" and not machine.journal.exists()
+
+
+def test_somebody_else_switches_it_meanwhile(probe: Path, machine: Machine) -> None:
+    with started(probe, machine) as running:
+        machine.switch("none voluntary full (lazy)")
+        wait_for_wakeups(running.pid, MANY)  # without a value it would be skipped
+        stream = running.stopped()
+    assert stream.result.status == "failed"
+    assert "switched the preemption model to lazy" in str(stream.result.reason)
+    assert "left alone" in events(stream)["not_put_back"]
+    assert machine.model == "lazy" and not machine.journal.exists()
+
+
+@pytest.mark.parametrize(
+    ("models", "asked", "said"),
+    [
+        ("(full) lazy", "none", "no model 'none'; it offers (full) lazy"),
+        ("none voluntary full", "none", "sched/preempt"),
+        ("", "none", "sched/preempt"),
+    ],
+)
+def test_what_the_kernel_does_not_offer(
+    probe: Path, machine: Machine, models: str, asked: str, said: str
+) -> None:
+    machine.switch(models)
+    stream = machine.run(probe, "--preemption", asked)
+    assert (stream.result.status, stream.code) == ("unsupported", 5)
+    assert said in str(stream.result.reason)
+    assert "--target lab:NAME" in str(stream.result.remedy)
+    assert stream.result.conditions.preemption is None
+    assert not machine.journal.exists()
+
+
+def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) -> None:
+    with started(probe, machine) as running:
+        second = machine.run(probe, "--preemption", "none")
+        assert second.result.status == "denied", second.result
+        assert f"process {running.pid}" in str(second.result.reason)
+        assert machine.model == "none"
+    wait_until(lambda: machine.model == "full")
+
+
+def test_with_a_reserved_cpu_both_come_back(probe: Path, machine: Machine) -> None:
+    options = ("--preemption", "none", "--settings", "timers", "--cpu", "0")
+    stream = machine.run(probe, *options)
+    assert stream.result.status in ("measured", "denied", "unsupported")
+    assert stream.result.conditions.preemption in ("none", None)
+    assert machine.model == "full" and not machine.journal.exists()

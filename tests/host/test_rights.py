@@ -1,0 +1,223 @@
+"""Less right or less room is an answer with its remedy: no crash, no made-up figure."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import machine
+from tests.running import Stream, run
+
+pytestmark = pytest.mark.e2e
+
+FEW = ["--samples", "200"]
+other_user = pytest.mark.skipif(
+    machine.no_other_user() is not None, reason=str(machine.no_other_user())
+)
+limits = pytest.mark.skipif(machine.no_prlimit() is not None, reason=str(machine.no_prlimit()))
+
+
+def refused(stream: Stream, status: str, cause: str) -> None:
+    """An answer with cause and remedy; it is a whole stream, without a sample."""
+    assert stream.code == stream.told_code, stream.stderr
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None and result.complete
+    assert result.status == status
+    assert cause in (result.reason or "")
+    assert result.remedy
+    assert stream.sample_count == 0
+
+
+@pytest.mark.parametrize("cpu", ["1023", "4095", "65535"])
+def test_a_cpu_that_is_not_there(probe: Path, quick: list[str], cpu: str) -> None:
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--cpu", cpu)
+    refused(stream, "denied", f"CPU {cpu} does not exist or is not allowed")
+
+
+def test_a_cpu_in_a_list_that_is_not_there(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "-p", "cpus=0,1023")
+    refused(stream, "denied", "CPU 1023 does not exist or is not allowed")
+
+
+@pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed")
+def test_a_cpu_that_is_not_allowed(probe: Path, quick: list[str]) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("one CPU")
+    prefix = ["taskset", "-c", str(cpus[0])]
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--cpu", str(cpus[1]), prefix=prefix)
+    refused(stream, "denied", "is not allowed to this process")
+    stream = run(probe, "CLK-B-RES", *FEW, *quick, prefix=prefix)
+    assert "one_cpu" in stream.events
+    assert stream.result.conditions.cpu == cpus[0]
+
+
+@pytest.mark.parametrize("priority", ["0", "100", "65535"])
+def test_a_priority_out_of_limits(probe: Path, quick: list[str], priority: str) -> None:
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--priority", priority)
+    refused(stream, "denied", f"priority {priority} is outside 1 to 99")
+
+
+@pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+def test_the_highest_priority_is_told_as_a_number(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, "--priority", "max")
+    highest = os.sched_get_priority_max(os.SCHED_FIFO)
+    assert stream.result.conditions.priority == highest
+    assert "it is the highest" in stream.events["supervisor_not_above"].text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--priority", "-1"],
+        ["--cpu", "-1"],
+        ["--samples", "0"],
+        ["-p", "interval_ns=1ns"],
+        ["--bogus", "1"],
+    ],
+    ids=lambda words: words[0] + words[1],
+)
+def test_wrong_usage_is_one_line_of_error(probe: Path, words: list[str]) -> None:
+    stream = run(probe, "TMR-P-LAT", *words)
+    assert (stream.code, stream.raw) == (2, b"")
+    assert stream.stderr.startswith("hardstone-probe: ") and stream.stderr.count("\n") == 1
+
+
+# ---- an ordinary user ----
+
+
+@other_user
+@limits
+def test_without_right_it_measures_and_says_so(open_probe: Path, quick: list[str]) -> None:
+    stream = run(open_probe, "TMR-P-LAT", *FEW, *quick, prefix=machine.as_nobody())
+    assert stream.read_by_the_toolkit()[1] is None
+    assert stream.result.status == "measured" and stream.sample_count >= 200
+    conditions = stream.result.conditions
+    assert (conditions.realtime, conditions.policy, conditions.priority) == (False, "other", 0)
+    assert "setcap" in stream.events["not_realtime"].text
+
+
+@other_user
+@limits
+def test_an_explicit_priority_without_right_is_denied(open_probe: Path, quick: list[str]) -> None:
+    options = [*FEW, *quick, "--priority", "50"]
+    stream = run(open_probe, "TMR-P-LAT", *options, prefix=machine.as_nobody())
+    refused(stream, "denied", "priority 50 under SCHED_FIFO was refused")
+    assert "setcap" in (stream.result.remedy or "")
+
+
+@other_user
+@limits
+def test_a_limit_lowers_the_priority(open_probe: Path, quick: list[str]) -> None:
+    prefix = ["prlimit", "--rtprio=10:10", *machine.as_nobody()[3:]]
+    stream = run(open_probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix)
+    if not stream.raw or "not_realtime" in stream.events:
+        pytest.skip(f"real-time priority by limit is not to be had here: {stream.stderr.strip()}")
+    assert stream.result.conditions.realtime and stream.result.conditions.priority == 10
+    assert "10 is the highest" in stream.events["priority_lowered"].text
+
+
+@other_user
+@limits
+def test_memory_that_cannot_be_locked(open_probe: Path, quick: list[str]) -> None:
+    stream = run(open_probe, "TMR-P-LAT", *FEW, *quick, prefix=machine.as_nobody(memlock_bytes=0))
+    assert stream.result.status == "measured" and stream.sample_count >= 200
+    assert stream.result.conditions.memory_locked is False
+    assert "ulimit -l" in stream.events["memory_not_locked"].text
+
+
+@other_user
+@limits
+def test_threads_that_cannot_be_created(open_probe: Path, quick: list[str]) -> None:
+    prefix = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+    prefix += ["--bounding-set=-all", "--inh-caps=-all", "prlimit", "--nproc=1:1", "--rtprio=0:0"]
+    stream = run(open_probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix)
+    if stream.result.status == "measured":
+        pytest.skip("the limit on processes does not hold here")
+    refused(stream, "denied", "Resource temporarily unavailable")
+
+
+# ---- too little memory ----
+
+
+@limits
+@pytest.mark.parametrize("more_bytes", [50_000, 200_000, 400_000, 1_000_000])
+def test_too_little_memory_is_denied(probe: Path, quick: list[str], more_bytes: int) -> None:
+    """Limits from just above what the program itself takes to a few records."""
+    wanted = least_address_space(probe) + more_bytes
+    many = ["-p", "periods_ns=1ms,2ms,3ms,4ms,5ms,6ms,7ms,8ms,9ms,10ms", *FEW, *quick]
+    prefix = ["prlimit", f"--as={wanted}:{wanted}"]
+    stream = run(probe, "TMR-P-JIT", *many, "--deadline-ns", "200ms", prefix=prefix)
+    assert stream.code == 5, (stream.code, stream.stderr)
+    assert stream.result.status == "denied", stream.result
+    assert stream.result.reason and stream.result.remedy
+
+
+def least_address_space(probe: Path) -> int:
+    """The smallest limit under which the program starts at all."""
+    page = resource.getpagesize()
+    low, high = 1, 64 * 2**20 // page
+    while low < high:
+        middle = (low + high) // 2
+        words = ["prlimit", f"--as={middle * page}", str(probe), "--version"]
+        done = subprocess.run(words, capture_output=True, check=False)
+        low, high = (low, middle) if done.returncode == 0 else (middle + 1, high)
+    return low * page
+
+
+@limits
+@pytest.mark.parametrize("stack_kib", [64, 100, 128, 255])
+def test_a_stack_that_is_too_small(probe: Path, quick: list[str], stack_kib: int) -> None:
+    prefix = ["prlimit", f"--stack={stack_kib * 1024}:{stack_kib * 1024}"]
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix)
+    refused(stream, "denied", f"the stack is limited to {stack_kib * 1024} bytes")
+    assert "ulimit -s" in (stream.result.remedy or "")
+
+
+@limits
+def test_a_stack_that_is_enough(probe: Path, quick: list[str]) -> None:
+    """Also with as large an environment as the system lets through."""
+    prefix = ["prlimit", f"--stack={256 * 1024}:{256 * 1024}"]
+    variables = {"HARDSTONE_TEST_FILLER": "x" * 100_000}
+    stream = run(probe, "TMR-P-LAT", *FEW, *quick, prefix=prefix, variables=variables)
+    assert (stream.code, stream.result.status) == (0, "measured")
+
+
+@limits
+def test_no_descriptors_are_left(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "SEM-P-SIG", *FEW, *quick, prefix=["prlimit", "--nofile=3:3"])
+    assert stream.code == stream.told_code
+    assert stream.result.status in ("failed", "denied")
+    assert "a pipe" in (stream.result.reason or "")
+    assert "ulimit -n" in (stream.result.remedy or "")
+    if "counter_not_used" in stream.events:
+        told = stream.events["counter_not_used"].text
+        assert "could not be read: Too many open files" in told
+
+
+def trust_of(probe: Path, hidden: str, empty: Path) -> str:
+    """Why the counter is not used where a file is hidden behind an empty one."""
+    empty.touch()
+    words = f"mount --bind {empty} {hidden} && exec {probe} run SEM-P-SIG --json --samples 5"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", words], capture_output=True, check=False
+    )
+    if not done.stdout:
+        pytest.skip(f"{hidden} cannot be hidden: {done.stderr.decode().strip()}")
+    stream = Stream("SEM-P-SIG", done.returncode, done.stdout)
+    return stream.events["counter_not_used"].text
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None or os.uname().machine != "x86_64",
+    reason="only root on x86-64 can hide what Linux says of the TSC, with unshare",
+)
+def test_absent_is_not_unreadable(probe: Path, tmp_path: Path) -> None:
+    assert "does not claim a TSC" in trust_of(probe, "/proc/cpuinfo", tmp_path / "empty")
+    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    assert "does not use the TSC" in trust_of(probe, source, tmp_path / "empty")

@@ -1,0 +1,202 @@
+"""`single` takes the other CPUs offline, and brings all of them back, however it ends.
+
+Few of these run on the real kernel. Whatever happens, every CPU that was online is online after.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests import machine
+from tests.host.odd import Odd, process
+from tests.host.odd_keeper import Keeper
+from tests.host.shield_state import JOURNAL, State
+from tests.host.shielding import (
+    GIVE_UP_S,
+    RESERVED,
+    SHIELD_MARKS,
+    Shield,
+    all_is_back,
+    journal_lines,
+    kill_both,
+    wait_for_moment,
+)
+from tests.running import Stream, command, run
+from tests.waiting import wait_until
+
+CPUS = Path("/sys/devices/system/cpu")
+STAYS = min(os.sched_getaffinity(0))
+OTHERS = sorted(os.sched_getaffinity(0) - {STAYS})
+HEAD_LINES = 5  # of a journal, before its first change
+SINGLE = ("--cpu-config", "single", "--cpu", str(STAYS))
+
+
+def online(cpu: int) -> Path:
+    return CPUS / f"cpu{cpu}" / "online"
+
+
+pytestmark = [
+    *SHIELD_MARKS,
+    pytest.mark.skipif(
+        not all(os.access(online(cpu), os.W_OK) for cpu in OTHERS),
+        reason="not every other CPU can be taken offline here",
+    ),
+    pytest.mark.usefixtures("come_back"),
+]
+
+
+@pytest.fixture
+def come_back() -> Iterator[None]:
+    """Also where a test fails, or is killed."""
+    keeper = Keeper()
+    with ExitStack() as stack:
+        stack.callback(keeper.dismiss)
+        for cpu in OTHERS:
+            stack.enter_context(keeper.undoing("write", str(online(cpu)), "1"))
+            stack.callback(online(cpu).write_text, "1")
+        yield
+
+
+def are_online() -> set[int]:
+    return {STAYS} | {cpu for cpu in OTHERS if online(cpu).read_text().strip() == "1"}
+
+
+@contextmanager
+def measuring(probe: Path) -> Iterator[Shield]:
+    """A run that measures while the other CPUs are offline."""
+    words = command(probe, "TMR-P-LAT", ["--samples", "1000000", *SINGLE])
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        try:
+            wait_until(lambda: are_online() == {STAYS}, "the other CPUs stay online")
+            machine.wait_for_wakeups(process.pid, 20)
+            yield process
+        finally:
+            process.kill()
+
+
+def settings(stream: Stream) -> list[str]:
+    assert stream.result.conditions is not None
+    return stream.result.conditions.settings
+
+
+def test_the_others_go_offline_and_all_comes_back(probe: Path, odd: Odd, before: State) -> None:
+    assert odd.pinned and odd.grouped
+    with measuring(probe) as process:
+        process.terminate()
+        out, _ = process.communicate(timeout=GIVE_UP_S)
+    stream = Stream("TMR-P-LAT", process.returncode, out)
+    assert stream.result.status == "measured"
+    assert settings(stream) == ["offline"]
+    assert "offline" in stream.events and "not_put_back" not in stream.events
+    all_is_back(before)
+
+
+def test_the_guard_brings_them_back_after_a_kill(probe: Path, before: State) -> None:
+    with measuring(probe) as process:
+        process.kill()
+        process.communicate(timeout=GIVE_UP_S)
+    all_is_back(before)
+
+
+MOMENTS: dict[str, Callable[[], bool]] = {
+    "at its start": lambda: True,
+    "an empty journal": lambda: journal_lines() >= 0,
+    "a journal, and no change": lambda: journal_lines() > HEAD_LINES,
+    "offline": lambda: are_online() == {STAYS},
+}
+
+
+def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> None:
+    """Before, while and after the CPUs go offline; also between the journal and a write, of which
+    probe/tests/test_shield_offline.c knows each. Killed before there is a guard it leaves an empty
+    journal, which the next one removes."""
+    words = [str(probe), "run", "TMR-P-LAT", "--json", "--samples", "1000000", *quick]
+    for has_come in MOMENTS.values():
+        with subprocess.Popen([*words, "--cpu-config", "single"], stdout=subprocess.DEVNULL) as run:
+            wait_for_moment(run, has_come)
+            run.kill()
+        wait_until(lambda: journal_lines() <= 0, "things were not put back")
+        subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
+        all_is_back(before)
+
+
+def test_restore_brings_them_back_after_two_kills(probe: Path, before: State) -> None:
+    with measuring(probe) as process:
+        kill_both(process)
+    assert are_online() == {STAYS}
+    subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
+    all_is_back(before)
+
+
+@pytest.mark.parametrize("config", ["single", "shielded"])
+def test_the_next_run_brings_them_back_after_two_kills(
+    probe: Path, before: State, config: str
+) -> None:
+    """Before it counts CPUs: the killed run has left one."""
+    with measuring(probe) as process:
+        kill_both(process)
+    assert are_online() == {STAYS}
+    told = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", "shared")
+    assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
+    stream = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", config)
+    assert stream.result.status == "measured"
+    assert "restored_before" in stream.events
+    all_is_back(before)
+
+
+def test_a_cpu_that_was_offline_before_stays_so(probe: Path) -> None:
+    """The only ones that are left are the measuring CPU, and those that are taken offline."""
+    online(RESERVED).write_text("0")
+    stream = run(probe, "SEM-P-SIG", "--samples", "200", *SINGLE)
+    assert settings(stream) == ["offline"]
+    assert are_online() == {STAYS, *OTHERS} - {RESERVED}
+    assert not JOURNAL.exists()
+
+
+@pytest.mark.skipif(online(STAYS).exists(), reason="every CPU can be taken offline here")
+def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
+    options = ["--cpu-config", "single", "--cpu", str(RESERVED)]
+    stream = run(probe, "SEM-P-SIG", "--samples", "200", *options)
+    assert stream.result.status == "measured" and settings(stream) == []
+    text = stream.events["not_offline"].text
+    assert f"CPU {STAYS}: the kernel cannot take it offline" in text
+    assert f"are on CPU {RESERVED} only" in text
+
+
+@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+def test_without_right_measuring_goes_on(open_probe: Path) -> None:
+    options = ["--samples", "200", *SINGLE]
+    stream = run(open_probe, "SEM-P-SIG", *options, prefix=machine.as_nobody())
+    assert stream.result.status == "measured" and settings(stream) == []
+    assert "not_offline" in stream.events
+
+
+@pytest.mark.skipif(shutil.which("chrt") is None, reason="chrt is not installed")
+def test_the_kernel_refuses(probe: Path) -> None:
+    """Tasks of SCHED_DEADLINE have reserved more time than the CPU that stays has."""
+    times = [f"--sched-{what}" for what in ("runtime", "deadline", "period")]
+    words = [
+        word
+        for pair in zip(times, ("60000000", "100000000", "100000000"), strict=True)
+        for word in pair
+    ]
+    with ExitStack() as stack:
+        for _ in range(len(OTHERS) + 1):
+            pid = stack.enter_context(process("chrt", "-d", *words, "0", "sleep", "60"))
+            wait_until(partial(is_deadline, pid), "SCHED_DEADLINE is refused")
+        stream = run(probe, "SEM-P-SIG", "--samples", "200", *SINGLE)
+    assert stream.result.status == "measured" and settings(stream) == []
+    assert "not_offline" in stream.events and "not_put_back" not in stream.events
+    assert are_online() == {STAYS, *OTHERS} and not JOURNAL.exists()
+
+
+def is_deadline(pid: int) -> bool:
+    return os.sched_getscheduler(pid) == 6

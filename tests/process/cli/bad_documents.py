@@ -1,0 +1,159 @@
+"""Run documents as no recorder writes them: some cannot be read, some can and must not steer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.unit.stats.make import document, result, series
+
+GOOD, BAD = "20261120T000000Z-00000a", "20261121T000000Z-00000b"
+MARKUP = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1">'
+STEERING = "\x1b[31m\x1b]0;t\x07\x9b2J\x00\u202egnp\u2066\u200f\r\nINJECTED\u2028x"
+LARGE = {"a bomb", "a bomb of numbers", "10 000 results"}  # take a second to read
+BOMBS = {
+    "a bomb": "134217728 bytes",
+    "a bomb of numbers": "12000000 values",
+}  # nothing else is wrong
+_HEAD = b'{"schema":"hardstone.run/3","x":['
+_GIGABYTES = 3 * 2**30
+_LONG_VALUES = tuple(range(1_000, 3_000))
+
+
+def whole(run_id: str = BAD, **changed: object) -> dict[str, Any]:
+    """A sound document as Python's own types."""
+    results = [
+        result("TMR-P-LAT", _LONG_VALUES),
+        result("THR-P-SLS", series=[series(_LONG_VALUES, "switch")]),
+    ]
+    made = document(run_id=run_id, name="bad run", **{"results": results, **changed})
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made))
+    return found
+
+
+def encoded(found: object) -> bytes:
+    return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def packed(found: object) -> bytes:
+    return gzip.compress(encoded(found), 1, mtime=0)
+
+
+def changed(change: Callable[[dict[str, Any]], object], run_id: str = BAD) -> bytes:
+    """A document with something changed in its first series."""
+    found = whole(run_id)
+    change(found["results"][0]["series"][0])
+    return packed(found)
+
+
+def put(path: Path, content: bytes | None) -> Path:
+    """A file with `content`, or one of gigabytes that takes no space."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if content is not None:
+        path.write_bytes(content)
+        return path
+    with path.open("wb") as file:
+        file.write(b'{"schema":"hardstone.run/3"')
+        os.truncate(file.fileno(), _GIGABYTES)
+    return path
+
+
+def _with_number(literal: bytes) -> bytes:
+    """The mean of the first series written as `literal`, which no JSON writer makes."""
+    return gzip.compress(encoded(whole()).replace(b'"mean": 1999.5', b'"mean": ' + literal, 1))
+
+
+def with_blanks(count: int) -> bytes:
+    """A sound document that ends in blanks."""
+    return gzip.compress(encoded(whole()) + b" " * count, 1)
+
+
+def with_numbers(count: int) -> bytes:
+    """A sound document with a field that nobody reads."""
+    return gzip.compress(encoded(whole())[:-1] + b', "x": [' + b"1," * count + b"1]}", 1)
+
+
+def _buckets(series: dict[str, Any]) -> Any:
+    return series["histogram"]["buckets"]
+
+
+# What cannot be read: one line, exit code 2.
+UNREADABLE: Mapping[str, Callable[[], bytes | None]] = {
+    "empty": lambda: b"",
+    "cut": lambda: packed(whole())[:-200],
+    "cut JSON": lambda: gzip.compress(encoded(whole())[:-200]),
+    "of a future schema": lambda: packed({**whole(), "schema": "hardstone.run/99"}),
+    "of something else": lambda: packed({"schema": "\x1b[31m<script>"}),
+    "a list": lambda: packed([whole()]),
+    "gigabytes": lambda: None,
+    "a bomb": cache(lambda: with_blanks(140_000_000)),
+    "a bomb of numbers": cache(lambda: with_numbers(13_000_000)),
+    "NaN": lambda: _with_number(b"NaN"),
+    "Infinity": lambda: _with_number(b"Infinity"),
+    "a number beyond floats": lambda: _with_number(b"1e999"),
+    "a negative bucket": lambda: changed(lambda one: _buckets(one)[0].__setitem__(1, -5)),
+    "negative overflow": lambda: changed(lambda one: one["histogram"].update(overflow=-1)),
+    "counts beyond 64 bits": lambda: changed(lambda one: _buckets(one)[0].__setitem__(1, 2**63)),
+    "buckets out of order": lambda: changed(lambda one: _buckets(one).reverse()),
+    "an unknown layout": lambda: changed(lambda one: one["histogram"].update(layout="log/\x1b7")),
+    "nested": lambda: gzip.compress(_HEAD + b"[" * 10**6),
+    "of another id": lambda: packed(whole(run_id=GOOD)),
+    "an id as a path": lambda: packed({**whole(), "id": "../../../etc/passwd"}),
+    "too many results": lambda: packed({**whole(), "results": [{}] * 20_000}),
+}
+
+# What can be read, and contradicts itself: shown with a mark, exit code 3.
+CONTRADICTORY: Mapping[str, Callable[..., bytes]] = {
+    name: lambda run_id=BAD, wrong=wrong: changed(lambda one: one.update(wrong), run_id)
+    for name, wrong in {
+        "counts that do not add up": {"count": 7},
+        "a negative count": {"count": -3},
+        "a maximum below the minimum": {"max": 1},
+        "a mean beyond the maximum": {"mean": 1e18},
+    }.items()
+}
+
+
+def _named(text: str, run_id: str = BAD) -> bytes:
+    """`text` in every name, label, reason and fact."""
+    found = whole(run_id)
+    for one in found["results"]:
+        one["reason"] = one["conditions"]["load"] = text
+        one["verdicts"] = [{"name": text, "pass": False, "evidence": text}]
+        one["events"] = [{"name": text, "text": text, "at_ns": 1, "data": {text: text}}]
+        one["params"] = {text: text}
+        for entry in one["series"]:
+            entry["labels"] = {text: text}
+            entry["derived"] = text
+        one["series"].append({**one["series"][0], "name": text})
+    found["results"].append({**found["results"][0], "test": text})
+    found["system"] = dict.fromkeys((*found["system"], "machine.cpu_model", text), text)
+    found["plan"]["load"] = found["plan"]["name"] = found["plan"]["profile"] = text
+    found["trust"] = {"grade": "indicative", "reasons": [text]}
+    found["tool"]["version"] = text
+    return packed({**found, "name": text})
+
+
+def _many(count: int) -> bytes:
+    """One small result, again and again."""
+    one = msgspec.to_builtins(result("TMR-P-LAT", (1, 2, 3)))
+    return packed(whole() | {"results": [one] * count})
+
+
+# What can be read and is odd: no figure is lost, nothing steers.
+ODD: Mapping[str, Callable[..., bytes]] = {
+    "markup": lambda run_id=BAD: _named(MARKUP, run_id),
+    "control characters and direction marks": lambda run_id=BAD: _named(STEERING, run_id),
+    "long names": lambda: _named("x" * 4_000),
+    "10 000 results": lambda: _many(10_000),
+    "a result twice": lambda: _many(2),
+    "no results": lambda: packed(whole() | {"results": []}),
+    "no facts": lambda: packed(whole() | {"system": {}}),
+}

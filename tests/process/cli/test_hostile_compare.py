@@ -1,0 +1,246 @@
+"""Every command that reads runs, on documents that are damaged, contradictory or hostile."""
+
+from __future__ import annotations
+
+import unicodedata
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hardstone as package
+from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
+from hardstone.store.documents import encode_document
+from tests.process.cli.bad_documents import (
+    BAD,
+    BOMBS,
+    CONTRADICTORY,
+    GOOD,
+    LARGE,
+    ODD,
+    UNREADABLE,
+    packed,
+    put,
+    whole,
+    with_blanks,
+    with_numbers,
+)
+from tests.process.cli.conftest import Done
+from tests.unit.stats.make import document, result, series
+
+Hardstone = Callable[..., Done]
+BEFORE = b"what was there before"
+LIMITS = """
+[[limit]]
+figure = "TMR-P-LAT/total/wakeup"
+statistic = "max"
+below = "1s"
+"""
+VALUES = tuple(range(900, 2_900))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with one sound run."""
+    results = [
+        result("TMR-P-LAT", VALUES),
+        result("THR-P-SLS", series=[series(VALUES, "switch")]),
+    ]
+    good = encode_document(document(run_id=GOOD, name="good run", results=results))
+    put(tmp_path / "store" / "runs" / f"{GOOD}.json.gz", good)
+    return tmp_path / "store"
+
+
+def bad(store: Path, content: bytes | None) -> Path:
+    return put(store / "runs" / f"{BAD}.json.gz", content)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder with a file that a command is asked to replace."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name in ("page.html", "page.pdf", "limits.toml"):
+        (folder / name).write_bytes(BEFORE)
+    return folder
+
+
+def commands(out: Path) -> dict[str, list[object]]:
+    return {
+        "compare": ["compare", GOOD, BAD],
+        "compare, page": ["compare", GOOD, BAD, "-o", out / "page.html"],
+        "compare, PDF": ["compare", BAD, "published:qnx", "-o", out / "page.pdf"],
+        "compare, files": ["compare", GOOD, BAD, "--files", out / "files"],
+        "compare, JSON": ["compare", BAD, "published:qnx", "--json"],
+        "gate": ["gate", BAD, "--baseline", GOOD],
+        "gate, baseline": ["gate", GOOD, "--baseline", BAD],
+        "gate, suggest": ["gate", BAD, "--suggest", "-o", out / "limits.toml"],
+        "show": ["show", BAD],
+        "show, why": ["show", BAD, "--why"],
+        "report": ["report", BAD, "-o", out / "page.html"],
+    }
+
+
+DRAWING = {"compare, page", "compare, PDF", "compare, files", "report"}  # for some seconds
+
+
+def commands_on(kind: str, out: Path) -> dict[str, list[object]]:
+    """All of them where nothing is drawn, but two where reading takes a second."""
+    found = commands(out)
+    return {name: found[name] for name in ("compare, page", "report")} if kind in LARGE else found
+
+
+def quick_commands(kind: str, out: Path) -> dict[str, list[object]]:
+    """Of what can be read: those that draw nothing, and the pages for one of each kind."""
+    drawn = {"compare, page", "report"} if kind in DRAWN else set()
+    return {name: words for name, words in commands(out).items() if name not in DRAWING - drawn}
+
+
+DRAWN = {"markup", "counts that do not add up"}
+
+
+def check_words(done: Done) -> None:
+    """Nothing internal, and nothing that steers a terminal, in what was printed."""
+    assert "internal error" not in done.err and "Traceback" not in done.err, done.err
+    for text in (done.out, done.err):
+        kinds = {char: unicodedata.category(char) for char in set(text) - {"\n"}}
+        assert not [char for char, kind in kinds.items() if kind in ("Cc", "Cf", "Cs")]
+        assert not any(line.startswith("INJECTED") for line in text.splitlines())
+
+
+def kept(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_cannot_be_read_is_one_line_and_nothing_is_written(
+    hardstone: Hardstone, store: Path, out: Path, kind: str
+) -> None:
+    bad(store, UNREADABLE[kind]())
+    before = kept(out)
+    for name, words in commands_on(kind, out).items():
+        done = hardstone(*words, "--store", store)
+        assert done.code == EXIT_USAGE, (name, done.err)
+        assert done.out == "" and len(done.told) == 1, (name, done.err)
+        assert BAD in done.told[0], name
+        assert f"holds more than {BOMBS[kind]}" in done.told[0] if kind in BOMBS else True, name
+        check_words(done)
+        assert kept(out) == before, name
+
+
+@pytest.mark.parametrize("make", [with_blanks, with_numbers])
+def test_only_its_size_makes_a_bomb(
+    hardstone: Hardstone, store: Path, make: Callable[[int], bytes]
+) -> None:
+    """The same documents, smaller, are read: without the limit a bomb would be, too."""
+    bad(store, make(1_000))
+    done = hardstone("show", BAD, "--store", store)
+    assert done.code == EXIT_OK and "bad run" in done.out and not done.err
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_list_goes_on_without_what_cannot_be_read(
+    hardstone: Hardstone, store: Path, kind: str
+) -> None:
+    bad(store, UNREADABLE[kind]())
+    done = hardstone("runs", "--store", store)
+    assert done.code == EXIT_OK and len(done.told) == 1
+    assert f"{BAD} cannot be read" in done.told[0] and "good run" in done.out
+    check_words(done)
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_python_refuses_in_words_what_cannot_be_read(store: Path, kind: str) -> None:
+    path = bad(store, UNREADABLE[kind]())
+    files = {one: one.stat().st_mtime_ns for one in store.rglob("*.gz")}
+    for load in (lambda: package.load(BAD, store), lambda: package.compare(GOOD, BAD, store=store)):
+        with pytest.raises(HardstoneError) as raised:
+            load()
+        assert raised.value.exit_code == EXIT_USAGE
+    if kind != "of another id":
+        with pytest.raises(HardstoneError):
+            package.load(path)
+    assert files == {one: one.stat().st_mtime_ns for one in store.rglob("*.gz")}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTORY)
+def test_what_contradicts_itself_is_shown_with_a_mark_and_exit_3(
+    hardstone: Hardstone, store: Path, out: Path, kind: str
+) -> None:
+    bad(store, CONTRADICTORY[kind]())
+    for name, words in quick_commands(kind, out).items():
+        done = hardstone(*words, "--store", store)
+        assert done.code == EXIT_UNTRUSTWORTHY, (name, done.code, done.err)
+        assert "TMR-P-LAT" in done.err or name.startswith("gate"), (name, done.err)
+        check_words(done)
+    if kind in DRAWN:
+        assert "contradict" in (out / "page.html").read_text()
+    assert not [name for name in kept(out) if name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize("kind", CONTRADICTORY)
+def test_a_contradictory_figure_passes_no_gate(
+    hardstone: Hardstone, store: Path, tmp_path: Path, kind: str
+) -> None:
+    limits = tmp_path / "limits.toml"
+    done = hardstone("gate", GOOD, "--suggest", "-o", limits, "--store", store)
+    assert done.code == EXIT_OK, done.err
+    assert hardstone("gate", GOOD, "--limits", limits, "--store", store).code == EXIT_OK
+    bad(store, CONTRADICTORY[kind]())
+    done = hardstone("gate", BAD, "--limits", limits, "--store", store)
+    assert done.code == EXIT_UNTRUSTWORTHY, done.err
+    assert "PASS" not in [line.split()[:1] for line in done.out.splitlines() if "TMR-P-LAT" in line]
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_names_and_counts_steer_nothing(
+    hardstone: Hardstone, store: Path, out: Path, kind: str
+) -> None:
+    bad(store, ODD[kind]())
+    for name, words in quick_commands(kind, out).items():
+        done = hardstone(*words, "--store", store)
+        allowed = {EXIT_OK, EXIT_USAGE, EXIT_UNTRUSTWORTHY, *([1] if "gate" in name else [])}
+        assert done.code in allowed, (name, done.code, done.err)
+        assert done.code != EXIT_USAGE or len(done.told) == 1, (name, done.err)
+        check_words(done)
+    assert not [name for name in kept(out) if name.endswith(".tmp")]
+    check_words(hardstone("runs", "--store", store))
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_python_shows_odd_runs_without_steering(store: Path, kind: str) -> None:
+    bad(store, ODD[kind]())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = package.load(BAD, store)
+    compared = package.compare(run.systems[0], "published:qnx")
+    pages = [html_of(run), html_of(compared)]
+    words = [repr(run), repr(compared)]
+    for test in run.tests:
+        words += [repr(run.test(test, nth=0)), *map(repr, run.test(test, nth=0).all_series)]
+    for text in (*pages, *words):
+        check_words(Done(0, text, ""))
+    assert not any("<script" in page or "<img" in page for page in pages)
+
+
+def html_of(one: object) -> str:
+    """What a notebook asks for."""
+    name = "_repr_html_"
+    found: str = getattr(one, name)()
+    return found
+
+
+@pytest.mark.slow
+def test_the_good_run_passes_where_the_bad_ones_do_not(
+    hardstone: Hardstone, store: Path, out: Path
+) -> None:
+    """Each command does its work on the document that all bad ones are made of."""
+    bad(store, packed(whole()))
+    for name, words in commands(out).items():
+        done = hardstone(*words, "--store", store)
+        # one run against another decides about no system
+        fine = {EXIT_OK, 1, EXIT_UNTRUSTWORTHY} if name.startswith("gate") else {EXIT_OK}
+        assert done.code in fine, (name, done.code, done.err)
+        check_words(done)
+    assert all(content != BEFORE for content in kept(out).values())

@@ -1,0 +1,207 @@
+"""`hardstone posix`: measured on fake targets, read from the store, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone import schema
+from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE, worst_code
+from hardstone.model import Descriptor, StreamEvent, StreamFooter, StreamVerdict
+from hardstone.stats.posix_answer import POSIX_SCHEMA
+from hardstone.stats.posix_inventory import TEST
+from hardstone.store import Store
+from tests.process.cli.conftest import Done
+from tests.process.targets import sample
+from tests.unit.stats import inventories
+
+Hardstone = Callable[..., Done]
+Scenario = Callable[..., str]
+
+
+def lines(odd: dict[str, str] | None = None) -> list[str]:
+    """The stream of a test that reports an inventory."""
+    header, instrument = sample.stream(TEST)[:2]
+    ended = sample.stream(TEST, status="denied")[-2]
+    result = json.loads(ended) | {"status": "measured", "reason": None}
+    found = inventories.result(inventories.events(odd))
+    events = [StreamEvent(**msgspec.structs.asdict(one)) for one in found.events]
+    verdicts = [StreamVerdict(**msgspec.structs.asdict(one)) for one in found.verdicts]
+    body = [header, instrument, *_encoded(events), *_encoded(verdicts), json.dumps(result)]
+    footer = StreamFooter(lines=len(body), events=len(events), series=0, verdicts=len(verdicts))
+    return [*body, *_encoded([footer])]
+
+
+def _encoded(found: list[Any]) -> list[str]:
+    return [msgspec.json.encode(one).decode() for one in found]
+
+
+def register() -> dict[str, Any]:
+    """The golden register, with the test if it lacks it."""
+    found: dict[str, Any] = msgspec.to_builtins(sample.register())
+    if all(one["id"] != TEST for one in found["tests"]):
+        like: Descriptor = next(one for one in sample.register().tests if one.id == "TMR-B-EDGE")
+        named = msgspec.to_builtins(like) | {"id": TEST, "params": [], "series": []}
+        found["tests"].append(named)
+    return found
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    """Makes a fake target of its own name, on which the test does `steps`."""
+
+    def make(name: str = "one", steps: list[Any] | None = None) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        steps = lines(inventories.ODD) if steps is None else steps
+        return f"fake:{sample.scenario(folder, {TEST: steps}, register=register())}"
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data" / "hardstone"
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def is_narrow(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines() if not line.startswith("    "))
+
+
+def test_it_measures_stores_and_shows(hardstone: Hardstone, scenario: Scenario) -> None:
+    done = hardstone("posix", "--target", scenario(), "--name", "odd", "--quiet")
+    assert done.code == EXIT_OK, done.err
+    assert is_narrow(done.out) and "\x1b" not in done.out
+    assert "message passing 200809 200809 fails claimed, but fails" in words(done.out)
+    assert "Solaris 8 full full full" in words(done.out)
+    document = Store().load("last")
+    assert document.name == "odd" and [one.test for one in document.results] == [TEST]
+    assert document.id in done.out and done.err == ""
+
+
+@pytest.mark.parametrize("how", ["last", "odd", "id"])
+def test_a_stored_run_is_shown_again(hardstone: Hardstone, scenario: Scenario, how: str) -> None:
+    first = hardstone("posix", "--target", scenario(), "--name", "odd", "-q")
+    again = hardstone("posix", Store().load("last").id if how == "id" else how)
+    assert again.code == EXIT_OK and again.out == first.out
+
+
+def test_json_holds_the_schema(hardstone: Hardstone, scenario: Scenario) -> None:
+    measured = hardstone("posix", "--target", scenario(), "--json", "-q")
+    read = hardstone("posix", "last", "--json")
+    assert measured.code == read.code == EXIT_OK
+    assert measured.document == read.document
+    text = (schema.FOLDER / schema.file_name(POSIX_SCHEMA)).read_text("utf-8")
+    Draft202012Validator(json.loads(text)).validate(read.document)
+    (answer,) = read.document["answers"]
+    options = {one["name"]: one for one in answer["inventory"]["options"]}
+    assert options["message_passing"]["contradictions"] == ["claimed_but_fails"]
+    assert options["spawn"]["sysconf"] is None and not options["spawn"]["is_sysconf_known"]
+    assert {one["part"]: one["coverage"] for one in answer["coverage"]} == {
+        "1003.1a": "full",
+        "1003.1b": "partial",
+        "1003.1c": "full",
+    }
+    assert {one["judgement"] for point in answer["points"] for one in point["measured"]} == {
+        "absent"
+    }
+
+
+def test_a_run_without_the_test_says_what_to_type(hardstone: Hardstone, target: str) -> None:
+    hardstone("run", "TMR-P-LAT", "--target", target, "-q")
+    done = hardstone("posix", "last")
+    assert done.code == EXIT_USAGE and done.out == ""
+    (told,) = done.told
+    assert f"has no {TEST}" in told
+    assert [one.split()[-1] for one in done.typed] == ["posix"]
+
+
+def test_an_empty_store_and_an_unknown_run_are_said(hardstone: Hardstone) -> None:
+    done = hardstone("posix", "last")
+    assert done.code == EXIT_USAGE and "the store holds no runs" in done.err
+
+
+@pytest.mark.parametrize(
+    "idle", [("--target", "local"), ("--name", "x"), ("--cpus", "2"), ("--deterministic",)]
+)
+def test_options_of_measuring_do_not_go_with_a_run(
+    hardstone: Hardstone, idle: tuple[str, ...]
+) -> None:
+    done = hardstone("posix", "last", *idle)
+    assert done.code == EXIT_USAGE and done.told[0].startswith(
+        f"hardstone: {idle[0]}: last is read"
+    )
+
+
+def test_several_targets_have_a_section_each(hardstone: Hardstone, scenario: Scenario) -> None:
+    targets = [scenario("one"), scenario("two", lines({}))]
+    done = hardstone("posix", "--target", targets[0], "--target", targets[1], "-q")
+    assert done.code == EXIT_OK
+    assert done.out.count("\nSolaris 8 ") == 2
+    assert words(done.out).index("11 of 14") < words(done.out).index("14 of 14")
+    assert len(Store().runs()) == 2
+
+
+def test_several_targets_are_one_json_document(hardstone: Hardstone, scenario: Scenario) -> None:
+    broken = "fake:/no/such/file"
+    done = hardstone("posix", "--target", scenario(), "--target", scenario("two"), "--json", "-q")
+    assert [one["target"] for one in done.document["answers"]] != []
+    assert len({one["run"] for one in done.document["answers"]}) == 2
+    assert hardstone("posix", "--target", broken, "--target", scenario("three")).code != EXIT_OK
+
+
+def test_a_target_that_is_not_reached_is_told_and_the_other_measured(
+    hardstone: Hardstone, scenario: Scenario, tmp_path: Path
+) -> None:
+    missing = tmp_path / "gone.json"
+    missing.write_text("{}")
+    done = hardstone("posix", "--target", f"fake:{missing}", "--target", scenario(), "--json", "-q")
+    (not_run,) = done.document["not_run"]
+    assert len(done.document["answers"]) == 1
+    assert done.code == worst_code([not_run["exit_code"]]) != EXIT_OK
+    assert "was not measured" in done.err
+
+
+def test_a_denied_test_says_so_and_exits_as_run_does(
+    hardstone: Hardstone, scenario: Scenario
+) -> None:
+    denied = scenario("denied", sample.stream(TEST, status="denied", reason="no right"))
+    done = hardstone("posix", "--target", denied, "-q")
+    assert done.code == hardstone("run", TEST, "--target", denied, "-q").code != EXIT_OK
+    assert "not whole: denied: no right" in done.out
+    assert "full (" not in done.out
+
+
+def test_a_probe_without_the_test_is_a_plain_error(hardstone: Hardstone, tmp_path: Path) -> None:
+    found = register()
+    found["tests"] = [one for one in found["tests"] if one["id"] != TEST]
+    old = f"fake:{sample.scenario(tmp_path, {}, register=found)}"
+    done = hardstone("posix", "--target", old, "-q")
+    assert done.code in (EXIT_USAGE, EXIT_UNREACHABLE) and TEST in done.err
+    assert len(done.told) == 1
+
+
+def test_show_of_such_a_run_is_not_empty(hardstone: Hardstone, scenario: Scenario) -> None:
+    hardstone("posix", "--target", scenario(), "-q")
+    done = hardstone("show", "last")
+    assert "POSIX " in done.out and "satisfies PSE51, PSE52" in words(done.out)
+    assert "message passing" in hardstone("show", "last", "--all").out
+
+
+def test_the_report_has_the_page(hardstone: Hardstone, scenario: Scenario, tmp_path: Path) -> None:
+    hardstone("posix", "--target", scenario(), "-q")
+    done = hardstone("report", "last", "-o", tmp_path / "r.html")
+    assert done.code == EXIT_OK
+    assert "POSIX inventory" in (tmp_path / "r.html").read_text("utf-8")

@@ -1,0 +1,394 @@
+"""`hardstone simulate`: sweeps on made-up targets, cut off, resumed, and what cannot be done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from hardstone.calling import stay_in
+from hardstone.cli import simulating
+from hardstone.cli.messages import tell_error
+from hardstone.cli.resuming_sweep import resume
+from hardstone.cli.simulate import command
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+    HardstoneError,
+)
+from hardstone.model import RunDocument
+from hardstone.plan.sweep_results import curve_of, is_whole, masses_of, single
+from hardstone.store import Store
+from hardstone.store.documents import replace_document
+from hardstone.store.place import open_place
+from tests.process.cli.conftest import Done
+from tests.process.cli.recordings import Hardstone
+from tests.sweeps import held, scenario
+
+ONE = ("--threads", "1", "--frames", "0", "--no-fast", "--points", "12")
+REALTIME = ("simulate", "realtime", "-q")
+
+
+def points(document: RunDocument) -> list[tuple[object, ...]]:
+    return [(curve_of(one), masses_of(one)) for one in document.results]
+
+
+def check(document: RunDocument) -> None:
+    """Every result is of the test of the plan at its place."""
+    pairs = list(zip(document.plan.tests, document.results, strict=False))
+    for planned, result in pairs:
+        assert (planned.test, curve_of(planned)) == (result.test, curve_of(result))
+        assert masses_of(planned) == masses_of(result)
+
+
+def stopping(folder: Path, most: int, at: str, **changed: Any) -> str:
+    """A target that asks for a kill, or hangs, at the size `at`."""
+    slow = {"test": "SIM-S-RT", "params": {"masses": at}, "steps": [{"delay_s": 600}, *held()]}
+    return scenario(folder, most, [slow], real_time=True, **changed)
+
+
+@pytest.fixture
+def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
+    """`hardstone simulate` in this process, without its report, which takes seconds."""
+
+    def call(*words: object, mode: str = "realtime") -> Done:
+        capfd.readouterr()
+        stay_in(None)
+        context = command.commands[mode].make_context(mode, [*map(str, words)])
+        options = context.params
+        typed = click.core.ParameterSource.COMMANDLINE
+        given = {name for name in options if context.get_parameter_source(name) is typed}
+        resumed = options.pop("resume")
+        try:
+            if resumed is None:
+                code = simulating.simulate(mode, options, wants_report=False)
+            else:
+                given.discard("resume")
+                code = resume(
+                    mode, resumed, options, given, command.commands[mode], wants_report=False
+                )
+        except HardstoneError as error:
+            tell_error(error)
+            code = error.exit_code
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+def test_a_sweep_is_one_run_with_a_result_for_each_point(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    target = scenario(tmp_path, 3000)
+    words = ("--threads", "1,2", "--policy", "fifo,other", "--points", "10")
+    done = hardstone(*REALTIME, "--target", target, *words, "--json")
+    assert done.code == EXIT_OK, done.err
+    document = Store().load("last")
+    assert done.document["id"] == document.id and document.status == "complete"
+    assert len(document.plan.tests) == len(document.results)
+    check(document)
+    counts = Counter(curve_of(one) for one in document.results if one.test == "SIM-S-RT")
+    assert len(counts) == 4 and set(counts.values()) == {10}
+    assert {one.id for one in document.descriptors} >= {"SIM-S-RT", "SIM-P-RF", "SEM-P-SHF"}
+    (report,) = (Store().path / "reports").iterdir()
+    assert report.stat().st_size > 10_000
+
+
+def test_progress_names_the_point_and_the_time_left(simulate: Hardstone, tmp_path: Path) -> None:
+    done = simulate("--target", scenario(tmp_path, 900), *ONE)
+    told = [" ".join(line.split()) for line in done.told]
+    assert told[0].startswith("hardstone: 1 curve, about ")
+    assert "hardstone: 4 SIM-S-RT 800 masses, 1 thread, fifo about" in " ".join(told)
+    assert "left" in told[3]
+
+
+def test_a_dry_run_shows_what_is_known(simulate: Hardstone, tmp_path: Path) -> None:
+    words = ("--dry-run", "--json", "--load", "none,heavy")
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
+    tests = [one["test"] for one in done.document["tests"]]
+    # of 2 CPUs: 1, 2, 4 and 6 threads; 2 loads
+    assert Counter(tests) == {"THR-P-SLS": 2, "SEM-P-SHF": 2, "SIM-P-RF": 1, "SIM-S-RT": 8}
+    assert done.document["sweep"]["within_ns"] == 480 * 10**9
+    assert Store().runs() == []
+    told = simulate("-q", "--target", scenario(tmp_path, 900), "--dry-run").out
+    assert "only the first points" in told  # their time is not that of the sweep
+    assert "8 min in all" in told
+
+
+def test_the_command_of_the_plan_makes_it_again(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
+    target = scenario(tmp_path, 900)
+    words = ("--rate", "200", "--masses", "400..8000", "--solver", "barrier", "--load", "none,cpu")
+    first = simulate("-q", "--target", target, *words, "--dry-run", "--json").document
+    again = hardstone(*first["command"], "--dry-run", "--json").document
+    assert again == first
+
+
+def test_real_fast(simulate: Hardstone, tmp_path: Path) -> None:
+    target = scenario(tmp_path, 0)
+    words = ("--masses", "400,1000", "--threads", "1,2", "-D", "5s")
+    done = simulate("-q", "--target", target, *words, mode="realfast")
+    assert done.code == EXIT_OK, done.err
+    document = Store().load("last")
+    assert Counter(one.test for one in document.results) == {"SIM-P-RF": 5}
+    fast = [one for one in document.results if curve_of(one)]
+    assert {single(one.params["simulated_s"]) for one in fast} == {5}
+
+
+def test_targets_in_turn_each_have_a_document(simulate: Hardstone, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    targets = [scenario(tmp_path / name, most) for name, most in (("a", 900), ("b", 3000))]
+    words = [word for target in targets for word in ("--target", target)]
+    done = simulate("-q", *words, *ONE)
+    assert done.code == EXIT_OK, done.err
+    assert [entry.status for entry in Store().runs()] == ["complete", "complete"]
+    assert "real-time is not real-fast" in done.out.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--masses", "402"), "402 is not a multiple of 4"),
+        (("--masses", "4", "--threads", "8"), "8 threads are more than 4 masses"),
+        (("--stiffness", "100000"), "a step of 10 ms is unstable"),
+        (("--rate", "1000000"), "beyond the timer"),
+        (("--policy", "fifo,batch"), "unknown 'batch'"),
+        (("--within", "1s"), "--within"),
+        (("--cpu", "77"), "CPU 77 is not available"),
+        (("--load", "heavvy"), "heavvy"),
+    ],
+)
+def test_bad_input_is_one_line(
+    simulate: Hardstone, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
+    assert done.code == EXIT_USAGE and len(done.told) == 1 and said in done.err
+    assert Store().runs() == []
+
+
+def denied(**params: str) -> dict[str, Any]:
+    words = {"status": "denied", "reason": "admission refused", "remedy": "raise the limit"}
+    return {"test": "SIM-*", "params": {"masses": "1..", **params}, **words}
+
+
+def test_what_is_denied_ends_its_curve_and_the_sweep_goes_on(
+    simulate: Hardstone, tmp_path: Path
+) -> None:
+    target = scenario(tmp_path, 900, [denied(policy="deadline")])
+    done = simulate("-q", "--target", target, *ONE, "--policy", "deadline,fifo")
+    assert done.code == EXIT_PRIVILEGE
+    assert "1 of 2 curves ended early" in done.err and "coarse" not in done.err
+    assert "1 thread, deadline: denied at 400 masses: admission refused" in done.err
+    counts = Counter(single(one.params.get("policy")) for one in Store().load("last").results)
+    assert (counts["deadline"], counts["fifo"]) == (1, 12)
+
+
+def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Path) -> None:
+    target = scenario(tmp_path, 900, [denied()])
+    done = simulate("-q", "--target", target, *ONE)
+    assert done.code == EXIT_PRIVILEGE
+    exit_line, reason = done.told
+    assert "exit code 5" in exit_line
+    assert reason == "hardstone: no point was measured: denied at 400 masses: admission refused"
+    document = Store().load("last")
+    assert [one.status for one in document.results if one.test == "SIM-S-RT"] == ["denied"]
+
+
+def test_a_curve_that_had_no_time_is_coarse(simulate: Hardstone, tmp_path: Path) -> None:
+    done = simulate("-q", "--target", scenario(tmp_path, 900), *ONE[:-2], "--points", "2")
+    assert "1 of 1 curves are coarse" in done.err and "no miss up to 800 masses" in done.err
+
+
+class Sweep:
+    """`hardstone simulate realtime` as a process of its own, which waits at one size."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self._path = folder / "log"
+        with self._path.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "hardstone", *REALTIME, *words],
+                stdout=log,
+                stderr=log,
+                env=os.environ,
+            )
+
+    def wait_for(self, count: int) -> None:
+        """Until that many results are in the journal, and the next point has begun."""
+        journals = Store().path / "journals"
+        for _ in range(6000):
+            lines = b"".join(one.read_bytes() for one in journals.glob("*/journal.jsonl"))
+            begun = lines.count(b'"kind":"begin"')
+            if lines.count(b'"kind":"result"') == count and begun == count + 1:
+                return
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.05)
+        raise AssertionError(self.said())
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(300)
+
+    def said(self) -> str:
+        return self._path.read_text()
+
+
+# The opening, 400, 800, 1600, 3200, 6400 and then 2400, in the middle of which it ends.
+AT, BEFORE = "2400", 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, number: int
+) -> None:
+    other = tmp_path / "other"  # of two runs that begin within a second none is the last
+    whole = simulate("-q", "--target", scenario(tmp_path, 3000), *ONE, "--store", other)
+    assert whole.code == EXIT_OK, whole.err
+    wanted = Store(other).load("last")
+    sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE)
+    sweep.wait_for(BEFORE)
+    assert sweep.end(number) == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
+    hardstone("runs")
+    cut = Store().load("last")
+    assert cut.status == ("incomplete" if number == signal.SIGKILL else "interrupted")
+    check(cut)
+    assert len(cut.results) == len(cut.plan.tests) == BEFORE + 1
+    target = scenario(tmp_path, 3000)
+    done = simulate("-q", "--resume")
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut.id)
+    assert (found.status, len(found.parts)) == ("complete", 2)
+    assert found.plan.target == target
+    check(found)
+    assert all(map(is_whole, found.results))
+    assert Counter(points(found)) == Counter(points(wanted))
+    assert found.parts[1].result == (BEFORE if is_whole(cut.results[-1]) is False else BEFORE + 1)
+
+
+def test_killed_twice_at_the_same_point(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
+    target = stopping(tmp_path, 3000, AT)
+    for words in ((*ONE, "--target", target), ("--resume",), ("--resume",)):
+        sweep = Sweep(tmp_path, *words)
+        sweep.wait_for(BEFORE if words[0] != "--resume" else 0)
+        sweep.end(signal.SIGKILL)
+        hardstone("runs")
+        cut = Store().load("last")
+        check(cut)
+        assert sum(map(is_whole, cut.results)) == BEFORE
+    scenario(tmp_path, 3000)
+    done = simulate("-q", "--resume", cut.id[:15])
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut.id)
+    assert (found.status, len(found.parts)) == ("complete", 4)
+    assert len(found.results) == 14 and all(map(is_whole, found.results))
+    again = simulate("-q", "--resume", cut.id)
+    assert again.code == EXIT_USAGE and "is complete: nothing is left" in again.err
+    assert "there is none to resume" in simulate("-q", "--resume").err
+
+
+@pytest.fixture
+def cut(simulate: Hardstone, tmp_path: Path) -> str:
+    """A sweep whose probe broke at its first point: it is not complete."""
+    broken = {"test": "SIM-S-RT", "params": {"masses": "400"}, "steps": [{"exit": 70}]}
+    simulate("-q", "--target", scenario(tmp_path, 3000, [broken]), *ONE)
+    document = Store().load("last")
+    assert document.status == "incomplete"
+    scenario(tmp_path, 3000)
+    return document.id
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--threads", "2"),
+        ("--masses", "400,800"),
+        ("--policy", "other"),
+        ("--step", "1ms"),
+        ("--rate", "50"),
+        ("--stiffness", "900"),
+        ("-D", "2s"),
+        ("--within", "3m"),
+        ("--points", "13"),
+        ("--blocks", "1"),
+        ("--frames", "1"),
+        ("--load", "heavy"),
+        ("--seed", "7"),
+        ("--cpu", "1"),
+    ],
+)
+def test_an_option_that_says_something_else_is_refused(
+    simulate: Hardstone, cut: str, words: tuple[str, ...]
+) -> None:
+    done = simulate("-q", "--resume", cut, *words)
+    assert done.code == EXIT_USAGE
+    assert "begun with another value" in " ".join(done.err.split()), done.err
+
+
+def test_the_same_options_are_accepted(simulate: Hardstone, cut: str) -> None:
+    done = simulate("-q", "--resume", cut, *ONE)
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut)
+    assert found.status == "complete" and len(found.results) == 14
+
+
+def test_another_mode_or_run_is_refused(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, cut: str
+) -> None:
+    done = hardstone("simulate", "realfast", "--resume", cut)
+    assert done.code == EXIT_USAGE and f"hardstone simulate realtime --resume {cut}" in done.err
+    other = hardstone("run", "SEM-P-SHF", "-q", "--json", "--target", scenario(tmp_path, 1))
+    done = simulate("-q", "--resume", other.document["id"])
+    assert done.code == EXIT_USAGE and "is no sweep" in done.err
+
+
+def test_a_plan_of_no_sweep_of_this_version_is_refused(simulate: Hardstone, cut: str) -> None:
+    document = Store().load(cut)
+    document.plan = msgspec.structs.replace(document.plan, tests=[])
+    replace_document(open_place(Store().path), document)
+    done = simulate("-q", "--resume", cut)
+    assert done.code == EXIT_USAGE and "not one that this version makes" in done.err
+
+
+def test_time_that_is_spent_is_not_given_again(
+    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+) -> None:
+    sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE, "--within", "15s")
+    sweep.wait_for(BEFORE)
+    sweep.end(signal.SIGKILL)
+    hardstone("runs")
+    scenario(tmp_path, 3000)
+    done = simulate("-q", "--resume")
+    assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err
+    assert "curves are coarse" in done.err
+    assert len(Store().load("last").results) < 14
+
+
+def test_a_real_fast_sweep_is_resumed_too(simulate: Hardstone, tmp_path: Path) -> None:
+    broken = {"test": "SIM-P-RF", "params": {"masses": "1000.."}, "steps": [{"exit": 70}]}
+    target = scenario(tmp_path, 0, [broken])
+    words = ("-q", "--masses", "400,1000,2000", "--threads", "1,2", "--load", "none,heavy")
+    simulate(*words, "--target", target, mode="realfast")
+    cut = Store().load("last")
+    assert cut.status == "incomplete"
+    assert sum(map(is_whole, cut.results)) == 5  # pictures, and a size of each of four curves
+    scenario(tmp_path, 0)
+    done = simulate("-q", "--resume", mode="realfast")
+    assert done.code == EXIT_OK, done.err
+    found = Store().load(cut.id)
+    assert found.status == "complete" and all(map(is_whole, found.results))
+    assert len(found.results) == len(set(points(found))) == 13
+    check(found)

@@ -1,0 +1,554 @@
+"""A guest from its boot to its end, in a QEMU that is made up."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
+from hardstone.lab.guest_folder import make_guest_folder
+from hardstone.lab.kernels import add_kernel
+from hardstone.lab.lab_folder import lab_folder
+from hardstone.lab.own_kernel import read_kernel
+from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
+from hardstone.targets.lab import LabTransport, lab_target, lab_transport
+from hardstone.targets.local import local_target
+from hardstone.targets.reaching import Notices
+from hardstone.targets.transport import Limits, collect
+from tests.process.lab import made_up
+from tests.process.lab.made_up_lab import MadeUpLab
+from tests.process.targets import sample
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(made_up_lab: MadeUpLab) -> Iterator[None]:
+    yield
+    assert made_up_lab.left() == []
+
+
+@pytest.fixture
+def guest(made_up_lab: MadeUpLab) -> Iterator[LabTransport]:
+    transport = lab_transport("made")
+    yield transport
+    transport.close()
+    transport.close()
+
+
+def boot_error(made_up_lab: MadeUpLab, what: str, settings: str = "made") -> TargetError:
+    made_up_lab.play(boot=what)
+    transport = lab_transport(settings)
+    with pytest.raises(TargetError) as caught:
+        transport.open()
+    assert made_up_lab.left() == []  # before it is closed
+    transport.close()
+    assert caught.value.exit_code == EXIT_UNREACHABLE and "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_one_boot_serves_all_commands_and_is_told(made_up_lab: MadeUpLab) -> None:
+    target = lab_target("made,cpus=1")
+    told: list[str] = []
+    target.open(Notices(step=told.append))
+    assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
+    assert target.probe_list().tests and target.facts().facts
+    assert len(made_up_lab.boots()) == 1
+    target.close()
+    assert "a made-up kernel" in made_up_lab.console()
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("panic", "ended: Kernel panic - not syncing: no init found"),
+        ("port", "no driver for the channel to the lab; switch on CONFIG_VIRTIO_PCI and"),
+        ("fail", "QEMU said: qemu-system-x86_64: cannot set up guest memory"),
+        ("version", "another version than this toolkit; rebuild it: hardstone probe build"),
+        ("garbage", "sent what is no frame"),
+        ("flood", "its console wrote 64 MiB and more"),
+    ],
+)
+def test_a_boot_that_fails_says_why(made_up_lab: MadeUpLab, what: str, said: str) -> None:
+    error = boot_error(made_up_lab, what)
+    assert said in str(error) and str(error).startswith(("lab:made ", "the program in lab:made"))
+
+
+def test_a_boot_that_hangs_is_ended(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", "0.5")
+    made_up_lab.play(stubborn=True)
+    error = boot_error(made_up_lab, "hang")
+    assert "lab:made did not boot within 0.5 s" in error.cause
+    assert error.remedy.endswith("; HARDSTONE_BOOT_S gives it more time")
+
+
+def test_without_qemu_nothing_is_made(made_up_lab: MadeUpLab) -> None:
+    (made_up_lab.programs / "qemu-system-x86_64").unlink()
+    error = boot_error(made_up_lab, "")
+    assert "there is no qemu-system-x86_64" in error.cause
+    assert error.remedy.endswith("apt-get install qemu-system-x86")
+    assert not (made_up_lab.folder / "lab" / "initramfs").exists()
+
+
+def test_a_qemu_that_cannot_be_executed_is_told(made_up_lab: MadeUpLab) -> None:
+    qemu = made_up_lab.programs / "qemu-system-x86_64"
+    qemu.write_text("#!/missing/interpreter\n")
+    assert f"QEMU said: {qemu}: No such file or directory" in str(boot_error(made_up_lab, ""))
+
+
+def test_an_end_in_the_middle_of_a_command_is_the_end_of_the_target(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    made_up_lab.play(at="list", then="die")
+    assert collect(guest, ["facts"], 60.0)
+    with pytest.raises(TargetError, match=r"^lab:made ended: QEMU was ended"):
+        collect(guest, ["list"], 60.0)
+    with pytest.raises(TargetError, match="was ended"):
+        collect(guest, ["facts"], 60.0)
+    assert len(made_up_lab.boots()) == 1
+
+
+def test_what_is_no_frame_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(at="list", then="garbage")
+    with pytest.raises(TargetError, match="sent what is no frame"):
+        collect(guest, ["list"], 60.0)
+    assert made_up_lab.left() == []
+
+
+def test_what_is_no_clock_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(wrong_clock=2)
+    guest.open()
+    with pytest.raises(TargetError, match="sent what is no frame"):
+        guest.clock_check()
+    assert made_up_lab.left() == []
+
+
+def test_a_command_that_cannot_be_started(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.play(at="list", then="errno")
+    with pytest.raises(TargetError, match="the guest cannot start the probe: No such file"):
+        collect(guest, ["list"], 60.0)
+    assert collect(guest, ["facts"], 60.0)
+
+
+@pytest.mark.parametrize("is_stubborn", [False, True])
+def test_a_command_past_its_deadline_is_ended_and_with_it_a_guest_that_hangs(
+    made_up_lab: MadeUpLab, guest: LabTransport, is_stubborn: bool
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    made_up_lab.play(stubborn=is_stubborn)
+    guest.open()
+    # A busy host may be slow to end it where it can be ended.
+    limits = Limits(0.5, end_s=0.5 if is_stubborn else 60.0)
+    with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
+        list(guest.chunks(["list"], limits, Stop()))
+    if is_stubborn:
+        place = str(made_up_lab.folder / "1.rec")
+        for words in (["facts"], ["run", "SEM-P-SIG", "--backing", place]):
+            with pytest.raises(TargetError, match="was ended"):
+                collect(guest, words, 60.0)
+    else:
+        assert collect(guest, ["facts"], 60.0)
+
+
+def test_a_stop_closes_the_input_and_keeps_what_comes(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': sys.stdin.read(); lines('kept'); sys.exit(0)")
+    stop = Stop()
+    stop.set()
+    assert b"".join(guest.chunks(["list"], Limits(60.0), stop)) == b"kept\n"
+
+
+def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
+    """A deadline is of its time: one of its seconds takes many of this machine's."""
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(3); lines('late'); sys.exit(0)")
+    for settings in ("made", "made,deterministic"):
+        with closing(lab_transport(settings)) as guest:
+            said = guest.chunks(["list"], Limits(2.0, end_s=0.5), Stop())
+            if settings == "made":
+                with pytest.raises(ProbeTimeoutError):
+                    list(said)
+            else:
+                assert b"".join(said) == b"late\n"
+
+
+def test_a_guest_that_counts_instructions_is_ended_by_a_stop(made_up_lab: MadeUpLab) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    stop = Stop()
+    stop.set()
+    with (
+        closing(lab_transport("made,deterministic")) as guest,
+        pytest.raises(ProbeError, match="hears no request"),
+    ):
+        list(guest.chunks(["list"], Limits(60.0), stop))
+
+
+def test_a_guest_that_counts_instructions_answers_one_command_after_another(
+    made_up_lab: MadeUpLab,
+) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'shield': lines('x' * 100000); sys.exit(7)")
+    with closing(lab_target("made,deterministic")) as target:
+        target.open()
+        assert target.probe_list().tests and target.facts().facts and target.clock_check() is None
+    out = io.BytesIO()
+    with closing(lab_transport("made,deterministic")) as guest, Path("/dev/null").open("rb") as no:
+        for _ in range(2):
+            assert guest.call(["shield"], no, out, io.BytesIO()) == 7
+    assert out.getvalue() == (b"x" * 100000 + b"\n") * 2
+    assert all("-icount" in words for words in made_up_lab.boots())
+
+
+def test_an_abort_ends_the_guest(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+    stop = Stop()
+    stop.abort()
+    with pytest.raises(ProbeError, match="ended at once, on request"):
+        list(guest.chunks(["list"], Limits(60.0), stop))
+    assert made_up_lab.left() == []
+
+
+def test_a_flood_is_cut(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    made_up_lab.probe("while sys.argv[1] == 'list': lines('x' * 65536)")
+    with pytest.raises(BrokenStreamError, match="more than 1 MiB"):
+        list(guest.chunks(["list"], Limits(60.0, most_bytes=1 << 20), Stop()))
+    assert collect(guest, ["facts"], 60.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.stderr.write('no\\x1bgood\\n'); sys.exit(9)", r"exit code 9: no\?good$"),
+        ("os.kill(os.getpid(), 11)", "killed by signal 11$"),
+    ],
+)
+def test_the_end_of_a_command_is_told(
+    made_up_lab: MadeUpLab, guest: LabTransport, body: str, said: str
+) -> None:
+    made_up_lab.probe(f"if sys.argv[1] == 'list':\n    {body}")
+    with pytest.raises(ProbeError, match=said):
+        collect(guest, ["list"], 60.0)
+
+
+def test_a_command_has_the_streams_of_its_caller(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    made_up_lab.probe(
+        "if sys.argv[1] == 'shield':\n"
+        "    sys.stderr.write('beside'); lines(sys.stdin.read().upper()); sys.exit(7)"
+    )
+    (tmp_path / "input").write_text("words")
+    out, err = io.BytesIO(), io.BytesIO()
+    with (tmp_path / "input").open("rb") as file:
+        assert guest.call(["shield"], file, out, err) == 7
+    assert (out.getvalue(), err.getvalue()) == (b"WORDS\n", b"beside")
+
+
+def test_input_reaches_a_command_that_writes_all_the_time(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    made_up_lab.probe(
+        "import select\n"
+        "if sys.argv[1] == 'shield':\n"
+        "    left = 600\n"
+        "    while left and not select.select([sys.stdin], [], [], 0.05)[0]:\n"
+        "        lines('tick'); left -= 1\n"
+        "    sys.exit(7 if left else 8)"
+    )
+    (tmp_path / "input").write_text("words")
+    with (tmp_path / "input").open("rb") as file:
+        assert guest.call(["shield"], file, io.BytesIO(), io.BytesIO()) == 7
+
+
+def test_a_boot_line_that_a_kernel_would_cut_is_refused(made_up_lab: MadeUpLab) -> None:
+    files = made_up.make_kernel(made_up_lab.folder / "long")
+    add_kernel("long", read_kernel(**files, append="y" * 1000))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="characters too long"):
+        lab_transport(f"long,append={'x' * 1000}").open()
+    assert made_up_lab.boots() == []
+
+
+def test_what_the_lab_adds_to_a_boot_line_is_in_its_length(made_up_lab: MadeUpLab) -> None:
+    """The rate of the counter, and that the kernel was unpacked, are known last."""
+    holds_a_kernel(made_up_lab, append="z" * 950)
+    with closing(lab_transport("made,append=x")) as guest:
+        guest.open()
+    (words,) = made_up_lab.boots()
+    room = 2047 - len(words[words.index("-append") + 1])
+    longest = f"made,append=x{'y' * room}"
+    with closing(lab_transport(longest)) as guest:
+        guest.open()
+    with pytest.raises(InputError, match="1 characters too long"):
+        lab_transport(f"{longest}y").open()
+
+
+@pytest.mark.parametrize("asked", ["none", "full"])
+def test_a_command_without_facts_does_not_run_under_another_model(
+    made_up_lab: MadeUpLab, asked: str
+) -> None:
+    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
+    facts["facts"]["kernel.preemption_model"] = "none"
+    made_up_lab.probe(
+        f"if sys.argv[1] == 'facts': lines({json.dumps(facts)!r}); sys.exit(0)\n"
+        "if sys.argv[1] == 'shield': sys.exit(7)"
+    )
+    with (
+        closing(lab_transport(f"made,preempt={asked}")) as guest,
+        Path("/dev/null").open("rb") as nothing,
+    ):
+        if asked == "none":
+            assert guest.call(["shield"], nothing, io.BytesIO(), io.BytesIO()) == 7
+            return
+        with pytest.raises(InputError, match="model is none, and not full as asked"):
+            guest.call(["shield"], nothing, io.BytesIO(), io.BytesIO())
+        with pytest.raises(InputError, match="model is none, and not full as asked"):
+            list(guest.chunks(["load", "cpu"], Limits(60.0), Stop()))
+
+
+@pytest.mark.parametrize("speed", [1, 1000])
+def test_both_clocks_are_read_at_two_moments(
+    made_up_lab: MadeUpLab, guest: LabTransport, speed: int
+) -> None:
+    made_up_lab.play(speed=speed)
+    began_ns = time.monotonic_ns()
+    guest.open()
+    opening_ns = time.monotonic_ns() - began_ns
+    time.sleep(0.5 + opening_ns / 1e9)
+    asked_ns = time.monotonic_ns()
+    check = guest.clock_check()
+    asking_ns = time.monotonic_ns() - asked_ns
+    assert check is not None
+    assert 0.5e9 + opening_ns <= check.host_ns <= time.monotonic_ns() - began_ns
+    assert abs(check.target_ns - speed * check.host_ns) <= speed * check.uncertainty_ns
+    is_the_host_s = abs(check.target_ns - check.host_ns) <= check.uncertainty_ns
+    assert is_the_host_s == (speed == 1)
+    # Only the two readings are uncertain, and nothing of the time between them.
+    assert 0 < check.uncertainty_ns <= opening_ns + asking_ns
+
+
+def test_a_command_finds_nothing_in_the_recording_of_the_one_before(
+    made_up_lab: MadeUpLab, guest: LabTransport, tmp_path: Path
+) -> None:
+    guest.open()
+    memory = guest.memory("20260101T000000Z-abcdef", tmp_path)
+    path = memory.path_for(1)
+    (words,) = made_up_lab.boots()
+    (shared,) = (word for word in words if ",id=recording," in word)
+    made_up_lab.probe(  # what the guest has at its own name is the memory that QEMU shares with it
+        "assert sys.argv[2:] == ['--backing', 'memory:/run/recording']\n"
+        f"with open({shared.partition('mem-path=')[2]!r}, 'r+b') as recording:\n"
+        "    lines(max(recording.read(4096)))\n"
+        "    recording.seek(0)\n"
+        "    recording.write(bytes([1]) * 4096)\n"
+        "sys.exit(0)"
+    )
+    said = [collect(guest, ["run", "--backing", path], 60.0) for _ in range(2)]
+    assert said == [b"0\n", b"0\n"]
+    assert Path(path).read_bytes()[:4096] == bytes([1]) * 4096
+    memory.remove()
+
+
+def test_a_boot_removes_what_killed_guests_left_and_no_living_one(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    abandoned, lock = make_guest_folder(made_up_lab.memory)
+    (abandoned / "recording").write_bytes(b"values")
+    os.close(lock)
+    living, lock = make_guest_folder(made_up_lab.memory)
+    (living / "recording").write_bytes(b"values")
+    guest.open()
+    left = (abandoned.exists(), (living / "recording").exists())
+    os.close(lock)
+    shutil.rmtree(living)
+    shutil.rmtree(abandoned, ignore_errors=True)
+    assert left == (False, True)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf", "86401", "\x1b"])
+def test_a_limit_that_is_none_is_refused(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("HARDSTONE_BOOT_S", text)
+    with pytest.raises(InputError, match=r"HARDSTONE_BOOT_S=.* is not a time in seconds") as caught:
+        lab_transport("made").open()
+    assert "\x1b" not in str(caught.value)
+    assert made_up_lab.boots() == []
+
+
+def test_memory_that_is_missing_is_told_before_the_boot(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(made_up_lab.folder / "missing"))
+    with pytest.raises(TargetError, match="no folder in memory has 66 MiB free") as caught:
+        lab_transport("made").open()
+    assert "HARDSTONE_MEMORY_DIR" in caught.value.remedy
+    assert made_up_lab.boots() == []
+
+
+def test_closing_never_fails(made_up_lab: MadeUpLab, guest: LabTransport) -> None:
+    guest.open()
+    (made_up_lab.folder / "lab" / "consoles").write_text("not a folder")
+    for process, command in made_up_lab.processes().items():
+        if b"guard.py" in command:
+            os.kill(process, signal.SIGKILL)
+    guest.close()
+    assert made_up_lab.left() == []
+
+
+def test_the_other_kernels_of_a_run_are_not_disturbed_by_one_that_is_gone(
+    made_up_lab: MadeUpLab,
+) -> None:
+    made_up_lab.play(boot="panic")
+    with pytest.raises(TargetError):
+        lab_transport("made").open()
+    made_up_lab.play(boot="")
+    second = lab_transport("made")
+    second.open()
+    second.close()
+    assert len(made_up_lab.boots()) == 2
+
+
+def accelerators(made_up_lab: MadeUpLab) -> list[str]:
+    return [words[words.index("-accel") + 1] for words in made_up_lab.boots()]
+
+
+def patience_with(what: str) -> Callable[[str], float]:
+    """Little with a KVM that hangs; emulation has its time, however busy this machine is."""
+    return lambda accel: 0.5 if (what, accel) == ("hang", "kvm") else 180.0
+
+
+def begun(what: str, seen: list[str]) -> list[str]:
+    """With a KVM that was given up before a busy machine let it write down that it began."""
+    return ["kvm", *seen] if what == "hang" and "kvm" not in seen else seen
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("fail", "QEMU said"),
+        ("panic", "Kernel panic"),
+        ("hang", "did not boot within 0.5 s (kvm)"),
+    ],
+)
+def test_kvm_that_does_not_boot_is_left_for_emulation_in_one_line(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, what: str, said: str
+) -> None:
+    made_up_lab.play(kvm=what)
+    steps: list[str] = []
+    warned: list[str] = []
+    target = lab_target("made", lambda arch: None, patience_with(what))
+    target.open(Notices(steps.append, warned.append))
+    assert begun(what, accelerators(made_up_lab)) == ["kvm", "tcg,thread=multi"]
+    assert [one.split(", ")[1] for one in steps] == ["kvm", "tcg"]
+    (line,) = warned
+    assert said in line and line.endswith("it is emulated instead, and so its figures are")
+    target.close()
+
+
+@pytest.mark.parametrize("what", ["hang", "panic", "fail"])
+def test_kvm_that_is_asked_for_is_not_replaced(
+    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    made_up_lab.play(kvm=what)
+    with pytest.raises(TargetError) as caught:
+        lab_target("made,accel=kvm", lambda arch: None, patience_with(what)).open()
+    assert begun(what, accelerators(made_up_lab)) == ["kvm"]
+    assert json.dumps(str(caught.value)).count("lab:made,accel=kvm") == 1
+
+
+def boot_line(made_up_lab: MadeUpLab) -> list[str]:
+    (words,) = made_up_lab.boots()
+    return words[words.index("-append") + 1].split()
+
+
+def test_a_guest_is_told_the_frequency_of_this_machine_s_counter(
+    made_up_lab: MadeUpLab, guest: LabTransport, probe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    clock = local_target().facts().instrument
+    guest.open()
+    told = [word for word in boot_line(made_up_lab) if word.startswith("tsc_early_khz=")]
+    if clock.clock != "tsc" or not clock.trusted or not clock.counter_hz:
+        assert told == []
+    else:
+        (word,) = told
+        khz = int(word.partition("=")[2])
+        assert abs(khz * 1000 / clock.counter_hz - 1) < 1e-4
+
+
+def test_a_frequency_that_cannot_be_known_is_not_told(
+    made_up_lab: MadeUpLab, guest: LabTransport
+) -> None:
+    guest.open()  # the probe of this lab does not run on this machine
+    assert not any("tsc_early_khz" in word for word in boot_line(made_up_lab))
+
+
+def holds_a_kernel(made_up_lab: MadeUpLab, append: str = "") -> None:
+    """The image of the kernel "made" has one inside, as those of Debian have."""
+    kernel = made_up.vmlinux()
+    image = made_up.packed_bzimage(gzip.compress(kernel, mtime=0))
+    files = made_up.make_kernel(made_up_lab.folder / "packed", image=image)
+    add_kernel("made", read_kernel(**files, append=append))  # type: ignore[arg-type]
+
+
+def booted(made_up_lab: MadeUpLab) -> list[str]:
+    """What was booted, without the names that come after `vmlinux`."""
+    paths = [words[words.index("-kernel") + 1] for words in made_up_lab.boots()]
+    return [Path(path).name.partition("-")[0] for path in paths]
+
+
+@pytest.mark.parametrize("target", ["made", "made,deterministic"])
+def test_an_emulated_guest_boots_the_unpacked_kernel(made_up_lab: MadeUpLab, target: str) -> None:
+    holds_a_kernel(made_up_lab)
+    for _ in range(2):
+        with closing(lab_transport(target)) as guest:
+            guest.open()
+    assert booted(made_up_lab) == ["vmlinux", "vmlinux"]
+
+
+def test_under_kvm_the_image_is_booted(made_up_lab: MadeUpLab) -> None:
+    holds_a_kernel(made_up_lab)
+    with closing(lab_transport("made", lambda arch: None)) as guest:
+        guest.open()
+    assert booted(made_up_lab) == ["image"]
+    assert list((lab_folder() / "kernels" / "made").glob("vmlinux-*")) == []
+
+
+def test_an_unpacked_kernel_that_cannot_be_entered_is_left_for_the_image_without_a_word(
+    made_up_lab: MadeUpLab,
+) -> None:
+    holds_a_kernel(made_up_lab)
+    made_up_lab.play(unpacked="silent")
+    told: list[str] = []
+    with closing(lab_transport("made,cpus=1")) as guest:
+        guest.open(Notices(step=told.append, warn=told.append))
+        assert collect(guest, ["facts"], 60.0)
+    assert told == ["booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"]
+    assert booted(made_up_lab) == ["vmlinux", "image"]
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "image", "boots"),
+    [("panic", "", ["vmlinux"]), ("silent", "panic", ["vmlinux", "image"])],
+)
+def test_a_kernel_that_says_why_it_ends_is_not_booted_again(
+    made_up_lab: MadeUpLab, unpacked: str, image: str, boots: list[str]
+) -> None:
+    holds_a_kernel(made_up_lab)
+    made_up_lab.play(unpacked=unpacked)
+    assert "Kernel panic - not syncing" in str(boot_error(made_up_lab, image))
+    assert booted(made_up_lab) == boots
+
+
+def test_an_image_that_ends_in_silence_is_not_booted_again(made_up_lab: MadeUpLab) -> None:
+    assert "QEMU was ended" in str(boot_error(made_up_lab, "silent"))
+    assert booted(made_up_lab) == ["image"]

@@ -1,0 +1,273 @@
+"""A store that fills up while a run is taken down: nothing that was measured is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import (
+    Campaign,
+    CampaignEvent,
+    Look,
+    MeasuringStarted,
+    Outcome,
+    Tick,
+    Warned,
+)
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_OK, EXIT_USAGE
+from hardstone.plan import Request, make_plan
+from hardstone.store import Journal, Store, StoreError, reserve
+from hardstone.store.rebuild import ENDED
+from hardstone.targets.fake import FakeTarget
+from hardstone.targets.host_memory import lost_recordings, remove_abandoned
+from tests.process.store.fake_probe import Here, dump, recover
+from tests.process.store.faults import SmallDisk, files_up_to
+from tests.process.store.test_journal import journal_of, planned
+from tests.process.targets import sample
+from tests.unit.stats import make
+
+TESTS = ("TMR-P-LAT", "SEM-P-SIG", "CLK-P-BIN")
+ROOT = Path(__file__).parents[3]
+LARGE = make.result("SEM-P-0", reason="x" * 8192)  # more than is left in a block
+
+
+@pytest.fixture
+def store(disk: SmallDisk) -> Store:
+    return Store(disk.folder / "store")
+
+
+def run(
+    tmp_path: Path, store: Store, take: Any = lambda event: None
+) -> tuple[Outcome, list[CampaignEvent]]:
+    target = FakeTarget(sample.scenario(tmp_path, {test: [*sample.stream(test)] for test in TESTS}))
+    events: list[CampaignEvent] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        events.append(event)
+        take(event)
+
+    plan = make_plan(Request(tests=TESTS), sample.register(), load_catalogue())
+    return Campaign(target, store, on_event).run(plan, target.facts()), events
+
+
+def test_a_store_that_fails_ends_no_measurement(
+    store: Store, disk: SmallDisk, tmp_path: Path, memory: Path
+) -> None:
+    """Full from the second test on: told once, all in memory, taken over later."""
+
+    def take(event: CampaignEvent) -> None:
+        if getattr(event, "position", 0) >= 2:
+            disk.fill()
+
+    outcome, events = run(tmp_path, store, take)
+    document = outcome.document
+    assert [one.status for one in document.results] == ["measured"] * len(TESTS)
+    assert document.status == "complete"
+    assert outcome.exit_code == EXIT_USAGE
+    assert outcome.problem is not None and "No space left" in str(outcome.problem)
+    (warned,) = [event.text for event in events if isinstance(event, Warned)]
+    assert "No space left on device" in warned and "measuring continues" in warned
+    assert outcome.spare is not None and outcome.spare.parent.parent == memory
+    told: list[str] = []
+    assert recover(Store(store.path, told.append), dump) == []
+    assert len(told) == 1 and "No space left" in told[0]
+    assert outcome.spare.exists()
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last") == document
+
+
+class Recorded(FakeTarget):
+    """Leaves a recording, as a probe does while it measures."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        Path(backing).write_bytes(b"recorded")
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_a_long_recording_goes_on_and_can_be_watched(
+    store: Store, disk: SmallDisk, tmp_path: Path
+) -> None:
+    """Full soon after its begin."""
+    lines = sample.stream(TESTS[0])
+    steps = {TESTS[0]: [{"delay_s": 1.5}, *lines]}
+    path = sample.scenario(tmp_path, steps, real_time=True, dump=lines[:-1])
+    looks: list[Look] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        if isinstance(event, MeasuringStarted):
+            disk.fill()
+        elif isinstance(event, Tick):
+            looks.append(event.look())
+
+    target = Recorded(path)
+    plan = make_plan(Request(tests=TESTS[:1]), sample.register(), load_catalogue())
+    outcome = Campaign(target, store, on_event).run(plan, target.facts())
+    assert [look.result.series[0].count for look in looks if look.result] == [2000] * len(looks)
+    assert looks
+    (result,) = outcome.document.results
+    assert (result.status, result.series[0].count) == ("measured", 2000)
+    disk.free()
+    recover(store, dump)
+    assert store.load("last") == outcome.document
+
+
+def fill_up(disk: SmallDisk, journal: Journal) -> None:
+    """Full, the place that the journal kept included."""
+    disk.fill()
+    with pytest.raises(StoreError):
+        journal.stream_line("SEM-P-0", b"x" * (2 * reserve.RESERVE_BYTES))
+    disk.fill()
+
+
+def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
+    store: Store, disk: SmallDisk
+) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    journal.backing_file("SEM-P-0")
+    fill_up(disk, journal)
+    document.results.append(LARGE)
+    with pytest.raises(StoreError):
+        journal.result(document.results[0])
+    assert journal.spare(document) is not None
+    journal.close()
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last").results == document.results
+    assert store.load("last").status == "incomplete"
+
+
+def test_without_a_spare_the_reason_is_the_true_one(store: Store, disk: SmallDisk) -> None:
+    document = planned()
+    with store.journal(document, Here()) as journal:
+        journal.backing_file("SEM-P-0")
+        fill_up(disk, journal)
+        with pytest.raises(StoreError):
+            journal.result(LARGE)
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    (result,) = store.load("last").results
+    assert result.reason is not None and ENDED not in result.reason
+    assert "No space left on device" in result.reason
+
+
+def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    place = journal_of(store, document).parent / "reserve"
+    assert place.stat().st_blocks * 512 >= reserve.RESERVE_BYTES
+    disk.fill()
+    journal.result(LARGE)
+    assert not place.exists()
+    disk.free()
+    journal.backing_file("SEM-P-1")
+    assert place.exists()
+    journal.close()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last").results[0] == LARGE
+
+
+def test_without_place_nothing_is_begun(store: Store, disk: SmallDisk) -> None:
+    store.runs()
+    disk.fill()
+    with pytest.raises(StoreError, match="No space left") as caught:
+        store.journal(planned(), Here())
+    assert "--store DIR" in caught.value.remedy
+    assert list((store.path / "journals").iterdir()) == []
+    assert recover(store, dump) == []
+
+
+def test_a_file_system_that_promises_nothing_serves(store: Store) -> None:
+    document = planned()
+    with files_up_to(reserve.RESERVE_BYTES - 1), store.journal(document, Here()) as journal:
+        assert not (journal_of(store, document).parent / "reserve").exists()
+        assert journal.finish(document).exists()
+
+
+def test_a_recording_goes_with_its_journal_and_stays_without_its_store(
+    store: Store, memory: Path
+) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
+    journal.close()
+    away = store.path.with_name("away")
+    store.path.rename(away)
+    elsewhere = Store(store.path.with_name("elsewhere"))
+    remove_abandoned(elsewhere.path / "journals")
+    assert folder.exists(), "the store may be on a disk that comes back"
+    assert lost_recordings() == [(folder, store.path)]
+    away.rename(store.path)
+    assert lost_recordings() == []
+    shutil.rmtree(store.path / "journals" / document.id)
+    remove_abandoned(elsewhere.path / "journals")
+    assert folder.exists(), "it is for its own store to clear"
+    remove_abandoned(store.path / "journals")
+    assert not folder.exists()
+    assert list(memory.iterdir()) == []
+
+
+def test_the_list_of_runs_names_what_a_lost_store_left(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from hardstone.cli.main import run as command
+
+    journal = store.journal(planned(), Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
+    journal.close()
+    shutil.rmtree(store.path)
+    assert command(["runs", "--store", str(store.path.with_name("other"))]) == EXIT_OK
+    assert f"    rm -r {folder}\n" in capfd.readouterr().err
+    shutil.rmtree(folder)
+
+
+REAL = """
+set -e
+mount -t tmpfs -o size="$1" none "$2"
+shift 2
+"$@"
+"""
+
+
+@pytest.mark.parametrize(("size", "code"), [("64k", EXIT_USAGE), ("16m", EXIT_OK)])
+@pytest.mark.slow
+def test_a_small_disk_is_known_before_measuring(tmp_path: Path, size: str, code: int) -> None:
+    """In a mount namespace of its own, which goes with the process."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounting takes root, and unshare")
+    small = tmp_path / "small"
+    small.mkdir()
+    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TESTS}
+    target = f"fake:{sample.scenario(tmp_path, streams)}"
+    program = "import sys; from hardstone.cli.main import run; a = sys.argv[1:]; " + (
+        "code = run(['run', *a]); run(['runs', *a[-2:]]); sys.exit(code)"
+    )
+    words = [sys.executable, "-c", program, *TESTS, "--target", target, "--store"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", REAL, "sh", size, small, *words, small / "store"],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
+    assert done.returncode == code, done.stderr
+    if code == EXIT_USAGE:
+        # Of other runs' recordings, which may lie about in this machine's memory, nothing is asked.
+        told = [
+            line
+            for line in done.stderr.splitlines()
+            if "to clear it" not in line and not line.startswith("    ")
+        ]
+        assert "1 of 3" not in done.stderr and len(told) == 1
+        assert "No space left on device" in done.stderr
+        assert "no runs yet" in done.stdout

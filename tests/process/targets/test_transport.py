@@ -1,0 +1,185 @@
+"""The probe over transports that are not this process' child: through a command, and a console."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import Campaign
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_UNREACHABLE, InputError, PrivilegeError, TargetError
+from hardstone.model import ClockCheck
+from hardstone.plan import Request, make_plan
+from hardstone.store import Store
+from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
+from hardstone.targets.loading import check_load
+from hardstone.targets.local import LocalTransport
+from hardstone.targets.probe_target import ProbeTarget
+from hardstone.targets.process import ProbeProcess
+from hardstone.targets.transport import Limits, Transport
+from tests.process.targets import sample
+
+TEST = "TMR-P-LAT"
+# Stands for a remote login: another process between the tool and the probe.
+RELAY = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+NOISE = (b"[    1.234567] random: crng init done\r\n", b"\r\nlogin: ", b"\xff\x00\n")
+
+
+def ignore() -> None:
+    pass
+
+
+class Relayed(LocalTransport):
+    name = "relay"
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: Callable[[], None] = ignore,
+    ) -> Generator[bytes]:
+        command = [sys.executable, "-c", RELAY, str(self.probe_path()), *arguments]
+        return ProbeProcess(command, limits, stop).chunks(on_idle)
+
+
+class Console(LocalTransport):
+    """Others write before and after what the probe sends."""
+
+    name = "console"
+    is_noisy = True
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: Callable[[], None] = ignore,
+    ) -> Generator[bytes]:
+        yield NOISE[0]
+        yield from super().chunks(arguments, limits, stop, on_idle)
+        yield from NOISE[1:]
+
+
+class Unplugged(LocalTransport):
+    """Lost as soon as a test runs."""
+
+    name = "unplugged"
+
+    def chunks(
+        self,
+        arguments: Sequence[str],
+        limits: Limits,
+        stop: Stop,
+        on_idle: Callable[[], None] = ignore,
+    ) -> Generator[bytes]:
+        if arguments[0] == "run":
+            raise TargetError("unplugged does not answer", "plug it in")
+        return super().chunks(arguments, limits, stop, on_idle)
+
+
+def playing(folder: Path, stream: Sequence[str] = (), end: str = "") -> Path:
+    """A probe that knows facts and list, and sends `stream` for a test."""
+    texts = {name: (sample.GOLDEN / f"{name}.json").read_text() for name in ("facts", "register")}
+    body = (
+        f"texts = {texts | {'list': texts['register']}!r}\n"
+        f"if sys.argv[1] in texts: lines(texts[sys.argv[1]].replace('\\n', ''))\n"
+        f"else:\n    lines(*{list(stream)!r})\n    {end or 'pass'}\n"
+    )
+    return sample.executable(folder, body)
+
+
+@pytest.mark.parametrize("kind", [LocalTransport, Relayed, Console])
+def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
+    target: Target = ProbeTarget(kind(playing(tmp_path)))
+    assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
+    assert target.probe_list() == sample.register()
+    assert target.facts() == sample.facts()
+
+
+def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
+    check = ClockCheck(host_ns=10, target_ns=11, uncertainty_ns=1)
+
+    class Clocked(LocalTransport):
+        def clock_check(self) -> ClockCheck | None:
+            return check
+
+    assert ProbeTarget(Clocked()).clock_check() == check
+    assert ProbeTarget(LocalTransport()).clock_check() is None
+
+
+def test_noise_alone_is_not_a_document(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        ProbeTarget(Console(sample.executable(tmp_path, "pass"))).facts()
+
+
+@pytest.mark.parametrize("kind", [LocalTransport, Relayed])
+def test_a_stream_arrives_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
+    stream = sample.stream(TEST)
+    target = ProbeTarget(kind(playing(tmp_path, stream)))
+    got = list(target.run(sample.planned(), RunOptions(), None, Stop()))
+    assert got == [line.encode() for line in stream]
+
+
+def test_the_input_of_the_probe_ends_through_a_relay(tmp_path: Path) -> None:
+    stop = Stop()
+    stop.set()
+    target = ProbeTarget(Relayed(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")))
+    assert list(target.run(sample.planned(), RunOptions(), None, stop)) == [b"kept"]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_noise_behind_the_footer_hides_no_result(tmp_path: Path, is_whole: bool) -> None:
+    """Exit codes 3 and 5 belong to a result; without a footer they are failures."""
+    stream = sample.stream(TEST)[: None if is_whole else -1]
+
+    class Late(Console):
+        def chunks(self, *words: Any, **named: Any) -> Generator[bytes]:
+            failure = None
+            try:
+                yield from LocalTransport.chunks(self, *words, **named)
+            except ProbeError as error:
+                failure = error
+            yield from NOISE
+            if failure:
+                raise failure
+
+    lines = ProbeTarget(Late(playing(tmp_path, stream, "sys.exit(3)"))).run(
+        sample.planned(), RunOptions(), None, Stop()
+    )
+    if is_whole:
+        assert [line.decode() for line in lines if line.startswith(b"{")] == stream
+    else:
+        with pytest.raises(ProbeError, match="exit code 3"):
+            list(lines)
+
+
+def test_a_transport_that_is_lost_ends_the_run(tmp_path: Path) -> None:
+    target = ProbeTarget(Unplugged(playing(tmp_path)))
+    plan = make_plan(Request(tests=(TEST,)), sample.register(), load_catalogue())
+    outcome = Campaign(target, Store(tmp_path / "store")).run(plan, sample.facts())
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert "unplugged does not answer" in (outcome.document.results[0].reason or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(2, InputError), (5, PrivilegeError), (70, TargetError)]
+)
+def test_a_load_is_checked_over_the_transport(
+    tmp_path: Path, code: int, kind: type[Exception]
+) -> None:
+    said = "hardstone-probe: no such element; see hardstone load --help"
+    body = (
+        "assert sys.argv[1:] == ['load', '--check', 'cqu']\n"
+        f"print({said!r}, file=sys.stderr); sys.exit({code})"
+    )
+    probe = sample.executable(tmp_path, body)
+    transport: Transport = Relayed(probe)
+    with pytest.raises(kind, match="no such element") as caught:
+        check_load(transport, "cqu", None)
+    if code != 70:
+        assert str(caught.value) == "no such element; see hardstone load --help"

@@ -1,0 +1,111 @@
+"""A run through a console to which others write: their lines are kept apart and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import Campaign, CampaignEvent, MeasuringFinished, Outcome
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_OK, EXIT_USAGE
+from hardstone.model import Result
+from hardstone.plan import Request, make_plan
+from hardstone.store import Store
+from hardstone.targets.fake import FakeTarget
+from tests.process.store.fake_probe import dump, recover
+from tests.process.targets import sample
+
+TEST = "TMR-P-LAT"
+OURS = sample.stream(TEST)
+KERNEL = "[   12.345678] random: \x1b[31mcrng init done"
+
+
+def measured(folder: Path, *steps: Any, load: str = "none", **changed: Any) -> Outcome:
+    scenario = sample.scenario(folder, {TEST: list(steps)}, **({"noisy": True} | changed))
+    target = FakeTarget(scenario)
+    request = Request(tests=(TEST,), load=(load,))
+    plan = make_plan(request, sample.register(), load_catalogue(), None, sample.loads())
+    return Campaign(target, Store(folder / "store")).run(plan, target.facts())
+
+
+def result_of(outcome: Outcome) -> Result:
+    (result,) = outcome.document.results
+    return result
+
+
+def test_lines_of_others_are_kept_apart_and_counted(tmp_path: Path) -> None:
+    """Between ours, before one on the same line, and after the last."""
+    outcome = measured(tmp_path, KERNEL, *OURS[:2], KERNEL, f"login: {OURS[2]}", *OURS[3:], "bye")
+    result = result_of(outcome)
+    assert (outcome.exit_code, result.status, result.complete) == (EXIT_OK, "measured", True)
+    assert result.series[0].count == 2000
+    assert result.foreign_count == 4
+    shown = KERNEL.replace("\x1b", "?")
+    assert [line.strip() for line in result.foreign_lines] == [shown, shown, "login:", "bye"]
+
+
+def test_bytes_that_are_no_text_are_lines_of_others(tmp_path: Path) -> None:
+    result = result_of(measured(tmp_path, {"garbage_bytes": 4000}, *OURS))
+    assert result.complete and result.foreign_count == 1
+    (line,) = result.foreign_lines
+    assert len(line) == 200 and line.isprintable()
+
+
+def test_of_many_lines_the_first_are_kept(tmp_path: Path) -> None:
+    result = result_of(measured(tmp_path, *[KERNEL] * 500, *OURS))
+    assert result.complete and result.foreign_count == 500
+    assert len(result.foreign_lines) == 20
+
+
+@pytest.mark.parametrize("load", ["none", "heavy"])
+@pytest.mark.parametrize("number", range(1, len(OURS) - 1))
+def test_a_line_of_ours_that_others_break_is_missed(tmp_path: Path, number: int, load: str) -> None:
+    """Of every kind, under a load of the scenario too: the result is never silently short."""
+    broken = [OURS[number][:30] + KERNEL, OURS[number][30:]]
+    outcome = measured(tmp_path, *OURS[:number], *broken, *OURS[number + 1 :], load=load)
+    result = result_of(outcome)
+    assert (outcome.exit_code, result.complete) == (EXIT_USAGE, False)
+    assert outcome.document.status == "incomplete"
+    assert result.reason and ("footer" in result.reason)
+    assert result.remedy is not None and "dmesg" in result.remedy
+    assert result.foreign_count == 2
+
+
+def test_a_footer_that_others_break_is_missed(tmp_path: Path) -> None:
+    outcome = measured(tmp_path, *OURS[:-1], OURS[-1][:9] + KERNEL, OURS[-1][9:])
+    result = result_of(outcome)
+    assert (outcome.exit_code, result.complete) == (EXIT_USAGE, False)
+    assert result.reason is not None and "before its footer" in result.reason
+
+
+def test_elsewhere_a_line_of_others_ends_the_test(tmp_path: Path) -> None:
+    outcome = measured(tmp_path, *OURS[:2], KERNEL, *OURS[2:], noisy=False)
+    result = result_of(outcome)
+    assert (outcome.exit_code, result.status) == (EXIT_USAGE, "failed")
+    assert result.reason is not None and result.reason.startswith("line 3: not a line of")
+    assert result.foreign_count == 0
+
+
+def test_after_a_kill_of_the_tool_they_are_known_again(tmp_path: Path) -> None:
+    """The journal has the lines as they came, and that the target was noisy."""
+    scenario = sample.scenario(tmp_path, {TEST: [KERNEL, *OURS, KERNEL]}, noisy=True)
+    target, store = FakeTarget(scenario), Store(tmp_path / "store")
+    plan = make_plan(Request(tests=(TEST,)), sample.register(), load_catalogue())
+
+    def die(event: CampaignEvent) -> None:
+        journal = next(store.path.glob("journals/*/journal.jsonl"), None)
+        if journal is not None and not isinstance(event, MeasuringFinished):
+            return
+        assert journal is not None
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(line for line in lines if b'"kind":"result"' not in line))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Campaign(target, store, die).run(plan, target.facts())
+    (run_id,) = recover(store, dump)
+    (result,) = store.load(run_id).results
+    assert result.complete and result.series[0].count == 2000
+    assert result.foreign_count == 2

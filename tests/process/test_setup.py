@@ -1,0 +1,312 @@
+"""tools/setup.py at its door: a clone that is moved or copied, and the true cause of failures."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import moved
+import pip_failure
+
+pytestmark = pytest.mark.slow  # each makes a .venv
+
+ROOT = Path(__file__).resolve().parents[2]
+# A package without dependencies that says where its source is, in place of the real one:
+# nothing is fetched.
+PYPROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+BACKEND = """
+import pathlib, zipfile
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    name = "hardstone-0-py3-none-any.whl"
+    info = "hardstone-0.dist-info"
+    files = {
+        "hardstone.pth": str(pathlib.Path.cwd() / "src"),
+        f"{info}/METADATA": "Metadata-Version: 2.1\\nName: hardstone\\nVersion: 0\\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        f"{info}/entry_points.txt": "[console_scripts]\\nhardstone = where:main\\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(pathlib.Path(folder, name), "w") as wheel:
+        for file, text in files.items():
+            wheel.writestr(file, text)
+    return name
+"""
+WHERE = "def main():\n    print(__file__)\n"
+
+
+def make_checkout(folder: Path) -> Path:
+    """The doors of this checkout, and the package that says where it is."""
+    for part in ("tools", "Makefile"):
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, folder / part)
+    (folder / "requirements").mkdir()
+    (folder / "src").mkdir()
+    (folder / "requirements" / "run.txt").touch()
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    (folder / "backend.py").write_text(BACKEND)
+    (folder / "src" / "where.py").write_text(WHERE)
+    return folder
+
+
+def set_up(checkout: Path, **environment: str) -> str:
+    """What `tools/setup.py` tells, without the probe."""
+    done = subprocess.run(
+        [sys.executable, checkout / "tools" / "setup.py", "--no-probe"],
+        env=os.environ | {"PIP_NO_INDEX": "1"} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def runs_from(checkout: Path) -> Path:
+    """The file that the checkout's own hardstone runs."""
+    command = [checkout / ".venv" / "bin" / "hardstone"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first place") / "original"
+    folder.mkdir()
+    make_checkout(folder)
+    set_up(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def copied(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A copy of the checkout with its .venv, and what its set-up told."""
+    copy = tmp_path_factory.mktemp("copies") / "a copy"
+    shutil.copytree(original, copy, symlinks=True)
+    return copy, set_up(copy)
+
+
+def test_setup_does_nothing_twice(original: Path) -> None:
+    assert runs_from(original) == original / "src" / "where.py"
+    assert set_up(original) == ""
+
+
+def test_a_copied_clone_runs_its_own_code(original: Path, copied: tuple[Path, str]) -> None:
+    copy, told = copied
+    assert f".venv was made for {original}" in told
+    assert runs_from(copy) == copy / "src" / "where.py"
+    assert set_up(copy) == ""
+    assert runs_from(original) == original / "src" / "where.py"
+
+
+def test_a_moved_clone_runs_and_names_links_to_its_former_place(
+    copied: tuple[Path, str], tmp_path: Path
+) -> None:
+    former, _ = copied
+    here = former.rename(tmp_path / "elsewhere")
+    link = tmp_path / "bin" / "hardstone"
+    link.parent.mkdir()
+    link.symlink_to(former / ".venv" / "bin" / "hardstone")
+    told = set_up(here, PATH=f"{link.parent}{os.pathsep}{os.environ['PATH']}")
+    assert runs_from(here) == here / "src" / "where.py"
+    (command,) = re.findall("to this folder: (ln .*)", told)
+    subprocess.run(["sh", "-c", command], check=True)
+    done = subprocess.run([link], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{here}/src/where.py\n"
+
+
+def test_a_link_to_another_program_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "hardstone").symlink_to("/bin/true")
+    assert moved.links_to_former(str(tmp_path), "/former", tmp_path / ".venv") == []
+
+
+def test_a_build_folder_that_was_configured_elsewhere_goes(original: Path) -> None:
+    build = original / "build"
+    configure(build / "ours", as_folder=build / "ours")
+    configure(build / "theirs", as_folder=Path("/elsewhere/build/theirs"))
+    configure(build / "broken", as_folder=build / "broken")
+    (build / "broken" / "meson-info" / "meson-info.json").write_text('{"directories": 1}')
+    (build / "kept").mkdir()
+    set_up(original)
+    assert sorted(path.name for path in build.iterdir()) == ["kept", "ours"]
+
+
+def configure(folder: Path, as_folder: Path) -> None:
+    """What Meson leaves in a build folder and setup reads."""
+    (folder / "meson-private").mkdir(parents=True)
+    (folder / "meson-info").mkdir()
+    told = f'{{"directories": {{"build": "{as_folder}"}}}}'
+    (folder / "meson-info" / "meson-info.json").write_text(told)
+
+
+def test_a_real_build_folder_is_known_as_this_checkouts(probe: Path) -> None:
+    assert moved.configured_as(probe.parent) == str(probe.parent)
+
+
+def test_a_folder_that_cannot_be_written_is_the_cause(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    make_checkout(checkout)
+    (checkout / ".venv").write_text("a file is in the way")
+    done = subprocess.run(
+        [sys.executable, checkout / "tools" / "setup.py", "--no-probe"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("setup: cannot make .venv: ")
+    assert done.stderr.count("\n") == 1
+    assert "python3-venv" not in done.stderr
+
+
+def test_an_index_that_cannot_be_reached_is_the_cause(original: Path) -> None:
+    """Nothing listens on port 9 of this machine: no network is asked."""
+    lock = original / "requirements" / "run.txt"
+    lock.write_text(f"nothing==1 --hash=sha256:{'0' * 64}\n")
+    done = subprocess.run(
+        [sys.executable, original / "tools" / "setup.py", "--no-probe"],
+        env=without_index(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lock.write_text("")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "the package index cannot be reached (Connection refused)" in done.stderr
+
+
+def without_index() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    local = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "NO_PROXY": "*"}
+    return kept | local | {"PIP_CONFIG_FILE": os.devnull}
+
+
+def start(*command: str | Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+
+
+def new_checkout(folder: Path) -> Path:
+    folder.mkdir()
+    return make_checkout(folder)
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    checkout = new_checkout(tmp_path / os.fsdecode(b"caf\xe9"))
+    setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
+    assert setup.communicate() == (
+        "",
+        "setup: the path of this clone is not UTF-8: rename its folder\n",
+    )
+    assert setup.returncode == 1
+
+
+def test_a_folder_of_somebody_else_is_told_with_what_to_type(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a folder of somebody else's")
+    user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3")
+    if shutil.which("setpriv") is None or not Path(user[-1]).exists():
+        pytest.skip("needs setpriv and /usr/bin/python3")
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        checkout = new_checkout(Path(place, "a clone"))
+        (checkout / ".venv").mkdir()
+        os.chown(checkout, 65534, 65534)
+        command = f"chown -R 65534 {shlex.quote(str(checkout / '.venv'))}"
+        told = []
+        for path in ("bin", "empty"):  # with sudo, and without
+            (Path(place) / path).mkdir()
+            if path == "bin":
+                (Path(place) / path / "sudo").symlink_to("/bin/true")
+            env = ("env", f"PATH={place}/{path}")
+            setup = start(*user[:-1], *env, user[-1], checkout / "tools" / "setup.py", "--no-probe")
+            told.append(setup.communicate()[1])
+            assert setup.returncode == 1
+    begin = f"setup: {checkout}/.venv cannot be written, it belongs to root: "
+    quoted = shlex.quote(f"PATH=$PATH:/usr/sbin:/sbin {command}")
+    assert told == [f"{begin}sudo {command}\n", f"{begin}su -c {quoted}\n"]
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    checkout = new_checkout(tmp_path / "checkout")
+    setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
+    assert setup.stdout is not None
+    assert setup.stdout.readline() == "setup: making .venv\n"
+    setup.send_signal(signal.SIGINT)
+    _, told = setup.communicate()
+    assert (told, setup.returncode) == ("setup: interrupted\n", 130)
+
+
+def test_two_set_ups_of_one_clone_wait_for_each_other(original: Path) -> None:
+    folder = os.open(original, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        setup = start(sys.executable, original / "tools" / "setup.py", "--no-probe")
+        assert setup.stdout is not None
+        told = setup.stdout.readline()
+    finally:
+        os.close(folder)
+    assert setup.communicate() == ("", "")
+    assert told == "setup: another set-up of this clone is running; waiting for it to finish\n"
+    assert setup.returncode == 0
+
+
+BROKEN = "WARNING: Retrying (Retry(total=0)) after connection broken by '{}': /simple/click/\n"
+NOT_FOUND = "ERROR: Could not find a version\nERROR: No matching distribution found for click\n"
+
+
+@pytest.mark.parametrize(
+    ("exception", "why"),
+    [
+        (
+            "NewConnectionError('<pip.HTTPSConnection object at 0x7f>: Failed to establish a new "
+            "connection: [Errno -3] Temporary failure in name resolution')",
+            "Temporary failure in name resolution",
+        ),
+        (
+            "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate "
+            "verify failed: unable to get local issuer certificate (_ssl.c:1002)'))",
+            "unable to get local issuer certificate",
+        ),
+        (
+            "ConnectTimeoutError(<pip.HTTPSConnection object at 0x7f>, 'Connection to example.org "
+            "timed out. (connect timeout=15)')",
+            "connect timeout=15",
+        ),
+    ],
+)
+def test_pip_retries_name_the_cause(exception: str, why: str) -> None:
+    told = pip_failure.cause(BROKEN.format(exception) + NOT_FOUND)
+    assert told == f"the package index cannot be reached ({why})"
+
+
+def test_a_connection_that_came_back_is_not_the_cause() -> None:
+    output = BROKEN.format("X('a long reason')") + "Collecting click\nERROR: Hashes differ\n"
+    assert pip_failure.cause(output) == "Hashes differ"
+    assert pip_failure.cause(NOT_FOUND) == "No matching distribution found for click"
+    assert pip_failure.cause("Killed\n") == ""
+
+
+def test_the_command_for_a_link_is_quoted(tmp_path: Path) -> None:
+    place = tmp_path / "a; touch b"
+    place.mkdir()
+    (place / "hardstone").symlink_to("/former/.venv/bin/hardstone")
+    (line,) = moved.links_to_former(str(place), "/former", place / ".venv")
+    assert shlex.split(line.partition("to this folder: ")[2])[-1] == str(place / "hardstone")

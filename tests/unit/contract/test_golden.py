@@ -1,0 +1,219 @@
+"""Files that were valid once stay valid, and lose nothing on the way through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardstone import model, schema
+from hardstone.catalogue import PROFILES, load_catalogue
+from hardstone.model import Result, RunDocument, Series
+from hardstone.plan import Request, make_plan
+from hardstone.stats.clock_check import clocks_apart
+from hardstone.stats.identity import series_problem
+from hardstone.stats.noise import with_noise
+from hardstone.stats.trust import grade_run
+from hardstone.store.convert import CONVERTERS
+from hardstone.store.documents import read_document
+from hardstone.stream import StreamReader
+from tests.process.targets import sample
+
+GOLDEN = schema.FOLDER / "golden"
+STREAMS = sorted(GOLDEN.glob("stream-*.jsonl"))
+RUNS = sorted(GOLDEN.glob("run-*.json"))
+REGISTERS = [*sorted(GOLDEN.glob("register-1*.json")), sample.GOLDEN / "register.json"]
+
+
+def _name(path: Path) -> str:
+    return path.stem
+
+
+def _validator(kind: str) -> Draft202012Validator:
+    path = schema.FOLDER / schema.file_name(kind)
+    return Draft202012Validator(msgspec.json.decode(path.read_bytes()))
+
+
+def _kept(old: Any, new: Any) -> bool:
+    """Whether `new` holds all of `old`: fields may have been added, nothing else."""
+    if isinstance(old, dict):
+        return isinstance(new, dict) and all(k in new and _kept(v, new[k]) for k, v in old.items())
+    if isinstance(old, list):
+        return len(old) == len(new) and all(map(_kept, old, new))
+    return type(old) is type(new) and bool(old == new)
+
+
+def _as_read(document: Any) -> Any:
+    """As JSON gives it, which has no tuples."""
+    return msgspec.json.decode(msgspec.json.encode(document))
+
+
+def _read(path: Path) -> StreamReader:
+    lines = path.read_bytes().splitlines(keepends=True)
+    reader = StreamReader(msgspec.json.decode(lines[0])["test"])
+    for line in lines:
+        reader.feed(line)
+    return reader
+
+
+def test_there_are_golden_files() -> None:
+    assert len(STREAMS) >= 5
+    assert RUNS
+    assert len(REGISTERS) >= 2
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=_name)
+def test_each_golden_stream_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    lines = path.read_bytes().splitlines()
+    validator = _validator(msgspec.json.decode(lines[0])["schema"])
+    for line in lines:
+        validator.validate(msgspec.json.decode(line))
+        again = msgspec.json.encode(msgspec.json.decode(line, type=model.StreamLine))
+        assert _kept(msgspec.json.decode(line), msgspec.json.decode(again))
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=_name)
+def test_each_golden_stream_is_read_in_full(path: Path) -> None:
+    reader = _read(path)
+    assert reader.is_complete, reader.problem
+    result = reader.finish()
+    assert result.complete
+    assert all(series_problem(series) is None for series in result.series)
+
+
+@pytest.mark.parametrize("path", RUNS, ids=_name)
+def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    golden = msgspec.json.decode(path.read_bytes())
+    _validator(golden["schema"]).validate(golden)
+    again = msgspec.json.encode(read_document(path))
+    while golden["schema"] in CONVERTERS:
+        golden = _as_read(CONVERTERS[golden["schema"]](golden))
+    assert _kept(golden, msgspec.json.decode(again))
+
+
+def test_what_is_converted_is_only_the_loads() -> None:
+    """Each other field of an old document stays."""
+    golden = msgspec.json.decode((GOLDEN / "run-1-conditions.json").read_bytes())
+    today = _as_read(CONVERTERS[golden["schema"]](golden))
+    for document in (golden, today):
+        del document["schema"], document["trust"]
+        for place in (document["plan"], *document["plan"]["tests"]):
+            del place["load"]
+        del document["plan"]["loads"]
+        for result in document["results"]:
+            del result["conditions"]["load"], result["load"]
+    assert _kept(golden, today)
+
+
+def test_old_loads_are_those_of_each_cpu() -> None:
+    """ "heavy" was on each CPU, and `storm` was at nice 19."""
+    run = read_document(GOLDEN / "run-1-conditions.json")
+    mixed = "cpu@cpu+network@cpu+storm=240 (nice 19)+search@cpu"
+    assert run.plan.loads == ["heavy@cpu", mixed]
+    assert run.plan.load == f"heavy@cpu,{mixed}"
+    assert [test.load for test in run.plan.tests] == run.plan.loads
+    assert [one.conditions.load for one in run.results] == run.plan.loads
+    degrees = ["10ms/100ms@cpu", "4000/s@cpu", "240 (nice 19)", "@cpu"]
+    assert [one.degree for one in run.results[1].load] == degrees
+    assert any(f"[{mixed}, shielded]" in reason for reason in run.trust.reasons)
+
+
+@pytest.mark.parametrize("path", REGISTERS, ids=_name)
+def test_each_golden_register_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+    golden = msgspec.json.decode(path.read_bytes())
+    _validator(model.REGISTER_SCHEMA).validate(golden)
+    again = msgspec.json.encode(msgspec.json.decode(path.read_bytes(), type=model.Register))
+    assert _kept(golden, msgspec.json.decode(again))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_register_that_says_no_times_is_planned(profile: str) -> None:
+    document = (GOLDEN / "register-1-without-times.json").read_bytes()
+    register = msgspec.json.decode(document, type=model.Register)
+    tests = make_plan(Request(profile=profile), register, load_catalogue()).tests
+    assert {test.test for test in tests} == {test.id for test in register.tests}
+    assert all(test.deadline_ns > test.expected_ns >= test.duration_ns for test in tests)
+
+
+@pytest.fixture
+def run() -> RunDocument:
+    return read_document(GOLDEN / "run-1.json")
+
+
+def _result(run: RunDocument, test: str) -> Result:
+    return next(result for result in run.results if result.test == test)
+
+
+def _received(result: Result) -> Result:
+    """Without what the toolkit found in the windows, which another version of it may change."""
+    series = result.series if not result.windows else [_named(result, "gap")]
+    return msgspec.structs.replace(result, noise=[], series=series)
+
+
+def _named(result: Result, name: str) -> Series:
+    (one,) = [one for one in result.series if one.name == name]
+    return one
+
+
+def test_a_golden_run_with_windows_can_be_analysed_again() -> None:
+    (result,) = read_document(GOLDEN / "run-3-noise.json").results
+    again = with_noise(result)
+    assert [one.name for one in again.series] == ["gap", "tick", "other"]
+    assert again.noise[0].tick_period_ns == pytest.approx(4e6, rel=1e-5)
+    assert _named(again, "tick").count > 150
+
+
+def test_the_golden_runs_hold_what_the_streams_say() -> None:
+    held = [_received(result) for path in RUNS for result in read_document(path).results]
+    for path in STREAMS:
+        assert _received(_read(path).finish()) in held
+
+
+def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> None:
+    held = read_document(GOLDEN / "run-3-emulated.json").clock_check
+    assert held is not None and held.host_ns > 0 and clocks_apart(held) is None
+    assert read_document(GOLDEN / "run-3-instructions.json").clock_check is None
+
+
+def test_one_test_under_two_conditions() -> None:
+    run = read_document(GOLDEN / "run-1-conditions.json")
+    plain, loaded = run.results
+    assert plain.test == loaded.test and plain.load == []
+    assert [(one.element, one.asked) for one in loaded.load][2:] == [
+        ("storm", 240),
+        ("search", None),
+    ]
+    assert loaded.conditions.settings == ["cpuset", "interrupts", "dma_latency"]
+    assert loaded.environment["load_average_1min_milli"] == 203_110
+    assert run.plan.loads == [test.load for test in run.plan.tests]
+
+
+def test_a_run_from_before_loads_has_one_condition(run: RunDocument) -> None:
+    assert run.plan.loads == [] and run.plan.tests[0].load == "none"
+    assert {result.conditions.load for result in run.results} == {"heavy@cpu", "none"}
+
+
+def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
+    assert [series.name for series in _result(run, "TMR-P-LAT").series] == ["wakeup", "release"]
+    assert _result(run, "RSP-P-FIX").series[0].labels == {"kind": "add"}
+    assert [verdict.passed for verdict in _result(run, "TMR-B-EDGE").verdicts] == [True, False]
+    for test, status in (("CLK-P-DUR", "denied"), ("IRQ-P-LAT", "unsupported")):
+        result = _result(run, test)
+        assert (result.status, result.series) == (status, [])
+        assert result.reason and result.remedy
+
+
+# Runs of 6 s under the profile `standard`, graded when its name decided and not the length.
+NAMED_STANDARD = ("run-1-conditions", "run-2-loads")
+
+
+@pytest.mark.parametrize("path", RUNS, ids=_name)
+def test_each_golden_run_is_graded_as_it_was(path: Path) -> None:
+    run = read_document(path)
+    again = grade_run(run)  # which cuts names of loads that are long today
+    if _name(path) in NAMED_STANDARD:
+        assert again.reasons.pop() == "run shorter than standard"
+    assert (again.grade, len(again.reasons)) == (run.trust.grade, len(run.trust.reasons))

@@ -1,0 +1,511 @@
+"""Every rule is found where it should be, fine only where that is known, else unknown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from hardstone.catalogue import load_catalogue
+from hardstone.doctor import Finding, diagnose, find_rule, load_rules
+from hardstone.doctor.derive import derive
+from hardstone.doctor.diagnosis import brings_texts
+from hardstone.doctor.placeholders import keeps_facts_whole, names_in
+from hardstone.doctor.predicate import facts_used
+from hardstone.doctor.rules import StepRule, parse_rules
+from hardstone.errors import InputError
+from hardstone.model import Scalar
+from hardstone.published import figures_of
+from tests.conftest import ROOT
+from tests.unit.doctor.machine import FIT, machine
+
+# What spoils the fit machine so that the rule is found.
+SPOILT: dict[str, dict[str, Any]] = {
+    "realtime-priority": {"limits__can_realtime": False, "limits__realtime_reason": "no"},
+    "group-budget": {"limits__can_realtime": False, "limits__group_rt_runtime_us": 0},
+    "memory-lock": {"limits__can_lock": False, "limits__memlock_bytes": 65536},
+    "timer-resolution": {"kernel__timer_resolution_ns": 4_000_000},
+    "priority-limit": {"limits__realtime_reason": "not permitted", "limits__rtprio": 10},
+    "memlock-limit": {"limits__memlock_bytes": 8_388_608},
+    "realtime-time": {"limits__rttime_us": 200_000},
+    "preemption": {"kernel__preemption_model": "voluntary"},
+    "preempt-rt": {"kernel__realtime": False},
+    "throttling-tight": {"kernel__rt_runtime_us": 500_000},
+    "throttling": {"kernel__rt_runtime_us": 950_000},
+    "fair-server": {"kernel__release": "6.12.0"},
+    "tick-rate": {"kernel__hz": 249},
+    "clock-source": {"kernel__clocksource": "hpet"},
+    "governor": {"power__governors": "performance, powersave"},
+    "idle-states": {"power__idle_latency_us": 133, "power__idle_deepest": "C6"},
+    "smt": {"cpu__smt": True, "cpu__smt_control": "on"},
+    "one-cpu": {"cpu__count": 1},
+    "isolated-cpus": {"kernel__isolated_cpus": None},
+    "ticks": {"kernel__nohz_full_cpus": None},
+    "balancer": {"interrupts__has_balancer": True},
+    "interrupts-here": {"interrupts__busiest_cpu": 3, "interrupts__busiest_percent": 97},
+    "interrupts-one-cpu": {"interrupts__busiest_percent": 97},
+    "interrupts-everywhere": {"interrupts__quiet_cpus": None},
+    "hypervisor": {"virtual__hypervisor": "KVMKVMKVM"},
+    "emulation": {"virtual__emulated": True},
+    "steal": {"virtual__steal_ppm": 300},
+    "container": {"virtual__container": "docker"},
+    "swap": {"memory__swap_bytes": 1 << 30},
+    "huge-pages": {"memory__transparent_hugepage": "always"},
+    "same-pages": {"memory__ksm": 1},
+    "numa-balancing": {"memory__numa_balancing": 1, "memory__has_nodes": True},
+    "watchdog": {"kernel__watchdog": 1, "kernel__soft_watchdog": 1},
+    "tracing": {"tracing__tracer": "function"},
+    "lock-checking": {"kernel__lock_checking": True},
+    "battery": {"power__on_battery": True},
+    "heat": {"power__thermal_throttles": 3},
+    "tasks-above": {"tasks__realtime_count": 1, "tasks__realtime_highest": 99},
+    "tasks": {"tasks__realtime_count": 1, "tasks__realtime": "audio (77, fifo 50)"},
+    "mitigations": {"kernel__mitigations_count": 2, "kernel__mitigations": "l1tf, mds"},
+    "timer-migration": {"kernel__nohz_full_cpus": None, "kernel__isolated_cpus": None},
+}
+
+# How much each weighs: what blocks makes the command exit with 5.
+LEVELS: dict[str, tuple[str, ...]] = {
+    "blocks": ("realtime-priority", "group-budget", "memory-lock", "timer-resolution"),
+    "hurts": (
+        *("priority-limit", "memlock-limit", "realtime-time", "preemption", "throttling-tight"),
+        *("clock-source", "governor", "idle-states", "smt", "balancer", "interrupts-here"),
+        *(
+            "hypervisor",
+            "emulation",
+            "steal",
+            "huge-pages",
+            "numa-balancing",
+            "tracing",
+            "lock-checking",
+        ),
+        *("battery", "heat", "tasks-above"),
+    ),
+    "note": (
+        *("preempt-rt", "throttling", "fair-server", "tick-rate", "one-cpu", "isolated-cpus"),
+        *("ticks", "interrupts-one-cpu", "interrupts-everywhere", "container", "swap"),
+        *("same-pages", "watchdog", "tasks", "mitigations", "timer-migration"),
+    ),
+}
+
+# What looks fine and is not known to be: the rule, the facts left out, the facts changed.
+TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+    # a guest sees neither the host's power nor its cores
+    ("smt", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("battery", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("heat", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("idle-states", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("steal", (), {"virtual__hypervisor": "KVMKVMKVM"}),
+    ("emulation", (), {"virtual__emulated": None}),
+    ("emulation", ("virtual.emulated",), {}),
+    # an arm64 machine cannot exclude a hypervisor
+    ("hypervisor", ("virtual.hypervisor",), {}),
+    ("smt", ("virtual.hypervisor",), {}),
+    ("steal", ("virtual.hypervisor",), {}),
+    # a container does not see the tasks of others, and may be shown no swap
+    ("tasks", (), {"tasks__all_visible": False}),
+    ("tasks-above", (), {"tasks__all_visible": False}),
+    ("balancer", ("interrupts.has_balancer",), {}),
+    ("swap", (), {"virtual__container": "lxc"}),
+    # without debugfs or privilege only the boot line is known, and it is not the last word
+    ("preemption", ("kernel.preemption_model",), {"kernel__preemption_default": "full"}),
+    ("preemption", ("kernel.preemption_model",), {}),
+    ("tracing", ("tracing.tracer", "tracing.events"), {}),
+    ("tracing", ("tracing.events",), {}),
+    # what nobody has judged
+    ("clock-source", (), {"kernel__clocksource": "a-new-one"}),
+    ("governor", ("power.governors", "power.frequency_is_fixed"), {}),
+    ("timer-resolution", (), {"kernel__timer_resolution_ns": 200_000}),
+    # what a limit means depends on the release
+    ("throttling", ("kernel.release",), {"kernel__rt_runtime_us": 950_000}),
+    ("throttling-tight", ("kernel.release",), {"kernel__rt_runtime_us": 500_000}),
+    ("fair-server", ("kernel.release",), {}),
+    ("fair-server", (), {"kernel__release": "a-new-one"}),
+    ("fair-server", (), {"kernel__name": "FreeBSD", "kernel__release": "14.1"}),
+    ("group-budget", ("limits.group_rt_runtime_us",), {"limits__can_realtime": False}),
+    ("interrupts-everywhere", ("interrupts.quiet_cpus",), {}),
+    ("huge-pages", ("memory.transparent_hugepage",), {}),
+    ("huge-pages", (), {"memory__transparent_hugepage": "a-new-word"}),
+    ("heat", ("power.thermal_throttles",), {}),
+    ("container", ("virtual.container",), {}),
+    ("timer-migration", ("kernel.nohz_full_cpus",), {"kernel__isolated_cpus": None}),
+    ("timer-migration", ("kernel.isolated_cpus",), {"kernel__nohz_full_cpus": None}),
+    # a fact of a type that nobody expects
+    ("realtime-priority", (), {"limits__can_realtime": "yes"}),
+    ("steal", (), {"virtual__steal_ppm": "0"}),
+]
+
+# What looks bad and is not.
+INNOCENT: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
+    ("preemption", (), {"kernel__preemption_model": "lazy"}),
+    ("preemption", (), {"kernel__preemption_model": "full", "kernel__preemption_default": "none"}),
+    ("governor", (), {"power__governors": "schedutil", "power__frequency_is_fixed": True}),
+    ("idle-states", ("power.idle_latency_us",), {"power__idle_boot": "poll"}),
+    ("huge-pages", (), {"memory__transparent_hugepage": None}),
+    ("memlock-limit", (), {"limits__memlock_bytes": 65536, "user__cap_ipc_lock": True}),
+    ("numa-balancing", (), {"memory__numa_balancing": 1}),
+    ("interrupts-here", (), {"interrupts__busiest_percent": 97}),
+    ("timer-migration", (), {**SPOILT["timer-migration"], "cpu__count": 1}),
+    ("timer-migration", (), {**SPOILT["timer-migration"], "kernel__partition_cpus": "3"}),
+    ("timer-migration", (), {"kernel__nohz_full_cpus": None}),  # isolated
+    ("timer-migration", (), {"kernel__timer_migration": 0, "kernel__nohz_full_cpus": None}),
+    ("swap", (), {"memory__swap_bytes": 0, "memory__swap_used_bytes": 0}),
+    ("isolated-cpus", (), {"kernel__isolated_cpus": None, "kernel__partition_cpus": "3"}),
+    ("throttling", (), {"kernel__rt_runtime_us": -1}),
+    ("throttling", (), {"kernel__rt_runtime_us": 950_000, "kernel__release": "6.12.0"}),
+    ("throttling-tight", (), {"kernel__rt_runtime_us": 500_000, "kernel__release": "6.12.0"}),
+    ("fair-server", (), {"kernel__release": "6.11.9"}),
+    (
+        "fair-server",
+        (),
+        {
+            "kernel__release": "6.18.0",
+            "kernel__fair_server_runtime_ns": 0,
+            "kernel__fair_server_period_ns": 1_000_000_000,
+        },
+    ),
+    ("tick-rate", (), {"kernel__hz": 250}),
+    ("group-budget", (), {"limits__group_rt_runtime_us": 0}),
+    ("tasks-above", (), {"tasks__realtime_count": 1, "tasks__realtime_highest": 50}),
+]
+
+
+def finding(rule: str, facts: dict[str, Scalar]) -> Finding:
+    found = diagnose(facts, probe_path="/opt/probe").findings
+    return next(one for one in found if one.rule == rule)
+
+
+def test_the_tables_hold_every_rule() -> None:
+    assert set(SPOILT) == set(load_rules())
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_a_fit_machine_is_fine(rule: str) -> None:
+    assert finding(rule, machine()).state == "fine"
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_what_is_wrong_is_found_with_something_to_do(rule: str) -> None:
+    found = finding(rule, machine(**SPOILT[rule]))
+    assert found.state == "found"
+    assert found.steps
+    assert "(unknown)" not in found.found
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_where_nothing_is_told_nothing_is_known(rule: str) -> None:
+    found = finding(rule, {})
+    assert found.state == "unknown"
+    assert found.missing
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_without_one_of_its_facts_a_rule_is_never_found(rule: str) -> None:
+    for fact in facts_used(load_rules()[rule].found):
+        assert finding(rule, machine(fact)).state != "found", fact
+
+
+# Facts without which the rest of a fit machine still tells that the rule is not found.
+TOLD_BY_OTHERS: dict[str, set[str]] = {
+    # either is enough: scheduling is granted, or the group has a budget
+    "group-budget": {"limits.can_realtime", "limits.group_rt_runtime_us"},
+    # the probe tells a reason only where something was refused
+    "priority-limit": {"limits.realtime_reason"},
+    "memlock-limit": {"user.cap_ipc_lock"},
+    "governor": {"power.frequency_is_fixed"},
+    "interrupts-here": {
+        *("cpu.count", "interrupts.busiest_cpu"),
+        *("interrupts.busiest_percent", "interrupts.device_count"),
+    },
+    "interrupts-one-cpu": {"cpu.count", "interrupts.device_count"},
+    "interrupts-everywhere": {"cpu.count"},
+    "numa-balancing": {"memory.has_nodes", "memory.numa_balancing"},
+    "watchdog": {"kernel.soft_watchdog", "kernel.watchdog"},
+    "tasks-above": {"tasks.realtime_count", "tasks.realtime_highest"},
+    # isolated, or without the tick: one of them is enough to get no timers of others
+    "timer-migration": {"cpu.count", "kernel.isolated_cpus", "kernel.nohz_full_cpus"},
+}
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_without_one_of_its_facts_a_rule_is_unknown_or_told_by_the_others(rule: str) -> None:
+    one = load_rules()[rule]
+    used = {*facts_used(one.found), *facts_used(one.fine)} & set(FIT)
+    fine = {fact for fact in used if finding(rule, machine(fact)).state == "fine"}
+    assert fine == TOLD_BY_OTHERS.get(rule, set())
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_every_rule_says_what_was_found_why_it_matters_and_what_to_do(rule: str) -> None:
+    one = load_rules()[rule]
+    for text in (one.says, one.says_fine, one.unknown, one.why):
+        assert len(text) > 10 and text.endswith("."), text
+    assert one.title and not one.title.endswith(".")
+    assert one.steps and (one.settings or len(one.fixed) > 10)
+    for step in one.steps:
+        assert step.words is not None or step.boot is not None or step.lasts
+    if one.brings is not None:  # whoever measured that, and when
+        assert re.search(r"\d", one.brings.text) and re.search(r" (19|20)\d\d", one.brings.source)
+
+
+def test_what_is_not_known_to_bring_anything_claims_no_time() -> None:
+    """A figure of a latency stands in `brings`, where it has a source."""
+    claim = re.compile(r"\d\s?(ns|us|ms|s|microseconds|milliseconds)\b")
+    assert {name for name, one in load_rules().items() if claim.search(one.why)} == set()
+
+
+def test_every_test_that_a_rule_names_is_one_of_the_probe() -> None:
+    known = set(load_catalogue().ids())
+    text = (ROOT / "src/hardstone/doctor/rules.toml").read_text()
+    assert set(re.findall(r"\b[A-Z]{3}-[BPS]-[A-Z]{3,4}\b", text)) <= known
+
+
+@pytest.mark.parametrize(("rule", "without", "changed"), TRAPS)
+def test_what_only_looks_fine_is_unknown(
+    rule: str, without: tuple[str, ...], changed: dict[str, Any]
+) -> None:
+    assert finding(rule, machine(*without, **changed)).state == "unknown"
+
+
+@pytest.mark.parametrize(("rule", "without", "changed"), INNOCENT)
+def test_what_only_looks_bad_is_fine(
+    rule: str, without: tuple[str, ...], changed: dict[str, Any]
+) -> None:
+    assert finding(rule, machine(*without, **changed)).state == "fine"
+
+
+def test_the_default_of_a_dynamic_kernel_counts_where_the_active_model_is_hidden() -> None:
+    facts = machine("kernel.preemption_model", kernel__preemption_default="none")
+    assert finding("preemption", facts).state == "found"
+
+
+def test_the_history_of_preemption_is_what_was_published() -> None:
+    """The study gives shares of kernel time, not of the number of sections."""
+    brings = load_rules()["preemption"].brings
+    assert brings is not None
+    assert "99 % of kernel time was spent in sections shorter than 129 and 3.4 ms" in brings.text
+    assert "longest non-preemptible section of the kernel 1127 and 14.6 ms" in brings.text
+    for statistic in ("time_99", "max"):
+        values = [one.value for one in figures_of("KRN-P-PRE") if one.statistic == statistic]
+        assert f"{values[0]} and {values[1]} ms" in brings.text
+
+
+def test_every_fact_of_a_rule_is_one_that_exists() -> None:
+    page = (ROOT / "docs/reference/facts.md").read_text()
+    explained = set(re.findall(r"`([a-z]+\.[a-z_]+)`", page))
+    source = (ROOT / "src/hardstone/doctor/derive.py").read_text()
+    derived = set(re.findall(r'"(derived\.[a-z_]+)"', source))
+    for name, rule in load_rules().items():
+        texts = [rule.says, rule.says_fine, rule.unknown]
+        texts += [step.command or step.boot or step.words or "" for step in rule.steps]
+        texts += [step.undo or "" for step in rule.steps] + [step.lasts for step in rule.steps]
+        used = {*facts_used(rule.found), *facts_used(rule.fine)}
+        used |= {fact for text in texts for fact in names_in(text)}
+        used |= {fact for step in rule.steps for fact in facts_used(step.when)}
+        assert used - explained - derived == set(), name
+
+
+def test_braces_in_texts_are_facts() -> None:
+    for name, rule in load_rules().items():
+        for text in (rule.says, rule.says_fine, rule.unknown):
+            assert text.count("{") == len(names_in(text)), name
+
+
+def test_every_topic_of_the_fit_machine_is_told() -> None:
+    assert set(FIT) - set(derive(FIT)) == set()
+    assert diagnose(FIT).counts["fine"] == len(load_rules())
+
+
+# What --prove switches, and what the probe does for that setting (docs/reference/shield.md). A rule
+# whose setting does the reverse of its advice would measure a machine against itself.
+PROVED: dict[str, list[str]] = {
+    "governor": ["governor"],
+    "idle-states": ["dma_latency"],
+    "isolated-cpus": ["cpuset", "interrupts", "workqueues", "timers"],
+    "interrupts-here": ["interrupts"],
+    "interrupts-one-cpu": ["interrupts"],
+    "interrupts-everywhere": ["interrupts"],
+    "watchdog": ["watchdog"],
+    "timer-migration": ["timers"],
+}
+
+
+def test_every_setting_does_what_its_rule_advises() -> None:
+    assert {name: one.settings for name, one in load_rules().items() if one.settings} == PROVED
+
+
+@pytest.mark.parametrize(("now", "advised", "tickless"), [(1, 0, None), (0, 1, "3")])
+def test_timers_of_others_or_its_own(now: int, advised: int, tickless: str | None) -> None:
+    facts = machine(
+        kernel__timer_migration=now,
+        kernel__nohz_full_cpus=tickless,
+        kernel__isolated_cpus=None,
+    )
+    (step,) = finding("timer-migration", facts).steps
+    assert step.command == f"sudo sysctl kernel.timer_migration={advised}"
+    assert step.undo == f"sudo sysctl kernel.timer_migration={now}"
+
+
+@pytest.mark.parametrize(
+    ("release", "is_wheel"), [("6.8.12", True), ("6.9.0", False), ("5.19", True), ("7.0", False)]
+)
+def test_which_timers_wander_goes_by_the_release(release: str, is_wheel: bool) -> None:
+    facts = machine(**SPOILT["timer-migration"], kernel__release=release)
+    found = finding("timer-migration", facts).found
+    assert "high-resolution timers" in found
+    assert ("timer wheel" in found) == is_wheel
+
+
+RUNTIME = {
+    "kernel__release": "6.18.44",
+    "kernel__fair_server_runtime_ns": 50_000_000,
+    "kernel__fair_server_period_ns": 1_000_000_000,
+}
+
+
+def test_a_share_that_is_known_is_taken_away_and_given_back() -> None:
+    found = finding("fair-server", machine(**RUNTIME))
+    assert "a share of each CPU: 50 ms of each 1000 ms." in found.found
+    (step,) = found.steps
+    place = "/sys/kernel/debug/sched/fair_server/cpu3/runtime"
+    assert (step.command or "").endswith(f"; echo 0 | sudo tee {place}")
+    assert step.undo == f"echo 50000000 | sudo tee {place}"
+
+
+@pytest.mark.parametrize("runtime_us", [-1, 950_000, 500_000])
+def test_a_share_that_cannot_be_read_is_told_without_a_command(runtime_us: int) -> None:
+    """It is there at every kernel.sched_rt_runtime_us."""
+    facts = machine(kernel__release="6.18.44", kernel__rt_runtime_us=runtime_us)
+    found = finding("fair-server", facts)
+    assert found.state == "found"
+    assert "50 ms of each second by default" in found.found
+    (step,) = found.steps
+    assert (step.command, step.undo) == (None, None)
+    assert "fair_server/cpuN/runtime" in step.words
+
+
+def test_a_server_that_is_seen_counts_whatever_the_release() -> None:
+    older = machine(**{**RUNTIME, "kernel__release": "5.14.0-backported"})
+    assert finding("fair-server", older).state == "found"
+    assert finding("throttling", {**older, "kernel.rt_runtime_us": 950_000}).state == "fine"
+
+
+@pytest.mark.parametrize(
+    ("nohz", "nocbs", "option"),
+    [(True, True, "nohz_full=3 rcu_nocbs=3"), (True, None, "nohz_full=3")],
+)
+def test_ticks_go_by_the_boot_line_where_the_kernel_can(
+    nohz: bool, nocbs: bool | None, option: str
+) -> None:
+    without = () if nocbs is not None else ("kernel.has_rcu_nocbs",)
+    (step,) = finding("ticks", machine(*without, kernel__nohz_full_cpus=None)).steps
+    assert step.needs_reboot and f"add {option} to the boot line" in step.words
+
+
+@pytest.mark.parametrize(("nocbs", "steps"), [(True, 2), (False, 1), (None, 1)])
+def test_a_kernel_that_cannot_do_without_ticks_is_not_asked_to(
+    nocbs: bool | None, steps: int
+) -> None:
+    facts = machine(
+        kernel__nohz_full_cpus=None, kernel__has_nohz_full=False, kernel__has_rcu_nocbs=nocbs
+    )
+    found = finding("ticks", facts).steps
+    assert len(found) == steps
+    assert "built without CONFIG_NO_HZ_FULL and ignores" in found[0].words
+    assert not any(step.needs_reboot or step.command for step in found)
+    assert ("rcu_nocbs=3" in found[-1].words) == bool(nocbs)
+
+
+def test_every_rule_has_its_level() -> None:
+    wanted = {rule: level for level, rules in LEVELS.items() for rule in rules}
+    assert {name: rule.level for name, rule in load_rules().items()} == wanted
+    assert sum(map(len, LEVELS.values())) == len(wanted)
+
+
+def test_figures_of_other_systems_are_history() -> None:
+    history = {
+        name for name, rule in load_rules().items() if rule.brings and rule.brings.is_history
+    }
+    assert history == {"timer-resolution", "preemption", "isolated-cpus"}
+    labels = {
+        name: [label for label, _ in brings_texts(rule.brings, rule.settings)]
+        for name, rule in load_rules().items()
+    }
+    assert labels["preemption"] == ["brings", "history"]
+    assert labels["preempt-rt"] == labels["heat"] == ["brings"]
+
+
+@pytest.mark.parametrize("rule", load_rules())
+def test_only_what_hardstone_can_measure_is_to_be_measured(rule: str) -> None:
+    one = load_rules()[rule]
+    said = dict(brings_texts(one.brings, one.settings))["brings"]
+    if one.brings is None or one.brings.is_history:
+        assert said == ("unknown; measure it" if one.settings else "unknown")
+    else:
+        assert one.brings.source in said
+
+
+@pytest.mark.parametrize(
+    ("swap_bytes", "state"), [(0, "fine"), (1, "found"), (4096, "found"), (None, "unknown")]
+)
+def test_any_swap_is_swap(swap_bytes: int | None, state: str) -> None:
+    assert finding("swap", machine(memory__swap_bytes=swap_bytes)).state == state
+
+
+def test_an_unknown_rule_gives_the_nearest_name() -> None:
+    with pytest.raises(InputError, match="did you mean governor"):
+        find_rule("governer")
+    with pytest.raises(InputError, match="see every rule: hardstone doctor --all"):
+        find_rule("\x1b[31mzzz")
+    assert find_rule("SMT")[0] == "smt"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("echo {user.name} | sudo tee {limits.group_path}/x", True),
+        ("printf '%s - rtprio 98\\n' {user.name}", True),
+        ("sudo sh -c 'echo {user.name}'", False),
+        ("sudo sh -c 'echo '{user.name}' > x'", False),
+        ("sudo bash -c {user.name}", False),
+        ("eval {user.name}", False),
+        ("echo '{user.name}'", False),
+        ('echo "{user.name}"', False),
+        ("echo 'x", False),
+    ],
+)
+def test_a_fact_in_a_command_is_a_word(text: str, wanted: bool) -> None:
+    assert keeps_facts_whole(text) is wanted
+
+
+@pytest.mark.parametrize("part", ["command", "undo"])
+def test_a_rule_with_a_fact_in_quotes_is_refused(part: str) -> None:
+    texts = {"command": "true", "undo": "true", part: "sh -c 'echo '{user.name}' > x'"}
+    with pytest.raises(ValueError, match="outside of quotes"):
+        StepRule(**texts)
+
+
+def test_an_undo_is_typed_as_a_command_is() -> None:
+    """What is prose has no tool at its beginning."""
+    tools = {"sudo", "echo", "printf"}
+    for name, rule in load_rules().items():
+        for step in rule.steps:
+            for typed in (step.command, step.undo):
+                assert not typed or typed.split()[0] in tools, name
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        ('level = "blocks"', 'level = "grave"'),
+        ("equals = false", "equals = false, null = true"),
+        ("undo =", "undone ="),
+        ("fixed =", "settings = ['governor']\nfixed ="),
+        ("100 to 1000 times a second", "{kernel.hz} times a second"),
+    ],
+)
+def test_faulty_data_is_refused(spoil: tuple[str, str]) -> None:
+    text = (ROOT / "src/hardstone/doctor/rules.toml").read_text()
+    with pytest.raises(ValueError):
+        parse_rules(text.replace(*spoil, 1))

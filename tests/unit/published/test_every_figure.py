@@ -1,0 +1,316 @@
+"""Every number of published.json on its way to people: subjects, rows, comparison, page."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from hardstone.present.compare_build import compare_view
+from hardstone.present.compare_view import ComparedCell, CompareView
+from hardstone.published import load_studies
+from hardstone.report.compare_page import render_compare
+from hardstone.subjects import (
+    Amount,
+    PublishedSeries,
+    PublishedSystem,
+    figure_rows,
+    published_ids,
+    published_system,
+)
+from tests.unit.published.raw_numbers import Number, leaves, numbers_of, raw_file, raw_readings
+
+FILE = raw_file()
+NUMBERS, UNEXPLAINED = numbers_of(FILE)
+
+
+def systems() -> list[PublishedSystem]:
+    """Each published system; one that was measured under several loads once for each."""
+    found = []
+    for key in published_ids():
+        one = published_system(key)
+        found += [replace(one, load=load) for load in one.loads or [""]]
+    return found
+
+
+def amounts(one: PublishedSeries) -> list[Amount]:
+    found = [one.amount(statistic) for statistic in one.statistics()]
+    assert all(isinstance(amount, Amount) for amount in found)
+    return [amount for amount in found if isinstance(amount, Amount)]
+
+
+def number(system: PublishedSystem, one: PublishedSeries, amount: Amount) -> Number:
+    (kind,) = [kind for kind in ("value", "below", "above") if getattr(amount, kind) is not None]
+    return Number(
+        system.study.key,
+        system.key,
+        one.test,
+        amount.statistic,
+        one.figures[0].address.conditions.get("load", ""),
+        kind,
+        Decimal(str(getattr(amount, kind))),
+        frozenset(one.address.split("/")),
+    )
+
+
+@cache
+def held() -> tuple[Number, ...]:
+    """The figures of all subjects. One that two loads share counts once."""
+    found = {}
+    for system in systems():
+        for one in system.held():
+            for amount in amounts(one):
+                found[amount.source] = number(system, one, amount)
+    return tuple(found.values())
+
+
+def lost(numbers: Iterable[Number], there: Iterable[Number]) -> list[Number]:
+    """Those of the file that are not there, and those that are there and not in the file."""
+    rest, missing = list(there), []
+    for one in numbers:
+        alike = [other for other in rest if other[:-1] == one[:-1] and one.said <= other.said]
+        if alike:
+            rest.remove(alike[0])
+        else:
+            missing.append(one)
+    return missing + rest
+
+
+def test_every_number_of_the_file_is_a_figure_of_a_system_or_says_why_not() -> None:
+    assert UNEXPLAINED == []
+    assert len(NUMBERS) > 250
+    assert {one.system for one in NUMBERS} == set(published_ids())
+
+
+def test_every_figure_comes_out_as_it_is_in_the_file_and_none_is_added() -> None:
+    assert lost(NUMBERS, held()) == []
+
+
+def changes() -> Iterator[tuple[str, bool, Any]]:
+    """For each table with figures the file with one of them changed, and left out."""
+    for study, body in FILE["studies"].items():
+        for table, found in body.items():
+            if table in ("systems", *raw_readings()[study].get("unread", {})):
+                continue
+            paths = [path for path, _ in leaves(found) if path[0] not in _NO_FIGURES]
+            for is_left_out in (False, True) if paths else ():
+                changed = copy.deepcopy(FILE)
+                _change(changed["studies"][study][table], paths[-1], is_left_out)
+                yield f"{study}/{table}", is_left_out, changed
+
+
+_NO_FIGURES = {
+    *("at", "calibrated_block", "interrupts", "preemption_points", "preemption_regions"),
+    *("alarm_resolution_ms", "time_resolution_us", "points", "points_between_13_and_32"),
+    *("time_step_ms", "real_fast", "real_time", "cfs_slice_ms", "pretest", "cost_ns", "below"),
+}
+
+
+def _change(node: Any, path: tuple[str, ...], is_left_out: bool) -> None:
+    if path[-1] == "2" and path[1].startswith(("time", "max")):
+        path = (*path[:-1], "1")  # the column after it is a ratio
+    for key in path[:-1]:
+        node = node[int(key) if isinstance(node, list) else key]
+    key: Any = int(path[-1]) if isinstance(node, list) else path[-1]
+    node[key] = None if is_left_out else node[key] + Decimal("0.1")
+
+
+CHANGES = list(changes())
+
+
+@pytest.mark.parametrize(("table", "is_left_out", "changed"), CHANGES)
+def test_a_figure_that_is_left_out_or_changed_is_found(
+    table: str, is_left_out: bool, changed: Any
+) -> None:
+    numbers, _ = numbers_of(changed)
+    found = lost(numbers, held())
+    assert len(found) == (1 if is_left_out else 2), table
+
+
+def test_there_is_a_change_for_each_table_with_figures() -> None:
+    assert {table for table, _, _ in CHANGES} == {
+        "obenland-2000/response_worst_case",
+        "obenland-2000/context_switch",
+        "obenland-2000/message_queue",
+        "dedicated-systems-2012/timings",
+        "dedicated-systems-2012/sustained_interrupt_period",
+        "hp-ux-rt-1987/non_preemptable_kernel_time",
+        "solaris-latstat-2007/total_latency",
+        "garre-2014/worst_case",
+        "garre-2014/simulation",
+    }
+
+
+@pytest.mark.parametrize("key", published_ids())
+def test_what_is_no_figure_of_a_test_stands_with_its_system(key: str) -> None:
+    (body,) = [one["systems"][key] for one in FILE["studies"].values() if key in one["systems"]]
+    system = published_system(key)
+    described = system.study.systems[key]
+    for name, value in body.items():
+        if isinstance(value, int | Decimal):
+            assert Decimal(str(getattr(described, name))) == value, name
+        elif isinstance(value, dict):
+            assert {one: list(two) for one, two in getattr(described, name).items()} == value
+    assert system.stars == (float(body["stars"]) if "stars" in body else None)
+
+
+def test_what_a_study_fixes_is_with_its_figures() -> None:
+    studies = load_studies()
+    block = FILE["studies"]["obenland-2000"]["response_worst_case"]["calibrated_block"]
+    asked = FILE["studies"]["dedicated-systems-2012"]["sustained_interrupt_period"]["interrupts"]
+    tables = studies["obenland-2000"].reading.tables
+    assert tables["response_worst_case"].params == {"block_ns": block * 1_000_000}
+    tables = studies["dedicated-systems-2012"].reading.tables
+    assert tables["sustained_interrupt_period"].params == {"interrupts": asked}
+    label = FILE["studies"]["dedicated-systems-2012"]["timings"]["at"]["SEM-P-ARC"]["waiters"]
+    contended = [one for one in published_system("qnx").held() if one.test == "SEM-P-ARC"]
+    assert contended and all(str(label) in one.labels.values() for one in contended)
+
+
+@pytest.mark.parametrize("system", systems(), ids=lambda one: f"{one.key} {one.load}".strip())
+def test_every_figure_stands_in_a_row_beside_all_others(system: PublishedSystem) -> None:
+    for others in ([], [published_system("xenomai"), *systems()[:15]]):
+        there = [row.found[-1] for row in figure_rows([*others, system])]
+        assert [one for one in system.held() if not any(one is cell for cell in there)] == []
+
+
+LOADS = ("none", "heavy")
+BOTH = [(load, place) for load in LOADS for place in range(len(published_ids()))]
+
+
+@cache
+def under(load: str) -> tuple[PublishedSystem, ...]:
+    """All systems, those that were measured under several loads under `load`."""
+    return tuple(published_system(key, load) for key in published_ids())
+
+
+@cache
+def view(load: str) -> CompareView:
+    return compare_view(under(load))
+
+
+def figures_of_cell(cell: ComparedCell) -> Iterator[Amount]:
+    for one in (cell.mean, cell.worst, *cell.more):
+        if isinstance(one, Amount):
+            yield one
+
+
+def compared(load: str, place: int) -> dict[str, Amount]:
+    """The figures in the column of one system, by source."""
+    return {
+        amount.source: amount
+        for test in view(load).tests
+        for row in test.rows
+        for amount in figures_of_cell(row.cells[place])
+    }
+
+
+def known(system: PublishedSystem) -> dict[str, Amount]:
+    return {amount.source: amount for one in system.held() for amount in amounts(one)}
+
+
+@pytest.mark.parametrize(("load", "place"), BOTH)
+def test_every_figure_stands_in_the_comparison(load: str, place: int) -> None:
+    assert compared(load, place) == known(under(load)[place])
+
+
+def test_the_two_comparisons_have_every_figure() -> None:
+    sources = {source for load, place in BOTH for source in compared(load, place)}
+    assert sources == {source for system in systems() for source in known(system)}
+
+
+def test_the_yardsticks_are_those_of_the_study() -> None:
+    said = FILE["studies"]["solaris-latstat-2007"]["yardsticks"].values()
+    assert {one.value_ns for one in view("none").yardsticks} == {value * 1_000 for value in said}
+
+
+class Figures(HTMLParser):
+    """Each `data` element with its number, its bound and where it is from: the title of its own, or
+    that of its row and the statistic that its column or the words before it name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str, Decimal]] = []
+        self._heads: list[str] = []
+        self._row, self._column, self._words = "", -1, ""
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        given = {name: text or "" for name, text in attrs}
+        if tag == "thead":
+            self._heads = []
+        elif tag == "tr":
+            self._row, self._column = given.get("title", ""), -1
+        elif tag in ("td", "th"):
+            self._column += 1
+        elif tag == "data":
+            self._figure(given)
+        self._words = ""
+
+    def handle_data(self, data: str) -> None:
+        self._words += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "th":
+            self._heads.append(self._words.strip())
+
+    def _figure(self, given: dict[str, str]) -> None:
+        words = given.get("class", "").split()
+        kind = next((one for one in ("below", "above") if one in words), "value")
+        head = self._heads[self._column] if 0 <= self._column < len(self._heads) else ""
+        named = STATISTICS_OF.get(head, (self._words.strip(),))
+        titles = [given["title"]] if "title" in given else [f"{self._row} {one}" for one in named]
+        value = given.get("value")
+        self.found += [(title, kind, Decimal(value)) for title in titles if value]
+
+
+STATISTICS_OF = {"Average": ("mean",), "Median": ("p50",), "Worst observed": ("max", "min")}
+
+
+def figures_on(page: str) -> set[tuple[str, str, Decimal]]:
+    reader = Figures()
+    reader.feed(page)
+    return set(reader.found)
+
+
+@cache
+def page(load: str) -> str:
+    return render_compare(view(load), bundle=lambda: None)
+
+
+def missing_on(text: str, load: str) -> list[Amount]:
+    there = figures_on(text)
+    wanted = {source: one for system in under(load) for source, one in known(system).items()}
+    return [one for source, one in wanted.items() if not _is_there(source, one, there)]
+
+
+def _is_there(source: str, amount: Amount, there: set[tuple[str, str, Decimal]]) -> bool:
+    """Notes may follow the source."""
+    return any(
+        (title == source or title.startswith(f"{source} ("))
+        and (kind, value) == number_on_page(amount)
+        for title, kind, value in there
+    )
+
+
+def number_on_page(one: Amount) -> tuple[str, Decimal]:
+    (kind,) = [kind for kind in ("value", "below", "above") if getattr(one, kind) is not None]
+    return kind, Decimal(str(getattr(one, kind)))
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_every_figure_stands_on_the_page(load: str) -> None:
+    assert missing_on(page(load), load) == []
+
+
+@pytest.mark.parametrize("new", ["value=2201", ""])
+def test_a_figure_that_the_page_has_wrong_or_not_is_found(new: str) -> None:
+    text = re.sub(r'value="?2200"?(?=[ >])', new, page("none"))
+    assert text != page("none")
+    assert [one.value for one in missing_on(text, "none")] == [2200.0]

@@ -1,0 +1,265 @@
+"""published.json as it is read: nothing is left out, and nothing is given to another test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import InputError
+from hardstone.model import Descriptor
+from hardstone.published import (
+    Figure,
+    all_figures,
+    figures_of,
+    is_measurable,
+    load_studies,
+    tables_of,
+)
+from hardstone.published.read_figures import study_figures
+from hardstone.published.studies import read_studies
+from hardstone.terminal.published import published_tables
+from tests.process.targets import sample
+
+FILE = json.loads(resources.files("hardstone.published").joinpath("published.json").read_bytes())
+# Fields that are no condition: keys, labels, and what is about the copy.
+READ_AS_THEY_ARE = {
+    *("unit", "test", "columns", "at", "load", "kind", "source"),
+    *("lost_in_our_copy", "sic"),
+}
+# What the file says without naming a test: reading.toml names it, figure by figure.
+BY_PATH = {
+    "hp-ux-rt-1987/clock": {"CLK-B-RES"},
+    "garre-2014/priority_inversion": {"MUT-B-INV"},
+    "garre-2014/simulation": {"SIM-S-RT"},
+}
+
+
+def of(study: str, table: str) -> list[Figure]:
+    return [one for one in all_figures() if (one.study, one.table) == (study, table)]
+
+
+def value(text: str, system: str | None, statistic: str | None, load: str | None = None) -> Any:
+    (found,) = [
+        one
+        for one in all_figures()
+        if str(one.address) == text
+        and (one.system, one.statistic) == (system, statistic)
+        and one.address.conditions.get("load") == load
+    ]
+    return found.value
+
+
+def leaves(found: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    """Where each word and number of `found` stands; what was not published is none."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield from leaves(value, *path, key)
+    elif found is not None:
+        yield path
+
+
+def starts(path: tuple[str, ...], heads: Iterable[tuple[str, ...]]) -> bool:
+    return any(path[: len(head)] == head for head in heads)
+
+
+@pytest.mark.parametrize("key", FILE["studies"])
+def test_every_word_and_number_is_read_or_says_why_not(key: str) -> None:
+    study = load_studies()[key]
+    read = [(name,) for name in study.reading.tables]
+    read += [tuple(one.path) for one in study.reading.figures]
+    unread = [tuple(path.split("/")) for path in study.reading.unread]
+    for path in leaves(dict(study.tables)):
+        is_of_table = len(path) == 2 and path[1] in {"unit", "test"}
+        assert is_of_table or starts(path, read) != starts(path, unread), path
+    assert all(any(starts(path, [head]) for path in leaves(study.tables)) for head in unread)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [(study, table) for study in load_studies() for table in load_studies()[study].reading.tables],
+    ids="/".join,
+)
+def test_every_field_of_a_table_is_read_or_shown(table: tuple[str, str]) -> None:
+    found, reading = FILE["studies"][table[0]][table[1]], load_studies()[table[0]].reading
+    fields = {name for name, value in found.items() if value is not None} - READ_AS_THEY_ARE
+    if "rows" in found:
+        (shown,) = [
+            one
+            for one in published_tables(of(*table)[0].address.test)
+            if one.reference == "/".join(table)
+        ]
+        told = {line.partition(":")[0].replace(" ", "_") for line in shown.conditions}
+        assert fields - {"rows"} <= told | set(reading.tables[table[1]].params)
+    else:
+        values = [str(one.value) for one in of(*table)]
+        cells = [cell for row in found.values() for name, cell in row.items() if name != "via"]
+        assert {str(cell) for cell in cells} == set(values)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [(study, table) for study in load_studies() for table in load_studies()[study].reading.tables],
+    ids="/".join,
+)
+def test_every_number_of_a_table_is_a_figure(table: tuple[str, str]) -> None:
+    rows = FILE["studies"][table[0]][table[1]].get("rows", {})
+    left_out = 1 if table[1] == "non_preemptable_kernel_time" else 0  # the improvement
+    cells = [
+        cell
+        for row in rows.values()
+        for cell in (row[: len(row) - left_out] if isinstance(row, list) else [row])
+    ]
+    if rows:
+        assert [one.value for one in of(*table)] == cells
+
+
+def test_what_has_several_figures_of_one_address_has_them_for_several_systems() -> None:
+    told = [
+        (one.study, one.table, one.system, str(one.address), str(one.address.conditions))
+        for one in all_figures()
+    ]
+    statistics = [one.statistic for one in all_figures()]
+    pairs = list(zip(told, statistics, strict=True))
+    assert len(pairs) == len(set(pairs))
+
+
+@pytest.mark.parametrize("test", load_catalogue().ids())
+def test_a_test_is_shown_only_tables_that_name_it(test: str) -> None:
+    for reference in tables_of(test):
+        study, table = reference.split("/")
+        named = test in json.dumps(FILE["studies"][study][table])
+        assert named or test in BY_PATH[reference], reference
+
+
+@pytest.mark.parametrize("test", sample.register().tests, ids=lambda one: one.id)
+def test_a_test_names_as_its_source_each_study_that_has_figures_of_it(test: Descriptor) -> None:
+    for reference in tables_of(test.id):
+        short = load_studies()[reference.partition("/")[0]].reading.short
+        assert all(word in test.source for word in short.split()), (short, test.source)
+
+
+def test_the_uncontended_pair_is_not_shown_the_context_switch() -> None:
+    assert tables_of("SEM-P-SIG") == ["obenland-2000/statements"]
+    assert tables_of("SEM-P-RTP") == ["obenland-2000/context_switch", "obenland-2000/statements"]
+    assert tables_of("TMR-B-EDGE") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "system", "statistic", "load", "expected"),
+    [
+        ("RSP-P-FIX/add/time", "solaris-2proc", "max", "heavy", 11236.5),
+        ("SEM-P-RTP/unnamed/process/context_switch", "solaris-1proc", "max", "heavy", 23240),
+        ("SEM-P-RTP/unnamed/thread/context_switch", "lynx", "mean", "none", 20.1),
+        ("MSG-P-THR/mq/8192/process/throughput", "lynx", "min", "none", 45.9),
+        ("THR-P-SLS/128/switch", "linux-rt", "max", None, 34.6),
+        ("SEM-P-NEW/unnamed/thread/used/create", "linux-rt", "mean", None, {"below": 0.1}),
+        ("SEM-P-ARC/unnamed/thread/128/release", "linux-rt", "max", None, 219),
+        ("MUT-P-ARC/inherit/release", "qnx", "mean", None, 1.2),
+        ("IRQ-S-SUS/external/minimal_period", "ce7", "min", None, 31),
+        ("KRN-P-PRE/all/dispatch", "hpux-off", "time_99", None, 129),
+        ("CLK-B-RES/CLOCK_REALTIME/step", None, "min", None, 1),
+        ("TMR-P-LAT/total/wakeup", "solaris-latstat", "p99.9999", None, 13),
+        ("SEM-P-SHF/unnamed/thread/shuffle", "linux-2.6.38", "max", None, 147888),
+        ("CLK-P-BIN/syscall/blocking", None, None, "heavy", "solaris-1proc close to 1 s"),
+        ("SIM-S-RT/12/missed", "xenomai", "most without a miss", None, 57000),
+    ],
+)
+def test_a_figure_stands_at_its_address(
+    text: str, system: str | None, statistic: str | None, load: str | None, expected: object
+) -> None:
+    assert value(text, system, statistic, load) == expected
+
+
+def test_the_register_says_what_can_be_measured() -> None:
+    register = sample.register()
+    figures = {one.address.test: one for one in all_figures()}
+    assert all(is_measurable(figures[test], register) for test in ("THR-P-SLS", "SEM-B-REL"))
+    later = {test for test, one in figures.items() if not is_measurable(one, register)}
+    assert later == set(figures) - {test.id for test in register.tests}
+    register.tests = [test for test in register.tests if test.id != "THR-P-SLS"]
+    assert not is_measurable(figures["THR-P-SLS"], register)
+
+
+def test_a_condition_is_no_label() -> None:
+    (found, *_) = of("dedicated-systems-2012", "timings")[6:]
+    assert (found.address.labels, found.address.conditions) == ({}, {"policy": "fifo"})
+
+
+def study(table: dict[str, Any], reading: dict[str, Any]) -> list[Figure]:
+    """The figures of a study with one table, made up."""
+    found = {"title": "A study", "systems": {"a": {"name": "A"}}, "table": table}
+    readings = {"made-up": {"short": "Made up", "tables": {"table": reading}}}
+    return list(study_figures(read_studies({"made-up": found}, readings)["made-up"]))
+
+
+def test_a_key_with_other_parts_than_said_is_refused() -> None:
+    table = {"test": "A-P-B", "columns": ["x/y/z"], "rows": {"a": [1]}}
+    with pytest.raises(InputError, match="'x/y/z' does not have the parts kind, load"):
+        study(table, {"rows": ["system"], "columns": ["kind", "load"]})
+
+
+def test_an_unknown_system_is_refused() -> None:
+    with pytest.raises(InputError, match="no system 'b'"):
+        study({"test": "A-P-B", "rows": {"b": 1}}, {"rows": ["system"]})
+
+
+def test_what_was_not_published_is_no_figure() -> None:
+    table = {"test": "A-P-B", "columns": ["x", "y"], "rows": {"a": [None, 2]}}
+    (found,) = study(table, {"rows": ["system"], "columns": ["kind"]})
+    assert (found.value, str(found.address)) == (2, "A-P-B/y")
+
+
+def test_words_for_people_hold_every_figure() -> None:
+    (table,) = published_tables("SEM-P-NEW")
+    assert len(table.rows) == len(figures_of("SEM-P-NEW")) / 2
+    assert table.rows[-1].figures == "mean below 0.1, max 17.7 us"
+    assert table.rows[2].figures == "mean below 0.1, max 13.2 us"
+    assert "load: not published" in table.conditions
+    (statements,) = published_tables("MUT-P-INV")
+    assert statements.rows[0].addresses == ("none/delay", "inherit/delay", "semaphore/delay")
+    assert statements.columns == ["address", "load", "figures"]
+
+
+def test_a_unit_is_that_of_times_and_not_of_counts() -> None:
+    (kernel,) = published_tables("KRN-P-PRE")
+    assert kernel.conditions == (
+        "preemption points: 180",
+        "preemption regions: 20",
+        "longest paths: off fork, exec, user I/O copies; on terminal driver",
+    )
+    (response,) = published_tables("RSP-P-FIX")
+    assert response.conditions[0] == "calibrated block: 10 ms"
+
+
+@pytest.mark.parametrize(
+    ("test", "params"),
+    [
+        ("RSP-P-FIX", {"block_ns": 10_000_000}),
+        ("MUT-P-INV", {"medium_ns": 10_000_000}),
+        ("IRQ-S-SUS", {"interrupts": 10**9}),
+        ("SEM-P-RTP", {}),
+    ],
+)
+def test_what_a_study_fixes_goes_with_each_of_its_figures(
+    test: str, params: dict[str, int]
+) -> None:
+    assert all(one.params == params for one in figures_of(test))
+
+
+@pytest.mark.parametrize("test", sample.register().tests, ids=lambda one: one.id)
+def test_what_a_study_fixes_is_a_parameter_and_its_default(test: Descriptor) -> None:
+    """But for interrupts: 1e9 in each step take hours."""
+    defaults = {one.name: one.default for one in test.params}
+    for figure in figures_of(test.id):
+        for name, value in figure.params.items():
+            assert defaults[name] == ([0] if name == "interrupts" else [value])
+
+
+def test_the_context_switch_says_which_kinds_stand_beside_it() -> None:
+    note = published_tables("SEM-P-RTP")[0].note
+    assert "enter the kernel in both SEM-P-SIG and SEM-P-RTP" in note

@@ -1,0 +1,399 @@
+"""The charts draw what the series hold, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from math import log
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardstone.model import Conditions, RunDocument, Series
+from hardstone.present.overview import timings
+from hardstone.report import svg
+from hardstone.report.charts import bars, exceedance_chart, glance, histogram_chart, over_time
+from hardstone.report.charts.scale import ticks
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import (
+    KINDS,
+    MOST_CHARTS,
+    charts_each,
+    figure_of,
+    figures_of,
+    notes_on_drawing,
+    packed,
+)
+from hardstone.report.groups import (
+    MOST_COLOURS,
+    MOST_LINES,
+    MOST_PANELS,
+    common_numbers,
+    group,
+)
+from hardstone.report.theme import interactive
+from hardstone.stats.exceedance import exceedance
+from hardstone.stats.histogram import bins_of, histogram_of
+from hardstone.stats.layout import edges_of, index_of, parse_layout
+from tests.unit.report import sample
+from tests.unit.stats import make
+
+VALUES = st.lists(st.integers(0, 2**62), min_size=1, max_size=60)
+
+
+def of(test: str, run: RunDocument) -> list[Series]:
+    return next(result.series for result in run.results if result.test == test)
+
+
+def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = spec["data"]["values"]
+    return values
+
+
+@given(VALUES, st.integers(2, 12))
+@settings(max_examples=60, deadline=None)
+def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits: int) -> None:
+    held = histogram_of(np.array(values), layout=f"log-linear/{bits}")
+    edges = histogram_chart.grid([held])
+    bins = histogram_chart.draw_bins(held, edges)
+    assert sum(one.count for one in bins) == len(values)
+    assert bins[0].low <= min(values)
+    assert max(values) < bins[-1].high
+    for one in bins:
+        assert edges_of(index_of(one.low, bits), bits)[0] == one.low
+        inside = [value for value in values if one.low <= value < one.high]
+        assert one.count == len(inside)
+
+
+def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
+    for result in run.results:
+        for series in result.series:
+            held = series.histogram
+            bins = histogram_chart.draw_bins(held, histogram_chart.grid([held]))
+            outside = held.underflow + held.overflow
+            assert sum(one.count for one in bins) + outside == series.count
+
+
+def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
+    values = np.arange(1, 90_000, 7)
+    held = [histogram_of(values, layout=f"log-linear/{bits}") for bits in (4, 10)]
+    edges = histogram_chart.grid(held)
+    coarse = parse_layout("log-linear/4")
+    assert all(edges_of(index_of(edge, coarse), coarse)[0] == edge for edge in edges[1:-1])
+    first, second = (histogram_chart.draw_bins(one, edges) for one in held)
+    assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
+
+
+@given(VALUES)
+@settings(max_examples=60, deadline=None)
+def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
+    series = sample.series("latency", np.array(values))
+    series.histogram = histogram_of(np.array(values))
+    points = exceedance_chart.curve(series)
+    shares = [share for _, share in points]
+    assert shares == sorted(shares, reverse=True)
+    assert points[-1][0] == float(max(values))
+    for value, share in points[1:-1]:
+        assert share == pytest.approx(sum(one > value for one in values) / len(values))
+
+
+def test_the_exceedance_curve_of_a_hundred_thousand_values_stays_small(run: RunDocument) -> None:
+    series = of("TMR-P-LAT", run)[0]
+    assert len(bins_of(series.histogram).count) > 300
+    assert len(exceedance_chart.curve(series)) <= 2 * exceedance_chart.RESOLUTION + 3
+
+
+def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
+    lines = group(of("SEM-P-SIG", run))
+    bounds = [row for row in rows(exceedance_chart.chart(lines, "ns")) if "b" in row]
+    assert [row["b"] for row in bounds] == pytest.approx([3 / 20_000] * 4, rel=0.01)
+    worst = [row["v"] for row in rows(histogram_chart.chart(lines, "ns")) if "w" in row]
+    assert worst == [line.series.max for line in lines.lines]
+
+
+def test_missing_seconds_are_gaps_and_joined_seconds_keep_their_maximum(run: RunDocument) -> None:
+    series = next(s for s in of("TMR-P-LAT", run) if None in s.maxima_per_s)
+    points = over_time.course(series, 1)
+    assert [value for _, value in points[11:14]] == [None, None, None]
+    joined = over_time.course(series, 7)
+    assert max(v for _, v in joined if v is not None) == max(v for _, v in points if v is not None)
+
+
+def test_a_gap_breaks_the_line_and_a_lone_second_is_a_dot() -> None:
+    series = sample.series("wakeup", np.array([1, 2]), cpu=0)
+    series.maxima_per_s = [5, 6, None, 7, None, None, 8, 9]
+    drawing = svg.render(over_time.chart(group([series]), "ns"))
+    (path,) = re.findall(r'd="([^"]*)"[^>]*stroke="var\(--series', drawing)
+    assert path.count("M") == 3
+    assert path.count("Z") == 1
+
+
+def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
+    long = sample.series("wakeup", np.array([5, 6]), cpu=0)
+    long.maxima_per_s = [7] * 86_400
+    spec = over_time.chart(group([long]), "ns")
+    assert len(rows(spec)) <= over_time.MOST_POINTS
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
+def test_every_chart_of_every_result_compiles_still_and_live(run: RunDocument, kind: Any) -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    for result in run.results:
+        found = [series for series in result.series if kind.shows(series)]
+        if found:
+            spec = kind.module.chart(group(found), "ns")
+            assert svg.render(spec).startswith("<svg ")
+            assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
+
+
+@pytest.mark.parametrize("unit", ["ns", "count", "bytes_per_s"])
+def test_odd_series_compile(unit: Any) -> None:
+    odd = [
+        sample.series("a", np.array([0, 0, 0]), unit=unit),
+        sample.series("b", np.array([-5, 4, 2**40]), unit=unit),
+        sample.series("c", np.array([7, 7]), unit=unit),
+        sample.series("c", np.array([9, 8]), unit=unit),
+    ]
+    for kind in KINDS:
+        assert svg.render(kind.module.chart(group(odd), unit)).count("<path") >= 1
+
+
+def test_empty_and_lone_series_have_no_distribution() -> None:
+    empty = sample.series("a", np.array([], dtype=np.int64))
+    lone = sample.series("a", np.array([5]))
+    assert [kind.title for kind in KINDS if kind.shows(empty)] == []
+    assert [kind.module for kind in KINDS if kind.shows(lone)] == [bars]
+    assert exceedance_chart.curve(empty) == []
+    assert histogram_chart.draw_bins(empty.histogram, []) == []
+
+
+def test_twelve_series_make_three_panels_of_four_colours(run: RunDocument) -> None:
+    found = group(of("TMR-P-JIT", run))
+    assert found.panels == ["period 1 ms", "period 10 ms", "period 100 ms"]
+    assert found.colours == ["timer", "nanosleep", "timerfd", "setitimer"]
+
+
+def test_both_views_of_wake_up_latency_share_a_chart(run: RunDocument) -> None:
+    found = group(of("TMR-P-LAT", run))
+    assert found.panels == []
+    assert found.dashes == ["wakeup", "release"]
+
+
+ALIKE = {
+    "colours": [sample.series(name, np.arange(100, 2000)) for name in ("one", "two", "three")],
+    "dashes": [
+        sample.series(name, np.arange(100 * (cpu + 1), 2000), cpu=cpu)
+        for cpu in (0, 9)
+        for name in ("wakeup", "release")
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+@pytest.mark.parametrize("module", [exceedance_chart, histogram_chart, over_time])
+def test_lines_that_cover_each_other_are_all_seen(kind: str, module: Any) -> None:
+    found = ALIKE[kind]
+    for series in found:
+        series.maxima_per_s = [700, 900, 1999]
+    lines = group(found)
+    assert [line.is_over for line in lines.lines][:2] == [False, True]
+    spec = module.chart(lines, "ns")
+    drawn = {(row["i"], row["o"]) for row in rows(spec)}
+    assert {(0, "under"), (1, "over")} <= drawn
+    image = svg.render(spec)
+    look = "stroke-dasharray" if kind == "colours" else 'stroke-width="3.5"'
+    assert look in image
+    assert svg.render(module.chart(group(found[:1]), "ns")).count(look) == 0
+
+
+def test_lines_apart_are_drawn_as_they_are() -> None:
+    found = [sample.series("one", np.arange(9)), sample.series("two", np.arange(100, 900))]
+    assert not any(line.is_over for line in group(found).lines)
+
+
+def test_tails_that_end_apart_are_of_equal_weight() -> None:
+    bulk = np.full(1000, 500)
+    found = [
+        sample.series(name, np.concatenate([bulk, [worst]]))
+        for name, worst in (("one", 900), ("two", 90_000), ("three", 95_000))
+    ]
+    assert [line.is_over for line in group(found).lines] == [False, False, False]
+
+
+def test_hundreds_of_series_are_limited_to_those_with_the_highest_values() -> None:
+    many = [sample.series("acquire", np.array([n, n + 1]), waiters=n) for n in range(300)]
+    found = group(many)
+    assert len(found.lines) <= MOST_COLOURS * MOST_PANELS
+    assert len(found.lines) + found.left_out == 300
+    assert found.lines[-1].series.labels == {"waiters": 299}
+
+
+def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
+    """As the number of waiters, which the levels of the system limit."""
+    values = np.array([10, 20])
+    some = [sample.series("acquire", values, kind=kind, waiters=97) for kind in ("one", "two")]
+    assert common_numbers(some) == common_numbers(some[:1]) == "waiters 97"
+    other = sample.series("acquire", values, kind="one", waiters=8)
+    assert common_numbers([*some, other]) == ""
+    with Drawer() as drawer:
+        figure = figure_of(KINDS[0], some, "SEM-P-ARC", "a", drawer, live=False)
+        plain = figure_of(KINDS[0], [*some, other], "SEM-P-ARC", "b", drawer, live=False)
+    assert figure and figure.about == f"{KINDS[0].about} With waiters 97."
+    assert plain and plain.about == KINDS[0].about
+
+
+def test_of_a_rate_no_chart_shows_its_largest_values_as_the_worst(run: RunDocument) -> None:
+    result = msgspec.structs.replace(
+        run.results[0],
+        series=[sample.series("throughput", np.array([3, 4, 5] * 9000), unit="bytes_per_s")],
+    )
+    with Drawer() as drawer:
+        shown = figures_of(result, "a", MOST_CHARTS, drawer, live=False)
+    assert {figure.title for figure in shown} == {"Histogram", "Average and worst observed"}
+    assert all("the largest" in one.about or "the minimum" in one.about for one in shown)
+
+
+def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
+    few = [result for result in run.results if result.series]
+    assert charts_each(few) == len(KINDS)
+    assert charts_each(few * 4) * len(few) * 4 <= MOST_CHARTS
+
+
+def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
+    spec = exceedance_chart.chart(group(of("TMR-P-LAT", run)), "ns")
+    again = [
+        {**line["keys"], **dict(zip(line["fields"], point, strict=True))}
+        for line in packed(spec)["lines"]
+        for point in line["points"]
+    ]
+    for row, copy in zip(rows(spec), again, strict=True):
+        assert row.keys() == copy.keys()
+        assert copy["v"] == pytest.approx(row["v"], rel=1e-4)
+
+
+@given(st.floats(0.5, 1e18), st.floats(1.05, 1e12))
+@settings(max_examples=80, deadline=None)
+def test_axes_have_a_few_marks_inside(low: float, ratio: float) -> None:
+    marks = ticks(low, low * ratio)
+    assert marks == sorted(marks)
+    assert len(marks) <= 16
+    assert all(low <= mark <= low * ratio * (1 + 1e-9) for mark in marks)
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\b", "\uffff", "\\\x1b"])
+def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
+    spec = bars.chart(group([sample.series("a", np.array([1, 2]))]), "ns")
+    spec["data"]["values"][0]["name"] = text
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        svg.render(spec)
+
+
+def test_a_label_with_backslashes_is_drawn() -> None:
+    found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
+    assert "C:\\bin" in svg.render(bars.chart(group(found), "ns"))
+
+
+def test_a_drawing_with_anything_but_shapes_is_refused() -> None:
+    for inner in ("<script>x</script>", "<image href='x'/>", "<a href='x'><g/></a>"):
+        with pytest.raises(ValueError, match="holds a"):
+            svg.tidy(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1">{inner}</svg>')
+    bare = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1" onload="x"><g/></svg>'
+    assert "onload" not in svg.tidy(bare)
+
+
+def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:
+    many = [
+        sample.series(
+            "acquire", np.array([n, 10 * (n * 7 % 40) + 400]), kind=f"k{n % 2}", cpu=n // 2
+        )
+        for n in range(40)
+    ]
+    found = group(many)
+    highest = sorted((series.max or 0 for series in many), reverse=True)[: len(found.lines)]
+    assert sorted((line.series.max or 0 for line in found.lines), reverse=True) == highest
+    assert 0 < len(found.lines) <= MOST_LINES
+    count = len(found.lines)
+    said = f"{40 - count} series in the table only: the charts show the {count} with the highest"
+    assert notes_on_drawing(many)[0].startswith(said)
+
+
+def test_a_line_without_a_course_of_time_is_said_where_that_chart_is() -> None:
+    long, short = (sample.series("wakeup", np.array([5, 6]), cpu=cpu) for cpu in (0, 1))
+    long.maxima_per_s, short.maxima_per_s = [5, 6, 6, 5], [6]
+    said = "Over time: 1 series not drawn, too short or without times."
+    assert said in notes_on_drawing([long, short])
+    assert said not in notes_on_drawing([long, short], 2)
+    assert notes_on_drawing([long]) == []
+
+
+def drawn(inner: str, attributes: str = "") -> str:
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"{attributes}>'
+    return svg.tidy(f"{start}{inner}</svg>")
+
+
+def test_a_drawing_says_nothing_that_holds_anyway() -> None:
+    path = '<path d="M0,0" fill="red" opacity="1" stroke-width="1"/>'
+    text = drawn(f'<g><g transform="translate(0,0)">{path}</g></g>')
+    assert text.endswith('focusable="false"><path d="M0,0" fill="red" /></svg>')
+    assert drawn(f"<g>{path}{path}</g>").count("<g") == 0
+
+
+def test_a_default_that_overrides_a_group_stays() -> None:
+    inner = '<g stroke-width="3"><path d="M0,0" stroke="red" stroke-width="1"/></g>'
+    assert 'stroke="red" stroke-width="1"' in drawn(inner)
+    assert '<g stroke-width="3">' in drawn(inner)
+
+
+def test_conditions_whose_names_are_cut_alike_keep_rows_of_their_own() -> None:
+    load = "cpu=10ms/100ms@cpu+disk=10ms/100ms+network={}/s"
+    found = [
+        make.result(conditions=Conditions(load=one, cpu_config=config))
+        for one, config in (
+            (load.format(100), "shielded"),
+            (load.format(200), "shielded"),
+            ("none", "shared"),
+        )
+    ]
+    rows = glance.chart(timings(make.document(results=found)))["data"]["values"]
+    assert len({row["c"] for row in rows}) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "drawn"),
+    [
+        ("M1,2L3,2L3,5L3,5L7,9", "M1,2H3V5L7,9"),
+        ("M1,2L1,2", "M1,2H1"),
+        ("M1,1M2,2L2,4", "M1,1M2,2V4"),
+        ("M1.234,2.345L1.2341,9", "M1.2,2.3V9"),
+        ("M1,2L3,4L1,2", "M1,2L3,4L1,2"),
+        ("M0,0h3v4h-3Z", "M0,0h3v4h-3Z"),
+        ("M1,2C3,4,5,6,7,8", "M1,2C3,4,5,6,7,8"),
+    ],
+)
+def test_lines_along_the_axes_are_short(path: str, drawn: str) -> None:
+    shape = f'<path d="{path}" stroke="#0"/>'
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{shape}</svg>'
+    assert f'd="{drawn}"' in svg.tidy(text)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=400), st.integers(1, 90))
+def test_a_thinned_curve_has_the_points_of_one_gone_through_point_by_point(
+    values: list[int], resolution: int
+) -> None:
+    series = make.series(values)
+    points = [
+        (float(one.value), one.probability)
+        for one in exceedance(series.histogram)
+        if min(values) <= one.value < max(values)
+    ]
+    kept = points[:1]
+    if points:
+        wide = max(log(max(values) / points[0][0]), 1e-9) / resolution
+        tall = max(log(points[0][1] / (1 / len(values))), 1e-9) / resolution
+    for value, share in points[1:]:
+        if log(value / kept[-1][0]) >= wide or log(kept[-1][1] / share) >= tall:
+            kept.append((value, share))
+    assert exceedance_chart.curve(series, resolution)[1:-1] == kept

@@ -1,0 +1,397 @@
+"""The pictures of a comparison draw its figures: bounds as bounds, grey as grey."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+import vl_convert  # type: ignore[import-untyped,unused-ignore]
+
+from hardstone.present.amount_text import amount_text
+from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
+from hardstone.report import svg
+from hardstone.report.charts.system_style import GREY, MOST_OVERLAID
+from hardstone.report.compare_figures import (
+    LEAST_COST,
+    CompareFigures,
+    compare_figures,
+    shown_row,
+)
+from hardstone.report.figures import Figure
+from hardstone.report.theme import interactive
+from hardstone.stats.shift_function import shift_function
+from hardstone.subjects import Amount, Missing, published_system
+from tests.changed_copy import replace
+from tests.unit.present.compared import (
+    emulated_systems,
+    made_run,
+    made_view,
+    six_systems,
+    twenty_systems,
+    two_systems,
+)
+from tests.unit.report.hostile import ATTACKS
+from tests.unit.report.sketches import Sketches
+from tests.unit.stats.blocked import kernel_result
+
+VIEWS = {"two": two_systems, "six": six_systems, "emulated": emulated_systems, "20": twenty_systems}
+ODD = "\x00\x1b[31m\U0010ffff\ufffe\u202e\udc80 A=1+1"
+
+
+@cache
+def figures(name: str) -> CompareFigures:
+    return compare_figures(VIEWS[name](), Sketches(), live=True)
+
+
+def of(view: CompareView) -> CompareFigures:
+    return compare_figures(view, Sketches(), live=False)
+
+
+def rows(figure: Figure) -> list[dict[str, Any]]:
+    values: list[dict[str, Any]] = figure.drawing.spec["data"]["values"]
+    return values
+
+
+def kind(figure: Figure) -> str:
+    return figure.id.rpartition("-")[2]
+
+
+def row_of(view: CompareView, address: str) -> ComparedRow:
+    return next(row for test in view.tests for row in test.rows if row.address == address)
+
+
+def pair_of(view: CompareView, address: str) -> Figure:
+    """The bars of a row, as the only decisive one."""
+    only = replace(view, decisive=[row_of(view, address)], tests=[])
+    return of(only).summary[0]
+
+
+def with_cells(view: CompareView, address: str, *cells: ComparedCell) -> CompareView:
+    row = replace(row_of(view, address), cells=list(cells))
+    return replace(view, decisive=[row], tests=[])
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_picture_can_be_drawn_and_moved(name: str) -> None:
+    for figure in {kind(one): one for one in figures(name).all()}.values():
+        drawn = svg.render(figure.drawing.spec)
+        assert drawn.startswith("<svg ") and "NaN" not in drawn and "undefined" not in drawn
+        moved = svg.encoded(interactive(figure.drawing.spec))
+        assert vl_convert.vegalite_to_svg(moved, allowed_base_urls=[]).startswith("<svg ")
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_ids_are_unique_and_texts_are_there(name: str) -> None:
+    found = figures(name)
+    shown = [*found.summary, *(one for each in found.by_test.values() for one in each)]
+    shown += found.kernel
+    assert len({one.id for one in shown}) == len(shown)
+    for one in shown:
+        assert one.id.startswith("chart-") and one.title and one.about and one.alt and one.data
+        assert one.table is not None and one.table.rows
+
+
+def test_two_systems_have_every_kind_of_picture_of_each_test() -> None:
+    view, found = two_systems(), figures("two")
+    assert set(found.by_test) == {one.test for one in view.tests}
+    for each in found.by_test.values():
+        assert [kind(one) for one in each] == ["pair", "exceedance", "shift", "time", "histogram"]
+    assert len(found.summary) == len(view.decisive) + 1
+    assert found.notes == []
+
+
+def test_a_picture_of_the_summary_stands_with_its_test_and_is_drawn_once() -> None:
+    found = figures("two")
+    again = found.by_test["CLK-P-DUR"][0]
+    assert any(one.drawing is again.drawing and one.id != again.id for one in found.summary)
+    assert len({id(one.drawing) for one in found.all()}) == len(found.all())
+
+
+def test_up_to_six_curves_share_a_chart_and_twenty_have_panels() -> None:
+    six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
+    seven = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 2)])
+    for view, is_many in ((six, False), (seven, True)):
+        exceedance = of(view).by_test["CLK-P-DUR"][1]
+        spec = exceedance.drawing.spec
+        assert ("facet" in spec) == is_many
+        names = {row["p" if is_many else "c"] for row in rows(exceedance)}
+        assert len(names) == len(view.columns)
+
+
+def test_lines_of_an_overlay_differ_in_dashes_too() -> None:
+    six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
+    encoding = of(six).by_test["CLK-P-DUR"][1].drawing.spec["layer"][0]["encoding"]
+    for channel in ("color", "strokeDash"):
+        looks = list(map(str, encoding[channel]["scale"]["range"]))
+        assert len(set(looks)) == MOST_OVERLAID
+
+
+def test_no_legend_of_twenty_colours() -> None:
+    for one in figures("20").all():
+        panel = one.drawing.spec.get("spec", one.drawing.spec)
+        for layer in panel["layer"]:
+            found = layer.get("encoding", {}).get("color", {})
+            if found.get("legend"):
+                assert len(found["scale"]["domain"]) <= 8
+
+
+def test_panels_have_the_reference_behind_and_in_its_own() -> None:
+    view, found = twenty_systems(), figures("20")
+    exceedance = found.by_test["TMR-P-LAT"][0]
+    name = "3 board 3 (reference)"
+    own = [(row["v"], row["s"]) for row in rows(exceedance) if row["p"] == name]
+    layers = exceedance.drawing.spec["spec"]["layer"]
+    (behind,) = [one for one in layers if "data" in one and one["mark"]["type"] == "line"]
+    assert [(row["v"], row["s"]) for row in behind["data"]["values"]] == own
+    assert {row["e"] for row in rows(exceedance) if row["p"] == name} == {"reference"}
+    assert view.columns[view.reference].number == 3
+    assert "the reference, 3 board 3" in exceedance.about
+
+
+def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
+    found = figures("20")
+    panels = [one for one in found.all() if "facet" in one.drawing.spec]
+    assert 4 * len(panels) + len(found.all()) - len(panels) <= LEAST_COST + 2
+    assert panels and "histograms of CLK-P-DUR" in found.notes[0]
+    assert [kind(one) for one in found.by_test["TMR-P-LAT"]] == [
+        *("exceedance", "shift", "time", "histogram")
+    ]
+    size = sum(len(one.data or "") for one in found.all())
+    assert size < 1_000_000
+
+
+def test_two_systems_have_every_chart_of_a_whole_battery() -> None:
+    view = made_view([made_run(1), made_run(2)])
+    names = [f"{one.test}{number}" for number in range(7) for one in view.tests]
+    again = zip(names, view.tests * 7, strict=True)
+    view = replace(view, tests=[replace(one, test=name) for name, one in again])
+    found = of(view)
+    assert len(names) >= 48 and found.notes == []
+    kinds = {"pair", "exceedance", "shift", "time", "histogram"}
+    assert all({kind(one) for one in found.by_test[name]} == kinds for name in names)
+
+
+def test_bars_are_the_figures_of_the_cells() -> None:
+    view = six_systems()
+    row = row_of(view, "THR-P-SLS/128/switch")
+    figure = pair_of(view, row.address)
+    found = {(one["u"][0], one["c"]): one for one in rows(figure)}
+    for column, cell in zip(view.columns, row.cells, strict=True):
+        for which, amount in (("average", cell.mean), ("worst", cell.worst)):
+            if isinstance(amount, Missing):
+                continue
+            drawn = found[str(column.number), which]
+            text = amount_text(amount, is_exact=column.is_published)
+            assert drawn["v"] == amount.value and drawn["z"].startswith(text)
+            assert text in figure.alt or amount_text(amount) in figure.alt
+
+
+def test_systems_keep_their_order_whichever_figures_are_missing() -> None:
+    figure = pair_of(six_systems(), "MUT-P-ARN/inherit/acquire")
+    domain = figure.drawing.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert [name.split()[0] for name in domain] == list("123456")
+
+
+def test_a_bound_below_is_hollow_and_one_above_is_open() -> None:
+    view = two_systems()
+    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
+    below = Amount("ns", "mean", "a study", below=100.0)
+    above = Amount("ns", "max", "a study", above=5_000.0)
+    changed = with_cells(view, "CLK-P-DUR/tick", replace(cell, mean=below, worst=above), cell)
+    figure = of(changed).summary[0]
+    kinds = {one["k"]: one for one in rows(figure) if one["u"].startswith("1 ")}
+    assert (kinds["below"]["v"], kinds["below"]["z"]) == (100.0, "< 100 ns")
+    assert (kinds["above"]["v"], kinds["above"]["z"]) == (5_000.0, "> 5 us")
+    assert "Hollow" in figure.about and "lies above" in figure.about
+    assert "< 100 ns" in figure.alt and "> 5 us" in figure.alt
+    plain = of(with_cells(view, "CLK-P-DUR/tick", cell, cell)).summary[0]
+    assert "Hollow" not in plain.about and "lies above" not in plain.about
+    layers = figure.drawing.spec["layer"]
+    hollow = next(one for one in layers if "'below'" in str(one.get("transform")))
+    assert hollow["mark"]["filled"] is False
+
+
+def test_what_is_missing_is_named_and_no_bar() -> None:
+    view = two_systems()
+    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
+    none = ComparedCell(Missing("denied: no right"), Missing("denied: no right"))
+    half = replace(cell, mean=Missing("not published"))
+    figure = of(with_cells(view, "CLK-P-DUR/tick", none, half)).summary[0]
+    first = [one for one in rows(figure) if one["u"].startswith("1 ")]
+    assert [(one["k"], one["z"]) for one in first] == [("nothing", "denied: no right")]
+    second = {one["c"]: one["k"] for one in rows(figure) if one["u"].startswith("2 ")}
+    assert second == {"average": "missing", "worst": "value"}
+    assert "denied: no right" in figure.alt and "not published" in figure.alt
+
+
+def test_a_row_without_any_figure_has_no_chart() -> None:
+    view = two_systems()
+    none = ComparedCell(Missing("not run"), Missing("not run"))
+    assert of(with_cells(view, "CLK-P-DUR/tick", none, none)).summary == []
+
+
+def test_what_may_not_be_compared_is_grey_everywhere() -> None:
+    found = figures("emulated")
+    pair, exceedance = found.by_test["CLK-P-DUR"][:2]
+    looks = {one["u"][0]: one["e"] for one in rows(pair)}
+    assert looks == {"1": "plain", "2": "grey", "3": "plain"}
+    assert "Grey: may not be compared" in pair.about and "not comparable" in pair.alt
+    scale = exceedance.drawing.spec["layer"][0]["encoding"]["color"]["scale"]
+    assert scale["range"][1] == GREY and scale["range"][0] != GREY
+    assert "grey" in exceedance.about
+    kinds = [kind(one) for each in found.by_test.values() for one in each]
+    assert "shift" not in kinds  # of two systems that may be compared one has no distribution
+
+
+def test_a_worst_of_another_count_is_grey_alone() -> None:
+    view = two_systems()
+    first, second = row_of(view, "CLK-P-DUR/tick").cells
+    changed = replace(second, worst_why="counts differ")
+    figure = of(with_cells(view, "CLK-P-DUR/tick", first, changed)).summary[0]
+    looks = {(one["u"][0], one["c"]): one["e"] for one in rows(figure)}
+    assert looks["2", "worst"] == "grey" and looks["2", "average"] == "plain"
+
+
+def test_a_worst_that_equals_the_tick_is_marked() -> None:
+    figure = pair_of(two_systems(), "THR-P-SLS/2/switch")
+    worst = [one["z"] for one in rows(figure) if one["c"] == "worst"]
+    assert all(text.endswith(" = tick") for text in worst)
+    assert "exceeds the average by the tick's duration, within 20 %" in figure.about
+    assert "may explain it" in figure.about
+    other = pair_of(two_systems(), "CLK-P-DUR/tick")
+    assert not any("tick" in one["z"] for one in rows(other)) and "exceeds" not in other.about
+
+
+def test_a_worst_that_is_grey_alone_is_said_in_words() -> None:
+    view = two_systems()
+    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
+    grey = replace(cell, worst_why="5 values, the reference 500")
+    figure = of(with_cells(view, "CLK-P-DUR/tick", grey, cell)).summary[0]
+    assert "worst not comparable, 5 values, the reference 500" in figure.alt
+
+
+def lines_across(figure: Figure) -> list[float]:
+    layers = figure.drawing.spec["layer"]
+    return [
+        layer["data"]["values"][0]["k"]
+        for layer in layers
+        if "data" in layer and layer["mark"]["type"] == "rule"
+    ]
+
+
+def test_yardsticks_are_lines_with_words_in_pictures_of_latency_alone() -> None:
+    found = figures("two")
+    for one in found.by_test["TMR-P-LAT"]:
+        if kind(one) != "shift":
+            assert 10_000.0 in lines_across(one)
+            texts = [layer for layer in one.drawing.spec["layer"] if "data" in layer]
+            assert any(
+                row.get("z", "").startswith("10 us")
+                for layer in texts
+                for row in layer["data"]["values"]
+            )
+    assert all(lines_across(one) == [] for one in found.by_test["CLK-P-DUR"])
+
+
+def test_a_yardstick_far_from_every_figure_is_left_out() -> None:
+    slow = made_view([made_run(1, 100.0), made_run(2, 100.0)])
+    near = lines_across(of(slow).by_test["TMR-P-LAT"][0])
+    assert 1_000_000.0 in near
+    fast = made_view([made_run(1, 0.01), made_run(2, 0.01)])
+    assert lines_across(of(fast).by_test["TMR-P-LAT"][0]) == []
+
+
+def test_the_shift_function_is_that_of_the_statistics() -> None:
+    view = two_systems()
+    shift = figures("two").by_test["CLK-P-DUR"][2]
+    first, second = row_of(view, "CLK-P-DUR/tick").cells
+    assert first.series and second.series and shift.table
+    wanted = shift_function(first.series.histogram, second.series.histogram)
+    assert [(row[4], row[5]) for row in shift.table.rows] == [(one.q, one.ratio) for one in wanted]
+    drawn = [row["m"] for row in rows(shift) if "m" in row]
+    assert drawn == [one.ratio for one in wanted]
+
+
+def test_predictability_is_worst_over_mean() -> None:
+    view, found = six_systems(), figures("six")
+    spread = found.summary[-1]
+    assert spread.id == "chart-predictability"
+    known = {
+        round(cell.predictability, 9)
+        for row in view.decisive
+        for cell in row.cells
+        if cell.predictability
+    }
+    assert rows(spread) and {round(one["v"], 9) for one in rows(spread)} <= known
+    names = spread.drawing.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert len(names) == len(view.columns)
+    kinds = {one["h"] for one in rows(spread)}
+    shapes = spread.drawing.spec["layer"][0]["encoding"]["shape"]["scale"]["range"]
+    assert len(set(shapes)) == len(kinds) <= 8
+    assert "more decisive figures" in spread.about
+
+
+def test_tests_of_one_series_name_are_told_apart() -> None:
+    view = two_systems()
+    decisive = [
+        replace(row, label="acquire") for row in view.decisive if row.address.endswith("/acquire")
+    ]
+    (*_, spread) = of(replace(view, decisive=decisive, tests=[])).summary
+    assert {one["h"] for one in rows(spread)} == {
+        f"{row.address.split('/')[0]} acquire" for row in decisive
+    }
+
+
+def test_the_row_that_is_drawn_is_a_decisive_one() -> None:
+    view = six_systems()
+    test = next(one for one in view.tests if one.test == "THR-P-SLS")
+    chosen = shown_row(test, [row_of(view, "THR-P-SLS/10/switch")])
+    assert chosen and chosen.address == "THR-P-SLS/10/switch"
+    assert shown_row(replace(test, rows=[]), view.decisive) is None
+
+
+def test_curves_beside_published_systems_only_are_of_decisive_rows() -> None:
+    view = six_systems()
+    none = replace(view, decisive=[])
+    assert all(kind(one) == "pair" for each in of(none).by_test.values() for one in each)
+    assert "Curves of decisive figures only" in of(view).notes[0]
+
+
+def test_published_systems_alone_have_bars() -> None:
+    view = made_view([published_system("qnx"), published_system("ce7")])
+    found = of(view)
+    assert found.summary and found.kernel == []
+    assert {kind(one) for each in found.by_test.values() for one in each} == {"pair"}
+
+
+def kernel_view(count: int) -> CompareView:
+    results = [kernel_result(seed) for seed in range(1, count + 1)]
+    return made_view([made_run(n, results=[one]) for n, one in enumerate(results, 1)])
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_kernel_time_stands_beside_the_points_of_hp(count: int) -> None:
+    sections, rates = of(kernel_view(count)).kernel
+    assert "HP 1987" in sections.about and "HP" not in rates.about
+    assert sections.table is not None
+    systems = {row[0] for row in sections.table.rows}
+    assert systems == {*range(1, count + 1), None}
+    assert sum(row[-1] == "published" for row in sections.table.rows) == 6
+    assert svg.render(sections.drawing.spec).startswith("<svg ")
+    assert svg.render(rates.drawing.spec).startswith("<svg ")
+
+
+def test_a_name_that_is_code_stays_a_name() -> None:
+    odd = [f"{ATTACKS[0]}{ODD}", f"'+alert(1)+'\"{ODD}"]
+    view = two_systems()
+    columns = [replace(one, label=name) for one, name in zip(view.columns, odd, strict=True)]
+    rows_of = [replace(one, label=f"{one.label}{odd[0]}") for one in view.decisive]
+    found = of(replace(view, columns=columns, decisive=rows_of))
+    for one in {kind(figure): figure for figure in found.all()}.values():
+        drawn = svg.render(one.drawing.spec)
+        assert drawn.startswith("<svg ") and "<script" not in drawn
+        text = msgspec.json.encode(one.drawing.spec).decode()
+        assert "datum.value === '" not in text
+        assert "\x00" not in one.alt and "\x1b" not in one.title + one.about

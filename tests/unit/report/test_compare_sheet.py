@@ -1,0 +1,180 @@
+"""A comparison as PDF: every system, figure and reason is there, also of hostile texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+
+from hardstone.errors import InputError
+from hardstone.present.compare_view import CompareView, PlainTable
+from hardstone.report.compare_origins import figure_rows
+from hardstone.report.compare_sheet import MOST_SERIES, render_compare_pdf, write_compare_pdf
+from hardstone.report.drawing import Drawer
+from hardstone.report.sheet import Sheet
+from hardstone.subjects import Amount
+from tests.unit.present.compared import (
+    emulated_systems,
+    six_systems,
+    twenty_systems,
+    two_systems,
+    worst_alone_grey,
+)
+from tests.unit.report.hostile import ATTACKS
+from tests.unit.report.sketches import Sketches
+
+VIEWS = {"2": two_systems, "6": six_systems, "20": twenty_systems}
+
+
+def pages(view: CompareView, drawer: Drawer | None = None) -> list[str]:
+    data = render_compare_pdf(view, drawer=drawer or Sketches())
+    return [" ".join(page.extract_text().split()) for page in PdfReader(BytesIO(data)).pages]
+
+
+def test_the_first_page_names_every_system_with_its_study_and_year() -> None:
+    view = six_systems()
+    first = pages(view)[0]
+    for column in view.columns:
+        assert column.label[:20] in first and column.year in first
+    assert "at most 4.5 of 5" in first and "none: interrupts have no worst case" in first
+    assert "tick at most 11 us" in first
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_decisive_figures_are_those_of_the_view(name: str) -> None:
+    view = VIEWS[name]()
+    text = " ".join(pages(view))
+    row = next(one for one in view.decisive if one.address == "CLK-P-DUR/tick")
+    for column, cell in zip(view.columns, row.cells, strict=True):
+        if isinstance(cell.worst, Amount) and cell.worst.value and not column.is_published:
+            assert f"{cell.worst.value / 1000:.1f} us" in text
+    assert name != "6" or "2.2 us / 10 us" in text
+
+
+def test_a_page_goes_on_after_what_the_stars_mean() -> None:
+    view = six_systems()
+    found = pages(replace(view, notes=["a note " * 12] * 48))
+    (at,) = (at for at, text in enumerate(found) if "result of 0" in text)
+    assert at == 1 and "Decisive figures" in found[at] and "2.2 us / 10 us" in found[at]
+
+
+def test_each_system_has_its_run_or_study_at_the_end() -> None:
+    view = six_systems()
+    text = " ".join(pages(view)).rpartition("Sources System ID")[2]
+    assert all(one.id in text for one in view.columns)
+    assert "this run" in text and "The Use of POSIX in Real-time" in text
+    assert "The Use of POSIX" not in " ".join(pages(two_systems()))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_the_place_of_every_figure_is_told(name: str) -> None:
+    """A row names the series of a run; what is from elsewhere is among the sources."""
+    view = VIEWS[name]()
+    told = {
+        (where, number, address)
+        for where, numbers, addresses in figure_rows(view)
+        for number in numbers.split(", ")
+        for address in addresses.split(", ")
+    }
+    elsewhere = 0
+    for row in (row for test in view.tests for row in test.rows):
+        for column, cell in zip(view.columns, row.cells, strict=True):
+            figures = (cell.mean, cell.worst, *cell.more)
+            for one in filter(lambda one: isinstance(one, Amount), figures):
+                before, _, address = one.source.partition(f"{column.id} ")
+                address = address.removesuffix(f" {one.statistic}")
+                place = before.strip() or column.id, str(column.number), address
+                if column.is_published or address != row.address:
+                    elsewhere += 1
+                    assert place in told, one.source
+    assert elsewhere or name != "6"
+    numbered = [numbers.split(", ") for _, numbers, _ in figure_rows(view)]
+    assert all(len(set(numbers)) == len(numbers) for numbers in numbered)
+    paper = "".join("".join(pages(view)).split())
+    assert all("".join(address.split()) in paper for _, _, address in told)
+
+
+def test_a_bound_is_a_bound_and_what_is_missing_is_said() -> None:
+    text = " ".join(pages(six_systems()))
+    assert "< 100 ns" in text and "not published" in text
+
+
+def test_what_may_not_be_compared_says_why() -> None:
+    grey, plain = (" ".join(pages(one)) for one in (emulated_systems(), two_systems()))
+    assert "stands in grey: it is emulated" in grey and "us (grey)" in grey
+    assert "2: it is emulated" in grey
+    assert "stands in grey" not in plain and "us (grey)" not in plain
+    alone = " ".join(pages(worst_alone_grey(two_systems(), "5 values, the reference 500")))
+    assert "us (grey)" in alone and "2: 5 values, the reference 500" in alone
+
+
+def test_conditions_that_are_alike_stand_once() -> None:
+    found = next(text for text in pages(twenty_systems()) if " Conditions " in text)
+    assert "Alike: " in found and found.count("load heavy") == 1
+
+
+def test_claims_and_tables_of_studies_are_there() -> None:
+    text = " ".join(pages(two_systems()))
+    assert "in order: holds: 1; fails: 2 (2: 999 of 1 000 in order)" in text
+    assert "Priorities and classes" in text and "LynxOS 3.0.1" in text and "A made-up note" in text
+    assert "a statement in words (Obenland 2000)" in text
+
+
+def test_series_without_room_are_counted() -> None:
+    view = two_systems()
+    test = view.tests[0]
+    many = replace(test, rows=[test.rows[0]] * (MOST_SERIES + 3))
+    assert "3 more series in the HTML report" in " ".join(pages(replace(view, tests=[many])))
+    assert "more series" not in " ".join(pages(view))
+
+
+def test_a_long_table_goes_on_on_the_next_page() -> None:
+    view = two_systems()
+    rows = [[f"system {n}", "words " * 6] for n in range(150)]
+    table = PlainTable("long", "A long table", "about", ["system", "says"], rows)
+    found = pages(replace(view, tables=[table]))
+    text = " ".join(found)
+    assert sum("A long table, continued" in one for one in found) >= 2
+    assert all(f"system {n} " in text for n in range(150))
+    assert "continued, continued" not in text
+
+
+def test_a_row_that_is_longer_than_a_page_ends() -> None:
+    table = PlainTable("long", "A table", "", ["system", "says"], [["one", "word " * 4000]])
+    assert len(pages(replace(two_systems(), tables=[table]))) > 3
+
+
+def test_charts_are_drawn() -> None:
+    view = two_systems()
+    only = replace(view, decisive=view.decisive[:1], tests=[], tables=[])
+    with Drawer() as drawer:
+        text = " ".join(pages(only, drawer))
+    assert "CLK-P-DUR/tick: average and worst" in text and "duration (log)" in text
+
+
+def test_hostile_texts_stay_texts() -> None:
+    view = two_systems()
+    odd = ATTACKS[5] + "\udc80\U0010ffff"
+    columns = [replace(one, label=odd, hardware=odd, study=odd) for one in view.columns]
+    tests = [replace(one, title=odd, about=ATTACKS[0], notes=[odd]) for one in view.tests[:1]]
+    text = " ".join(pages(replace(view, columns=columns, tests=tests, notes=[odd])))
+    assert "alert(1)" in text and "\x1b" not in text
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = tmp_path / "c.pdf"
+    write_compare_pdf(two_systems(), place, drawer=Sketches())
+    assert place.read_bytes().startswith(b"%PDF") and len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(InputError, match="not a regular file"):
+        write_compare_pdf(two_systems(), tmp_path, drawer=Sketches())
+
+
+def test_a_sheet_says_how_many_rows_had_room() -> None:
+    sheet = Sheet()
+    assert sheet.fill_table(["a", "b"], [["1", "2"]] * 3) == 3
+    assert 0 < sheet.fill_table(["a", "b"], [["1", "2"]] * 500) < 500
+    assert sheet.fill_table(["a", "b"], [["1", "2"]]) == 0
+    assert sheet.fill_table([], []) == 0

@@ -1,0 +1,188 @@
+"""Charts drawn by helpers: the same page, whatever becomes of a helper."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import RunDocument
+from hardstone.report import drawing, svg
+from hardstone.report.drawing import Drawer
+from hardstone.report.page import render_html
+from tests.unit.report.plot_specs import specs
+
+# A chart that only Vega draws.
+SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
+
+
+@pytest.fixture(autouse=True)
+def helpers_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no test runs."""
+    monkeypatch.delenv("HARDSTONE_CHART_HELPERS")
+
+
+def no_bundle() -> None:
+    return None
+
+
+def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
+    with Drawer() as here, Drawer(2) as there:
+        page = render_html(run, bundle=no_bundle, drawer=here)
+        assert page.count("<svg ") > 8
+        assert render_html(run, bundle=no_bundle, drawer=there) == page
+
+
+def test_the_charts_of_a_large_run_are_drawn_elsewhere(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here by a converter that would fail in this process."""
+    assert 1 <= drawing.helpers_for(run) <= drawing.MOST_HELPERS
+    with Drawer(1) as drawer:
+        found = drawer.draw(SPEC)
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        assert found.__html__().startswith("<svg ")
+        assert drawer.draw(SPEC).__html__().startswith("<svg ")
+
+
+@pytest.mark.usefixtures("no_python")
+def test_a_page_of_common_charts_needs_no_converter(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither here nor in a helper, which could not start."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = render_html(run, bundle=no_bundle)
+    assert page.count("<svg ") > 8 and "could not be drawn" not in page
+
+
+def test_a_helper_starts_with_the_first_chart_that_needs_it() -> None:
+    with Drawer(2) as drawer:
+        assert drawer.draw(specs()["loss"]).__html__().startswith("<svg ")
+        assert multiprocessing.active_children() == []
+        assert drawer.draw(SPEC).__html__().startswith("<svg ")
+        assert len(multiprocessing.active_children()) == 1
+
+
+@pytest.mark.parametrize(("named", "count"), [("0", 0), ("1", 1)])
+def test_fewer_helpers_may_be_asked_for(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str, count: int
+) -> None:
+    monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
+    assert drawing.helpers_for(run) == count
+
+
+@pytest.mark.parametrize("named", ["", "-1", "many", "999999"])
+def test_no_more_helpers_than_cpus_and_no_nonsense(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    usual = drawing.helpers_for(run)
+    monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
+    assert drawing.helpers_for(run) == usual >= 1
+
+
+def test_a_small_run_starts_no_helper(run: RunDocument) -> None:
+    few = msgspec.structs.replace(run, results=run.results[:4])
+    assert drawing.helpers_for(few) == 0
+
+
+@pytest.fixture
+def no_python() -> Iterator[None]:
+    multiprocessing.set_executable("/nowhere/python")
+    yield
+    multiprocessing.set_executable(sys.executable)
+
+
+@pytest.mark.usefixtures("no_python")
+def test_what_a_process_that_cannot_start_does_not_draw_is_drawn_here() -> None:
+    with Drawer(1) as drawer:
+        found = [drawer.draw(SPEC) for _ in range(3)]
+        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 3
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_without_semaphores_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /dev/shm is missing or read-only."""
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
+    with Drawer(1) as drawer:
+        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+
+
+def no_thread(_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the limit of ulimit -u; no process is left that the tool would wait for."""
+    monkeypatch.setattr("concurrent.futures.process._ExecutorManagerThread.start", no_thread)
+    with Drawer(2) as drawer:
+        found = [drawer.draw(SPEC) for _ in range(2)]
+        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
+    for process in multiprocessing.active_children():
+        process.join()
+
+
+def test_what_a_process_that_dies_does_not_draw_is_drawn_here() -> None:
+    with Drawer(1) as drawer:
+        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        found = [drawer.draw(SPEC) for _ in range(2)]
+        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
+
+
+@pytest.mark.parametrize("helpers", [0, 1])
+def test_a_chart_that_cannot_be_drawn_is_said_and_the_next_one_drawn(helpers: int) -> None:
+    with Drawer(helpers) as drawer:
+        wrong, control = drawer.draw({"mark": "<b>"}), drawer.draw({"mark": "\x07"})
+        good = drawer.draw(SPEC)
+        assert wrong.__html__().startswith("<p>The chart could not be drawn: ")
+        assert "<b>" not in wrong.__html__()
+        assert "characters that cannot be drawn" in control.__html__()
+        assert good.__html__().startswith("<svg ")
+
+
+def test_leaving_ends_the_processes() -> None:
+    with Drawer(1) as drawer:
+        drawer.draw(SPEC).__html__()
+        assert len(multiprocessing.active_children()) == 1
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_a_tool_that_is_killed_leaves_no_process() -> None:
+    program = (
+        "import multiprocessing, time\n"
+        "from hardstone.report.drawing import Drawer\n"
+        "if __name__ == '__main__':\n"
+        "    drawer = Drawer(1)\n"
+        "    drawer.draw({'mark': 'point'}).__html__()\n"
+        "    (one,) = multiprocessing.active_children()\n"
+        "    print(one.pid, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as tool:
+        assert tool.stdout is not None
+        place = Path(f"/proc/{int(tool.stdout.readline())}")
+        assert place.exists()
+        tool.kill()
+    while place.exists() and not _is_dead(place):
+        time.sleep(0.01)
+
+
+def _is_dead(place: Path) -> bool:
+    """Ended, and not waited for yet by whoever adopted it."""
+    try:
+        return ") Z " in (place / "stat").read_text()
+    except OSError:
+        return True

@@ -1,0 +1,488 @@
+"""The analysis of periodic noise on records whose combs are known."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardstone.model import Instrument, Noise, NoiseComb, PairCost, Result, Series, Window
+from hardstone.stats.comb import Line
+from hardstone.stats.identity import series_problem, windows_problem
+from hardstone.stats.noise import with_noise
+from hardstone.stats.noise_gaps import Gaps, gaps_of, merged_gaps, share_within
+from tests.unit.stats.made_gaps import Machine, S, result_of
+
+
+def analysed(machine: Machine, **watch: int | str | None) -> Noise:
+    return only_noise(with_noise(result_of(machine.windows(timer_hz=250), **watch)))
+
+
+def only_noise(result: Result) -> Noise:
+    (noise,) = result.noise
+    return noise
+
+
+def only(noise: Noise, name: str) -> NoiseComb:
+    (comb,) = [one for one in noise.combs if one.name == name]
+    return comb
+
+
+def _rate(windows: list[Window], name: str) -> float:
+    return only(only_noise(with_noise(result_of(windows))), name).rate_hz
+
+
+def series(result: Result, name: str) -> Series:
+    (one,) = [one for one in result.series if one.name == name]
+    return one
+
+
+# ---- one comb ----
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    ppm=st.floats(-300, 300),
+    hz=st.sampled_from([100, 250, 300, 1000]),
+    rests=st.booleans(),
+)
+def test_a_tick_is_found_whatever_its_drift(seed: int, ppm: float, hz: int, rests: bool) -> None:
+    machine = Machine(seed, seconds=6)
+    machine.comb(hz, 8_000, ppm=ppm, missing=0.01)
+    machine.noise(50, 2_000)
+    windows = machine.windows(timer_hz=hz, rests=rests)
+    result = with_noise(result_of(windows, tick_ns=round(1e9 / hz)))
+    noise = only_noise(result)
+    assert noise.tick_ppm == pytest.approx(ppm, abs=10)
+    tick = only(noise, "tick")
+    assert tick.coverage > 0.95
+    assert tick.median_ns == pytest.approx(8_000, rel=0.05)
+    assert series(result, "tick").count == tick.count
+
+
+def test_a_minute_at_the_largest_drift() -> None:
+    machine = Machine(3, seconds=60)
+    machine.comb(250, 12_000, ppm=290)
+    machine.noise(200, 5_000)
+    noise = analysed(machine)
+    assert noise.tick_ppm == pytest.approx(290, abs=0.1)
+    assert only(noise, "tick").coverage > 0.99
+
+
+def test_missing_slots_down_to_nine_of_ten() -> None:
+    few, many = Machine(4), Machine(4)
+    few.comb(250, 9_000, missing=0.07)
+    many.comb(250, 9_000, missing=0.2)
+    assert only(analysed(few), "tick").coverage == pytest.approx(0.93, abs=0.02)
+    noise = analysed(many)
+    assert [one.name for one in noise.combs] == ["irregular"]
+    assert noise.combs[0].coverage == pytest.approx(0.8, abs=0.03)
+    assert noise.no_tick is not None
+    assert "at 250.00 Hz 8" in noise.no_tick
+
+
+@pytest.mark.parametrize(
+    ("jitter_ns", "tolerance_ns"), [(4_000, 25_000), (30_000, 100_000), (120_000, 400_000)]
+)
+def test_jitter_widens_the_tolerance(jitter_ns: float, tolerance_ns: int) -> None:
+    machine = Machine(5)
+    machine.comb(250, 9_000, jitter_ns=jitter_ns)
+    tick = only(analysed(machine), "tick")
+    assert tick.tolerance_ns == tolerance_ns
+    assert list(tick.within.values()) == sorted(tick.within.values())
+
+
+# ---- several ----
+
+
+def test_a_guests_tick_on_a_hosts() -> None:
+    """docs/method.md: a 1000 Hz comb of 10.6 us with every fourth slot 28.3 us."""
+    machine = Machine(6, seconds=20)
+    machine.comb(1000, 10_600, every=(4, 28_300))
+    machine.noise(30, 3_000)
+    result = with_noise(result_of(machine.windows(timer_hz=250)))
+    noise = only_noise(result)
+    host, tick = only(noise, "host tick"), only(noise, "tick")
+    assert host.rate_hz == pytest.approx(1000, rel=1e-6)
+    assert tick.rate_hz == pytest.approx(250, rel=1e-6)
+    assert tick.on_top_of == noise.combs.index(host)
+    assert tick.median_ns == pytest.approx(28_300, rel=0.02)
+    assert tick.beyond_ns == pytest.approx(28_300 - 10_600, rel=0.02)
+    assert series(result, "tick").mean == pytest.approx(28_300, rel=0.03)
+    assert series(result, "other").count > 0.74 * 1000 * 15
+
+
+def test_the_same_where_the_kernel_counts_all_of_it() -> None:
+    """A kernel of 1000 Hz that works more in every fourth tick: one tick with a mark."""
+    machine = Machine(6, seconds=20)
+    machine.comb(1000, 10_600, every=(4, 28_300))
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=1000), tick_ns=1_000_000)))
+    (tick,) = noise.combs
+    assert tick.name == "tick"
+    (mark,) = tick.marks
+    assert (mark.every, mark.rest_median_ns) == (4, pytest.approx(10_600, rel=0.02))
+    assert mark.median_ns == pytest.approx(28_300, rel=0.02)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), ppm=st.floats(2, 50))
+def test_a_host_that_drifts_through_the_guests_tick(seed: int, ppm: float) -> None:
+    machine = Machine(seed, seconds=12)
+    machine.comb(1000, 6_000, ppm=ppm)
+    machine.comb(250, 15_000)
+    noise = analysed(machine)
+    assert only(noise, "host tick").median_ns == pytest.approx(6_000, rel=0.05)
+    assert only(noise, "tick").median_ns == pytest.approx(15_000, rel=0.05)
+
+
+def test_a_timer_of_the_same_cpu() -> None:
+    machine = Machine(8)
+    machine.comb(250, 12_000)
+    machine.comb(170, 7_000)
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=420))))
+    timer = only(noise, "timer")
+    assert timer.rate_hz == pytest.approx(170, rel=1e-5)
+    assert timer.median_ns == pytest.approx(7_000, rel=0.05)
+    assert only(noise, "tick").median_ns == pytest.approx(12_000, rel=0.05)
+
+
+def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count() -> None:
+    machine = Machine(9)
+    machine.comb(250, 12_000)
+    machine.comb(90, 7_000)
+    windows = machine.windows(timer_hz=250, all_hz=342)
+    assert _rate(windows, "periodic") == pytest.approx(90)
+    windows = machine.windows(timer_hz=250, all_hz=260)
+    assert _rate(windows, "uncounted") == pytest.approx(90)
+
+
+def test_too_few_counts_for_all_that_might_be_timers() -> None:
+    machine = Machine(10)
+    machine.comb(250, 12_000)
+    machine.comb(170, 7_000)
+    machine.comb(110, 7_000)
+    few = only_noise(with_noise(result_of(machine.windows(timer_hz=420, all_hz=450))))
+    assert sorted(one.name for one in few.combs) == ["periodic", "periodic", "tick"]
+    all_of_them = only_noise(with_noise(result_of(machine.windows(timer_hz=530))))
+    assert sorted(one.name for one in all_of_them.combs) == ["tick", "timer", "timer"]
+
+
+def test_a_few_long_gaps_in_many_short_ones() -> None:
+    """A task above the loop that runs 1 ms 21 times a second."""
+    machine = Machine(20, seconds=4)
+    machine.noise(3_000, 3_000)
+    machine.comb(250, 15_000)
+    machine.comb(21, 1_000_000, spread=0.01)
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=271))))
+    assert only(noise, "timer").rate_hz == pytest.approx(21, rel=1e-4)
+    assert only(noise, "timer").median_ns == pytest.approx(1_000_000, rel=0.05)
+
+
+def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
+    machine = Machine(21, seconds=4)
+    machine.comb(100, 20_000, phase_ns=1e6)
+    machine.comb(100, 15_000, phase_ns=6.3e6, ppm=8)
+    machine.noise(100, 2_000)
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=200))))
+    rates = [one.rate_hz for one in noise.combs]
+    assert rates == [pytest.approx(100, rel=1e-4)] * 2
+
+
+def test_a_tick_that_long_gaps_swallow() -> None:
+    """A guest that its host often keeps for tens of ms: the kernel counts one tick for many."""
+    machine = Machine(22, seconds=6)
+    machine.comb(250, 15_000)
+    machine.noise(20, 25_000_000)
+    windows = machine.windows(timer_hz=150, rests=False)
+    noise = only_noise(with_noise(result_of(windows)))
+    tick = only(noise, "tick")
+    assert tick.count < 0.75 * 250 * 6
+    assert tick.coverage > 0.95
+
+
+# ---- no comb ----
+
+
+@pytest.mark.parametrize("hz", [20, 300, 5_000])
+def test_random_noise_has_no_comb(hz: int) -> None:
+    """No false one in ten records of each density."""
+    for seed in range(10):
+        machine = Machine(seed, seconds=5)
+        machine.noise(hz, 4_000)
+        noise = analysed(machine)
+        assert noise.combs == []
+        assert noise.no_tick is not None
+
+
+def test_a_kernel_that_stops_its_tick_says_so() -> None:
+    machine = Machine(11)
+    machine.noise(100, 4_000)
+    result = with_noise(result_of(machine.windows(timer_hz=1)))
+    noise = only_noise(result)
+    assert noise.no_tick is not None
+    assert "nohz_full" in noise.no_tick
+    assert series(result, "tick").count == 0
+    assert noise.tick_period_ns is None
+
+
+def test_a_hosts_comb_at_the_ticks_rate_is_no_tick_where_the_kernel_counts_none() -> None:
+    machine = Machine(12)
+    machine.comb(250, 9_000)
+    result = with_noise(result_of(machine.windows(timer_hz=2)))
+    assert [one.name for one in only_noise(result).combs] == ["host tick"]
+    assert series(result, "tick").count == 0
+
+
+def test_a_kernel_that_says_nothing_of_its_tick() -> None:
+    machine = Machine(13)
+    machine.comb(300, 9_000)
+    noise = only_noise(with_noise(result_of(machine.windows(), tick_ns=None)))
+    assert only(noise, "tick").rate_hz == pytest.approx(300, rel=1e-5)
+    assert noise.tick_ppm is None
+    empty = Machine(13)
+    empty.noise(100, 4_000)
+    noise = only_noise(with_noise(result_of(empty.windows(), tick_ns=None)))
+    assert noise.no_tick is not None
+    assert "does not say" in noise.no_tick
+
+
+@pytest.mark.parametrize("end_ns", [10**14, 10**16, 2**61])
+def test_a_window_that_says_to_last_for_years_takes_no_memory(end_ns: int) -> None:
+    """A document from elsewhere may say so, with few gaps."""
+    machine = Machine(24, seconds=2)
+    machine.comb(1000, 10_000)
+    (window,) = machine.windows(rests=False, window_ns=2 * S)
+    window.end_ns = end_ns
+    if end_ns > 10**15:
+        window.distance_ns.append(end_ns - 2 * S)
+        window.length_ns.append(100)
+    assert windows_problem([window]) is None
+    tracemalloc.start()
+    try:
+        result = with_noise(result_of([window], tick_ns=1_000_000))
+        assert tracemalloc.get_traced_memory()[1] < 300_000_000
+    finally:
+        tracemalloc.stop()
+    noise = only_noise(result)
+    assert noise.combs == []
+    assert noise.no_tick is not None
+    assert "more than its gaps can tell of" in noise.no_tick
+    other = series(result, "other")
+    assert other.count == len(window.length_ns)
+    assert series_problem(other) is None
+
+
+def test_a_loop_that_saw_nothing() -> None:
+    result = with_noise(result_of(Machine(14).windows(timer_hz=0)))
+    noise = only_noise(result)
+    assert (noise.gaps_count, noise.combs, noise.noise_ns) == (0, [], 0)
+    assert [one.count for one in result.series] == [0, 0]
+
+
+# ---- throttling ----
+
+
+@pytest.mark.parametrize(
+    ("release", "runtime_ns", "name"),
+    [
+        ("6.1.0", 950_000_000, "throttling"),
+        ("6.12.3", 950_000_000, "fair server"),
+        ("6.18.44-fc", None, "fair server"),
+        ("5.10.0", 800_000_000, "throttling"),
+    ],
+)
+def test_throttling_is_named(release: str, runtime_ns: int | None, name: str) -> None:
+    machine = Machine(15, seconds=10)
+    machine.comb(250, 12_000)
+    left_ns = S - (runtime_ns or 950_000_000)
+    machine.comb(1, left_ns, jitter_ns=4e6, spread=0.03)
+    windows = machine.windows(timer_hz=250, rests=False, window_ns=2 * S)
+    period = S if runtime_ns else None
+    result = result_of(windows, release=release, rt_runtime_ns=runtime_ns, rt_period_ns=period)
+    noise = only_noise(with_noise(result))
+    comb = only(noise, name)
+    assert comb.rate_hz == pytest.approx(1, rel=0.05)
+    assert comb.median_ns == pytest.approx(left_ns, rel=0.05)
+    assert only(noise, "tick").coverage > 0.95  # what a pause hides is not missing
+
+
+@pytest.mark.parametrize(
+    ("release", "runtime_ns", "name"),
+    [("6.1.0", 950_000_000, "throttling"), ("6.18.44-fc", None, "fair server")],
+)
+def test_throttling_that_begins_in_the_tick_is_no_tick(
+    release: str, runtime_ns: int | None, name: str
+) -> None:
+    """The tick counts what real-time threads used and throttles them: its gap lasts on."""
+    machine = Machine(15, seconds=10)
+    machine.comb(250, 10_000, phase_ns=1e6)
+    machine.comb(1, 50e6, phase_ns=801e6, spread=0.002)
+    windows = machine.windows(timer_hz=250, all_hz=260, rests=False)
+    result = with_noise(result_of(windows, release=release, rt_runtime_ns=runtime_ns))
+    noise = only_noise(result)
+    tick, pause = only(noise, "tick"), only(noise, name)
+    assert (pause.count, pause.rate_hz) == (10, pytest.approx(1, rel=0.01))
+    assert pause.median_ns == pytest.approx(50e6, rel=0.01)
+    assert tick.coverage > 0.99
+    assert tick.max_ns == series(result, "tick").max < 20_000
+    assert series(result, "other").max == pause.max_ns
+    assert sum(one.total_ns for one in noise.combs) <= noise.noise_ns
+    assert tick.total_ns + pause.total_ns == pytest.approx(noise.noise_ns, rel=0.001)
+
+
+def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
+    """Of a period of 100 ms, at a tick that is late by up to some 100 us."""
+    machine = Machine(23, seconds=10)
+    machine.comb(100, 10_000, phase_ns=1e6, jitter_ns=120_000)
+    machine.comb(10, 5e6, phase_ns=1e6, jitter_ns=120_000, spread=0.002)
+    windows = machine.windows(timer_hz=100, rests=False, window_ns=2 * S)
+    budget = {"rt_runtime_ns": 95_000_000, "rt_period_ns": 100_000_000}
+    result = with_noise(result_of(windows, tick_ns=10_000_000, **budget))
+    noise = only_noise(result)
+    assert only(noise, "throttling").count == 100
+    tick = only(noise, "tick")
+    assert (tick.tolerance_ns, tick.coverage) == (400_000, pytest.approx(1, abs=0.01))
+    assert 900 <= tick.count < 1000  # of some a gap of their own ended before the throttling
+    assert (series(result, "tick").max or 0) < 20_000
+
+
+@pytest.mark.parametrize("at_s", [(3.1, 3.5), (1.2, 6.6), (0.9, 14.3)])
+def test_long_gaps_at_no_whole_periods_are_not_throttling(at_s: tuple[float, ...]) -> None:
+    machine = Machine(16, seconds=16)
+    machine.comb(250, 12_000)
+    machine.begin.append(np.array(at_s) * 1e9)
+    machine.length.append(np.full(len(at_s), 50e6))
+    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=250, rests=False))))
+    assert {one.name for one in noise.combs} == {"tick"}
+
+
+def test_one_long_gap_is_not_throttling() -> None:
+    machine = Machine(16)
+    machine.comb(250, 12_000)
+    machine.begin.append(np.array([3.1e9]))
+    machine.length.append(np.array([50e6]))
+    noise = analysed(machine)
+    assert {one.name for one in noise.combs} == {"tick"}
+
+
+# ---- what is said ----
+
+
+def test_gaps_that_found_no_room() -> None:
+    machine = Machine(17)
+    machine.comb(250, 12_000)
+    windows = machine.windows(timer_hz=250)
+    windows[20].dropped_count = 3
+    noise = only_noise(with_noise(result_of(windows)))
+    assert noise.left_out_windows == len(windows) - 20
+    assert any("no room" in one for one in noise.notes)
+    windows[0].dropped_count = 1
+    noise = only_noise(with_noise(result_of(windows)))
+    assert noise.watched_ns == 0
+    assert noise.no_tick is not None
+    assert "gaps_count" in noise.no_tick
+
+
+def test_doubts_are_said() -> None:
+    machine = Machine(18, seconds=3)
+    machine.comb(250, 12_000)
+    result = result_of(machine.windows(timer_hz=250))
+    assert only_noise(with_noise(result)).notes == []
+    result.conditions.realtime = False
+    result.environment = {"steal_ns": 40_000_000}
+    result.instrument = _instrument()
+    said = " ".join(only_noise(with_noise(result)).notes)
+    assert "not real-time" in said
+    assert "hypervisor took 40 ms" in said
+    assert "not trusted (it stepped back)" in said
+    result.conditions.clock = "monotonic"
+    said = " ".join(only_noise(with_noise(result)).notes)
+    assert "clock_gettime" in said
+
+
+def _instrument() -> Instrument:
+    pair = PairCost(count=1, min=1, median=1, p99=1, mean=1.0, max=1)
+    return Instrument(
+        clock="tsc",
+        trusted=False,
+        reason="it stepped back",
+        counter_hz=10**9,
+        calibration_ppb=1.0,
+        drift_ppb=1.0,
+        quantum_ns=1.0,
+        pair=pair,
+        record_step_ns=1.0,
+        perturbation_ns=1.0,
+    )
+
+
+# ---- the result ----
+
+
+def test_the_analysis_can_be_made_again() -> None:
+    machine = Machine(19, seconds=4)
+    machine.comb(250, 12_000)
+    once = with_noise(result_of(machine.windows(timer_hz=250)))
+    assert with_noise(once) == once
+    assert [one.name for one in once.series] == ["tick", "other"]
+    stored = msgspec.json.decode(msgspec.json.encode(once), type=Result)
+    assert with_noise(stored) == once
+
+
+def test_a_result_without_windows_stays_as_it_is() -> None:
+    result = Result(test="CLK-P-DUR", status="denied")
+    assert with_noise(result) is result
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), hz=st.floats(0.2, 3_000), length_ns=st.floats(300, 100_000))
+def test_every_gap_is_in_one_series(seed: int, hz: float, length_ns: float) -> None:
+    machine = Machine(seed, seconds=1)
+    machine.noise(hz, length_ns)
+    machine.comb(250, 5_000)
+    windows = machine.windows(timer_hz=250)
+    assert windows_problem(windows) is None
+    result = with_noise(result_of(windows))
+    gaps = merged_gaps(gaps_of(windows))
+    made = [series(result, "tick"), series(result, "other")]
+    assert sum(one.count for one in made) == gaps.begin.size
+    assert [series_problem(one) for one in made] == [None, None]
+    total = sum((one.mean or 0) * one.count for one in made)
+    assert total == pytest.approx(float(gaps.length.sum()))
+
+
+# ---- parts ----
+
+
+def _gaps(*begin_length: tuple[int, int]) -> Gaps:
+    begin, length = (np.array(one, dtype=np.int64) for one in zip(*begin_length, strict=True))
+    bounds = np.array([0, 1_000_000], dtype=np.int64)
+    return Gaps(begin, length, bounds, bounds + 1_000_000)
+
+
+def test_gaps_closer_than_a_microsecond_are_one() -> None:
+    merged = merged_gaps(
+        _gaps((0, 500), (1_499, 100), (2_599, 10), (999_000, 900), (1_000_000, 50))
+    )
+    assert merged.begin.tolist() == [0, 2_599, 999_000, 1_000_000]
+    assert merged.length.tolist() == [1_599, 10, 900, 50]
+
+
+def test_the_chance_of_a_moment_by_counting() -> None:
+    gaps = _gaps((100_000, 10), (130_000, 10), (900_000, 10))
+    near = np.zeros(2_000_000, dtype=bool)
+    for begin in gaps.begin:
+        near[begin - 25_000 : begin + 25_000] = True
+    assert share_within(gaps, 25_000) == pytest.approx(near.mean())
+
+
+def test_slots_of_a_line() -> None:
+    line = Line(4_000.0, 100.0)
+    at = np.array([100, 4_200, 7_900, -4_000])
+    assert line.numbers(at).tolist() == [0, 1, 2, -1]
+    assert line.beside(at).tolist() == [0, 100, -200, -100]

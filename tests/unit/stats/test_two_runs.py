@@ -1,0 +1,232 @@
+"""Quantiles of two runs: each outcome, what is refused, and how much independence is claimed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from hardstone.model import Histogram, Series
+from hardstone.stats.histogram import bins_of, histogram_of
+from hardstone.stats.layout import DEFAULT_LAYOUT
+from hardstone.stats.quantiles import quantile_of_bins
+from hardstone.stats.shift_function import LEVELS, shift_function
+from hardstone.stats.two_runs import (
+    AS_ONE,
+    DEPENDENCE,
+    Difference,
+    compare_quantile,
+    widened_quantile,
+)
+from tests.unit.stats.make import series
+
+QS = st.sampled_from([0.1, 0.5, 0.9, 0.99])
+RAW = st.lists(st.integers(0, 10**6), min_size=1, max_size=400)
+
+
+def latencies(count: int, scale: float = 1.0, seed: int = 1) -> np.ndarray:
+    draw = np.random.default_rng(seed)
+    return (scale * 10_000 * draw.lognormal(0, 0.3, count)).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("scale", "outcome"),
+    [
+        (1.0, "no difference seen"),
+        (1.2, "higher"),
+        (0.8, "lower"),
+        (1.1, "not decided"),
+    ],
+)
+def test_the_four_outcomes(scale: float, outcome: str) -> None:
+    found = compare_quantile(
+        series(latencies(100_000)), series(latencies(100_000, scale, seed=2)), 0.5
+    )
+    assert found.outcome == outcome
+    assert found.ratio == pytest.approx(scale, rel=0.02)
+    assert found.low is not None and found.high is not None
+    assert found.low < scale < found.high
+    assert bool(found.reason) == (outcome == "not decided")
+    assert outcome in get_args(Difference)
+
+
+@settings(max_examples=40)
+@given(st.integers(500, 20_000), st.integers(500, 20_000), QS, st.integers(0, 99))
+def test_the_other_way_round_is_the_inverse(one: int, two: int, q: float, seed: int) -> None:
+    a, b = series(latencies(one, seed=seed)), series(latencies(two, 1.3, seed=seed + 1))
+    there, back = compare_quantile(a, b, q), compare_quantile(b, a, q)
+    assert (there.ratio is None) == (back.ratio is None)
+    if there.ratio is not None and back.ratio is not None:
+        assert there.ratio * back.ratio == pytest.approx(1)
+    opposite = {"higher": "lower", "lower": "higher"}
+    assert back.outcome == opposite.get(there.outcome, there.outcome)
+    for end, other in ((there.low, back.high), (there.high, back.low)):
+        assert (end is None) == (other is None) or 0.0 in (end, other)
+        if end and other:
+            assert end * other == pytest.approx(1)
+
+
+@given(RAW, QS, st.sampled_from([0.9, 0.98]))
+def test_the_widened_interval_holds_the_plain_one(
+    values: list[int], q: float, confidence: float
+) -> None:
+    bins = bins_of(histogram_of(values))
+    plain, wide = quantile_of_bins(bins, q, confidence), widened_quantile(bins, q, confidence)
+    assert plain is not None and wide is not None and plain.value == wide.value
+    assert wide.low is None or (plain.low is not None and wide.low <= plain.low)
+    assert wide.high is None or (plain.high is not None and wide.high >= plain.high)
+
+
+def test_the_interval_is_as_much_wider_as_it_says() -> None:
+    ranks = np.arange(500_000)  # the value is the rank
+    bins = bins_of(histogram_of(ranks, layout="log-linear/20"))
+    plain, wide = quantile_of_bins(bins, 0.5, 0.95), widened_quantile(bins, 0.5, 0.95)
+    assert plain is not None and plain.low is not None and plain.high is not None
+    assert wide is not None and wide.low is not None and wide.high is not None
+    assert (wide.high - wide.low) / (plain.high - plain.low) == pytest.approx(DEPENDENCE, rel=0.03)
+
+
+def test_it_covers_where_each_value_comes_as_often_as_one_counts() -> None:
+    """The most dependence that is provided for: AS_ONE equal values for each draw."""
+    draw = np.random.default_rng(4)
+    covered = 0
+    for _ in range(200):
+        values = np.repeat(draw.exponential(1e6, 300).astype(np.int64), AS_ONE)
+        found = widened_quantile(bins_of(histogram_of(values)), 0.9, 0.95)
+        assert found is not None and found.low is not None and found.high is not None
+        covered += found.low <= -np.log(0.1) * 1e6 <= found.high
+    assert covered >= 0.95 * 200 - 3 * (200 * 0.95 * 0.05) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "q", "reason"),
+    [
+        (series([]), series([1, 2]), 0.5, "no values"),
+        (series([5] * 50), series([5] * 5000), 0.9, "fewer than 10 of 50 values"),
+        (series([5] * 50), series([5] * 5000), 0.1, "fewer than 10 of 50 values"),
+        (series([0] * 5000), series([5] * 5000), 0.5, "is 0 or outside"),
+        (series([5] * 5000, limit=3), series([5] * 5000), 0.5, "is 0 or outside"),
+        (series([5] * 200), series([5] * 5000), 0.5, "200 values of one run"),
+        (series(latencies(5000)), series(latencies(5000, 1.1)), 0.5, "reaches across"),
+    ],
+)
+def test_what_is_not_decided_says_why(first: Series, other: Series, q: float, reason: str) -> None:
+    for found in (compare_quantile(first, other, q), compare_quantile(other, first, q)):
+        assert found.outcome == "not decided"
+        assert reason in found.reason
+
+
+def test_units_that_differ_have_no_ratio() -> None:
+    other = series([5] * 5000)
+    other.unit = "count"
+    found = compare_quantile(series([5] * 5000), other, 0.5)
+    assert (found.outcome, found.ratio) == ("not decided", None)
+    assert found.reason == "ns against count: no ratio"
+
+
+def test_no_end_lies_beyond_what_was_seen() -> None:
+    found = compare_quantile(series([9081] * 5000), series([9081] * 5000), 0.5)
+    assert (found.ratio, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_steps_of_a_coarse_clock_are_no_difference() -> None:
+    """41 ns are 40 or 80 for a clock with steps of 40 ns."""
+    one, two = series([40] * 50_000), series([80] * 50_000)
+    assert compare_quantile(one, two, 0.5).outcome == "higher"
+    assert compare_quantile(one, two, 0.5, quantum=40).outcome == "not decided"
+    far = series([400] * 50_000)
+    assert compare_quantile(one, far, 0.5, quantum=40).outcome == "higher"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"q": 0.0}, {"q": 1.0}, {"margin": 0.0}, {"confidence": 1.0}, {"quantum": -1.0}],
+)
+def test_wrong_levels_are_refused(wrong: dict[str, float]) -> None:
+    found = {"q": 0.5} | wrong
+    with pytest.raises(ValueError, match="are needed"):
+        compare_quantile(series([1]), series([1]), **found)  # type: ignore[arg-type]
+
+
+def test_a_shift_is_seen_where_it_is() -> None:
+    base = latencies(400_000)
+    late = base.copy()
+    late[::40] *= 3  # of the tail only
+    points = shift_function(histogram_of(base), histogram_of(late))
+    assert points[0].ratio == pytest.approx(1, rel=0.01)
+    assert points[-1].ratio > 2
+    assert all(a.q < b.q for a, b in pairwise(points))
+    by_level = {round(one.q, 4): one for one in points}
+    assert by_level[0.99].low is not None and by_level[0.99].low > 1.2
+    assert (by_level[0.5].low or 2) < 1 < (by_level[0.5].high or 0)
+
+
+@given(RAW, RAW)
+def test_the_band_holds_the_ratio(one: list[int], two: list[int]) -> None:
+    for point in shift_function(histogram_of(one), histogram_of(two)):
+        assert point.low is None or point.low <= point.ratio
+        assert point.high is None or point.ratio <= point.high
+
+
+@pytest.mark.parametrize("count", [5, 20, 1000, 20_000])
+def test_it_ends_where_fewer_than_ten_values_are_beyond(count: int) -> None:
+    points = shift_function(
+        histogram_of(latencies(100_000)), histogram_of(latencies(count, seed=2))
+    )
+    assert all(min(one.q, 1 - one.q) * count >= 10 - 1e-6 for one in points)
+    wanted = [q for q in LEVELS if min(q, 1 - q) * count >= 10 - 1e-6]
+    assert len(points) == len(wanted)
+
+
+def test_the_whole_band_holds_as_often_as_it_says() -> None:
+    draw = np.random.default_rng(8)
+    held = 0
+    for _ in range(80):
+        one, two = (
+            np.repeat(draw.exponential(1e6, 400).astype(np.int64) + 1, AS_ONE) for _ in range(2)
+        )
+        points = shift_function(histogram_of(one), histogram_of(two))
+        held += all((p.low or 0) <= 1 <= (p.high or np.inf) for p in points)
+    assert held >= 0.95 * 80 - 3 * (80 * 0.95 * 0.05) ** 0.5
+
+
+def test_no_point_without_a_ratio() -> None:
+    zeros = histogram_of([0] * 600 + [5] * 400)
+    points = shift_function(zeros, histogram_of([5] * 1000))
+    assert points and min(one.q for one in points) > 0.6
+    assert shift_function(Histogram(layout=DEFAULT_LAYOUT, buckets=[]), zeros) == []
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        shift_function(zeros, zeros, confidence=1.0)
+
+
+def steps(count: int = 400) -> Series:
+    """AS_ONE times each of 1 to `count`: the value is the rank in a sample of as many values."""
+    return series(np.repeat(np.arange(1, count + 1), AS_ONE))
+
+
+def ranks(q: float, error: float, count: int = 400) -> tuple[float, float]:
+    """By scipy: the least and the largest rank that bound the quantile, `error` on each side."""
+    return float(stats.binom.ppf(error, count, q)), float(stats.binom.isf(error, count, q) + 1)
+
+
+@pytest.mark.parametrize("quantum", [0.0, 5.0])
+def test_the_ends_are_those_of_two_halves_of_the_error(quantum: float) -> None:
+    """2 % for the ratio, 1 % for each run, half of it on each side."""
+    found = compare_quantile(steps(), steps(), 0.5, quantum=quantum)
+    low, high = ranks(0.5, 0.005)
+    assert found.low == pytest.approx((low - quantum) / (high + quantum), rel=0.02)
+    assert found.high == pytest.approx((high + quantum) / (low - quantum), rel=0.02)
+    assert low / high < 0.8  # wide enough for the above to tell
+
+
+def test_the_band_of_the_shift_function_holds_for_all_points_together() -> None:
+    found = shift_function(steps().histogram, steps().histogram)
+    count = sum(400 * AS_ONE * min(q, 1 - q) >= 10 for q in LEVELS)
+    (middle,) = (one for one in found if one.q == 0.5)
+    low, high = ranks(0.5, 0.05 / 2 / count / 2)
+    assert (middle.low, middle.high) == pytest.approx((low / high, high / low), rel=0.02)

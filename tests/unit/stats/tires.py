@@ -1,0 +1,180 @@
+"""Made-up results of SIM-S-RT and SIM-P-RF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hardstone.model import Conditions, DataValue, Event, Result, RunDocument, Series
+from tests.unit.stats.make import document, result, series
+
+CONDITIONS = Conditions(load="none", cpu_config="shared", policy="fifo", priority=98, realtime=True)
+
+
+def labels(masses: int, threads: int, solver: str, policy: str) -> dict[str, int | str]:
+    return {"masses": masses, "threads": threads, "solver": solver, "policy": policy}
+
+
+def labelled(name: str, unit: str, values: Sequence[int], own: dict[str, int | str]) -> Series:
+    found = series(values, name)
+    found.unit = unit  # type: ignore[assignment]
+    found.labels = dict(own)
+    return found
+
+
+def simulation(masses: int, threads: int, **changed: DataValue) -> Event:
+    data: dict[str, DataValue] = {
+        "masses_count": masses,
+        "threads_count": threads,
+        "solver": "semaphore",
+        "policy": "fifo",
+        "code": "c",
+        "steps_count": 100,
+        "cpu_ns": 50_000_000,
+        "voluntary_count": 200,
+        "involuntary_count": 4,
+        "semaphore_operations_count": 0 if threads == 1 else 400 * masses,
+        "semaphore_blocked_count": 0 if threads == 1 else 40,
+        "cpus_count": 2,
+    }
+    merged = data | changed
+    return Event(
+        name="simulation",
+        text="made up",
+        data={name: value for name, value in merged.items() if value is not None},
+    )
+
+
+def real_time(
+    masses: int = 400,
+    threads: int = 2,
+    *,
+    missed: int = 0,
+    released: int = 100,
+    step_ns: int = 0,
+    policy: str = "fifo",
+    solver: str = "semaphore",
+    load: str = "none",
+    cpu_config: str = "shared",
+    data: dict[str, DataValue] | None = None,
+    **changed: object,
+) -> Result:
+    """One variant. A missed step was 1 ms late; a step takes 1 us a mass, or `step_ns`."""
+    own = labels(masses, threads, solver, policy)
+    lasted = step_ns or 1000 * masses
+    event = simulation(
+        masses,
+        threads,
+        **(
+            {
+                "solver": solver,
+                "policy": policy,
+                "steps_count": released,
+                "released_count": released,
+                "missed_count": missed,
+                "first_missed_count": 3 if missed else None,
+            }
+            | (data or {})
+        ),
+    )
+    fields: dict[str, object] = {
+        "test": "SIM-S-RT",
+        "params": {
+            "masses": [masses],
+            "threads": [threads],
+            "solver": [solver],
+            "policy": [policy],
+            "step_ns": 10_000_000,
+            "period_ns": 0,
+        },
+        "conditions": Conditions(
+            load=load, cpu_config=cpu_config, policy="fifo", priority=98, realtime=True
+        ),
+        "series": [
+            labelled("missed", "count", [missed], own),
+            labelled("lateness", "ns", [1_000_000] * missed, own),
+            labelled("step_time", "ns", [lasted] * released, own),
+        ],
+        "events": [event],
+    }
+    return result(**(fields | changed))  # type: ignore[arg-type]
+
+
+def real_fast(
+    masses: int = 400,
+    threads: int = 2,
+    *,
+    totals: Sequence[int] = (),
+    policy: str = "fifo",
+    solver: str = "semaphore",
+    load: str = "none",
+    data: dict[str, DataValue] | None = None,
+    **changed: object,
+) -> Result:
+    own = labels(masses, threads, solver, policy)
+    event = simulation(
+        masses,
+        threads,
+        **({"solver": solver, "policy": policy, "steps_count": 6000} | (data or {})),
+    )
+    fields: dict[str, object] = {
+        "test": "SIM-P-RF",
+        "params": {"masses": [masses], "threads": [threads], "step_ns": 10_000_000},
+        "conditions": Conditions(
+            load=load, cpu_config="shared", policy="fifo", priority=98, realtime=True
+        ),
+        "series": [labelled("total_time", "ns", totals or [6_000_000 * masses], own)],
+        "events": [event],
+    }
+    return result(**(fields | changed))  # type: ignore[arg-type]
+
+
+def sweep(*results: Result) -> RunDocument:
+    return document(results=list(results))
+
+
+def costs(spring_ns: float = 40.0, mass_ns: float = 12.0) -> Event:
+    return Event(
+        name="tire_costs",
+        text="made up",
+        data={
+            "spring_ns": spring_ns,
+            "mass_ns": mass_ns,
+            "semaphore_ns": 22.0,
+            "masses_count": 128,
+        },
+    )
+
+
+def opening() -> list[Result]:
+    """What the cost model needs beside the points."""
+    where = Conditions(load="none", cpu_config="shared")
+    switch = [labelled("switch", "ns", [900, 1000, 1100], {"threads": 2})]
+    shuffle = [
+        labelled("shuffle", "ns", [4000, 4200], {"kind": "unnamed", "scope": "thread"}),
+    ]
+    return [
+        result("THR-P-SLS", series=switch, conditions=where),
+        result("SEM-P-SHF", series=shuffle, conditions=where),
+    ]
+
+
+def whole_sweep(loads: Sequence[str] = ("none", "heavy")) -> RunDocument:
+    """fifo and other with 1, 2 and 4 threads. `other` is faster, and misses more under load."""
+    found = opening()
+    for load in loads:
+        for policy, factor in (("fifo", 1.0), ("other", 0.8)):
+            is_late = policy == "other" and load == "heavy"
+            for threads in (1, 2, 4):
+                for masses in (400, 1200, 4000, 12000, 40000):
+                    missed = 100 if masses == 40000 else 7 + threads if is_late else 0
+                    found.append(
+                        real_time(masses, threads, missed=missed, policy=policy, load=load)
+                    )
+                for masses in (400, 800, 1000):
+                    total = round(1e6 * masses * factor / min(threads, 2))
+                    found.append(
+                        real_fast(masses, threads, totals=[total], policy=policy, load=load)
+                    )
+    for one in found[2:]:
+        one.events.append(costs())
+    return sweep(*found)

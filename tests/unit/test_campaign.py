@@ -1,0 +1,531 @@
+"""Campaign: what comes is stored first, whatever the target does."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hardstone.campaign import (
+    Campaign,
+    CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
+    Outcome,
+    RunFinished,
+    RunStarted,
+    Warned,
+)
+from hardstone.campaign.collect import Collector, tell_copies
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import (
+    EXIT_GATE,
+    EXIT_OK,
+    EXIT_PRIVILEGE,
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+    TargetError,
+)
+from hardstone.event_names import COPIED, LOOKED
+from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
+from hardstone.plan import Request, make_plan
+from hardstone.report.masthead import head_of
+from hardstone.stats.moved import environment_moved
+from hardstone.store import CopyCost, Store
+from hardstone.targets.fake import FakeTarget
+from hardstone.targets.local import local_target
+from hardstone.terminal.one_screen import print_screen
+from tests.process.store.fake_probe import recover
+from tests.process.targets import sample
+
+FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
+Play = Callable[..., Outcome]
+
+
+def make(tests: tuple[str, ...], **request: Any) -> Plan:
+    fields: dict[str, Any] = {"profile": "standard", **request}
+    return make_plan(Request(tests=tests, **fields), sample.register(), load_catalogue())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def play(tmp_path: Path, store: Store) -> Play:
+    """Runs the two tests with the steps given, and hands over the outcome."""
+
+    def run(
+        first: list[Any] | None = None,
+        second: list[Any] | None = None,
+        events: list[CampaignEvent] | None = None,
+        **request: Any,
+    ) -> Outcome:
+        whole = {FIRST: first or sample.stream(FIRST), SECOND: second or sample.stream(SECOND)}
+        target = FakeTarget(sample.scenario(tmp_path, whole))
+        seen = [] if events is None else events
+        campaign = Campaign(target, store, seen.append)
+        outcome = campaign.run(make((FIRST, SECOND), **request), target.facts())
+        assert store.load(outcome.document.id) == outcome.document
+        return outcome
+
+    return run
+
+
+def test_a_good_run(play: Play) -> None:
+    outcome = play()
+    document = outcome.document
+    assert outcome.exit_code == EXIT_OK
+    assert document.status == "complete"
+    assert [result.status for result in document.results] == ["measured", "measured"]
+    assert document.results[0].series[0].count == 2000
+    assert document.results[0].params
+    assert document.tool.probe_version == "0.1.0"
+    assert document.system["kernel.release"] == "6.12.0-rt"
+    assert document.instrument is not None
+    assert document.finished_utc is not None
+    assert document.environment_moved == []
+    assert document.advice == []
+    assert document.trust.reasons == ["no load"]
+
+
+def test_events_tell_what_happens(play: Play) -> None:
+    events: list[CampaignEvent] = []
+    play(events=events)
+    kinds = [
+        RunStarted,
+        MeasuringStarted,
+        MeasuringFinished,
+        MeasuringStarted,
+        MeasuringFinished,
+        RunFinished,
+    ]
+    assert [type(event) for event in events] == kinds
+    assert [one.position for one in events if isinstance(one, MeasuringStarted)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("steps", "status", "words", "code"),
+    [
+        ([{"hang": True}], "timeout", "did not end within its deadline", EXIT_USAGE),
+        (
+            [{"exit": 2, "stderr": "no such option"}],
+            "failed",
+            "exit code 2: no such option",
+            EXIT_UNTRUSTWORTHY,
+        ),
+        ([{"garbage_bytes": 400}], "failed", "line 1: not JSON", EXIT_USAGE),
+        (["{}"], "failed", "line 1: not a line of", EXIT_USAGE),
+        (["hello"], "failed", "line 1: not JSON", EXIT_USAGE),
+        ([{"exit": 0}], "failed", "ended before its footer", EXIT_USAGE),
+        ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer", EXIT_USAGE),
+        (
+            [*sample.stream(FIRST)[:3], {"cut": '{"type": "ser'}],
+            "failed",
+            "line 4: not JSON",
+            EXIT_USAGE,
+        ),
+        ([*sample.stream(FIRST), "{}"], "failed", "not a line of", EXIT_USAGE),
+        (sample.stream(SECOND), "failed", "TMR-P-LAT was requested", EXIT_USAGE),
+        (
+            [*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]],
+            "failed",
+            "only the footer",
+            EXIT_USAGE,
+        ),
+        (
+            [*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]],
+            "failed",
+            "a second series",
+            EXIT_USAGE,
+        ),
+        (
+            [*sample.stream(FIRST), {"exit": 70, "stderr": "late"}],
+            "failed",
+            "exit code 70: late",
+            EXIT_UNTRUSTWORTHY,
+        ),
+        ([{"garbage_bytes": 1 << 40}], "failed", "more than 256 MiB", EXIT_USAGE),
+    ],
+)
+def test_a_probe_that_goes_wrong_loses_one_test(
+    play: Play, steps: list[Any], status: str, words: str, code: int
+) -> None:
+    events: list[CampaignEvent] = []
+    outcome = play(steps, events=events)
+    first, second = outcome.document.results
+    assert (first.status, first.complete) == (status, False)
+    assert first.reason is not None and words in first.reason
+    assert second.status == "measured"
+    assert outcome.document.status == "incomplete"
+    assert outcome.exit_code == code
+    warned = [event.text for event in events if isinstance(event, Warned)]
+    if code == EXIT_USAGE:
+        assert first.command == "hardstone probe build"
+        assert warned == [f"{FIRST}: {first.reason}; {first.remedy}: {first.command}"]
+    else:
+        assert warned == []
+
+
+def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
+    taken: list[bytes] = []
+
+    class Babbling(FakeTarget):
+        def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+            for _ in range(1000):
+                taken.append(b"garbage")
+                yield b"garbage"
+
+    target = Babbling(sample.scenario(tmp_path, {}))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == EXIT_USAGE
+    assert len(taken) == 1
+
+
+def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
+    held: list[int] = []
+
+    class Spaced(FakeTarget):
+        def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+            for line in super().run(planned, options, backing, stop, on_idle):
+                yield from (b"", b"\r", b"  ", line)
+            (journal,) = store.path.glob("journals/*/journal.jsonl")
+            held.append(sum(b'"kind":"line"' in one for one in journal.read_bytes().splitlines()))
+
+    steps = sample.stream(FIRST)
+    target = Spaced(sample.scenario(tmp_path, {FIRST: steps}))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.document.results[0].complete
+    assert held == [len(steps)]
+
+
+@pytest.mark.parametrize("kill", [True, False])
+def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None:
+    facts = (sample.GOLDEN / "facts.json").read_text()
+    end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
+    body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
+    target = local_target(sample.executable(tmp_path, body))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
+    assert outcome.document.status == "incomplete"
+    assert ("killed by signal 9" in (outcome.document.results[0].reason or "")) == kill
+
+
+def test_garbage_as_the_facts_at_the_end_is_bad_input(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, facts={"schema": "x"})
+    outcome = Campaign(FakeTarget(path), store).run(make((FIRST,)), sample.facts())
+    assert outcome.exit_code == EXIT_USAGE
+    assert outcome.document.status == "incomplete"
+
+
+def test_what_came_before_the_fault_is_kept(play: Play) -> None:
+    first = play([*sample.stream(FIRST)[:3], {"hang": True}]).document.results[0]
+    assert first.status == "timeout"
+    assert first.series[0].count == 2000
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("denied", EXIT_PRIVILEGE),
+        ("unsupported", EXIT_UNTRUSTWORTHY),
+        ("timeout", EXIT_UNTRUSTWORTHY),
+        ("skipped", EXIT_UNTRUSTWORTHY),
+        ("failed", EXIT_UNTRUSTWORTHY),
+    ],
+)
+def test_a_test_that_did_not_run_never_exits_zero(play: Play, status: str, code: int) -> None:
+    outcome = play(sample.stream(FIRST, status=status, reason="because"))
+    assert outcome.document.results[0].status == status
+    assert outcome.exit_code == code
+
+
+def test_a_crossed_threshold_is_a_failed_gate(play: Play) -> None:
+    steps = sample.stream(FIRST, status="failed", reason="crossed", events=("threshold_crossed",))
+    assert play(steps).exit_code == EXIT_GATE
+
+
+def test_a_behaviour_that_fails_is_a_finding(play: Play) -> None:
+    steps = sample.stream(FIRST, verdicts=(("never_early", False, "3 of 10 came early"),))
+    outcome = play(steps)
+    assert outcome.exit_code == EXIT_OK
+    assert outcome.document.results[0].verdicts[0].passed is False
+
+
+def test_without_realtime_it_measures_and_says_what_to_grant(play: Play) -> None:
+    outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
+    assert outcome.exit_code == EXIT_OK
+    (advice,) = outcome.document.advice
+    assert "setcap cap_sys_nice,cap_ipc_lock=ep" in advice
+
+
+def test_who_asks_for_time_sharing_needs_no_advice(play: Play) -> None:
+    outcome = play(sample.stream(FIRST, realtime=False), policy="other")
+    assert outcome.document.advice == []
+
+
+def test_a_target_that_vanishes(play: Play) -> None:
+    events: list[CampaignEvent] = []
+    outcome = play([*sample.stream(FIRST)[:3], {"vanish": True}], events=events)
+    first, second = outcome.document.results
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert outcome.document.status == "incomplete"
+    assert (first.status, first.complete, first.series[0].count) == ("failed", False, 2000)
+    assert second.status == "skipped"
+    assert second.reason == "not run: the target is gone"
+    assert any(isinstance(event, Warned) and "gone" in event.text for event in events)
+
+
+def test_facts_that_moved_are_recorded(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    before = sample.facts(power__governor="powersave", machine__node="elsewhere")
+    document = Campaign(target, store).run(make((FIRST,)), before).document
+    (moved,) = document.environment_moved
+    assert (moved.fact, moved.before, moved.after) == (
+        "power.governor",
+        "powersave",
+        "performance",
+    )
+    assert document.trust.grade == "indicative"
+
+
+def test_a_fact_that_comes_or_goes_has_moved() -> None:
+    moved = environment_moved({"cpu.online": "0-3"}, {"kernel.hz": 250})
+    assert {(one.fact, one.before, one.after) for one in moved} == {
+        ("cpu.online", "0-3", None),
+        ("kernel.hz", None, 250),
+    }
+
+
+def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+
+    def fail(event: CampaignEvent) -> None:
+        if isinstance(event, MeasuringFinished):
+            raise RuntimeError("the terminal is gone")
+
+    with pytest.raises(RuntimeError):
+        Campaign(target, store, fail).run(make((FIRST, SECOND)), target.facts())
+    (run_id,) = recover(store, lambda path: [])
+    document = store.load(run_id)
+    assert document.status == "incomplete"
+    assert document.results[0].series[0].count == 2000
+
+
+def test_who_measures_unlocked_is_told(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(tmp_path / "link"))
+    facts, stream = (sample.GOLDEN / "facts.json").read_text(), sample.stream(FIRST)
+    body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
+    events: list[CampaignEvent] = []
+    target = local_target(sample.executable(tmp_path, body))
+    Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    (said,) = [event.text for event in events if isinstance(event, Warned)]
+    assert str(tmp_path / "link") in said and "disturb each other" in said
+
+
+def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
+    from hardstone.targets.base import run_options
+
+    facts = sample.facts()
+    assert run_options(make((FIRST,)), facts).counter_hz == 2_400_000_000
+    assert run_options(make((FIRST,), clock="monotonic"), facts).counter_hz is None
+    facts.instrument.trusted = False
+    assert run_options(make((FIRST,)), facts).counter_hz is None
+
+
+class Recorded(FakeTarget):
+    """Leaves a recording behind, as a probe that was killed does."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        Path(backing).write_bytes(b"recorded")
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(
+        tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST, calibrated={"turns": 7})
+    )
+    target = Recorded(path)
+    result = Campaign(target, store).run(make((FIRST,)), target.facts()).document.results[0]
+    assert (result.status, result.complete) == ("timeout", False)
+    assert result.series[0].count == 2000
+    assert result.conditions.realtime
+    assert result.calibrated == {"turns": 7}
+
+
+def test_the_recording_of_a_target_that_was_lost_is_read(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, dump=sample.stream(FIRST))
+    target = Recorded(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    result = outcome.document.results[0]
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert (result.status, result.complete) == ("failed", False)
+    assert result.series[0].count == 2000
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([{"exit": 137, "stderr": "killed"}], f"{FIRST}: the probe ended with exit code 137"),
+        (["garbage"], f"{FIRST}: line 1: not JSON"),
+        ([{"vanish": True}], f"{FIRST}: the target is gone."),
+    ],
+)
+def test_the_report_says_what_made_the_run_incomplete(
+    play: Play, steps: list[Any], said: str
+) -> None:
+    (found,) = [one for one in head_of(play(steps).document).banners if "Incomplete" in one.title]
+    assert found.lines[0].startswith(said)
+    assert any("Did not run" in line for line in found.lines) == ("vanish" in str(steps))
+
+
+CLOCK = {"host_ns": 60_000_000_000, "target_ns": 609_000_000_000, "uncertainty_ns": 40_000}
+
+
+def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
+    tmp_path: Path, store: Store
+) -> None:
+    path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, clock_check=CLOCK)
+    target = FakeTarget(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    document = store.load(outcome.document.id)
+    assert document.clock_check == ClockCheck(**CLOCK)
+    assert document.trust.grade == "untrustworthy"
+    said = "the target's clock ran 10.15 times as fast as this machine's"
+    assert document.trust.reasons[0] == said
+    assert outcome.exit_code == EXIT_UNTRUSTWORTHY
+    screen = io.StringIO()
+    print_screen(document, screen)
+    assert said in " ".join(screen.getvalue().split())
+    assert said in str(head_of(document))
+
+
+def test_without_a_second_clock_the_run_says_nothing_of_one(play: Play) -> None:
+    assert play().document.clock_check is None
+
+
+def test_a_target_that_is_gone_is_not_asked_for_its_clock(tmp_path: Path, store: Store) -> None:
+    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, clock_check=CLOCK)
+    target = FakeTarget(path)
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    assert (outcome.document.clock_check, outcome.exit_code) == (None, EXIT_UNREACHABLE)
+
+
+def test_what_looking_took_is_told_of_the_result_that_was_looked_at() -> None:
+    journal: Any = SimpleNamespace(has_recording=lambda: True, snapshot=lambda: None)
+    unused: Any = None
+    common = Collector(unused, unused, journal, unused, unused)
+    for count in (2, 0, 1):
+        costs_ns = [common.look(FIRST).cost_ns for _ in range(count)]
+        result = Result(test=FIRST, status="measured")
+        common.tell_looks(result)
+        told = [event.data for event in result.events if event.name == LOOKED]
+        assert told == [{"looks_count": count, "cost_ns": sum(costs_ns)}] * bool(count)
+
+
+class _Copied(FakeTarget):
+    """Leaves a recording, changes it, and waits until the journal has copied it twice."""
+
+    store: Path
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        for slot in ("slot-1-a", "slot-1-b"):
+            Path(backing).write_bytes(slot.encode())
+            while not list(self.store.glob(f"journals/*/{slot}")):
+                time.sleep(0.01)
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def with_copies(tmp_path: Path, duration_ns: int) -> list[Event]:
+    old, new = (f'"duration_ns":{one}' for one in (1_000_000_000, duration_ns))
+    lines = [line.replace(old, new) for line in sample.stream(FIRST)]
+    target = _Copied(sample.scenario(tmp_path, {FIRST: lines}))
+    target.store = tmp_path / "store"
+    outcome = Campaign(target, Store(target.store)).run(make((FIRST,)), target.facts())
+    return [one for one in outcome.document.results[0].events if one.name == COPIED]
+
+
+def test_what_the_copies_of_a_long_test_took_is_told(tmp_path: Path) -> None:
+    (event,) = with_copies(tmp_path, 10_000_000_000)
+    assert int(str(event.data["copies_count"])) >= 1
+    assert int(str(event.data["written_bytes"])) > 4096
+    assert int(str(event.data["longest_ns"])) > 0
+
+
+def test_nothing_is_told_of_the_copies_of_a_short_test(tmp_path: Path) -> None:
+    assert with_copies(tmp_path, 9_999_999_999) == []
+
+
+@pytest.mark.parametrize(
+    ("longest_ns", "said"),
+    [
+        (999_000_000, "a power cut would have taken 999 ms of it at most"),
+        (3_200_000_000, "a power cut could have taken 3.20 s of it"),
+    ],
+)
+def test_a_gap_beyond_the_promise_says_what_could_have_been_lost(
+    longest_ns: int, said: str
+) -> None:
+    result = Result(test=FIRST, status="measured", duration_ns=10_000_000_000)
+    tell_copies(result, CopyCost(2000, 1_234_567, longest_ns))
+    assert said in result.events[0].text
+    assert result.events[0].data == {
+        "copies_count": 2000,
+        "written_bytes": 1_234_567,
+        "longest_ns": longest_ns,
+    }
+
+
+class _Mute(FakeTarget):
+    """Lost when its clock is asked for, after the last test."""
+
+    def clock_check(self) -> ClockCheck | None:
+        raise TargetError("no answer", "look at its console")
+
+
+def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store) -> None:
+    target = _Mute(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    events: list[CampaignEvent] = []
+    outcome = Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    assert outcome.exit_code == EXIT_UNREACHABLE
+    assert outcome.document.results[0].series[0].count == 2000
+    (said,) = [event.text for event in events if isinstance(event, Warned)]
+    assert said.startswith("the clock could not be read") and "no answer" in said
+
+
+def test_more_tests_are_asked_for_until_there_are_none(tmp_path: Path, store: Store) -> None:
+    """Each is in the plan of the document, and of its journal, before it is measured."""
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
+    plan, asked, noted = make((FIRST,)), [], []
+
+    def more(document: RunDocument) -> list[PlannedTest]:
+        asked.append(len(document.results))
+        (journal,) = store.path.glob("journals/*/journal.jsonl")
+        noted.append(journal.read_bytes().count(b'"kind":"planned"'))
+        return plan.tests if len(asked) < 3 else []
+
+    events: list[CampaignEvent] = []
+    campaign = Campaign(target, store, events.append, more=more)
+    document = campaign.run(plan, target.facts()).document
+    assert (asked, noted) == ([1, 2, 3], [0, 1, 2])
+    assert len(document.plan.tests) == len(document.results) == 3
+    assert document.status == "complete" and store.load(document.id) == document
+    started = [one for one in events if isinstance(one, MeasuringStarted)]
+    assert [(one.position, one.total) for one in started] == [(1, 1), (2, 2), (3, 3)]
+
+
+def test_nothing_more_is_asked_for_on_a_target_that_is_gone(tmp_path: Path, store: Store) -> None:
+    target = FakeTarget(sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}))
+    plan = make((FIRST,))
+    outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
+    assert len(outcome.document.results) == 1 and outcome.exit_code == EXIT_UNREACHABLE

@@ -1,0 +1,219 @@
+"""What a test of a run is given from earlier results of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hardstone.campaign import Campaign
+from hardstone.campaign.carry import carried
+from hardstone.campaign.pairs import pair_plan
+from hardstone.catalogue import load_catalogue
+from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
+from hardstone.plan import Request, make_plan
+from hardstone.present.reproduce import run_command
+from hardstone.present.reproduce import test_commands as commands_of
+from hardstone.store import Store
+from hardstone.targets.base import RunOptions, Stop
+from hardstone.targets.fake import FakeTarget
+from tests.process.targets import sample
+from tests.unit.stats import make
+
+TEST = "RSP-P-FIX"
+OPEN = {"add_operations": 0, "copy_operations": 0, "whetstone_operations": 0}
+FOUND = {"add_operations": 700, "copy_operations": 70, "whetstone_operations": 7}
+ALL: dict[str, Any] = {"kinds": ["add", "copy", "whetstone"], "block_ns": 10_000_000}
+
+
+def planned(**params: Any) -> PlannedTest:
+    return sample.planned(TEST, params=ALL | OPEN | params)
+
+
+def result(
+    calibrated: dict[str, int] | None = None, status: Status = "measured", **params: Any
+) -> Result:
+    found = FOUND if calibrated is None else calibrated
+    return Result(test=TEST, status=status, params=ALL | OPEN | params, calibrated=found)
+
+
+# ---- the number of operations ----
+
+
+def test_the_first_result_of_a_run_is_given_nothing() -> None:
+    test = planned()
+    assert carried(test, []) is test
+
+
+def test_later_results_do_what_the_first_one_found() -> None:
+    later = {"add_operations": 999, "copy_operations": 99, "whetstone_operations": 9}
+    given = carried(planned(), [result(), result(later)])
+    assert given.params == ALL | FOUND
+    assert given.test == TEST and given.samples == planned().samples
+
+
+@pytest.mark.parametrize("status", ["failed", "denied", "skipped", "timeout", "unsupported"])
+def test_a_result_that_did_not_calibrate_gives_nothing(status: Status) -> None:
+    test = planned()
+    assert carried(test, [result({}, status)]) is test
+    assert carried(test, [result({}, status), result()]).params == ALL | FOUND
+
+
+def test_what_was_found_counts_though_the_measurement_failed() -> None:
+    assert carried(planned(), [result(status="failed")]).params == ALL | FOUND
+
+
+def test_another_block_is_other_work() -> None:
+    test = planned(block_ns=1_000_000)
+    assert carried(test, [result()]) is test
+
+
+def test_what_was_given_stays() -> None:
+    given = carried(planned(add_operations=5), [result(add_operations=5)])
+    assert given.params == ALL | FOUND | {"add_operations": 5}
+
+
+def test_a_stop_within_the_calibration_leaves_the_rest_open() -> None:
+    found = {"add_operations": 700}
+    given = carried(planned(), [result(found, "skipped")])
+    assert given.params == ALL | OPEN | found
+
+
+def test_other_tests_are_given_nothing() -> None:
+    test = sample.planned("TMR-P-LAT", params={"interval_ns": 0})
+    assert carried(test, [result()]) is test
+
+
+@dataclass
+class Moody(FakeTarget):
+    """Its probe finds another number of operations at each calibration."""
+
+    path: Path
+    requests: list[PlannedTest] = field(default_factory=list)
+    breaks: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(self.path)
+
+    def run(
+        self,
+        planned: PlannedTest,
+        options: RunOptions,
+        backing: str | None,
+        stop: Stop,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> Generator[bytes]:
+        self.requests.append(planned)
+        number = len(self.requests)
+        if number <= self.breaks:
+            lines = sample.stream(TEST, params=planned.params, status="failed", reason="no CPU")
+        else:
+            work = {name: int(str(planned.params[name])) or 1000 + number for name in OPEN}
+            lines = sample.stream(TEST, params=planned.params, calibrated=work)
+        yield from (line.encode() for line in lines)
+
+
+def plan_of(*loads: str, configs: str = "shared") -> Plan:
+    request = Request(tests=(TEST,), load=(",".join(loads),), cpu_config=(configs,))
+    return make_plan(request, sample.register(), load_catalogue(), None, sample.loads())
+
+
+def play(folder: Path, plan: Plan, breaks: int = 0) -> tuple[RunDocument, Moody]:
+    target = Moody(sample.scenario(folder, {}), breaks=breaks)
+    outcome = Campaign(target, Store(folder / "store")).run(plan, sample.facts())
+    return outcome.document, target
+
+
+def test_all_results_of_a_run_do_the_same_work(tmp_path: Path) -> None:
+    plan = plan_of("none", "heavy", configs="shared,single,shielded")
+    document, target = play(tmp_path, plan)
+    assert len(document.results) == 6
+    assert {one.calibrated["add_operations"] for one in document.results} == {1001}
+    assert [one.params["add_operations"] for one in target.requests] == [0, *[1001] * 5]
+    assert [one.params["add_operations"] for one in document.results] == [0, *[1001] * 5]
+    assert not any("unequal" in reason for reason in document.trust.reasons)
+
+
+def test_the_second_calibrates_where_the_first_could_not(tmp_path: Path) -> None:
+    document, _ = play(tmp_path, plan_of("none", "heavy", "cpu"), breaks=1)
+    numbers = [one.calibrated.get("add_operations") for one in document.results]
+    assert numbers == [None, 1002, 1002]
+
+
+def test_each_run_calibrates_for_itself(tmp_path: Path) -> None:
+    plan = plan_of("none", "heavy")
+    document, _ = play(tmp_path, plan)
+    assert document.plan == plan
+    assert "add_operations" not in run_command(document.plan)
+
+
+def test_commands_of_single_tests_do_the_work_of_the_run(tmp_path: Path) -> None:
+    document, _ = play(tmp_path, plan_of("none", "heavy"))
+    assert all("-p add_operations=1001" in command for command in commands_of(document))
+
+
+def test_pairs_of_a_proof_do_the_same_work(tmp_path: Path) -> None:
+    plan = pair_plan(plan_of("none"), ["governor"], pairs=3, seed=1)
+    document, target = play(tmp_path, plan)
+    assert {one.calibrated["add_operations"] for one in document.results} == {1001}
+    assert [one.settings for one in target.requests] == [one.settings for one in plan.tests]
+
+
+# ---- the mean of signal and wait ----
+
+KINDS, SCOPES = ["unnamed", "futex", "mutex"], ["thread", "process"]
+MEANS = {("unnamed", "thread"): 40.4, ("unnamed", "process"): 80.6, ("futex", "both"): 0.2}
+
+
+def round_trip(**params: Any) -> PlannedTest:
+    given = {"kinds": KINDS, "scopes": SCOPES, "signal_wait_ns": [0]}
+    return sample.planned("SEM-P-RTP", params=given | params, load="heavy")
+
+
+def one_series(kind: str, scope: str, mean: float | None) -> Series:
+    values = () if mean is None else (1, 2)
+    series = make.series(values, name="signal_wait")
+    return msgspec.structs.replace(series, labels={"kind": kind, "scope": scope}, mean=mean)
+
+
+def signal_wait(factor: float = 1, **changed: Any) -> Result:
+    series = [one_series(*key, mean * factor) for key, mean in MEANS.items()]
+    series.append(one_series("mutex", "thread", None))
+    where = Conditions(load="heavy", cpu_config="shared")
+    fields: dict[str, Any] = {"status": "measured", "series": series, "conditions": where}
+    return Result(test="SEM-P-SIG", **(fields | changed))
+
+
+def test_means_of_the_same_kind_scope_and_condition() -> None:
+    idle = signal_wait(100, conditions=Conditions(load="none"))
+    single = signal_wait(100, conditions=Conditions(load="heavy", cpu_config="single"))
+    given = carried(round_trip(), [idle, signal_wait(), single])
+    assert given.params["signal_wait_ns"] == [40, 81, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        [],
+        [signal_wait(status="failed")],
+        [signal_wait(complete=False)],
+        [signal_wait(series=[])],
+    ],
+)
+def test_without_means_the_test_measures_its_own(results: list[Result]) -> None:
+    test = round_trip()
+    assert carried(test, results) is test
+
+
+def test_a_mean_that_was_given_stays() -> None:
+    test = round_trip(signal_wait_ns=[0, 5])
+    assert carried(test, [signal_wait()]) is test
+
+
+def test_a_probe_without_the_parameter_is_asked_as_before() -> None:
+    test = sample.planned("SEM-P-RTP", params={"kinds": KINDS, "scopes": SCOPES}, load="heavy")
+    assert carried(test, [signal_wait()]) is test

@@ -1,0 +1,218 @@
+"""The catalogue against the register, in both directions, and its own claims."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from hardstone.catalogue import PROFILES, load_catalogue, parse_catalogue
+from hardstone.cli.options import plan_options
+from hardstone.expected_time import expected_ns
+from hardstone.model import Descriptor, ParamValue
+from hardstone.plan import Request, make_plan
+from tests.process.targets import sample
+
+CATALOGUE = load_catalogue()
+MINUTE_NS = 60_000_000_000
+
+
+# What the probe knows of a test (its variants, how long a value takes) is not told here again.
+FIELDS = {
+    *("means", "idle"),
+    *("order", "category", "duration", "about", "distorts"),
+    *("after", "uncounted", "enters_kernel"),
+    *PROFILES,
+}
+SEARCHED = {
+    "period_min_ns",
+    "period_max_ns",
+    "passed_ns",
+    "failed_ns",
+    "source_failed_ns",
+}  # bounds of a search
+# By the study of 2012: the place of a thread that lowers itself, unequal first slices, creation and
+# deletion of threads.
+UNCOUNTED = {
+    "THR-B-NEW": {"lowered_setschedprio", "lowered_setschedparam"},
+    "THR-B-RR": {"first_slice"},
+    "THR-P-NEW": {"create", "delete"},
+    "POS-B-INV": {"base_limits_at_least_posix_minimum"},
+}
+
+
+def golden_ids() -> set[str]:
+    return {test.id for test in sample.register().tests}
+
+
+def described(test: str) -> Descriptor:
+    return next(one for one in sample.register().tests if one.id == test)
+
+
+def test_every_catalogued_test_is_in_the_register() -> None:
+    assert set(CATALOGUE.ids()) - golden_ids() == set()
+
+
+def test_every_registered_test_is_catalogued() -> None:
+    assert golden_ids() - set(CATALOGUE.ids()) == set()
+
+
+@pytest.mark.e2e
+def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
+    output = subprocess.run([probe, "list", "--json"], capture_output=True, check=True).stdout
+    assert {test["id"] for test in json.loads(output)["tests"]} == set(CATALOGUE.ids())
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_an_entry_says_what_and_why(test: str) -> None:
+    entry = CATALOGUE.entry(test)
+    assert entry.category != "other"
+    assert entry.about.endswith(".") and entry.distorts.endswith(".")
+    assert set(entry.profiles) == set(PROFILES)
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_what_does_not_count_is_named_with_the_reason(test: str) -> None:
+    uncounted, spec = CATALOGUE.entry(test).uncounted, described(test)
+    kind = spec.verdicts if test.split("-")[1] == "B" else spec.series
+    assert set(uncounted) == UNCOUNTED.get(test, set())
+    assert set(uncounted) <= {one.name for one in kind}
+    assert all(reason.endswith(".") for reason in uncounted.values())
+
+
+def test_every_instance_of_a_verdict_counts_as_it_does() -> None:
+    entry = CATALOGUE.entry("THR-B-NEW")
+    assert entry.why_uncounted("lowered_setschedparam/fifo")
+    assert not entry.why_uncounted("lower/fifo")
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_variants_are_made_by_lists_of_the_test(test: str) -> None:
+    lists = {spec.name for spec in described(test).params if spec.is_list}
+    assert {spec.name for spec in described(test).variant_params} <= lists
+
+
+# Periods are as long as simulated steps unless they are given; simulated time passes faster.
+SIMULATED = {"SIM-S-RT": {"period_ns", "delay_ns"}, "SIM-P-RF": {"step_ns"}}
+
+
+@pytest.mark.parametrize("test", CATALOGUE.ids())
+def test_what_sets_the_time_of_a_value_is_a_time_of_the_test(test: str) -> None:
+    times = {spec.name for spec in described(test).params if spec.unit == "ns"}
+    named = described(test).sample_param
+    # limits on what is seen or judged, a figure of another test: not times that pass
+    known = {"threshold_ns", "bound_ns", "limit_ns", "signal_wait_ns", *SEARCHED}
+    known |= SIMULATED.get(test, set())
+    assert times - known == ({named} if named and test != "SIM-P-RF" else set())
+
+
+def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:
+    text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
+    assert {name for table in tomllib.loads(text).values() for name in table} == FIELDS
+
+
+def test_orders_are_distinct() -> None:
+    orders = [CATALOGUE.entry(test).order for test in CATALOGUE.ids()]
+    assert orders == sorted(set(orders))
+
+
+@pytest.mark.parametrize(("profile", "least", "most"), [("quick", 0.8, 1.4), ("standard", 8, 12)])
+def test_a_battery_takes_as_long_as_promised(profile: str, least: float, most: float) -> None:
+    plan = make_plan(Request(profile=profile), sample.register(), CATALOGUE)
+    total = sum(test.expected_ns for test in plan.tests)
+    assert least * MINUTE_NS < total < most * MINUTE_NS
+
+
+def test_expected_time_is_the_duration_where_there_is_one() -> None:
+    entry, test = CATALOGUE.entry("TMR-P-LAT"), described("TMR-P-LAT")
+    params: dict[str, ParamValue] = {"interval_ns": 1_000_000}
+    assert expected_ns(test, entry, 0, MINUTE_NS, params) == MINUTE_NS + test.setup_ns
+    assert expected_ns(test, entry, 1000, 0, params) == 1_000_000_000 + test.setup_ns
+
+
+def test_a_test_that_ignores_durations_keeps_its_own_time() -> None:
+    entry, test = CATALOGUE.entry("TMR-B-EDGE"), described("TMR-B-EDGE")
+    assert expected_ns(test, entry, 0, MINUTE_NS, {}) == expected_ns(test, entry, 0, 0, {})
+
+
+def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:
+    entry = CATALOGUE.entry("NEW-P-ONE", samples=7, duration_ns=9)
+    assert entry.category == "other"
+    assert entry.profiles["quick"].samples == 7
+    assert entry.profiles["soak"].duration_ns == 9
+
+
+def test_the_published_result_about_semaphores_is_explained() -> None:
+    """No system was vulnerable with them in [G]; every one is here."""
+    about = CATALOGUE.entry("MUT-B-INV").about
+    assert "no system vulnerable with semaphores" in about
+    assert "pthread_mutex in place of sem_t" in about
+
+
+KERNEL_TESTS = [test for test in CATALOGUE.ids() if CATALOGUE.entry(test).enters_kernel]
+
+
+def test_the_tests_of_the_context_switch_say_which_kinds_enter_the_kernel() -> None:
+    assert KERNEL_TESTS == ["SEM-P-SIG", "SEM-P-RTP"]
+
+
+@pytest.mark.parametrize("test", KERNEL_TESTS)
+def test_each_kind_says_when_it_enters_the_kernel(test: str) -> None:
+    (kinds,) = [spec for spec in described(test).params if spec.name == "kinds"]
+    assert list(CATALOGUE.entry(test).enters_kernel) == kinds.choices
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("test", KERNEL_TESTS)
+def test_what_is_said_of_the_kernel_is_so(probe: Path, test: str) -> None:
+    """Of a thread that signals and waits alone, every system call is refused."""
+    program = probe.parent / "tests" / "hardstone-kernel-entries"
+    if not program.exists():
+        pytest.skip(
+            "only Linux can forbid system calls: build/probe/tests/hardstone-kernel-entries"
+        )
+    output = subprocess.run([program], capture_output=True, check=True, text=True).stdout
+    found = dict(line.split() for line in output.splitlines())
+    said = CATALOGUE.entry(test).enters_kernel
+    assert found and {kind: when == "always" for kind, when in found.items()} == {
+        kind: said[kind] == "always" for kind in found
+    }
+
+
+WHOLE = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('"when somebody waits"\nnamed', '"sometimes"\nnamed', "'sometimes'.*enters_kernel"),
+        ('category = "clock"', 'category = "nonsense"', "'nonsense'.*category"),
+        ('category = "clock"\n', "", "category"),
+        ("order = 10", 'order = "10"', "order"),
+        ("order = 10", "order = 10\nodrer = 10", "odrer"),
+        ('duration = "6s"', 'duration = "5 parsecs"', "5 parsecs.*quick"),
+        ('duration = "6s"', 'duration = "5s", smaples = 3', "smaples.*quick"),
+    ],
+)
+def test_faulty_data_is_refused_by_its_field(right: str, wrong: str, said: str) -> None:
+    assert right in WHOLE
+    with pytest.raises(ValueError, match=said):
+        parse_catalogue(WHOLE.replace(right, wrong, 1))
+
+
+def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
+    def command() -> None: ...
+
+    options = {one.name: one for one in plan_options(command).__click_params__}  # type: ignore[attr-defined]
+    assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"
+
+
+def test_every_claim_says_what_its_failure_means_for_a_program() -> None:
+    for test in sample.register().tests:
+        told = CATALOGUE.entry(test.id).means
+        assert set(told) == {one.name for one in test.verdicts}
+        assert all(text and not text.endswith(".") for text in told.values())

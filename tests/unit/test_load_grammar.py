@@ -1,0 +1,95 @@
+"""The probe reads loads by itself: what the toolkit takes for a load is one to the probe."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Loads
+from hardstone.plan.mixes import read_mix
+from hardstone.plan.problems import Problems
+from tests.unit.test_plan_loads import FORMS
+
+# Both refuse these, each in its words.
+FAULTY = [
+    *("hevy", "heavy=3", "heavy+none", "heavy+cpu=1ms/10ms", "storm+storm=3", "cpu++search"),
+    *("+cpu", "search=4", "cpu=", "cpu=10ms", "cpu=10/100", "cpu=0ms/100ms", "cpu=-1ms/100ms"),
+    *("cpu=200ms/100ms", "cpu=99us/1ms", "cpu=1us/1us", "cpu=1s/11s", "cpu=1ms/999us"),
+    *("network=4000", "network=0/s", "network=100001/s", "network=1e3/s", "network=-1/s"),
+    *("storm=0", "storm=5001", "storm=99999999999999999999", "stress-ng:", "stress-ng:  "),
+    *(
+        "build=0",
+        "build=5001",
+        "build=1/s",
+        "messages=251",
+        "cpu@cpu@cpu",
+        "none@cpu",
+        "@cpu",
+        "cpu@host:7",
+    ),
+    *("storm=3@host:7", "network@host:7", "network=5/s@host", "network=5/s@:7", "network=5/s@h:"),
+    *("network=5/s@h:0", "network=5/s@h:65536", "network=5/s@::1:7", "network=5/s@[host]:7"),
+    *("network=5/s@-host:7", "network=5/s@ho st:7", "network=5/s@h:7@h:7"),
+]
+# Each limit of a degree, from within.
+LIMITS = [
+    *("cpu=100us/1ms", "cpu=1ms/1ms", "disk=10s/10s", "memory=100us/10s", "syscall=1ms/1s"),
+    *("network=1/s", "network=100000/s", "interrupt=100000/s", "storm=1", "storm=5000"),
+    *("build=1", "build=5000", "build=5000@cpu", "search@cpu", "heavy@cpu", "storm@cpu", "latstat"),
+    *("messages=1", "messages=250", "messages@cpu"),
+]
+
+
+@pytest.fixture
+def known(probe: Path) -> Loads:
+    done = subprocess.run([probe, "load", "--list", "--json"], capture_output=True, check=True)
+    return msgspec.json.decode(done.stdout, type=Loads)
+
+
+def refusal(probe: Path, load: str) -> str:
+    """What the probe has against `load`; nothing where it takes it for one."""
+    done = subprocess.run(
+        [probe, "load", "--check", load], capture_output=True, text=True, check=False
+    )
+    # 5: stress-ng is not installed, which the text of a load cannot help
+    assert done.returncode in (0, 2, 5), done.stderr
+    return done.stderr if done.returncode == 2 else ""
+
+
+def form(load: str, known: Loads) -> str | None:
+    problems = Problems()
+    text = read_mix(load, known, problems).text()
+    return text if problems.is_empty else None
+
+
+@pytest.mark.parametrize("load", [*(one for pair in FORMS for one in pair), *LIMITS])
+def test_the_form_of_a_load_is_a_load_to_the_probe(probe: Path, known: Loads, load: str) -> None:
+    if load == "none":
+        return  # stands for no load at all, to both
+    found = form(load, known)
+    assert found is not None and refusal(probe, found) == ""
+
+
+@pytest.mark.parametrize("load", LIMITS)
+def test_what_the_probe_takes_the_toolkit_takes(probe: Path, known: Loads, load: str) -> None:
+    assert refusal(probe, load) == "" and form(load, known) is not None
+
+
+@pytest.mark.parametrize("load", FAULTY)
+def test_both_refuse_what_is_no_load(probe: Path, known: Loads, load: str) -> None:
+    assert form(load, known) is None and refusal(probe, load) != ""
+
+
+def test_the_probe_does_as_much_for_both_texts(probe: Path, known: Loads) -> None:
+    """By what its own stream says: as typed, and in the one form."""
+    asked = []
+    for load in ("search+cpu=010ms/100ms", form("search+cpu=0.01s/0.1s", known) or ""):
+        command = [probe, "load", load, "--duration-ns", "200000000", "--json"]
+        done = subprocess.run(command, capture_output=True, check=True)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        asked.append({one["element"]: one["asked"] for one in lines if one["type"] == "load"})
+    assert asked[0] == asked[1] == {"cpu": 0.1, "search": None}

@@ -1,0 +1,376 @@
+"""Plan: pure, whole, and every problem of a request at once."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hardstone.catalogue import load_catalogue
+from hardstone.errors import EXIT_USAGE
+from hardstone.model import Plan
+from hardstone.plan import PlanError, Request, make_plan
+from hardstone.plan.problems import nearest
+from hardstone.plan.rest import rest_of
+from tests.process.targets import sample
+
+REGISTER = sample.register()
+FACTS = sample.facts().facts
+LOADS = sample.loads()
+CATALOGUE = load_catalogue()
+
+
+def plan(**request: object) -> Plan:
+    return make_plan(Request(**request), REGISTER, CATALOGUE, FACTS, LOADS)  # type: ignore[arg-type]
+
+
+def problems(**request: object) -> tuple[str, ...]:
+    with pytest.raises(PlanError) as caught:
+        plan(**request)
+    assert caught.value.exit_code == EXIT_USAGE
+    assert all("\n" not in line and "; " in line for line in caught.value.problems)
+    return caught.value.problems
+
+
+def ids(found: Plan) -> list[str]:
+    return [test.test for test in found.tests]
+
+
+def test_the_battery_is_every_test_in_catalogue_order() -> None:
+    assert ids(plan()) == CATALOGUE.ids()
+
+
+def test_globs_cases_and_repeats() -> None:
+    found = plan(tests=("sem-p-rtp", "TMR-*", "SEM-P-?[IT]?", "Tmr-P-Lat"))
+    assert ids(found) == ["SEM-P-SIG", "SEM-P-RTP", "TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT"]
+
+
+def test_every_default_is_filled_in() -> None:
+    latency = plan(tests=("TMR-P-LAT",)).tests[0]
+    assert latency.params["interval_ns"] == 1_000_000
+    assert latency.samples == 0
+    assert latency.duration_ns == 8_000_000_000
+    assert latency.deadline_ns > latency.expected_ns > latency.duration_ns
+
+
+def test_a_figure_of_the_user_replaces_both_limits_of_the_profile() -> None:
+    counted = plan(tests=("TMR-P-LAT",), samples="500").tests[0]
+    assert (counted.samples, counted.duration_ns) == (500, 0)
+    timed = plan(tests=("RSP-P-FIX",), duration="2m").tests[0]
+    assert (timed.samples, timed.duration_ns) == (0, 120_000_000_000)
+
+
+def test_bare_durations_are_seconds_and_bare_intervals_us() -> None:
+    found = plan(tests=("TMR-P-LAT",), duration="300", interval="250").tests[0]
+    assert found.duration_ns == 300_000_000_000
+    assert found.params["interval_ns"] == 250_000
+
+
+@pytest.mark.parametrize(
+    ("pair", "name", "value"),
+    [
+        ("periods_ns=1ms,10ms", "periods_ns", [1_000_000, 10_000_000]),
+        ("periods_ns=2000000", "periods_ns", [2_000_000]),
+        ("periods_ns=1ms,1ms", "periods_ns", [1_000_000]),
+        ("mechanisms=timerfd", "mechanisms", ["timerfd"]),
+    ],
+)
+def test_parameters(pair: str, name: str, value: object) -> None:
+    assert plan(tests=("TMR-P-JIT",), params=(pair,)).tests[0].params[name] == value
+
+
+def test_a_list_that_makes_no_variants_keeps_what_it_repeats() -> None:
+    (found,) = plan(tests=("SEM-P-RTP",), params=("signal_wait_ns=300,0,0,300",)).tests
+    assert found.params["signal_wait_ns"] == [300, 0, 0, 300]
+
+
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("test", "params", "samples", "least_s", "most_s"),
+    [
+        ("TMR-P-LAT", ("interval_ns=10s",), 100, 1000, 1010),
+        ("TMR-P-LAT", ("interval_ns=10us",), 100_000, 1, 2),
+        ("RSP-P-FIX", ("block_ns=100ms", "kinds=add,copy"), 100, 26, 32),
+        ("TMR-P-JIT", ("periods_ns=1s,3s", "mechanisms=timerfd"), 50, 200, 202),
+        ("MUT-P-INV", ("medium_ns=500ms", "protocols=none"), 100, 60, 80),
+        ("MUT-P-INV", ("medium_ns=0", "protocols=none"), 100, 0, 1),
+        ("MUT-B-INV", ("medium_ns=500ms",), 100, 25, 40),
+    ],
+)
+def test_a_parameter_that_takes_time_is_planned(
+    test: str, params: tuple[str, ...], samples: int, least_s: int, most_s: int
+) -> None:
+    (found,) = plan(tests=(test,), params=params, samples=str(samples)).tests
+    assert least_s * SECOND_NS <= found.expected_ns <= most_s * SECOND_NS
+    assert found.deadline_ns >= found.expected_ns + 60 * SECOND_NS
+
+
+def test_a_long_block_leaves_time_to_calibrate() -> None:
+    (found,) = plan(tests=("RSP-P-FIX",), params=("block_ns=100ms",), duration="5s").tests
+    assert found.expected_ns > 10 * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("is_recording", "params", "parts"),
+    [(True, (), "auto"), (True, ("parts=none",), "none"), (False, (), "none")],
+)
+def test_a_recording_shows_the_parts_where_it_can(
+    is_recording: bool, params: tuple[str, ...], parts: str
+) -> None:
+    (found,) = plan(tests=("TMR-P-LAT",), is_recording=is_recording, params=params).tests
+    assert found.params["parts"] == parts
+
+
+def test_only_tests_of_files_have_a_folder() -> None:
+    found = plan(tests=("FIO-P-SYN", "CLK-P-BIN"), default_folder="/a b")
+    assert {test.test: test.folder for test in found.tests} == {
+        "FIO-P-SYN": "/a b",
+        "CLK-P-BIN": None,
+    }
+    assert "--dir" not in found.command  # it is the default of this machine
+    typed = plan(tests=("FIO-P-SYN",), folder="/a b", default_folder="/c")
+    assert typed.command[typed.command.index("--dir") + 1] == "/a b"
+
+
+def test_a_folder_for_no_test_is_refused() -> None:
+    (said,) = problems(tests=("CLK-P-BIN",), folder="/a")
+    assert said == "--dir: no chosen test makes files; leave it out"
+
+
+def test_machine_and_conditions() -> None:
+    found = plan(cpu="5", priority="90", policy="rr", clock="monotonic", seed="7", name="mine")
+    assert found.dma_latency_us is None
+    assert plan(dma_latency="0").dma_latency_us == 0
+    assert (found.cpu, found.priority, found.policy) == (5, 90, "rr")
+    assert (found.clock, found.seed, found.name) == ("monotonic", 7, "mine")
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"tests": ("TMR-P-LATT",)}, "did you mean TMR-P-LAT?"),
+        ({"tests": ("QQQ-*",)}, "no test matches 'QQQ-*'"),
+        ({"tests": ("",)}, "unknown test ''"),
+        ({"tests": ()}, "no test was named"),
+        ({"tests": ("A" * 5000,)}, "unknown test"),
+        ({"tests": ("\x1b[31mTMR",)}, "'?[31mTMR'"),
+        ({"profile": "slow"}, "unknown profile 'slow'"),
+        ({"params": ("intervall_ns=1ms",)}, "did you mean interval_ns?"),
+        ({"params": ("interval_ns",)}, "has no value"),
+        ({"params": ("=3",)}, "has no value"),
+        ({"params": ("interval_ns=1ms", "interval_ns=2ms")}, "given twice"),
+        ({"params": ("interval_ns=1ms,2ms",)}, "takes one value"),
+        ({"params": ("interval_ns=1ns",)}, "out of limits"),
+        ({"params": ("interval_ns=300d",)}, "out of limits"),
+        ({"params": ("interval_ns=-5",)}, "not a duration"),
+        ({"params": ("interval_ns=nan",)}, "not a duration"),
+        ({"params": ("interval_ns=",)}, "not a duration"),
+        ({"params": ("interval_ns=1.5",)}, "not a whole number"),
+        ({"params": ("periods_ns=1ms,",)}, "not a duration"),
+        ({"params": ("periods_ns=" + "1ms," * 20 + "1ms",)}, "at most 16"),
+        ({"params": ("mechanisms=timerdf",), "tests": ("TMR-P-JIT",)}, "did you mean timerfd?"),
+        ({"params": ("cpus=3",)}, "CPU 3 is not available here"),
+        ({"params": ("cpus=-1",)}, "out of range"),
+        ({"samples": "0"}, "out of range"),
+        ({"samples": "-3"}, "out of range"),
+        ({"samples": "9" * 30}, "not a whole number"),
+        ({"samples": str(10**13)}, "out of range"),
+        ({"samples": "nan"}, "not a whole number"),
+        ({"samples": "1e6"}, "not a whole number"),
+        ({"samples": ""}, "not a whole number"),
+        ({"samples": "٣"}, "not a whole number"),
+        ({"samples": str(10**12), "tests": ("TMR-P-LAT",)}, "would take about"),
+        ({"duration": "0"}, "above zero"),
+        ({"duration": "-5"}, "not a duration"),
+        ({"duration": "nan"}, "not a duration"),
+        ({"duration": "inf"}, "not a duration"),
+        ({"duration": ""}, "not a duration"),
+        ({"duration": "9" * 40}, "too long"),
+        ({"duration": "1000d"}, "too long"),
+        ({"duration": "5 parsecs"}, "not a duration"),
+        ({"interval": "0"}, "above zero"),
+        ({"interval": "fast"}, "not a duration"),
+        ({"interval": "100", "tests": ("CLK-P-BIN",)}, "no chosen test has an interval"),
+        ({"interval": "100", "params": ("interval_ns=1ms",)}, "both given"),
+        ({"cpu": "3"}, "give one of '0-2,5'"),
+        ({"cpu": "-1"}, "out of range"),
+        ({"cpu": "one"}, "not a whole number"),
+        ({"cpu": ""}, "not a whole number"),
+        ({"priority": "0"}, "give 1 to 99"),
+        ({"priority": "100"}, "give 1 to 99"),
+        ({"priority": "high"}, "not a whole number"),
+        ({"priority": "max", "policy": "other"}, "policy other has no priority"),
+        ({"priority": "50", "policy": "other"}, "policy other has no priority"),
+        ({"seed": "-1"}, "out of range"),
+        ({"dma_latency": "2000000001"}, "out of range"),
+        ({"dma_latency": "-1"}, "out of range"),
+        ({"dma_latency": "5us"}, "not a whole number"),
+        ({"seed": "x"}, "not a whole number"),
+        ({"name": "x" * 200}, "too long or not printable"),
+        ({"name": "a\x1b[2J"}, "too long or not printable"),
+    ],
+)
+def test_a_bad_input_is_named(request_: dict[str, object], words: str) -> None:
+    found = problems(**request_)
+    assert len(found) == 1, found
+    assert words in found[0]
+    assert found[0].isprintable()
+
+
+def test_all_problems_come_in_one_go() -> None:
+    found = problems(
+        tests=("TMR-P-LAT", "TMR-P-LATT", "QQQ-*"),
+        params=("nonsense=1", "interval_ns=1ns"),
+        samples="-1",
+        duration="nan",
+        cpu="64",
+        priority="100",
+        seed="x",
+    )
+    assert len(found) == 9
+
+
+@pytest.mark.parametrize(("policy", "highest"), [("fifo", 99), ("rr", 31)])
+def test_the_highest_priority_is_planned_as_a_number(policy: str, highest: int) -> None:
+    facts = {**FACTS, "limits.priority_max": highest}
+    request = Request(priority="max", policy=policy)
+    assert make_plan(request, REGISTER, CATALOGUE, facts).priority == highest
+
+
+def test_the_highest_priority_of_an_unknown_machine_is_not_guessed() -> None:
+    with pytest.raises(PlanError, match="does not report its highest priority"):
+        make_plan(Request(priority="max"), REGISTER, CATALOGUE)
+
+
+def test_without_facts_the_machine_is_not_guessed() -> None:
+    found = make_plan(Request(cpu="900", priority="200"), REGISTER, CATALOGUE)
+    assert (found.cpu, found.priority) == (900, 200)
+
+
+def test_a_faulty_list_of_cpus_does_not_stop_a_plan() -> None:
+    found = make_plan(Request(cpu="1"), REGISTER, CATALOGUE, {"cpu.allowed": "0-4294967295"})
+    assert found.cpu == 1
+
+
+def test_a_test_that_the_probe_lacks() -> None:
+    small = msgspec.structs.replace(REGISTER, tests=REGISTER.tests[:1])
+    with pytest.raises(PlanError, match="the probe has no test 'TMR-P-LAT'"):
+        make_plan(Request(tests=("TMR-P-LAT",)), small, CATALOGUE)
+
+
+def test_a_plan_is_frozen() -> None:
+    with pytest.raises(AttributeError):
+        plan().seed = 3  # type: ignore[misc]
+
+
+TEXTS = st.none() | st.text(max_size=12) | st.integers(-9, 10**6).map(str)
+REQUESTS = st.builds(
+    Request,
+    tests=st.lists(st.sampled_from(["*", "TMR-*", "clk-b-res", "x", ""]), max_size=4).map(tuple),
+    samples=TEXTS,
+    duration=TEXTS,
+    interval=TEXTS,
+    cpu=TEXTS,
+    priority=TEXTS,
+    policy=st.sampled_from(["fifo", "rr", "other"]),
+    params=st.lists(st.text(max_size=20), max_size=3).map(tuple),
+    seed=st.text(max_size=5) | st.just("0"),
+    name=st.text(max_size=10),
+)
+
+
+def outcome(request: Request) -> bytes | tuple[str, ...]:
+    try:
+        return msgspec.json.encode(make_plan(request, REGISTER, CATALOGUE, FACTS))
+    except PlanError as error:
+        return error.problems
+
+
+@given(REQUESTS)
+def test_the_same_request_gives_the_same_plan_and_changes_nothing(request: Request) -> None:
+    before = msgspec.json.encode([REGISTER, FACTS])
+    assert outcome(request) == outcome(request)
+    assert msgspec.json.encode([REGISTER, FACTS]) == before
+
+
+@given(REQUESTS)
+@example(Request(priority="0\x1f", seed="7\x1c"))
+def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
+    found = outcome(request)
+    if isinstance(found, bytes):
+        assert msgspec.json.decode(found, type=Plan).tests
+    else:
+        assert found and all(line.isprintable() for line in found)
+
+
+@given(st.integers(1, 10**9))
+def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
+    for test in plan(tests=("CLK-P-BIN", "SEM-P-SIG"), samples=str(samples)).tests:
+        assert test.samples == samples
+        assert test.deadline_ns > test.expected_ns
+
+
+@pytest.mark.parametrize(
+    ("asked", "recorded", "left"),
+    [
+        ({"duration": "10m"}, (60, 0), (540, 0)),
+        ({"duration": "10m"}, (0, 0), (600, 0)),
+        ({"duration": "10m"}, (599, 0), (1, 0)),
+        ({"duration": "10m"}, (599.5, 0), None),
+        ({"samples": "1000"}, (60, 400), (0, 600)),
+        ({"samples": "1000"}, (60, 999), (0, 1)),
+        ({"samples": "1000"}, (60, 1000), None),
+        ({"duration": "10m", "samples": "1000"}, (60, 400), (540, 600)),
+        ({"duration": "10m", "samples": "1000"}, (60, 1000), None),
+        ({"duration": "10m", "samples": "1000"}, (600, 400), None),
+    ],
+)
+def test_what_is_left_of_a_recording(
+    asked: dict[str, str], recorded: tuple[float, int], left: tuple[int, int] | None
+) -> None:
+    """In seconds and samples; none where either is spent."""
+    rest = rest_of(plan(tests=("TMR-P-LAT",), **asked), round(recorded[0] * SECOND_NS), recorded[1])
+    found = None if rest is None else (rest.tests[0].duration_ns, rest.tests[0].samples)
+    assert found == (None if left is None else (left[0] * SECOND_NS, left[1]))
+
+
+@pytest.mark.parametrize(
+    ("expected_s", "measured_s", "left_s"),
+    [(602, 0, 602), (602, 60, 542), (602, 10**6, 1), (0, 9, 0)],
+)
+def test_the_rest_of_a_recording_is_expected_to_take_the_rest_of_its_time(
+    expected_s: int, measured_s: int, left_s: int
+) -> None:
+    """At least a second, where recording took longer than was expected of its samples."""
+    whole = plan(tests=("TMR-P-LAT",), samples="1000", name="mine")
+    whole.tests[0] = msgspec.structs.replace(
+        whole.tests[0],
+        expected_ns=expected_s * SECOND_NS,
+        deadline_ns=(expected_s + 100) * SECOND_NS,
+    )
+    rest = rest_of(whole, measured_s * SECOND_NS, 1)
+    assert rest is not None
+    assert rest.tests[0].expected_ns == left_s * SECOND_NS
+    assert rest.tests[0].deadline_ns == (left_s + 100) * SECOND_NS
+    assert (rest.name, rest.tests[0].params) == ("mine", whole.tests[0].params)
+
+
+def test_names_that_are_left_out_are_counted() -> None:
+    names = [f"name-{letter}" for letter in "abcdefghijk"]
+    assert nearest("q", names[:8]) == f"choose from {', '.join(names[:8])}"
+    assert nearest("q", names) == f"choose from {', '.join(names[:8])} and 3 more"
+
+
+@pytest.mark.parametrize("tests", [("SEM-P-RTP", "SEM-P-SIG"), ("SEM-P-SIG", "SEM-P-RTP")])
+def test_a_test_that_gives_figures_is_before_who_takes_them(tests: tuple[str, ...]) -> None:
+    """SEM-P-RTP takes off the mean of SEM-P-SIG, in whatever order they are named."""
+    names = ("RSP-P-FIX", *tests, "TMR-P-LAT")
+    planned = [one.test for one in plan(tests=names).tests]
+    assert planned == ["RSP-P-FIX", "SEM-P-SIG", "SEM-P-RTP", "TMR-P-LAT"]
+
+
+def test_a_test_that_takes_figures_may_be_alone() -> None:
+    assert [one.test for one in plan(tests=("SEM-P-RTP",)).tests] == ["SEM-P-RTP"]

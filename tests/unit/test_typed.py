@@ -1,0 +1,353 @@
+"""What hardstone and its documents say is to be typed works when it is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from hardstone.calling import as_typed, grant_commands
+from hardstone.cli.main import hardstone as program
+from hardstone.cli.main import run
+from tests.process.targets import sample
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+# What is typed, in documents, where hardstone is not on sudo's PATH.
+AS_ROOT = {
+    'sudo "$(command -v hardstone)"': "hardstone",
+    'sudo "$(hardstone probe path)"': "hardstone-probe",
+    "build/probe/hardstone-probe": "hardstone-probe",
+}
+STARTS = ("hardstone ", "hardstone-probe ", "make ", *AS_ROOT)
+# Commands of others in fenced blocks, with the reason why no test types them.
+OTHERS = {
+    "sudo apt-get install ": "installs a package",
+    "sudo setcap ": "typed below, on a file of the test's own",
+    "sudo groupadd ": "changes the accounts of this machine",
+    "sudo usermod ": "changes the accounts of this machine",
+    "printf '@realtime ": "changes the limits of this machine",
+    "modprobe uio_pci_generic": "needs a device that nobody uses; tests in guests bind one",
+    "echo 0000:03:00.0 > ": "an example of a device",
+    'echo "8086 10d3" > ': "an example of a device",
+    "echo 1 > /proc/irq/": "an example of an interrupt",
+    "ls /sys/class/uio/": "there is one where a device is bound",
+    "meson setup ": "the set-up of every test run types it",
+    ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
+    ". .venv/bin/activate": "typed below",
+}
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`]+)`")
+
+
+def fenced(text: str) -> Iterator[str]:
+    """Commands of the fenced blocks; of those that show output the lines with a prompt."""
+    for kind, block in FENCE.findall(text):
+        lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
+        for line in lines:
+            if kind != "text" or line.startswith("$ "):
+                yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
+
+
+def inline(text: str) -> Iterator[str]:
+    for found in INLINE.findall(FENCE.sub("", text)):
+        command = " ".join(found.split())
+        if command.startswith(STARTS):
+            yield command
+
+
+def plain(command: str) -> list[str]:
+    for typed, name in AS_ROOT.items():
+        if command.startswith(typed):
+            command = command.replace(typed, name, 1)
+    return shlex.split(command)
+
+
+def check_hardstone(words: list[str], *, is_mention: bool) -> None:
+    """The whole line, by the parser of the command itself."""
+    command: click.Command | None = program
+    context = click.Context(program)
+    while isinstance(command, click.Group) and words:
+        command = command.get_command(context, words[0])
+        assert command is not None, f"there is no command {words[0]}"
+        words = words[1:]
+    assert command is not None
+    try:
+        command.make_context("hardstone", list(words), parent=context)
+    except click.MissingParameter:
+        assert is_mention and not words
+    except click.exceptions.NoArgsIsHelpError:
+        assert is_mention
+
+
+def check_probe(probe: Path, words: list[str]) -> None:
+    """The probe reads its options in order: it must come as far as one that nobody has."""
+    odd = "--no-such-option"
+    known = {"TEST": "TMR-P-LAT", "LOAD": "heavy", "MODEL": "full"}
+    words = [known.get(word, word) for word in words]
+    if words[0] in ("list", "facts", "dump") or "--" in words or odd in words:
+        words = words[:1]
+    done = subprocess.run([probe, *words, odd], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and odd in done.stderr, (words, done.stderr)
+
+
+def check(command: str, probe: Path, *, is_mention: bool) -> None:
+    words = plain(command)
+    if words[0] == "hardstone":
+        check_hardstone(words[1:], is_mention=is_mention)
+    elif words[0] == "hardstone-probe":
+        check_probe(probe, words[1:])
+    elif words[0] == "make":
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert words[1] in targets or words[1].startswith("-")
+    else:
+        assert any(command.startswith(start) for start in OTHERS), f"nobody types {command}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_of_the_documents_is_understood(document: Path, probe: Path) -> None:
+    text = document.read_text()
+    for command in fenced(text):
+        known = (*STARTS, *OTHERS)
+        if command.startswith(known) or ROOT / "docs/how-to" in document.parents:
+            check(command, probe, is_mention=False)
+    for command in inline(text):
+        check(command, probe, is_mention=True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["hardstone list --frobnicate", "hardstone frobnicate", "hardstone-probe run TMR-P-LAT --frob"],
+)
+def test_a_command_that_does_not_exist_is_found(wrong: str, probe: Path) -> None:
+    with pytest.raises((AssertionError, click.UsageError)):
+        check(wrong, probe, is_mention=False)
+
+
+def measuring_commands() -> list[str]:
+    found = [command for path in DOCUMENTS for command in fenced(path.read_text())]
+    measuring = (one for one in found if one.startswith(("hardstone run ", "hardstone evaluate")))
+    # the lab needs its kernels, and --resume a run that was cut off
+    return sorted({one for one in measuring if " lab:" not in one and "--resume" not in one})
+
+
+@pytest.fixture(scope="module")
+def remembering_probe(tmp_path_factory: pytest.TempPathFactory, probe: Path) -> Path:
+    """Says the facts of once again: the probe takes a second to measure its counter."""
+    folder = tmp_path_factory.mktemp("remembering")
+    facts, own = folder / "facts", folder / "hardstone-probe"
+    facts.write_bytes(subprocess.check_output([probe, "facts", "--json"]))
+    words = f"exec cat {shlex.quote(str(facts))}"
+    own.write_text(
+        f'#!/bin/sh\n[ "$1" != facts ] || {words}\nexec {shlex.quote(str(probe))} "$@"\n'
+    )
+    own.chmod(0o755)
+    return own
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", measuring_commands())
+def test_what_measures_can_be_planned_here(
+    command: str, remembering_probe: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(remembering_probe))
+    monkeypatch.chdir(tmp_path)
+    assert run([*shlex.split(command)[1:], "--dry-run", "--json"]) == 0
+
+
+SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a space, hardstone in its .venv, and a sudo that has a PATH of its own."""
+    clone = tmp_path / "a clone"
+    scripts = clone / ".venv" / "bin"
+    scripts.mkdir(parents=True)
+    script = f"#!{sys.executable}\nfrom hardstone.__main__ import main\nmain()\n"
+    for path, text in (
+        (scripts / "hardstone", script),
+        (tmp_path / "sudo" / "sudo", f'#!/bin/sh\nPATH={SECURE_PATH}\nexport PATH\nexec "$@"\n'),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    yield clone
+
+
+def typed(
+    clone: Path, command: str, *, activated: bool = False, folder: Path | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """`command` in a shell of a person who stands in `folder`, default: the clone."""
+    own = f"{clone / '.venv/bin'}:" if activated else ""
+    where = folder or clone
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=where,
+        env={
+            "PATH": f"{clone.parent / 'sudo'}:{own}/usr/bin:/bin",
+            "PWD": str(where),
+            "PYTHONPATH": str(ROOT / "src"),
+            "HOME": str(clone.parent),
+            "COLUMNS": "40",
+            **more,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def to_type(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("user", [{}, {"SUDO_UID": "1000"}], ids=["themselves", "by sudo"])
+@pytest.mark.parametrize("activated", [False, True], ids=["plain", "activated"])
+@pytest.mark.parametrize("folder", [".", ".."], ids=["in the clone", "elsewhere"])
+def test_hints_after_a_run_work_as_typed(
+    shell: Path, tmp_path: Path, user: dict[str, str], activated: bool, folder: str
+) -> None:
+    if user and os.geteuid() != 0:
+        pytest.skip("who became root is asked of root only")
+    scenario = sample.scenario(tmp_path, {"SEM-P-SIG": [*sample.stream("SEM-P-SIG")]})
+    where = (shell / folder).resolve()
+    script = shlex.quote(str(shell / ".venv/bin/hardstone"))
+    command = f"{script} run SEM-P-SIG --target fake:{scenario} --store 'a store'"
+    done = typed(shell, command, activated=activated, folder=where, **user)
+    assert done.returncode == 0, done.stderr
+    label = "all of it "
+    hints = [
+        line[len(label) :].strip() for line in done.stdout.splitlines() if line.startswith(label)
+    ]
+    assert len(hints) == 1
+    assert hints[0].startswith("sudo " if user else "hardstone " if activated else "") and (
+        not activated or user or hints[0].startswith("hardstone show")
+    )
+    again = typed(shell, hints[0], activated=activated, folder=where, **user)
+    assert again.returncode == 0, (hints, again.stderr)
+    assert "SEM-P-SIG" in again.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "run TMR-P-LATT",
+        "show last --store 'a store'",
+        "doctor --explain zzzz",
+        "list --frob",
+        "show",
+    ],
+)
+@pytest.mark.parametrize("activated", [False, True], ids=["plain", "activated"])
+def test_hints_of_errors_work_as_typed(
+    shell: Path, probe: Path, wrong: str, activated: bool
+) -> None:
+    more = {"HARDSTONE_PROBE": str(probe)}
+    script = "hardstone" if activated else ".venv/bin/hardstone"
+    done = typed(shell, f"{script} {wrong}", activated=activated, **more)
+    assert done.returncode == 2
+    hints = to_type(done.stderr)
+    assert len(hints) == 1 and hints[0].startswith(script)
+    ready = f"{hints[0]} --dry-run" if "evaluate" in hints[0] else hints[0]
+    again = typed(shell, ready, activated=activated, **more)
+    assert again.returncode in (0, 5), (hints, again.stderr)  # 5: doctor, of this machine
+
+
+def test_the_documents_way_to_root_is_found_where_sudo_searches_elsewhere(
+    shell: Path, probe: Path
+) -> None:
+    more = {"HARDSTONE_PROBE": str(probe)}
+    assert typed(shell, "sudo hardstone --version", activated=True).returncode == 127
+    for name in AS_ROOT:
+        if name.startswith("sudo"):
+            argument = "--version" if "command -v" in name else "list"
+            done = typed(shell, f"{name} {argument}", activated=True, **more)
+            assert done.returncode == 0, done.stderr
+
+
+def test_activating_puts_hardstone_onto_the_path() -> None:
+    if not (ROOT / ".venv/bin/activate").exists():
+        pytest.skip("make setup makes .venv")
+    done = subprocess.run(
+        ["sh", "-c", ". .venv/bin/activate; command -v hardstone"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == str(ROOT / ".venv/bin/hardstone")
+
+
+def test_the_command_that_grants_rights_works_as_typed(
+    shell: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setcap, getcap = (shutil.which(name, path=SECURE_PATH) for name in ("setcap", "getcap"))
+    if os.geteuid() != 0 or not (setcap and getcap):
+        pytest.skip("granting capabilities takes root, setcap and getcap")
+    probe = shell / "the probe's"
+    shutil.copy("/bin/true", probe)
+    monkeypatch.chdir(shell)
+    monkeypatch.setenv("PWD", str(shell))
+    monkeypatch.setenv("SUDO_UID", "1000")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'sudo'}:/usr/bin:/bin")
+    (command,) = grant_commands(str(probe))
+    assert command.startswith("sudo setcap ")
+    done = typed(shell, command)
+    if "not supported" in done.stderr:
+        pytest.skip(f"no capabilities of files here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run([getcap, probe], capture_output=True, text=True, check=True).stdout
+    assert "cap_sys_nice" in shown and "cap_ipc_lock" in shown
+
+
+def test_where_setcap_is_missing_its_package_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sudo", "apt-get"):
+        (tools / name).write_text("#!/bin/sh\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("SUDO_UID", "1000")
+    first, second = grant_commands("/opt/probe", search=str(tools))
+    assert first.endswith("apt-get install libcap2-bin")
+    assert " setcap " in f" {second}"
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_pipe_into_sudo_works_where_there_is_no_sudo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    """As of the advice of `doctor`. `su` is one that asks for no password."""
+    if shutil.which("sudo", path="/usr/bin:/bin"):
+        tools = tmp_path / "without sudo"
+        tools.mkdir()
+        for name in ("sh", "tee"):
+            (tools / name).symlink_to(str(shutil.which(name)))
+    else:
+        tools = Path("/usr/bin")
+    su = tmp_path / "su"
+    su.write_text('#!/bin/sh\nexec sh "$@"\n')
+    su.chmod(0o755)
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{tools}" if user else str(tools))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    file = tmp_path / "a file"
+    command = f"printf '%s - rtprio 98\\n' me | sudo tee {shlex.quote(str(file))} && echo done"
+    typed_here = as_typed(command)
+    done = subprocess.run(["sh", "-c", typed_here], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, typed_here + done.stderr
+    assert file.read_text() == "me - rtprio 98\n"

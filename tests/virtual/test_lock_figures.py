@@ -1,0 +1,490 @@
+"""What the tests of semaphores and mutexes time, on a libc whose calls cost known times: each
+value is the sum of the calls between its two moments, and of nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+from itertools import pairwise, product, zip_longest
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import StreamEvent
+from tests import machine
+from tests.running import Stream
+from tests.virtual.calls import COST, READ_NS, Call, Cost, figures, measure, measure_with_calls
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
+]
+
+SAMPLES = 50
+BURN_NS = 20_011  # of reading the clock: each ns of it is one read
+SCOPES = ("thread", "process")
+POST, WAIT, TIMED = COST["sem_post"], COST["sem_wait"], COST["sem_timedwait"]
+FREE = Cost(0, 0, 0)  # an integer that nobody waits for: no call
+
+# V and P of each kind where nobody waits, and where somebody does.
+ALONE = {
+    "unnamed": (POST, WAIT),
+    "named": (POST, WAIT),
+    "sysv": (COST["semop_signal"], COST["semop_wait"]),
+    "eventfd": (COST["write"], COST["read"]),
+    "futex": (FREE, FREE),
+}
+CONTENDED = {**ALONE, "futex": (COST["futex_wake"], COST["futex_wait"])}
+
+# A mutex in one thread; between two, with a condition variable in it.
+PAIRS = {**ALONE, "mutex": (COST["unlock_none"], COST["lock_none"])}
+LOCK, UNLOCK = COST["lock_none"], COST["unlock_none"]
+SIGNAL, AWAIT = COST["cond_signal"], COST["cond_wait"]
+GIVE = Cost(LOCK.whole + SIGNAL.whole + UNLOCK.whole, 0, 0)
+TAKE = Cost(LOCK.whole + AWAIT.enter, AWAIT.leave + UNLOCK.whole, AWAIT.blocked)
+HANDED = {**CONTENDED, "mutex": (GIVE, TAKE)}
+
+
+# The forms that are measured where nobody waits: what is the same for both is measured once.
+FORMS = dict.fromkeys(ALONE, ("both",)) | {"unnamed": SCOPES, "mutex": SCOPES}
+
+
+def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
+    return {key: [count, value, value] for key, value in values.items()}
+
+
+def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
+    words = ("SEM-P-NEW", "--samples", str(SAMPLES))
+    stream = measure(shared_probe, virtual_calls, *words)
+    made = {
+        "unnamed": (("sem_init",), ("sem_destroy",)),
+        "named": (("sem_open",), ("sem_close", "sem_unlink")),
+        "sysv": (("semget", "semctl"), ("semctl",)),
+        "eventfd": (("eventfd",), ("close",)),
+    }
+    expected = {
+        (step, case, kind, scope): READ_NS + sum(COST[name].whole for name in names)
+        for kind, steps in made.items()
+        for scope in FORMS[kind]
+        for case in ("unused", "used")
+        for step, names in zip(("create", "delete"), steps, strict=True)
+    }
+    shared = READ_NS + COST["sem_init_shared"].whole
+    expected |= {("create", case, "unnamed", "process"): shared for case in ("unused", "used")}
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "last", "between"),
+    [
+        ("unnamed", "sem_init", "sem_destroy", ["sem_post", "sem_wait"]),
+        ("named", "sem_open", "sem_close", ["sem_post", "sem_wait"]),
+        ("sysv", "semget", "semctl", ["semop_signal", "semop_wait"]),
+        ("eventfd", "eventfd", "close", ["write", "read"]),
+    ],
+)
+def test_used_means_used(
+    shared_probe: Path,
+    virtual_calls: Path,
+    tmp_path: Path,
+    kind: str,
+    first: str,
+    last: str,
+    between: list[str],
+) -> None:
+    """In half of the lives a V and a P, in the order of the cases; nothing in the others. Each case
+    begins with a look whether the kind is here and with lives that are not recorded."""
+    words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    begun = [one for one in calls if not one.is_leave]
+    uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
+    before = 1 + warm_up(shared_probe, "SEM-P-NEW")
+    assert uses[-10:] == [between] * 10
+    assert uses[-20 - before : -10 - before] == [[]] * 10
+
+
+def warm_up(probe: Path, test: str) -> int:
+    """Values at the start of a variant that are not recorded."""
+    register = msgspec.json.decode(subprocess.check_output([probe, "list", "--json"]))
+    (count,) = [one["warm_up_samples"] for one in register["tests"] if one["id"] == test]
+    return int(count)
+
+
+def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
+    """Names of the calls up to the one that undoes; setting a set's value is part of making."""
+    names = [one.name for one in calls]
+    names = names[1:] if kind == "sysv" else names
+    return names[: names.index(last)]
+
+
+def test_each_call_alone(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-ARN", "--samples", str(SAMPLES))
+    expected = {}
+    for kind, (signal, wait) in ALONE.items():
+        for scope in FORMS[kind]:
+            expected["acquire", kind, scope] = wait.whole + READ_NS
+            expected["release", kind, scope] = signal.whole + READ_NS
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "made", "used"),
+    [
+        ("SEM-P-ARN", "unnamed", "sem_init", ("sem_post", "sem_wait")),
+        ("SEM-P-SIG", "unnamed", "sem_init", ("sem_post", "sem_wait")),
+        ("SEM-P-SIG", "mutex", "mutex_init", ("unlock_none", "lock_none")),
+    ],
+)
+def test_shared_is_made_for_processes(
+    shared_probe: Path,
+    virtual_calls: Path,
+    tmp_path: Path,
+    test: str,
+    kind: str,
+    made: str,
+    used: tuple[str, ...],
+) -> None:
+    """What is timed was made for several processes in the one scope, and not in the other."""
+    for scope, maker in (("thread", made), ("process", f"{made}_shared")):
+        words = (test, "--samples", "20", "-p", f"kinds={kind}", "-p", f"scopes={scope}")
+        _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+        uses = [one for one in calls if one.name in used and not one.is_leave]
+        place = max({one.object for one in uses}, key=[one.object for one in uses].count)
+        makers = {one.name for one in calls if one.object == place} & {made, f"{made}_shared"}
+        assert makers == {maker}
+
+
+def test_signal_and_wait_in_one_thread(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-SIG", "--samples", str(SAMPLES))
+    expected = {
+        ("signal_wait", kind, scope): signal.whole + wait.whole + READ_NS
+        for kind, (signal, wait) in PAIRS.items()
+        for scope in FORMS[kind]
+    }
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def pair_ns(kind: str) -> int:
+    """What SEM-P-SIG measures of a kind."""
+    signal, wait = PAIRS[kind]
+    return signal.whole + wait.whole + READ_NS
+
+
+def trip_ns(kind: str) -> int:
+    signal, wait = HANDED[kind]
+    return 2 * (signal.whole + wait.enter + wait.woken) + READ_NS
+
+
+def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
+    """Two signals and two waits that block; the switch is what the half has more than a pair
+    that does not block, which is the same that SEM-P-SIG measures."""
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", "--samples", str(SAMPLES))
+    expected, alone = {}, {}
+    for kind, scope in product(HANDED, SCOPES):
+        expected["round_trip", kind, scope] = trip_ns(kind)
+        expected["context_switch", kind, scope] = trip_ns(kind) // 2 - pair_ns(kind)
+        alone["signal_wait", kind, scope] = pair_ns(kind)
+    got = figures(stream)
+    assert {key: got.pop(key)[1:] for key in alone} == {
+        key: [value, value] for key, value in alone.items()
+    }
+    assert got == constant(SAMPLES, expected)
+    assert means_told(stream) == {
+        f"{kind}, {scope}": ("own signal_wait", pair_ns(kind))
+        for kind, scope in product(HANDED, SCOPES)
+    }
+
+
+def means_told(stream: Stream) -> dict[str, tuple[str, int]]:
+    """By variant: where the mean came from that was taken off, and the mean."""
+    told = {}
+    for event in stream.of(StreamEvent):
+        if event.name == "signal_wait_mean":
+            source, _, listed = event.text.partition(": ")
+            where = "given" if "given" in source else "own signal_wait"
+            assert where in source
+            for one in listed.split("; "):
+                variant, ns, _ = one.rsplit(" ", 2)
+                told[variant] = where, int(ns)
+    return told
+
+
+def test_the_mean_that_was_given_is_taken_off(shared_probe: Path, virtual_calls: Path) -> None:
+    """For the kinds and scopes in the order in which they were asked for, also those left out; the
+    same number may stand there twice. What was not given is measured, and signal_wait always."""
+    given = [5000, 0, 7000, 5000]
+    words = ["-p", "kinds=mutex,sysv,unnamed", "-p", "scopes=process,thread"]
+    words += ["-p", f"signal_wait_ns={','.join(map(str, given))}", "--samples", str(SAMPLES)]
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    asked = list(product(("mutex", "sysv", "unnamed"), ("process", "thread")))
+    got = figures(stream)
+    told = means_told(stream)
+    for (kind, scope), ns in zip_longest(asked, given, fillvalue=0):
+        taken = ns or pair_ns(kind)
+        switch = trip_ns(kind) // 2 - taken
+        assert got["context_switch", kind, scope] == [SAMPLES, switch, switch]
+        assert got["signal_wait", kind, scope][1:] == [pair_ns(kind)] * 2
+        assert told.pop(f"{kind}, {scope}") == ("given" if ns else "own signal_wait", taken)
+    assert not told
+
+
+def test_more_means_than_variants_are_refused(shared_probe: Path, virtual_calls: Path) -> None:
+    words = ["-p", "kinds=sysv", "-p", "scopes=thread", "-p", "signal_wait_ns=1us,1us"]
+    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    assert stream.result.status == "failed" and stream.sample_count == 0
+    assert "signal_wait_ns has 2 numbers" in (stream.result.reason or "")
+
+
+@pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
+@pytest.mark.parametrize(("scope", "mark"), [("thread", ""), ("process", "_shared")])
+def test_a_mutex_between_two_is_made_for_their_scope(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, test: str, scope: str, mark: str
+) -> None:
+    """The condition variable and the mutex, one of each for each direction."""
+    words = (test, "--samples", "20", "-p", "kinds=mutex", "-p", f"scopes={scope}")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    waited = {one.object for one in calls if one.name == "cond_wait"}
+    assert len(waited) == 2
+    for place in waited:
+        made = {one.name for one in calls if one.object == place and one.name.startswith("cond_i")}
+        assert made == {f"cond_init{mark}"}
+    made = {one.name for one in calls if one.name.startswith("mutex_init")}
+    assert made == {f"mutex_init{mark}"}
+
+
+def test_a_shuffle_is_one_hand_over(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "SEM-P-SHF", "--samples", str(SAMPLES))
+    expected = {
+        ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
+        for kind, (signal, wait) in HANDED.items()
+        for scope in SCOPES
+    }
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
+    """Acquire: P up to the blocking, then the creator's return from opening the gate. Release:
+    V up to where it runs the waiter, and the waiter's return from P."""
+    words = ("SEM-P-ARC", "--samples", "60", "-p", "waiters=1,5,30")
+    stream = measure(shared_probe, virtual_calls, *words)
+    expected = {}
+    for kind, (signal, wait) in CONTENDED.items():
+        for waiters in ("1", "5", "30"):
+            for scope in SCOPES:
+                one = kind, scope, waiters
+                expected["acquire", *one] = wait.enter + POST.leave + READ_NS
+                expected["release", *one] = signal.enter + wait.woken + READ_NS
+    assert figures(stream) == constant(60, expected)
+    assert stream.result.status == "measured", stream.result.reason
+    assert set(stream.events) <= {"stacks_not_locked"}  # of 30 waiters
+
+
+@pytest.mark.parametrize("kind", CONTENDED)
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("waiters", [2, 7, 20])
+def test_who_waits(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, kind: str, scope: str, waiters: int
+) -> None:
+    """In each round so many threads block, each of a priority of its own and above the
+    creator, the highest first; and then each is woken, the highest first."""
+    words = ("SEM-P-ARC", "-p", f"kinds={kind}", "-p", f"waiters={waiters}", "--priority", "60")
+    words += ("-p", f"scopes={scope}")
+    stream, calls = measure_with_calls(
+        shared_probe, virtual_calls, tmp_path, *words, "--samples", str(3 * waiters)
+    )
+    names = {
+        "unnamed": "sem_wait",
+        "named": "sem_wait",
+        "sysv": "semop_wait",
+        "eventfd": "read",
+        "futex": "futex_wait",
+    }
+    makers = {one.thread for one in calls if one.name == "pthread_create"}
+    creators = {one.thread for one in calls if one.priority == 60 - waiters}
+    assert len(creators) == 1 and (creators <= makers) == (scope == "thread")
+    not_waiters = makers | creators
+    others = [one for one in calls if one.name == names[kind] and one.thread not in not_waiters]
+    place = most_shared(others)
+    waits = [one for one in others if one.object == place]
+    asked = [one.priority for one in waits if not one.is_leave]
+    order = list(range(60, 60 - waiters, -1))
+    assert asked == order * (warm_up(shared_probe, "SEM-P-ARC") + 3)
+    rounds = [waits[i : i + 2 * waiters] for i in range(0, len(waits), 2 * waiters)]
+    for one in rounds:
+        assert [call.is_leave for call in one] == [False] * waiters + [True] * waiters
+        assert [call.priority for call in one] == order * 2
+    assert creator_priorities(calls, kind, place) == {60 - waiters}
+    assert stream.result.status == "measured", stream.result.reason
+
+
+def most_shared(calls: list[Call]) -> str:
+    """The object with the most users; each gate has one."""
+    users: dict[str, set[int]] = {}
+    for one in calls:
+        users.setdefault(one.object, set()).add(one.thread)
+    return max(users, key=lambda place: len(users[place]))
+
+
+def creator_priorities(calls: list[Call], kind: str, place: str) -> set[int]:
+    signals = {"sysv": "semop_signal", "eventfd": "write", "futex": "futex_wake"}
+    name = signals.get(kind, "sem_post")
+    woke = [
+        one
+        for one, other in pairwise(calls)
+        if (one.name, one.object, one.is_leave) == (name, place, False)
+        and one.thread != other.thread
+    ]
+    return {one.priority for one in woke}
+
+
+# ---- mutexes ----
+
+PROTOCOLS = ("none", "inherit", "protect")
+
+
+def lock(protocol: str) -> Cost:
+    return COST[f"lock_{protocol}"]
+
+
+def unlock(protocol: str) -> Cost:
+    return COST[f"unlock_{protocol}"]
+
+
+def test_locking_alone(shared_probe: Path, virtual_calls: Path) -> None:
+    stream = measure(shared_probe, virtual_calls, "MUT-P-ARN", "--samples", str(SAMPLES))
+    expected = {}
+    for protocol in PROTOCOLS:
+        expected["acquire", protocol] = lock(protocol).whole + READ_NS
+        expected["release", protocol] = unlock(protocol).whole + READ_NS
+    assert figures(stream) == constant(SAMPLES, expected)
+
+
+def test_locking_with_contention(shared_probe: Path, virtual_calls: Path) -> None:
+    """Acquire: high's request up to the blocking, then low's return from opening its gate.
+    Release: low's unlock up to where it runs high, and high's return from its request; with
+    protect high's coming from its gate and its whole request."""
+    stream = measure(shared_probe, virtual_calls, "MUT-P-ARC", "--samples", str(SAMPLES))
+    expected = constant(
+        SAMPLES,
+        {
+            ("acquire", "none"): lock("none").enter + POST.leave + READ_NS,
+            ("release", "none"): unlock("none").enter + lock("none").woken + READ_NS,
+            ("acquire", "inherit"): lock("inherit").enter + POST.leave + READ_NS,
+            ("release", "inherit"): unlock("inherit").enter + lock("inherit").woken + READ_NS,
+            ("release", "protect"): unlock("protect").enter
+            + WAIT.woken
+            + lock("protect").whole
+            + 2 * READ_NS,
+        },
+    )
+    assert figures(stream) == {**expected, ("acquire", "protect"): [0, 0, 0]}
+    assert stream.result.status == "measured", stream.result.reason
+    assert list(stream.events) == ["no_contention"]
+    assert "protect" in stream.events["no_contention"].text
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_medium_is_made_ready_before_the_release(
+    shared_probe: Path, virtual_calls: Path, tmp_path: Path, protocol: str
+) -> None:
+    """By low, in every round: its gate is opened before low's unlock; it runs before that
+    with `none`, and after high is done with the others."""
+    words = ("MUT-P-ARC", "-p", f"protocols={protocol}", "--samples", "8", "--priority", "60")
+    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    low, medium, high = 57, 58, 59  # of the threads: the priority at which they rest
+    threads = threads_at_rest(calls, (low, medium, high))
+    asked = [i for i, one in enumerate(calls) if is_enter(one, f"lock_{protocol}", threads[high])]
+    let_go = [i for i, one in enumerate(calls) if is_enter(one, f"unlock_{protocol}", threads[low])]
+    done = [i for i, one in enumerate(calls) if is_enter(one, f"unlock_{protocol}", threads[high])]
+    ran = [
+        i
+        for i, one in enumerate(calls)
+        if one.thread == threads[medium] and one.name == "sem_wait" and one.is_leave
+    ]
+    opened = [i for i, one in enumerate(calls) if opens(calls, i, threads[low], threads[medium])]
+    rounds = list(zip(asked, let_go, done, ran[-len(asked) - 1 : -1], opened, strict=False))
+    assert len(asked) >= 8 and len(opened) >= len(asked)
+    for request, release, end, run, ready in rounds[:8]:
+        assert ready < release
+        if protocol == "none":
+            assert request < ready < run < release < end
+        elif protocol == "inherit":
+            assert request < ready < release < end < run
+        else:
+            assert ready < release < request < end < run
+
+
+def is_enter(call: Call, name: str, thread: int) -> bool:
+    return call.name == name and call.thread == thread and not call.is_leave
+
+
+def threads_at_rest(calls: list[Call], priorities: tuple[int, ...]) -> dict[int, int]:
+    """By the priority of their last wait at a gate."""
+    rests = {one.thread: one.priority for one in calls if one.name == "sem_wait"}
+    found = {priority: thread for thread, priority in rests.items()}
+    return {priority: found[priority] for priority in priorities}
+
+
+def opens(calls: list[Call], place: int, by: int, whom: int) -> bool:
+    """Whether this call is a sem_post by one thread to the gate at which the other rests."""
+    call = calls[place]
+    gates = {one.object for one in calls if one.thread == whom and one.name == "sem_wait"}
+    return is_enter(call, "sem_post", by) and call.object in gates
+
+
+def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
+    """From low's having it to high's: what they do in between, and, where priorities are
+    inverted, what medium does and burns."""
+    words = ("MUT-P-INV", "--samples", "10", "-p", f"medium_ns={BURN_NS}")
+    stream = measure(shared_probe, virtual_calls, *words)
+    # low opens two gates and reads the clock twice; high reads it twice
+    both = 2 * POST.whole + 4 * READ_NS
+    # medium wakes, burns, tells its end to the director, who goes back to wait, and rests
+    end = POST.whole + TIMED.whole + READ_NS
+    medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter
+    waited = WAIT.woken  # of high for its gate
+    expected = {}
+    for protocol in ("none", "inherit", "semaphore"):
+        take, give = (WAIT, POST) if protocol == "semaphore" else (lock(protocol), unlock(protocol))
+        delay = both + waited + take.enter + give.enter + take.woken
+        expected["delay", protocol] = delay + (0 if protocol == "inherit" else medium)
+    expected["delay", "protect"] = both + waited + unlock("protect").enter + lock("protect").whole
+    assert figures(stream) == constant(10, expected)
+    assert stream.result.status == "measured", stream.result.reason
+
+
+def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> None:
+    """The same delay for each primitive, with what is written to the log in between. The spin lock,
+    which its watchdog ends in real time: test_lock_doubts.py."""
+    primitives = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
+    words = ("-p", f"medium_ns={BURN_NS}", "-p", f"primitives={primitives}")
+    stream = measure(shared_probe, virtual_calls, "MUT-B-INV", *words)
+    both = 2 * POST.whole + 4 * READ_NS + WAIT.woken
+    end = POST.whole + TIMED.whole + READ_NS
+    medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter + READ_NS
+    # locked, asked, blocked, ran, made ready, let go, and medium's own; a ceiling blocks nobody
+    notes = 6 * READ_NS
+    calls = {
+        "none": lock("none").enter + unlock("none").enter + lock("none").woken + medium,
+        "inherit": lock("inherit").enter + unlock("inherit").enter + lock("inherit").woken,
+        "protect": unlock("protect").enter + lock("protect").whole - READ_NS,
+        "semaphore": WAIT.enter + POST.enter + WAIT.woken + medium,
+        "rwlock": medium,  # its calls cost nothing here
+        "condition": 2 * (lock("none").whole + unlock("none").whole)
+        + (AWAIT.enter + SIGNAL.enter + AWAIT.woken)
+        + medium,
+    }
+    calls |= {"robust": calls["none"], "robust-inherit": calls["inherit"]}
+    delays = {key[1]: value for key, value in figures(stream).items() if key[0] == "delay"}
+    assert delays == {
+        name: [5, both + notes + value, both + notes + value] for name, value in calls.items()
+    }
+    inverted = {key[1]: value for key, value in figures(stream).items() if key[0] == "inverted"}
+    ended = {
+        key[1]: value for key, value in figures(stream).items() if key[0] == "ended_by_watchdog"
+    }
+    spared = {"inherit", "protect", "robust-inherit"}
+    assert {name: value[1:] for name, value in inverted.items()} == {
+        name: [0, 0] if name in spared else [1, 1] for name in calls
+    }
+    assert {name: value[1:] for name, value in ended.items()} == {name: [0, 0] for name in calls}

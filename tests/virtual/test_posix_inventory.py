@@ -1,0 +1,371 @@
+"""POS-B-INV finds what a libc claims and does not do; each real call has a lie that it sees.
+
+A lie is told by a libc that is put before the real one. What the real one answers on this machine
+is looked at first: only what works there can be broken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from hardstone.model import StreamEvent, StreamVerdict
+from tests import machine
+from tests.programs import helper
+from tests.running import Stream, measuring, run
+from tests.waiting import soon
+
+pytestmark = [pytest.mark.e2e]
+
+TEST = "POS-B-INV"
+MOMENTS = 8
+
+# By breach: the options whose call must not work.
+LIES: dict[str, tuple[str, ...]] = {
+    "timers_silent": ("timers",),
+    "signals_single": ("realtime_signals",),
+    "semaphores_open": ("semaphores",),
+    "queue_loses": ("message_passing",),
+    "memory_apart": ("shared_memory_objects", "mapped_files"),
+    "lock_nothing": ("memlock",),
+    "range_nothing": ("memlock_range",),
+    "protect_nothing": ("memory_protection",),
+    "sync_dropped": ("synchronized_io",),
+    "fsync_nothing": ("fsync",),
+    "aio_nothing": ("asynchronous_io",),
+    "aio_unordered": ("prioritized_io",),
+    "spawn_other": ("spawn",),
+    "barrier_open": ("barriers",),
+    "readers_open": ("reader_writer_locks",),
+    "spin_open": ("spin_locks",),
+    "clock_of_wall": ("cputime",),
+    "signal_nothing": ("condition_variables",),
+    "stack_ignored": ("thread_attr_stackaddr", "xsi_threads_ext"),
+    "stack_size_ignored": ("thread_attr_stacksize",),
+    "policy_nothing": ("priority_scheduling",),
+    "clock_ignored": ("clock_selection",),
+    "allocate_nothing": ("advisory_info",),
+    "mutex_open": ("mutexes", "thread_process_shared"),
+    "files_open": ("file_locking",),
+    "regexp_wrong": ("regexp",),
+}
+OTHER_LIES: dict[str, tuple[str, ...]] = {
+    "timers_early": ("timers",),
+    "signals_bare": ("realtime_signals",),
+    "semaphores_lose": ("semaphores",),
+    "queue_unordered": ("message_passing",),
+    "barrier_no_serial": ("barriers",),
+    "protocol_nothing": ("thread_prio_inherit", "thread_prio_protect"),
+    "thread_policy_nothing": ("thread_priority_scheduling",),
+}
+# Each claims what only some calls tell: a call that is not one of an option is no claim.
+UNCLAIMED = {"condition_variables", "xsi_threads_ext", "mutexes", "file_locking"}
+
+
+@pytest.fixture(scope="module")
+def broken(probe: Path) -> Path:
+    return helper(probe, "broken_posix.so")
+
+
+def answers(stream: Stream) -> dict[str, tuple[str, str, str]]:
+    """Of each option: what headers, sysconf and call say."""
+    assert stream.code == 0, stream.stderr
+    assert stream.result.status == "measured", stream.result.reason
+    found: dict[str, tuple[str, str, str]] = {}
+    for event in stream.of(StreamEvent):
+        if event.name == "posix_options":
+            for key, value in event.data.items():
+                if key != "part":
+                    headers, sysconf, call = str(value).split()
+                    assert key not in found
+                    found[key] = (headers, sysconf, call)
+    return found
+
+
+def whys(stream: Stream) -> dict[str, str]:
+    told = [event for event in stream.of(StreamEvent) if event.name == "posix_option_why"]
+    return {str(event.data["option"]): str(event.data["why"]) for event in told}
+
+
+def evidence(stream: Stream, name: str) -> str:
+    (text,) = [one.evidence for one in stream.of(StreamVerdict) if one.name == name]
+    return text
+
+
+def limits(stream: Stream) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for event in stream.of(StreamEvent):
+        if event.name == "posix_limits":
+            found |= {key: int(str(value)) for key, value in event.data.items()}
+    return found
+
+
+@pytest.fixture(scope="module")
+def honest(shared_probe: Path) -> Stream:
+    return run(shared_probe, TEST)
+
+
+def lying(shared_probe: Path, libc: Path, *breaches: str, limit: str = "5s") -> Stream:
+    variables = {"HARDSTONE_BROKEN": ",".join(breaches), "LD_PRELOAD": str(libc)}
+    return run(shared_probe, TEST, "-p", f"limit_ns={limit}", variables=variables)
+
+
+def working(stream: Stream) -> set[str]:
+    return {key for key, (_, _, call) in answers(stream).items() if call == "works"}
+
+
+@pytest.mark.parametrize("lies", [LIES, OTHER_LIES], ids=["some", "others"])
+def test_each_lie_is_seen_by_the_call_of_its_option_and_by_no_other(
+    shared_probe: Path, broken: Path, honest: Stream, lies: dict[str, tuple[str, ...]]
+) -> None:
+    stream = lying(shared_probe, broken, *lies)
+    expected = {option for options in lies.values() for option in options} & working(honest)
+    assert working(honest) - working(stream) == expected
+    assert not stream.verdicts["claims_are_true"]
+    text = evidence(stream, "claims_are_true").partition(" claims are false: ")[2]
+    told = {one.partition(":")[0] for one in text.split("; ")} - {"..."}
+    assert told & expected
+    partly = {key for key, (_, _, call) in answers(stream).items() if call == "partly"}
+    assert set(whys(stream)) >= expected
+    assert not (UNCLAIMED | partly) & told
+
+
+def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
+    shared_probe: Path, broken: Path, honest: Stream
+) -> None:
+    stream = lying(shared_probe, broken, "claims")
+    found = answers(stream)
+    assert honest.verdicts["claims_are_true"]
+    assert not stream.verdicts["claims_are_true"]
+    for option in ("typed_memory_objects", "sporadic_server", "trace"):
+        if answers(honest)[option][2] == "missing":
+            assert found[option][1:] == ("200809", "missing")
+            assert option in evidence(stream, "claims_are_true")
+
+
+def test_what_sysconf_denies_and_works_is_told_apart(
+    shared_probe: Path, broken: Path, honest: Stream
+) -> None:
+    found = answers(lying(shared_probe, broken, "denies"))["timers"]
+    assert found == (answers(honest)["timers"][0], "none", "works")
+
+
+def test_what_is_refused_is_denied_and_fails_no_claim(shared_probe: Path, broken: Path) -> None:
+    stream = lying(shared_probe, broken, "refused")
+    assert answers(stream)["memlock"][2] == "denied"
+    assert "ulimit -l" in whys(stream)["memlock"]
+    assert stream.verdicts["claims_are_true"]
+    assert "memlock" in evidence(stream, "claims_are_true")
+    minimal = next(event for event in stream.of(StreamEvent) if event.name == "posix_profile")
+    assert "memlock" in str(minimal.data["missing"]).split(",")
+    assert int(str(minimal.data["denied_count"])) >= 1
+
+
+def test_a_user_without_rights_is_denied_and_no_claim_fails(open_probe: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can become another user, with setpriv")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    stream = run(open_probe, TEST, prefix=[*nobody, "prlimit", "--rtprio=0:0"])
+    found = answers(stream)
+    for option in ("priority_scheduling", "thread_priority_scheduling", "thread_prio_inherit"):
+        assert found[option][2] == "denied"
+    assert found["timers"][2] == "works"
+    assert stream.verdicts["claims_are_true"]
+    assert "priorities_32/fifo" not in stream.verdicts  # none could be set
+
+
+def test_a_call_that_hangs_or_ends_its_process_is_told(shared_probe: Path, broken: Path) -> None:
+    stream = lying(shared_probe, broken, "timeout_hangs", "ends_process", limit="1s")
+    told = whys(stream)
+    assert "not at its end after 1000 ms" in told["timeouts"]
+    assert "ended its process" in told["reader_writer_locks"]
+    assert not stream.verdicts["claims_are_true"]
+    assert answers(stream)["clock_selection"][2] == "works"  # the calls after it were made
+
+
+def test_too_few_priorities_fail(shared_probe: Path, broken: Path) -> None:
+    stream = lying(shared_probe, broken, "levels")
+    assert not stream.verdicts["priorities_32/fifo"]
+    assert not stream.verdicts["priorities_32/rr"]
+    assert limits(stream)["priorities_fifo_count"] == 16
+
+
+def test_priorities_that_cannot_be_set_fail(
+    shared_probe: Path, broken: Path, honest: Stream
+) -> None:
+    if "each of them was set" not in evidence(honest, "priorities_32/fifo"):
+        pytest.skip("no real-time priorities here")
+    stream = lying(shared_probe, broken, "stuck")
+    assert not stream.verdicts["priorities_32/fifo"]
+    assert "is told" in evidence(stream, "priorities_32/fifo")
+
+
+def test_priorities_that_could_not_be_tried_hold_nothing(probe: Path) -> None:
+    if machine.no_other_user() is not None:
+        pytest.skip(str(machine.no_other_user()))
+    stream = run(probe, TEST, "--policy", "other", prefix=machine.as_nobody())
+    assert limits(stream)["priorities_fifo_count"] >= 32
+    assert not {name for name in stream.verdicts if name.startswith("priorities_32")}
+
+
+def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
+    shared_probe: Path, broken: Path
+) -> None:
+    stream = lying(shared_probe, broken, "low_limits", "few_timers")
+    told = evidence(stream, "limits_at_least_posix_minimum")
+    assert not stream.verdicts["limits_at_least_posix_minimum"]
+    assert "timer_max: sysconf 3, least 32; timer_create: 3 of 32" in told
+    assert "rtsig_max: sysconf 4, least 8" in told
+    assert "stream_max" not in told
+    assert "stream_max: sysconf 7, least 8" in evidence(
+        stream, "base_limits_at_least_posix_minimum"
+    )
+    assert limits(stream)["timer_max"] == 3
+
+
+def test_a_limit_of_the_user_is_no_fault_of_the_system(probe: Path) -> None:
+    if shutil.which("prlimit") is None:
+        pytest.skip("no prlimit here")
+    stream = run(probe, TEST, prefix=["prlimit", "--sigpending=20:20"])
+    assert stream.verdicts["limits_at_least_posix_minimum"]
+    told = evidence(stream, "limits_at_least_posix_minimum")
+    assert "kept lower by limits of this user: sigqueue_max: sigqueue: " in told
+    assert "raise ulimit -i" in told
+
+
+def test_a_limit_of_queues_is_denied_and_says_what_to_raise(probe: Path) -> None:
+    if shutil.which("prlimit") is None:
+        pytest.skip("no prlimit here")
+    stream = run(probe, TEST, prefix=["prlimit", "--msgqueue=0:0"])
+    assert answers(stream)["message_passing"][2] == "denied"
+    assert "ulimit -q" in whys(stream)["message_passing"]
+    assert stream.verdicts["claims_are_true"]
+
+
+# ---- beside what was not written by us ----
+
+SPELLED = {"page_size": "PAGESIZE", "thread_stack_min": "PTHREAD_STACK_MIN"}
+
+
+def getconf() -> dict[str, str]:
+    """`getconf -a`: a program of the C library asks for the same names."""
+    try:
+        done = subprocess.run(["getconf", "-a"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no getconf -a here")
+    rows = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
+    return {row[0]: row[1].strip() if len(row) > 1 else "" for row in rows if row}
+
+
+def test_sysconf_says_what_getconf_says(honest: Stream) -> None:
+    theirs, compared = getconf(), 0
+    for option, (_, sysconf, _) in answers(honest).items():
+        name = f"_POSIX_{option.upper()}"
+        if name in theirs and sysconf != "unknown":
+            assert (theirs[name] or "none").replace("undefined", "none") == sysconf, name
+            compared += 1
+    for limit, value in limits(honest).items():
+        name = SPELLED.get(limit, limit.upper())
+        for spelled in (name, f"PTHREAD_{name.removeprefix('THREAD_')}", f"_POSIX_{name}"):
+            text = theirs.get(spelled, "")
+            if text.lstrip("-").isdigit() and not spelled.startswith("_POSIX_"):
+                assert int(text) == value, spelled
+                compared += 1
+                break
+    assert compared > 30
+
+
+# ---- endings ----
+
+
+def queues(pid: int) -> list[str]:
+    """Names of this process's message queues, where root can mount them."""
+    script = "mount -t mqueue none /mnt && ls /mnt"
+    words = ["unshare", "--mount", "sh", "-c", script]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    return [name for name in done.stdout.split() if f"hardstone-{pid}-" in name]
+
+
+def left_over(folder: Path, pid: int) -> list[str]:
+    shared = [path.name for path in Path("/dev/shm").glob(f"*hardstone-{pid}-*")]
+    return shared + queues(pid) + [path.name for path in folder.iterdir()]
+
+
+def with_folder(folder: Path) -> set[int]:
+    """Processes that were started with this folder for their files."""
+    word, found = f"TMPDIR={folder}".encode(), set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if word in (path / "environ").read_bytes().split(b"\0"):
+                found.add(int(path.name))
+        except OSError:
+            continue
+    return found - {os.getpid()}
+
+
+def is_clean(folder: Path, pid: int) -> bool:
+    return not with_folder(folder) and not left_over(folder, pid)
+
+
+def test_a_kill_at_any_moment_leaves_nothing(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    moments = Random(16)
+    for _ in range(MOMENTS):
+        with measuring(probe, TEST) as running:
+            time.sleep(moments.random() * 0.3)
+            os.kill(running.pid, signal.SIGKILL)
+            pid = running.pid
+        assert soon(partial(is_clean, tmp_path, pid)), left_over(tmp_path, pid)
+
+
+def test_who_is_stopped_is_bound_to_its_parent_before(shared_probe: Path, broken: Path) -> None:
+    """Else it stays stopped if the probe is killed in that moment, and with it what cleans up."""
+    stream = lying(shared_probe, broken, "bound_late")
+    assert answers(stream)["job_control"][2] == "works"
+
+
+def test_an_end_leaves_nothing(
+    probe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    stream = run(probe, TEST)
+    assert stream.code == 0
+    assert with_folder(tmp_path) == set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_scratch_folder_files_are_untried(probe: Path) -> None:
+    """No folder is writable: that is no fault of the system."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root can have a read-only /tmp of its own, with unshare")
+    script = (
+        "for f in /tmp /var/tmp; do mount --bind $f $f && mount -o remount,bind,ro $f || exit 77; "
+        'done; exec "$0" run POS-B-INV --json'
+    )
+    words = ["unshare", "--mount", "sh", "-c", script, str(probe)]
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "TMPDIR": "/nowhere"},
+    )
+    if done.returncode == 77:
+        pytest.skip("no file systems of its own here")
+    stream = Stream(TEST, done.returncode, done.stdout, done.stderr.decode())
+    found = answers(stream)
+    assert found["mapped_files"][2] == "untried"
+    assert stream.verdicts["claims_are_true"]
+    assert "mapped_files" in evidence(stream, "claims_are_true")
