@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.waiting import soon
 
 # CI judges a change, not a draw of the day; `--hypothesis-profile=explore` goes looking.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -28,11 +33,67 @@ PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 pytest_plugins = ["tests.programs"]
 
 
+QUICK_S = 0.1  # of CPU: five times what a unit test should take
+MODULES_OF_A_FIRST_USE = 10
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "fail a test that is not marked slow and takes more than 0.1 s of CPU"
+    parser.addoption("--quick", action="store_true", help=about)
     about = "kernels that tests/guest boots: all, or names of the lab with commas"
     parser.addoption("--kernels", default="debian", metavar="NAMES", help=about)
     about = "keep the path lengths that tests/guest find, instead of comparing them"
     parser.addoption("--write-golden", action="store_true", help=about)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Judges CPU time, which a busy host adds little to; not of the test that happens to import
+    what it and others use."""
+    begin_s, modules = cpu_s(), len(sys.modules)
+    yield
+    took_s, new = cpu_s() - begin_s, len(sys.modules) - modules
+    is_judged = item.config.getoption("--quick") and item.get_closest_marker("slow") is None
+    if is_judged and took_s > QUICK_S and new < MODULES_OF_A_FIRST_USE:
+        pytest.fail(f"took {took_s:.2f} s of CPU: make it cheaper, or mark it slow", pytrace=False)
+
+
+def cpu_s() -> float:
+    """Of this process and of the children that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+ISOLATED = "HARDSTONE_TESTS_ISOLATED"  # set by tools/check.py, which makes the name spaces
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No process, no System V object and nothing in shared memory outlives its test. In name
+    spaces of their own there is nothing of others."""
+    room = request.path.relative_to(ROOT / "tests").parts[0]
+    if ISOLATED not in os.environ or room not in ("process", "virtual"):
+        yield
+        return
+    before = all_objects()
+    yield
+    # A guard that undoes what a killed program left takes its time.
+    assert soon(lambda: not all_objects() - before), f"left: {all_objects() - before}"
+
+
+def all_objects() -> set[str]:
+    """Names of all that outlives who made it; a zombie only waits for its parent."""
+    found = {f"shared memory {path.name}" for path in Path("/dev/shm").iterdir()}
+    for kind in ("msg", "sem", "shm"):
+        lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
+        found |= {f"System V {kind} {line.split()[1]}" for line in lines}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            number, _, rest = (folder / "stat").read_text().partition(" (")
+            name, _, state = rest.rpartition(") ")
+            if not state.startswith("Z"):
+                found.add(f"process {number} {name}")
+    return found
 
 
 @pytest.fixture
@@ -57,9 +118,23 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in count())
 
 
+REPORT_CACHE = ROOT / "build" / "pytest" / "report"
+
+
+def link_all(source: Path, target: Path) -> None:
+    """Links the files of a report's cache that are not in `target` yet."""
+    for file in (*source.glob("charts-*.js"), *source.glob("templates/*")):
+        link = target / file.relative_to(source)
+        if not link.exists():
+            link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # another call of pytest was faster
+                link.hardlink_to(file)
+
+
 @pytest.fixture(autouse=True)
-def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test touches the runs of the person who types `make test`."""
+def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """No test touches the runs of the person who types `make test`. The script of charts and the
+    compiled templates of reports are made once for all: they take 2 s of CPU."""
     home = next(homes)
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -68,4 +143,6 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.delenv("HARDSTONE_LAB_DIR", raising=False)
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(home / "lock"))
-    return home
+    link_all(REPORT_CACHE, home / "cache" / "hardstone")
+    yield home
+    link_all(home / "cache" / "hardstone", REPORT_CACHE)

@@ -37,7 +37,7 @@ TIRE = DOCS / "images" / "tire.svg"
 PROBE = ROOT / "build" / "probe" / "hardstone-probe"
 CHANGELOG = ROOT / "CHANGELOG.md"
 BIBLIOGRAPHY = DOCS / "bibliography.md"
-GOLDEN_REGISTER = ROOT / "tests" / "targets" / "golden" / "register.json"
+GOLDEN_REGISTER = ROOT / "tests" / "process" / "targets" / "golden" / "register.json"
 
 
 def read_register() -> bytes:

@@ -111,6 +111,7 @@ def test_events_tell_what_happens(play: Play) -> None:
     assert [one.position for one in events if isinstance(one, MeasuringStarted)] == [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "status", "words", "code"),
     [
@@ -206,6 +207,7 @@ def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
     assert held == [len(steps)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", [True, False])
 def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None:
     facts = (sample.GOLDEN / "facts.json").read_text()
@@ -319,6 +321,7 @@ def test_a_reporter_that_fails_leaves_a_journal_to_recover(tmp_path: Path, store
     assert document.results[0].series[0].count == 2000
 
 
+@pytest.mark.slow
 def test_who_measures_unlocked_is_told(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def test_both_refuse_what_is_no_load(probe: Path, known: Loads, load: str) -> No
     assert form(load, known) is None and refusal(probe, load) != ""
 
 
+@pytest.mark.slow
 def test_the_probe_does_as_much_for_both_texts(probe: Path, known: Loads) -> None:
     """By what its own stream says: as typed, and in the one form."""
     asked = []

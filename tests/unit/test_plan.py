@@ -289,6 +289,7 @@ def outcome(request: Request) -> bytes | tuple[str, ...]:
         return error.problems
 
 
+@pytest.mark.slow
 @given(REQUESTS)
 def test_the_same_request_gives_the_same_plan_and_changes_nothing(request: Request) -> None:
     before = msgspec.json.encode([REGISTER, FACTS])
@@ -296,6 +297,7 @@ def test_the_same_request_gives_the_same_plan_and_changes_nothing(request: Reque
     assert msgspec.json.encode([REGISTER, FACTS]) == before
 
 
+@pytest.mark.slow
 @given(REQUESTS)
 @example(Request(priority="0\x1f", seed="7\x1c"))
 def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
@@ -306,6 +308,7 @@ def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
         assert found and all(line.isprintable() for line in found)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**9))
 def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:
     for test in plan(tests=("CLK-P-BIN", "SEM-P-SIG"), samples=str(samples)).tests:

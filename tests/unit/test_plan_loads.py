@@ -353,6 +353,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 def test_whatever_is_typed_is_a_plan_or_lines(load: str, config: str) -> None:
     try:

@@ -71,6 +71,7 @@ def test_an_older_remedy_parts_with_its_command(version: int) -> None:
     assert (result.remedy, result.command) == ("grant it", "hardstone doctor")
 
 
+@pytest.mark.slow
 def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     empty = {"count": 0, "min": None, "mean": None, "stddev": None, "max": None, "worst": []}
     empty |= {"histogram": {"layout": "log-linear/7", "buckets": []}, "maxima_per_s": []}
@@ -84,6 +85,7 @@ def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     assert len(result.series) == 16_384 and result.series[0].name == "wakeup"
 
 
+@pytest.mark.slow
 def test_what_a_stream_may_hold_can_be_stored() -> None:
     loads = (with_field(LOAD, element=f"e{number}") for number in range(5000))
     floods = [[EVENT] * 20_000, loads, [with_field(RESULT, reason="x" * 65_536)]]
@@ -274,12 +276,14 @@ def check_sound(result: Result) -> None:
     assert result.complete or result.reason
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.lists(MUTATIONS, min_size=1, max_size=4))
 def test_no_damage_to_a_stream_raises(mutations: list[tuple[str, int, int, bytes]]) -> None:
     check_sound(read(mutated(mutations)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=60) | st.sampled_from(GOLDEN), max_size=12))
 def test_no_bytes_raise(lines: list[bytes]) -> None:
     check_sound(read(lines))
@@ -292,6 +296,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.integers(0, 6), st.data())
 def test_no_value_in_any_field_raises(at: int, data: st.DataObject) -> None:
@@ -418,6 +423,7 @@ def test_an_impossible_window_breaks_the_stream(second: bytes, words: str) -> No
     assert len(reader.finish().windows) == 1
 
 
+@pytest.mark.slow
 def test_a_flood_of_gaps_is_ended() -> None:
     many = [1] * 600_000
     windows = [

@@ -36,6 +36,7 @@ def searched(kernel: Any, limits: Limits) -> list[Point]:
     return points
 
 
+@pytest.mark.slow
 @given(st.integers(4, 1_000_000), st.integers(24, 60))
 @example(400, 24)
 @example(403, 24)
@@ -54,6 +55,7 @@ def test_a_threshold_is_found_to_a_tenth(most: int, points: int) -> None:
         assert not found.is_coarse
 
 
+@pytest.mark.slow
 @given(SIZES, SIZES, st.integers(2, 40), st.randoms(use_true_random=False), st.floats(0, 1))
 def test_a_search_ends_whatever_the_kernel_does(
     least: int, more: int, points: int, draw: Any, chance: float
@@ -65,6 +67,7 @@ def test_a_search_ends_whatever_the_kernel_does(
     assert max(Counter(one.masses for one in found).values()) <= 3
 
 
+@pytest.mark.slow
 @given(st.integers(400, 100_000), st.integers(400, 100_000))
 def test_an_island_is_seen(low: int, top: int) -> None:
     """One size above the boundary holds: the one below it stays the boundary."""
@@ -184,6 +187,7 @@ def test_without_the_real_fast_points() -> None:
     assert {one.test for one in results} == {"THR-P-SLS", "SEM-P-SHF", "SIM-S-RT"}
 
 
+@pytest.mark.slow
 def test_curves_take_turns_and_loads_do_not_alternate() -> None:
     plan = plan_of(threads="1,2", policy="fifo,other", load=("none", "heavy"), frames="0")
     results = [one for one in swept(plan, threshold(3000)) if one.test == "SIM-S-RT"]
@@ -200,6 +204,7 @@ def test_blocks_are_kept_once_in_each_curve_where_it_held() -> None:
     assert len(kept) == 2 and all(2700 <= masses_of(one) <= 3000 for one in kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", ["60s", "2m", "8m"])
 @pytest.mark.parametrize("point_s", [0.5, 2, 9])
 def test_a_sweep_ends_in_time(within: str, point_s: float) -> None:
@@ -222,6 +227,7 @@ def test_what_tells_least_is_dropped_first() -> None:
     assert not coarse(plan_of(threads="1,2"), short)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(400, 50_000), st.integers(0, 30), st.integers(0, 2**32))
 def test_a_sweep_that_is_resumed_asks_for_the_same_points(most: int, at: int, seed: int) -> None:

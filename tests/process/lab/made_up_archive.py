@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.process.lab import made_up
 
-_SCRIPT = ROOT / "tests" / "lab" / "made_up_apt.py"
+_SCRIPT = ROOT / "tests" / "process" / "lab" / "made_up_apt.py"
 TOOLS = ("apt-get", "apt-cache", "apt-config", "dpkg", "dpkg-deb")
 SOURCES = """\
 Types: deb

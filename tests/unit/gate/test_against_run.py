@@ -40,6 +40,7 @@ def test_a_median_that_is_beyond_its_margin(middle: float, outcome: str) -> None
     assert found.wanted == f"at most 10 % above {BASE.id}" and found.found.startswith("x")
 
 
+@pytest.mark.slow
 def test_quantiles_have_margins_of_their_own() -> None:
     base = run(spread(800_000))
     found = outcomes(run(spread(800_000, middle=11_500, seed=2)), base)
@@ -56,6 +57,7 @@ def test_what_the_baseline_does_not_bound_is_told_unless_it_is_clear() -> None:
     assert outcomes(worse, short) == {"p50": "FAIL"}
 
 
+@pytest.mark.slow
 def test_one_run_each_is_said_to_be_one() -> None:
     assert against(run()).notes[0] == BETWEEN_TWO_RUNS
     assert "--pairs" in BETWEEN_TWO_RUNS

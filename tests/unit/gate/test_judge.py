@@ -303,6 +303,7 @@ def at_most(series: Series, statistic: str, text: str) -> int:
     return ORDER[judge_series(limit(f"{statistic}\nat_most = {text}"), series).outcome]
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["max", "mean", "p50", "p99", "p99.9"]),
     st.integers(1, 60_000),
@@ -316,6 +317,7 @@ def test_a_tighter_limit_never_passes_what_a_wider_one_did_not(
     assert at_most(SHORT, kind, f'"{tight}ns"') <= wide
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 60_000),
     st.integers(0, 60_000),
@@ -334,6 +336,7 @@ def test_neither_do_a_tighter_deadline_and_a_smaller_share(
     assert at_most(SHORT, f'above = "{deadline + later}ns"', text(count)) <= wide
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["min", "mean", "p50", "p99"]), st.integers(1, 60_000), st.integers(0, 9999))
 def test_at_least_is_as_monotone(statistic: str, tight: int, less: int) -> None:
     def at_least(number: int) -> int:

@@ -139,6 +139,7 @@ def test_foreign_characters_do_not_reach_the_message() -> None:
     assert "\x1b" not in found
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**15), st.booleans())
 def test_a_typed_amount_is_read_again_and_never_on_the_wrong_side(value: int, is_up: bool) -> None:
     found = parse_value(typed_amount(value, "ns", is_up=is_up))

@@ -108,6 +108,7 @@ def test_hostile_names_are_words_in_junit() -> None:
     assert "\x1b" not in case.attrib["name"] and [one.tag for one in case] == ["failure"]
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_xml(text: str) -> None:
     suite_of(document(check("FAIL", text, reason=text, found=text), notes=(text,)))

@@ -66,6 +66,7 @@ def test_a_slowdown_near_the_margin_is_not_decided() -> None:
     assert by_statistic(found) == {"p50": "INCONCLUSIVE"} and found.exit_code == 3
 
 
+@pytest.mark.slow
 def test_tails_are_judged_where_they_may_be_and_counts_allow() -> None:
     assert set(by_statistic(gated(count=500))) == {"p50"}
     assert set(by_statistic(gated(count=2000))) == {"p50", "p99"}
@@ -73,6 +74,7 @@ def test_tails_are_judged_where_they_may_be_and_counts_allow() -> None:
     assert set(by_statistic(gated(count=12_000, has_tails=False))) == {"p50"}
 
 
+@pytest.mark.slow
 def test_values_above_a_deadline() -> None:
     found = by_statistic(gated(1.0, deadline_ns=12_000, has_tails=False))
     assert found == {"p50": "PASS", "above 12 us": "PASS"}
@@ -155,6 +157,7 @@ def rates(factor: float) -> GateDocument:
     return check_pairs(parse_address("TMR-P-LAT"), runs, SIDES)
 
 
+@pytest.mark.slow
 def test_of_a_rate_less_is_worse() -> None:
     assert by_statistic(rates(2.0)) == {"p50": "PASS"}
     worse = rates(0.7)

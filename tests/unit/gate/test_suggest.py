@@ -92,6 +92,7 @@ def test_emulated_figures_make_limits_that_say_so() -> None:
     assert "emulated = true" in text
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
 def test_hostile_names_stay_words(load: str, label: str, name: str) -> None:
@@ -105,6 +106,7 @@ def test_hostile_names_stay_words(load: str, label: str, name: str) -> None:
     assert all(check.outcome == "PASS" for check in check_limits(limits, systems(document)))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.lists(st.lists(st.integers(1, 10**9), min_size=1, max_size=50), min_size=1, max_size=4),

@@ -161,6 +161,7 @@ def test_what_is_given_out_changes_no_run(store: Path) -> None:
         run.id = "x"  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_what_a_notebook_shows_is_escaped_and_short(tmp_path: Path) -> None:
     path = tmp_path / "hostile.json.gz"
     hostile = msgspec.structs.replace(hostile_document(), id=FIRST)
@@ -187,6 +188,7 @@ def _error(run: hardstone.Run) -> HardstoneError:
     return raised.value
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_until_it_is_asked_for(root: Path) -> None:
     program = (
         "import sys, hardstone\n"

@@ -25,6 +25,7 @@ def opened(tmp_path: Path, *found: Series) -> hardstone.RunTest:
     return hardstone.load(path)["TMR-P-LAT"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2**62), min_size=1, max_size=60))
 def test_the_histogram_is_that_of_numpy(values: list[int]) -> None:
     (test,) = _tests(series(values))

@@ -61,6 +61,7 @@ def test_the_upper_yardstick_is_one_of_a_mean_as_in_its_study() -> None:
     assert lower.text.startswith("10 us: embedded hard real-time")
 
 
+@pytest.mark.slow
 def test_notes_depend_on_what_is_compared() -> None:
     published = " ".join(compare_view([QNX, CE7]).notes)
     mixed = " ".join(compare_view([QNX, switching(spread(500))]).notes)
@@ -113,6 +114,7 @@ def test_many_claims_are_cut_and_counted() -> None:
     assert len(found.claims) == 60 and any("20 more claims" in one for one in found.notes)
 
 
+@pytest.mark.slow
 def test_a_test_says_what_it_measures_and_what_studies_said_in_words() -> None:
     found = judged("TMR-P-LAT", made_run(1), made_run(2))
     assert found.category == "timers" and "latency" in found.about.lower()
@@ -134,6 +136,7 @@ def test_tests_are_in_the_order_of_the_battery() -> None:
 # The document
 
 
+@pytest.mark.slow
 def test_the_document_is_as_its_schema_says_and_has_every_figure() -> None:
     view = compare_view([made_run(1), made_run(2, 1.4), *map(published_system, ("ce7", "lynx"))])
     document = msgspec.json.decode(msgspec.json.encode(comparison_document(view)))

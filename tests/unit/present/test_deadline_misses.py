@@ -173,6 +173,7 @@ def test_what_differs_between_results_is_named() -> None:
     assert "shielded" in said and "full" in said
 
 
+@pytest.mark.slow
 def test_series_that_are_not_printed_are_counted() -> None:
     many = [msgspec.structs.replace(series([1]), labels={"n": one}) for one in range(803)]
     said = printed(run_of(*many), 5)
@@ -204,6 +205,7 @@ def test_the_trust_of_the_run_stands_below() -> None:
     assert misses_document(run, 5).trust.grade == "untrustworthy"
 
 
+@pytest.mark.slow
 def test_lines_have_80_columns() -> None:
     long = [10] * 9_999_990 + [50] * 10
     counted = series(long)

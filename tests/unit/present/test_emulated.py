@@ -63,6 +63,7 @@ def test_all_of_the_run_says_it_before_any_figure(name: str) -> None:
     assert at < next(number for number, line in enumerate(lines) if "TMR-P-LAT" in line and number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_says_it_above_its_title_and_in_its_headline(name: str) -> None:
     document = recorded(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
+
 from hardstone.model import Result
 from hardstone.present.noise_table import COLUMNS, noise_line, noise_tables
 from hardstone.report.charts import phase_chart
@@ -73,6 +75,7 @@ def test_several_recordings_have_a_table_each() -> None:
     assert [one.title[:12] for one in noise_tables(result)] == ["recording 1:", "recording 2:"]
 
 
+@pytest.mark.slow
 def test_terminal_and_report_have_it() -> None:
     document = make.document(results=[guest()])
     for print_it, wanted in ((print_whole, "tick of this kernel"), (print_screen, "tick 250 Hz")):

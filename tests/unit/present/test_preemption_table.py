@@ -106,6 +106,7 @@ def test_the_ratios_of_two_intervals(off: Figure, on: Figure, expected: str) -> 
     assert ratios_of(off, on) == expected
 
 
+@pytest.mark.slow
 def test_a_maximum_of_one_result_has_no_interval_of_the_improvement(
     table: PreemptionTable,
 ) -> None:
@@ -131,6 +132,7 @@ def test_the_same_twice_is_within_the_intervals_and_has_no_improvement() -> None
     assert found.limits == [found.improvement_interval, INDISTINCT]
 
 
+@pytest.mark.slow
 def test_equal_results_give_the_same_table_twice() -> None:
     def once() -> PreemptionTable:
         return preemption_table([kernel_result()], [kernel_result(2)], (OFF, ON))
@@ -138,6 +140,7 @@ def test_equal_results_give_the_same_table_twice() -> None:
     assert once() == once()
 
 
+@pytest.mark.slow
 def test_repeated_results_show_their_range() -> None:
     off = [kernel_result(seed) for seed in (1, 2, 3)]
     table = preemption_table(off, [kernel_result(4)], (OFF, ON))
@@ -177,6 +180,7 @@ def test_the_same_model_on_both_sides_is_said() -> None:
     assert found.unlike == ["the preemption model is none on both sides"]
 
 
+@pytest.mark.slow
 def test_times_of_different_kinds_are_not_divided() -> None:
     counted = ON | {"virtual.time": "instructions"}
     found = preemption_table([kernel_result()], [kernel_result(2)], (OFF, counted))
@@ -184,6 +188,7 @@ def test_times_of_different_kinds_are_not_divided() -> None:
     assert any("different kinds" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_path_lengths_are_divided_by_path_lengths_and_said_to_be() -> None:
     counted: Facts = {"virtual.time": "instructions"}
     found = preemption_table([kernel_result()], [kernel_result(2)], (OFF | counted, ON | counted))

@@ -58,6 +58,7 @@ def of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.mark.slow
 def test_a_projection_has_its_interval_and_what_it_holds_for() -> None:
     run = run_of(ordered(latencies(1)))
     (one,) = projections(run.results[0], run)
@@ -71,6 +72,7 @@ def test_a_projection_has_its_interval_and_what_it_holds_for() -> None:
     assert f"{found.low_ns / 1000:.1f} to {found.high_ns / 1000:.1f} us" in text
 
 
+@pytest.mark.slow
 def test_a_refusal_has_every_reason_as_a_line() -> None:
     run = run_of(ordered(latencies(1)), is_steady=False)
     found = project(run.results[0].series[0], run.results[0], run)
@@ -93,6 +95,7 @@ def test_series_that_contradict_themselves_are_refused() -> None:
     assert one.lines == ["figures of the series contradict each other"] and not one.is_projected
 
 
+@pytest.mark.slow
 def test_another_contradiction_of_the_run_refuses_too() -> None:
     run = run_of(ordered(latencies(1)))
     run.results.append(result("THR-P-SLS", values=(1, 2, 3)))
@@ -117,6 +120,7 @@ def test_counts_are_no_durations() -> None:
     assert projections(run.results[0], run) == []
 
 
+@pytest.mark.slow
 def test_lines_have_80_columns() -> None:
     run = run_of(ordered(latencies(1)), is_steady=False)
     for attack in ATTACKS[:4]:
@@ -127,6 +131,7 @@ def test_lines_have_80_columns() -> None:
         assert max(map(cell_len, text.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_page_has_the_projection_of_the_decisive_series() -> None:
     low = msgspec.structs.replace(ordered(latencies(2) // 2), name="other")
     page = sketched(run_of(ordered(latencies(1)), low), sample.SPECS.get)
@@ -162,6 +167,7 @@ def test_every_report_says_what_no_sample_shows() -> None:
     assert any(PATH_NOT_TAKEN in one for one in compare_view([QNX, switching([1, 2])]).notes)
 
 
+@pytest.mark.slow
 def test_series_that_are_left_out_are_counted_by_test() -> None:
     run = run_of(ordered(latencies(1)))
     run.results += [result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS")]
@@ -173,6 +179,7 @@ def test_series_that_are_left_out_are_counted_by_test() -> None:
     assert "Each interval is at its level alone" in printed(run)
 
 
+@pytest.mark.slow
 def test_the_pdf_says_it_too() -> None:
     reader = PdfReader(io.BytesIO(render_pdf(run_of(ordered(latencies(1))), sample.SPECS.get)))
     text = " ".join(" ".join(page.extract_text() for page in reader.pages).split())

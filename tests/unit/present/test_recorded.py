@@ -36,6 +36,7 @@ def whole(document: RunDocument) -> str:
     return stream.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
 def test_each_recorded_run_is_shown(path: Path) -> None:
     document = read_document(path)
@@ -45,6 +46,7 @@ def test_each_recorded_run_is_shown(path: Path) -> None:
         assert result.test in whole(document) and result.test in page
 
 
+@pytest.mark.slow
 def test_the_processor_stands_in_the_headline(troubled: RunDocument) -> None:
     assert PROCESSOR in screen(troubled) and PROCESSOR in whole(troubled)
     page = sketched(troubled)

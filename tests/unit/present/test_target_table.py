@@ -204,6 +204,7 @@ def test_of_a_behaviour_the_failed_claims_are_rows() -> None:
     assert [row.label for row in table.rows] == ["SEM-B-REL", "order"]
 
 
+@pytest.mark.slow
 def test_many_series_of_many_tests_stay_readable() -> None:
     tests = [f"T{number}-P-X" for number in range(30)]
     results = [

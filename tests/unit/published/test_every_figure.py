@@ -304,6 +304,7 @@ def number_on_page(one: Amount) -> tuple[str, Decimal]:
     return kind, Decimal(str(getattr(one, kind)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS)
 def test_every_figure_stands_on_the_page(load: str) -> None:
     assert missing_on(page(load), load) == []

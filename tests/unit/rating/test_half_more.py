@@ -41,6 +41,7 @@ def of(system: MadeSubject, category: str) -> CategoryRating:
     return next(one for one in rate(system).categories if one.category == category)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(systems())
 def test_exactly_that_gives_a_category_its_half_star(system: MadeSubject) -> None:
@@ -58,6 +59,7 @@ def test_exactly_that_gives_a_category_its_half_star(system: MadeSubject) -> Non
             assert after.stars == rating.stars + 0.5
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(systems())
 def test_exactly_that_gives_the_whole_its_half_star(system: MadeSubject) -> None:

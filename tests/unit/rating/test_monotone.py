@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from tests.unit.rating.made_systems import (
     durations,
     systems,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def each_score(rating: Rating) -> dict[str, float]:

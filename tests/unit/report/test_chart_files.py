@@ -47,6 +47,7 @@ def only(view: CompareView, address: str) -> CompareView:
     return replace(view, decisive=rows, tests=[])
 
 
+@pytest.mark.slow
 def test_a_chart_is_three_files_and_a_line_of_the_index(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     paths = write_chart_files([chart(), chart("chart-2")], folder)
@@ -111,6 +112,7 @@ def test_the_csv_of_a_curve_is_what_is_drawn(tmp_path: Path) -> None:
         assert all("CLK-P-DUR/tick" in row["source"] for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 4])
 def test_counts_of_a_histogram_add_up(tmp_path: Path, count: int) -> None:
     """Overlaid and, from four systems on, in panels with wider bins."""
@@ -129,6 +131,7 @@ def test_a_chart_without_a_table_has_the_rows_of_its_specification() -> None:
     assert table == ChartTable(["length (ns)", "source"], [[1, "run 1 TEST"], [2.5, "run 1 TEST"]])
 
 
+@pytest.mark.slow
 def test_every_chart_of_a_report_has_files(run: RunDocument, tmp_path: Path) -> None:
     figures = figures_of_run(run, sample.SPECS.get, Sketches())
     assert len(figures) > 8
@@ -215,6 +218,7 @@ def test_numbers_are_exact(tmp_path: Path) -> None:
     assert text == ["v", repr(0.1 + 0.2), str(2**53), "1e-09", "nan", "inf", "7"]
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     figures = figures_of_run(hostile_document(), hostile_lookup, Sketches())
     named = [replace(one, title=ATTACKS[0], alt=ATTACKS[1] + "\x00\udc80") for one in figures]

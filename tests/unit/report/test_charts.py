@@ -53,6 +53,7 @@ def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return values
 
 
+@pytest.mark.slow
 @given(VALUES, st.integers(2, 12))
 @settings(max_examples=60, deadline=None)
 def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits: int) -> None:
@@ -87,6 +88,7 @@ def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
     assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
 
 
+@pytest.mark.slow
 @given(VALUES)
 @settings(max_examples=60, deadline=None)
 def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
@@ -138,6 +140,7 @@ def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
     assert len(rows(spec)) <= over_time.MOST_POINTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
 def test_every_chart_of_every_result_compiles_still_and_live(run: RunDocument, kind: Any) -> None:
     vl_convert = pytest.importorskip("vl_convert")
@@ -379,6 +382,7 @@ def test_lines_along_the_axes_are_short(path: str, drawn: str) -> None:
     assert f'd="{drawn}"' in svg.tidy(text)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=400), st.integers(1, 90))
 def test_a_thinned_curve_has_the_points_of_one_gone_through_point_by_point(
     values: list[int], resolution: int

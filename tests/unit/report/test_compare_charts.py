@@ -73,6 +73,7 @@ def with_cells(view: CompareView, address: str, *cells: ComparedCell) -> Compare
     return replace(view, decisive=[row], tests=[])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_picture_can_be_drawn_and_moved(name: str) -> None:
     for figure in {kind(one): one for one in figures(name).all()}.values():
@@ -109,6 +110,7 @@ def test_a_picture_of_the_summary_stands_with_its_test_and_is_drawn_once() -> No
     assert len({id(one.drawing) for one in found.all()}) == len(found.all())
 
 
+@pytest.mark.slow
 def test_up_to_six_curves_share_a_chart_and_twenty_have_panels() -> None:
     six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
     seven = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 2)])
@@ -120,6 +122,7 @@ def test_up_to_six_curves_share_a_chart_and_twenty_have_panels() -> None:
         assert len(names) == len(view.columns)
 
 
+@pytest.mark.slow
 def test_lines_of_an_overlay_differ_in_dashes_too() -> None:
     six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
     encoding = of(six).by_test["CLK-P-DUR"][1].drawing.spec["layer"][0]["encoding"]
@@ -162,6 +165,7 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
     assert size < 1_000_000
 
 
+@pytest.mark.slow
 def test_two_systems_have_every_chart_of_a_whole_battery() -> None:
     view = made_view([made_run(1), made_run(2)])
     names = [f"{one.test}{number}" for number in range(7) for one in view.tests]
@@ -295,6 +299,7 @@ def test_yardsticks_are_lines_with_words_in_pictures_of_latency_alone() -> None:
     assert all(lines_across(one) == [] for one in found.by_test["CLK-P-DUR"])
 
 
+@pytest.mark.slow
 def test_a_yardstick_far_from_every_figure_is_left_out() -> None:
     slow = made_view([made_run(1, 100.0), made_run(2, 100.0)])
     near = lines_across(of(slow).by_test["TMR-P-LAT"][0])
@@ -371,6 +376,7 @@ def kernel_view(count: int) -> CompareView:
     return made_view([made_run(n, results=[one]) for n, one in enumerate(results, 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 7])
 def test_kernel_time_stands_beside_the_points_of_hp(count: int) -> None:
     sections, rates = of(kernel_view(count)).kernel
@@ -383,6 +389,7 @@ def test_kernel_time_stands_beside_the_points_of_hp(count: int) -> None:
     assert svg.render(rates.drawing.spec).startswith("<svg ")
 
 
+@pytest.mark.slow
 def test_a_name_that_is_code_stays_a_name() -> None:
     odd = [f"{ATTACKS[0]}{ODD}", f"'+alert(1)+'\"{ODD}"]
     view = two_systems()

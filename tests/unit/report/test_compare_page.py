@@ -126,6 +126,7 @@ def expected(one: Amount) -> tuple[float, str]:
 VIEWS = (two_systems, six_systems, emulated_systems, twenty_systems)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", VIEWS)
 def test_every_figure_is_there_exactly_and_says_where_it_is_from(made: object) -> None:
     view = made()  # type: ignore[operator]
@@ -135,6 +136,7 @@ def test_every_figure_is_there_exactly_and_says_where_it_is_from(made: object) -
     assert wanted - found == set()
 
 
+@pytest.mark.slow
 def test_published_figures_are_there_with_all_their_digits() -> None:
     view = compare_view(
         [made_run(1), *map(published_system, ("qnx", "ce7", "linux-rt", "xenomai", "lynx"))]
@@ -145,6 +147,7 @@ def test_published_figures_are_there_with_all_their_digits() -> None:
     assert "1.422 us" in words(page)  # Xenomai's switch, to the digit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", VIEWS)
 def test_structure(made: object) -> None:
     page = Page(static(made()))  # type: ignore[operator]
@@ -229,6 +232,7 @@ def test_twenty_systems_are_numbered_and_grouped() -> None:
     assert len(page.encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_twenty_standard_runs_stay_small() -> None:
     """A standard run has 423 series; scripts and charts take 2 of the 5 MB."""
     view = twenty_systems()
@@ -294,6 +298,7 @@ def hostile_columns(view: CompareView) -> list[SystemColumn]:
     ]
 
 
+@pytest.mark.slow
 def test_hostile_words_stay_words() -> None:
     subjects = [*subjects_of(hostile_document()), published_system("qnx")]
     for view in (made_view(subjects), compare_view(subjects)):

@@ -26,6 +26,8 @@ from tests.unit.present.compared import (
 from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.sketches import Sketches
 
+pytestmark = pytest.mark.slow
+
 VIEWS = {"2": two_systems, "6": six_systems, "20": twenty_systems}
 
 

@@ -33,6 +33,7 @@ def no_bundle() -> None:
     return None
 
 
+@pytest.mark.slow
 def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
     with Drawer() as here, Drawer(2) as there:
         page = render_html(run, bundle=no_bundle, drawer=here)
@@ -40,6 +41,7 @@ def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
         assert render_html(run, bundle=no_bundle, drawer=there) == page
 
 
+@pytest.mark.slow
 def test_the_charts_of_a_large_run_are_drawn_elsewhere(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +54,7 @@ def test_the_charts_of_a_large_run_are_drawn_elsewhere(
         assert drawer.draw(SPEC).__html__().startswith("<svg ")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_python")
 def test_a_page_of_common_charts_needs_no_converter(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
@@ -62,6 +65,7 @@ def test_a_page_of_common_charts_needs_no_converter(
     assert page.count("<svg ") > 8 and "could not be drawn" not in page
 
 
+@pytest.mark.slow
 def test_a_helper_starts_with_the_first_chart_that_needs_it() -> None:
     with Drawer(2) as drawer:
         assert drawer.draw(specs()["loss"]).__html__().startswith("<svg ")
@@ -131,6 +135,7 @@ def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> N
         process.join()
 
 
+@pytest.mark.slow
 def test_what_a_process_that_dies_does_not_draw_is_drawn_here() -> None:
     with Drawer(1) as drawer:
         assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
@@ -141,6 +146,7 @@ def test_what_a_process_that_dies_does_not_draw_is_drawn_here() -> None:
         assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("helpers", [0, 1])
 def test_a_chart_that_cannot_be_drawn_is_said_and_the_next_one_drawn(helpers: int) -> None:
     with Drawer(helpers) as drawer:
@@ -152,6 +158,7 @@ def test_a_chart_that_cannot_be_drawn_is_said_and_the_next_one_drawn(helpers: in
         assert good.__html__().startswith("<svg ")
 
 
+@pytest.mark.slow
 def test_leaving_ends_the_processes() -> None:
     with Drawer(1) as drawer:
         drawer.draw(SPEC).__html__()
@@ -159,6 +166,7 @@ def test_leaving_ends_the_processes() -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_tool_that_is_killed_leaves_no_process() -> None:
     program = (

@@ -99,6 +99,7 @@ def text_of(system: dict[str, Scalar] | None = None) -> str:
     return sketched(make.document(results=[kernel_result()], system=system or {}))
 
 
+@pytest.mark.slow
 def test_the_html_report_has_it() -> None:
     text = text_of()
     assert "Kernel time by operation" in text and "Rate above 2 us" in text
@@ -115,6 +116,7 @@ def test_the_report_says_what_traced_sections_leave_out() -> None:
     assert "Under the models none and voluntary it also waits for a system call to end" in text
 
 
+@pytest.mark.slow
 def test_the_pdf_has_a_page_of_it() -> None:
     data = render_pdf(make.document(results=[kernel_result()]), no_descriptor, drawer=Sketches())
     texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
@@ -122,6 +124,7 @@ def test_the_pdf_has_a_page_of_it() -> None:
     assert "exit" in found and "Sections, 90 %" in found and "HP 1987" in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_hostile_name_is_text(attack: str) -> None:
     found = kernel_result()
@@ -157,6 +160,7 @@ def switched(*, is_short: bool = True) -> RunDocument:
     return make.document(results=results, plan=plan, system={"kernel.preemption": "none"})
 
 
+@pytest.mark.slow
 def test_preemption_off_stands_beside_on_and_hps() -> None:
     text = sketched(switched())
     assert "Kernel preemption off (none) and on (full)" in text
@@ -165,6 +169,7 @@ def test_preemption_off_stands_beside_on_and_hps() -> None:
     assert "Kernel preemption off" not in sketched(make.document(results=[kernel_result()]))
 
 
+@pytest.mark.slow
 def test_the_range_of_the_improvement_is_in_html_and_on_paper() -> None:
     document = switched(is_short=False)
     (pair,) = pairs_in(document)
@@ -179,6 +184,7 @@ def test_the_range_of_the_improvement_is_in_html_and_on_paper() -> None:
     assert "no interval" in paper
 
 
+@pytest.mark.slow
 def test_preemption_off_and_on_have_a_page_on_paper() -> None:
     data = render_pdf(switched(), no_descriptor, drawer=Sketches())
     texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]

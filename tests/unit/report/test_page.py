@@ -71,12 +71,14 @@ def page_of_claims(run: RunDocument, **passed: bool) -> str:
     return static(again)
 
 
+@pytest.mark.slow
 def test_a_claim_that_does_not_count_is_no_failure(run: RunDocument) -> None:
     text = words(page_of_claims(run, lower=True, lowered_setschedparam=False))
     assert "1 of 2 claims hold, the others do not count for a rating" in text
     assert "fail seen Does not count for a rating. The study of 2012 found" in text
 
 
+@pytest.mark.slow
 def test_a_claim_that_counts_is_a_failure(run: RunDocument) -> None:
     page = page_of_claims(run, lower=False, lowered_setschedparam=True)
     assert "1 of 2 claims failed" in words(page)
@@ -109,6 +111,7 @@ def test_the_page_is_small_and_loads_nothing(page: str) -> None:
     assert "https:" not in outside
 
 
+@pytest.mark.slow
 def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -> None:
     page = render_html(run, bundle=lambda: None)
     assert "<script" not in page
@@ -116,6 +119,7 @@ def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -
     assert "script-src 'none'" in html.unescape(page)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_not_real_time_says_so_before_anything_else() -> None:
     text = words(static(sample.document(realtime=False, count=500)))
     assert text.index("Not scheduled as real-time") < text.rindex("bench-board, heavy load")
@@ -128,6 +132,7 @@ def test_the_machines_own_remedy_is_preferred() -> None:
     assert "Remedy: ulimit -r 99" in words(static(document))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["interrupted", "incomplete"])
 def test_an_unfinished_run_is_labelled(status: str) -> None:
     document = msgspec.structs.replace(sample.document(count=500), status=status)
@@ -136,6 +141,7 @@ def test_an_unfinished_run_is_labelled(status: str) -> None:
     assert "Did not run: THR-P-SLS (interrupted before it began)." in text
 
 
+@pytest.mark.slow
 def test_an_untrustworthy_run_is_labelled() -> None:
     trust = Trust(grade="untrustworthy", reasons=["the counters of CPU 0 and 1 disagree"])
     text = words(static(msgspec.structs.replace(sample.document(count=500), trust=trust)))
@@ -151,6 +157,7 @@ def test_a_run_without_results_is_a_page_all_the_same() -> None:
     assert "This run has no record of its instrument." in text
 
 
+@pytest.mark.slow
 def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> None:
     document = sample.document(count=500)
     document.results[2].series[0].histogram = Histogram(layout="unknown/1", buckets=[(1, 1)])
@@ -159,6 +166,7 @@ def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> No
     assert "jitter, period 1 ms, timer" in text
 
 
+@pytest.mark.slow
 def test_texts_never_become_markup() -> None:
     page = render_html(hostile_document(), hostile_lookup, bundle=lambda: "/* no charts */")
     assert "<script>window.hit" not in page
@@ -169,6 +177,7 @@ def test_texts_never_become_markup() -> None:
     assert len(re.findall(r"<script\b", page)) == len(re.findall(r"</script>", page))
 
 
+@pytest.mark.slow
 def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
     tmp_path: Path, run: RunDocument
 ) -> None:
@@ -179,6 +188,7 @@ def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_raises(tmp_path: Path, run: RunDocument) -> None:
     with pytest.raises(OSError):
         path = tmp_path / "missing" / "report.html"
@@ -203,6 +213,7 @@ def crowded(*counts: int) -> RunDocument:
     return document
 
 
+@pytest.mark.slow
 def test_a_page_of_many_series_lists_the_8_highest_of_each_and_says_so() -> None:
     document = crowded(41)
     page = static(document)

@@ -132,6 +132,7 @@ def drawn_characters(points: int) -> int:
     return sum(map(int, re.findall(r"<!-- (\d+) -->", page)))
 
 
+@pytest.mark.slow
 def test_the_charts_do_not_grow_with_the_points() -> None:
     """What is drawn is thinned: a night has charts as small as a few minutes."""
     assert drawn_characters(300_000_000) < 1.3 * drawn_characters(10_000_000)
@@ -153,6 +154,7 @@ def live_charts(document: RunDocument) -> list[tuple[str, str]]:
     return [(one.title, str(one.data)) for one in found]
 
 
+@pytest.mark.slow
 def test_joins_are_marked_in_picture_and_text() -> None:
     plain = sketched(sample.document(count=6000), sample.SPECS.get)
     page = sketched(joined_run(), sample.SPECS.get)

@@ -31,6 +31,7 @@ def pages(document: RunDocument, drawer: Drawer | None = None) -> list[str]:
     return read(render_pdf(document, sample.SPECS.get, drawer=drawer or Sketches()))
 
 
+@pytest.mark.slow
 def test_every_page_has_machine_conditions_and_trust(run: RunDocument) -> None:
     first, *others = pages(run)
     for text in (first, *others):
@@ -40,6 +41,7 @@ def test_every_page_has_machine_conditions_and_trust(run: RunDocument) -> None:
     assert f"page 1 of {len(others) + 1}" in first
 
 
+@pytest.mark.slow
 def test_every_test_has_a_page_or_its_reason(run: RunDocument) -> None:
     first, *others = pages(run)
     for result in run.results:
@@ -48,6 +50,7 @@ def test_every_test_has_a_page_or_its_reason(run: RunDocument) -> None:
         assert any(f"{result.test}:" in text for text in others) == shown
 
 
+@pytest.mark.slow
 def test_a_latency_has_a_page_for_each_part(run: RunDocument) -> None:
     found = pages(run)
     for title in ("Total, per wake-up", "Total, per release", "Dispatch, per wake-up"):
@@ -55,6 +58,7 @@ def test_a_latency_has_a_page_for_each_part(run: RunDocument) -> None:
         assert "Above 1 ms" in page and ("30 000" in page or "30 003" in page)
 
 
+@pytest.mark.slow
 def test_charts_are_drawn_with_their_labels() -> None:
     document = recording(points=100_000)
     (page,) = [text for text in pages(document, Drawer()) if "TMR-P-LAT: Return" in text]
@@ -75,6 +79,7 @@ def test_the_causes_of_all_worst_values_have_pages() -> None:
         assert any(f"task-{number} (pid" in text for text in found)
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts() -> None:
     data = render_pdf(hostile_document(), hostile_lookup, drawer=Sketches())
     assert len(read(data)) > 5
@@ -127,6 +132,7 @@ def test_a_count_is_never_cut() -> None:
     assert said.count("40 308 177") == 8
 
 
+@pytest.mark.slow
 def test_many_limits_take_several_tables() -> None:
     limits = [1000 * n for n in range(1, 13)]
     document = recording(points=100_000)

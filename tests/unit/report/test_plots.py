@@ -54,6 +54,7 @@ def few_rows(spec: Spec) -> Spec:
     return copy.deepcopy(few if static_plot.draw(few) else spec)
 
 
+@pytest.mark.slow
 def test_a_key_that_is_not_known_is_left_to_vega_wherever_it_is() -> None:
     for name, spec in specs().items():
         found = few_rows(spec)
@@ -64,6 +65,7 @@ def test_a_key_that_is_not_known_is_left_to_vega_wherever_it_is() -> None:
         assert static_plot.draw(found) is not None
 
 
+@pytest.mark.slow
 def test_a_word_that_is_not_known_is_left_to_vega() -> None:
     for name, spec in specs().items():
         found = few_rows(spec)
@@ -95,6 +97,7 @@ ODD = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_odd_values_of_the_data_never_fail(data: st.DataObject) -> None:
@@ -106,6 +109,7 @@ def test_odd_values_of_the_data_never_fail(data: st.DataObject) -> None:
     _assert_sound(spec)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_an_odd_specification_never_fails(data: st.DataObject) -> None:
@@ -168,6 +172,7 @@ def test_characters_that_xml_forbids_are_refused_as_before(text: str) -> None:
         svg.render(spec)
 
 
+@pytest.mark.slow
 def test_only_what_a_page_may_hold_is_drawn() -> None:
     """As Vega's drawings are after `tidy`, of which nothing else is left."""
     for spec in specs().values():
@@ -178,12 +183,14 @@ def test_only_what_a_page_may_hold_is_drawn() -> None:
             assert (one.tag, one.attrib, one.text) == (other.tag, other.attrib, other.text)
 
 
+@pytest.mark.slow
 def test_common_charts_need_no_converter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     for name, spec in specs().items():
         assert svg.render(spec).startswith("<svg "), name
 
 
+@pytest.mark.slow
 def test_what_is_left_to_vega_is_drawn_by_it() -> None:
     spec: Spec = copy.deepcopy(specs()["loss"])
     spec["layer"][0]["mark"]["strokeOpacity"] = 0.5
@@ -191,6 +198,7 @@ def test_what_is_left_to_vega_is_drawn_by_it() -> None:
     assert 'stroke-opacity="0.5"' in svg.render(spec)
 
 
+@pytest.mark.slow
 def test_drawing_leaves_the_specification_as_it_is() -> None:
     for spec in specs().values():
         before = msgspec.json.encode(spec)

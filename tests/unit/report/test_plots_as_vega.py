@@ -23,6 +23,8 @@ from tests.unit.report import sample
 from tests.unit.report.drawings import Drawn, Item, read
 from tests.unit.report.plot_specs import specs
 
+pytestmark = pytest.mark.slow
+
 ROUNDED = 0.16  # both are rounded to tenths
 MEASURED = 4.0  # pixels by which Vega's measure of a text may differ
 SIZES = {"11px": 11.0, "10px": 10.0}

@@ -86,6 +86,7 @@ def test_the_own_column_follows_the_rule() -> None:
     assert table.coverage.rows[0].cells[1].endswith("; 1 of 14 options work")
 
 
+@pytest.mark.slow
 def test_the_pdf_has_pages_of_it() -> None:
     found = pages()
     options = " ".join(one for one in found if "POSIX inventory, options" in one)

@@ -90,6 +90,7 @@ def test_there_is_no_ratio_to_nothing_and_none_of_counts(run: RunDocument) -> No
     assert ratio_to_first(type(row)(row.key, list(counts)), 1) is None
 
 
+@pytest.mark.slow
 def test_one_condition_is_not_set_beside_anything() -> None:
     alone = sample.document(count=300)
     for result in alone.results:
@@ -159,6 +160,7 @@ def test_asked_and_reached(run: RunDocument, page: str) -> None:
     assert "heavy cpu=10ms/100ms 10 % 9.98 % 5 to 9.98 % 9.98 %" in text
 
 
+@pytest.mark.slow
 def test_a_mean_does_not_hide_the_cpu_that_did_least(run: RunDocument) -> None:
     one = msgspec.structs.replace(matrix.reached(0.0825)[0], least=0.03)
     assert not is_short(matrix.reached(0.0825)[0]) and is_short(one)
@@ -189,6 +191,7 @@ def test_commands_name_the_condition(page: str) -> None:
     assert len(re.findall(r"--load heavy --cpu-config single", page)) == len(TESTS)
 
 
+@pytest.mark.slow
 def test_claims_that_differ_are_shown(run: RunDocument) -> None:
     again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
     for place, result in enumerate(again.results[:6]):
@@ -198,6 +201,7 @@ def test_claims_that_differ_are_shown(run: RunDocument) -> None:
     assert words(beside).count("FAIL") == 1 and words(beside).count("pass") >= 5
 
 
+@pytest.mark.slow
 def test_a_claim_that_does_not_count_is_no_failure_in_any_condition(run: RunDocument) -> None:
     again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
     for result in again.results[:6]:
@@ -208,6 +212,7 @@ def test_a_claim_that_does_not_count_is_no_failure_in_any_condition(run: RunDocu
     assert '<td class="uncounted"><strong>fail</strong>' in beside
 
 
+@pytest.mark.slow
 def test_many_conditions_are_all_in_the_table(run: RunDocument) -> None:
     again = msgspec.convert(msgspec.to_builtins(run), RunDocument)
     for place, result in enumerate(again.results):
@@ -223,6 +228,7 @@ def widest(text: str) -> int:
     return max(len(line) for line in text.splitlines() if not line.startswith("    "))
 
 
+@pytest.mark.slow
 def test_the_summary_fits_into_80_columns(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +261,7 @@ def with_loads(run: RunDocument, none: str, heavy: str, config: str = "") -> Run
     return again
 
 
+@pytest.mark.slow
 def test_loads_that_are_cut_are_told_in_full_in_page_and_summary(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +283,7 @@ def test_short_loads_need_no_legend(run: RunDocument, page: str) -> None:
     assert '<dl class="glossary loads">' not in page
 
 
+@pytest.mark.slow
 def test_one_cut_load_is_told_where_nothing_stands_beside_it(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,12 +296,14 @@ def test_one_cut_load_is_told_where_nothing_stands_beside_it(
     )
 
 
+@pytest.mark.slow
 def test_what_did_not_run_is_named_as_its_column(run: RunDocument) -> None:
     again = with_loads(run, f"{LONG}1", f"{LONG}2")
     text = words(part(sketched(again), "beside"))
     assert "#2, shielded: denied: cpusets cannot be made" in text
 
 
+@pytest.mark.slow
 def test_a_hostile_load_is_words_in_page_and_summary(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:

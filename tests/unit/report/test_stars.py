@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+import pytest
 
 from hardstone.model import RunDocument, Sweep
 from hardstone.present.stars_text import stars_number
@@ -13,6 +14,8 @@ from tests.unit.present.compared import document_of, two_systems
 from tests.unit.report import matrix, sample
 from tests.unit.report.sketches import sketched
 from tests.unit.report.test_compare_page import Page, words
+
+pytestmark = pytest.mark.slow
 
 SWEEP = Sweep(
     test="SIM-S-RT",

@@ -102,6 +102,7 @@ def test_each_chart_has_its_figures_in_words() -> None:
     assert all(len(one.alt) <= 600 and one.about for one in found)
 
 
+@pytest.mark.slow
 def test_the_charts_can_be_drawn_and_made_interactive() -> None:
     document = whole_sweep()
     with Drawer() as drawer:
@@ -135,6 +136,7 @@ def test_other_runs_have_no_such_section() -> None:
     assert 'href="#tire"' not in text
 
 
+@pytest.mark.slow
 def test_the_pdf_has_its_pages() -> None:
     data = render_pdf(whole_sweep(), no_descriptor, drawer=Sketches())
     pages = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
@@ -143,6 +145,7 @@ def test_the_pdf_has_its_pages() -> None:
     assert any("Xenomai" in one and "i7-3930K" in one for one in pages)
 
 
+@pytest.mark.slow
 def test_no_name_of_a_point_becomes_code() -> None:
     odd = [
         real_time(n, 2, missed=n // 400, policy=attack, solver=attack, load=attack, reason=attack)
@@ -174,6 +177,7 @@ def test_broken_events_make_a_page(data: dict[str, object]) -> None:
     render_pdf(document, no_descriptor, drawer=Sketches())
 
 
+@pytest.mark.slow
 def test_thousands_of_points_make_a_small_page() -> None:
     many = [
         real_time(4 * n, threads, missed=n > 150, policy=policy, released=2)
@@ -192,6 +196,7 @@ def test_thousands_of_points_make_a_small_page() -> None:
     assert max(rows) <= MOST_DRAWN + 10
 
 
+@pytest.mark.slow
 def test_another_run_stands_beside() -> None:
     first, second = whole_sweep(["none"]), whole_sweep(["none"])
     second.system["kernel.release"] = "6.12.0"

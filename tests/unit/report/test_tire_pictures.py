@@ -140,6 +140,7 @@ def test_many_threads_have_fewer_steps(threads: int, most: int) -> None:
     assert len(shown_steps(found)) == most
 
 
+@pytest.mark.slow
 def test_every_picture_is_drawn_still_and_live() -> None:
     vl_convert = pytest.importorskip("vl_convert")
     for spec in (frames_chart(frames_of(falling())), blocks_chart(two_threads(late=3))):
@@ -151,6 +152,7 @@ def test_the_floor_is_drawn_once_a_moment() -> None:
     assert svg.render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"') == 2
 
 
+@pytest.mark.slow
 def test_odd_pictures_are_drawn() -> None:
     flat = frame(0)
     flat.columns["y_um"] = [0] * 20

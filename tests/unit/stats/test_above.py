@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,12 +21,14 @@ def series(values: list[int], kept: int = 0, limit: int = 2**40) -> Series:
     return found
 
 
+@pytest.mark.slow
 @given(VALUES, st.integers(0, 60), st.integers(0, 60_000), st.sampled_from([2**40, 9_000]))
 def test_the_count_lies_between(values: list[int], kept: int, limit: int, range_ns: int) -> None:
     found = above(series(values, kept, range_ns), limit)
     assert found.low <= sum(value > limit for value in values) <= found.high
 
 
+@pytest.mark.slow
 @given(VALUES, VALUES, st.integers(0, 60_000))
 def test_of_several_it_lies_between_too(one: list[int], other: list[int], limit: int) -> None:
     found = above_all([series(one, 4), series(other, 4)], limit)

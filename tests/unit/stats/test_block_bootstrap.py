@@ -18,6 +18,7 @@ def median(x: np.ndarray) -> float:
     return float(np.median(x))
 
 
+@pytest.mark.slow
 def test_blocks_of_one_are_the_plain_bootstrap() -> None:
     values = np.random.default_rng(1).exponential(10, 200)
     found = block_bootstrap(values, 1, np.mean, draws=6000)
@@ -34,6 +35,7 @@ def dependent(seed: int, count: int = 2000) -> np.ndarray:
     return np.array([*accumulate(noise.tolist(), lambda y, x: 0.9 * y + x)])[500:]
 
 
+@pytest.mark.slow
 def test_blocks_cover_what_depends_and_single_values_do_not() -> None:
     """The mean of an autoregression, truly 0: its neighbours make it vary 4 times as much."""
     covered = {1: 0, 100: 0}
@@ -94,6 +96,7 @@ def test_wrong_input_is_refused(
         block_bootstrap(list(values), length, np.mean, **changed)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1e6), min_size=10, max_size=60), st.sampled_from([0.8, 0.95]))
 def test_runs_have_the_interval_of_scipy(values: list[float], confidence: float) -> None:
     found = interval_of_runs(values, confidence)
@@ -139,6 +142,7 @@ def test_runs_that_drift_depend() -> None:
     assert not runs_depend([1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_blocks_are_neighbours_in_their_order() -> None:
     """Of independent values blocks of any length give the width of the mean: 2 x 1.96 s / sqrt(n).
     What follows from neighbours alone has to come out as it is."""

@@ -23,6 +23,7 @@ def independent(seed: int, count: int = 150) -> np.ndarray:
     return np.random.default_rng(seed).gumbel(50_000, 5_000, count).astype(np.int64)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(MAXIMA)
 def test_the_level_is_tested_as_scipy_does(maxima: np.ndarray) -> None:
@@ -81,6 +82,7 @@ def test_close_gaps_are_counted_out() -> None:
     assert close_gaps_p(np.array([], dtype=np.int64), 100) == 1.0
 
 
+@pytest.mark.slow
 def test_independent_maxima_are_foreseen() -> None:
     held = [folds_held(independent(seed), 0.95) for seed in range(60)]
     assert np.mean(held) == pytest.approx(9.5, abs=0.35)

@@ -42,6 +42,7 @@ def residuals(draw: Draw, seed: int, count: int) -> tuple[System, Residuals]:
     return system, residuals_of(make.series(system.latencies(rng, count).tolist()), reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_rate_is_that_of_the_intervals(draw: Draw) -> None:
     system, found = residuals(draw, 1, 150_000)
@@ -51,6 +52,7 @@ def test_the_rate_is_that_of_the_intervals(draw: Draw) -> None:
         assert rate.above(length) == pytest.approx(true, rel=0.15, abs=0.005 * system.rate(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_interval_holds_the_true_rate(draw: Draw) -> None:
     """Each misses in at most 5 % of runs; it is built to be wider than that."""
@@ -64,6 +66,7 @@ def test_the_interval_holds_the_true_rate(draw: Draw) -> None:
     assert held >= 0.95 * 25 * len(LENGTHS_NS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_interval_narrows_and_holds_the_estimate(draw: Draw) -> None:
     _, few = residuals(draw, 7, 3_000)
@@ -129,6 +132,7 @@ def test_at_the_rate_that_may_be_unseen_one_run_in_twenty_misses_it() -> None:
     assert float((hits == 0).mean()) == pytest.approx(0.05, abs=0.01)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.floats(1e-6, 0.4))
 def test_bounds_of_a_count_are_those_of_chi_square(count: int, error: float) -> None:
     at = np.array([float(count)])
@@ -177,6 +181,7 @@ def test_the_time_to_a_release_matters_where_sections_are_longer() -> None:
 POINTS = st.lists(st.integers(0, 1_000), min_size=1, max_size=40, unique=True)
 
 
+@pytest.mark.slow
 @given(POINTS, st.randoms(use_true_random=False))
 def test_the_majorant_is_concave_lies_above_and_touches(places: list[int], rng: object) -> None:
     x = np.array(sorted(places), dtype=np.float64)
@@ -191,6 +196,7 @@ def test_the_majorant_is_concave_lies_above_and_touches(places: list[int], rng: 
     assert np.all(np.diff(slopes) < 1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=200))
 def test_rates_never_rise_and_keep_all_residuals(values: list[int]) -> None:
     reference = idle_of(make.series([1_000] * LEAST_IDLE))
@@ -204,6 +210,7 @@ def test_rates_never_rise_and_keep_all_residuals(values: list[int]) -> None:
         assert area == pytest.approx(found.blocked / len(values))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=100), st.floats(1.0, 1e7))
 def test_bounds_are_ordered(values: list[int], length: float) -> None:
     reference = idle_of(make.series([100] * LEAST_IDLE))

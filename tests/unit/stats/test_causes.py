@@ -331,6 +331,7 @@ def test_noise_alone_is_seldom_named(noise: str, name: str) -> None:
     assert named <= MOST_FALSE * runs
 
 
+@pytest.mark.slow
 @given(
     value_ns=st.integers(1, 10**10),
     counted=st.dictionaries(st.sampled_from(sorted(QUIET)), st.integers(0, 10**12)),

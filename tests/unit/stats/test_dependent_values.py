@@ -47,6 +47,7 @@ def test_a_share_of_too_few_values_may_be_anything() -> None:
     assert share_estimate(0, 0, AS_ONE - 1) == (0, 0, 1)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 5000), st.integers(0, 5000), st.integers(5000, 10**6))
 def test_the_share_grows_with_the_count(least: int, more: int, total: int) -> None:
     one, other = (
@@ -65,6 +66,7 @@ def test_as_many_values_as_are_told_bound_a_share(share: float) -> None:
     assert (share_estimate(0, 0, needed - AS_ONE).high or 0) > share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [0.01, 0.5, 0.99, 0.999])
 def test_as_many_values_as_are_told_bound_a_quantile(q: float) -> None:
     needed = values_needed(q)

@@ -15,6 +15,7 @@ RAW = st.lists(st.integers(-3, 10**7), min_size=1, max_size=300)
 EVENTS = st.tuples(st.integers(0, 50), st.integers(50, 10**9))
 
 
+@pytest.mark.slow
 @given(RAW, st.integers(1, 10**7))
 @example([9080, 9081], 9080)  # the limit lies inside a bucket
 @example([9080, 9081, 9087, 9088, -1], 9084)
@@ -33,6 +34,7 @@ def test_nothing_gives_no_points() -> None:
     assert exceedance(Histogram(layout=DEFAULT_LAYOUT, buckets=[])) == []
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**12))
 def test_the_bound_for_the_unseen_is_the_closed_form(total: int) -> None:
     bound = upper_bound(0, total)

@@ -21,6 +21,8 @@ from hardstone.stats.quantiles import quantile_of_bins
 from hardstone.stats.two_runs import compare_quantile
 from tests.unit.stats.stored import drawn, sample, stored, values_of
 
+pytestmark = pytest.mark.slow
+
 TIMES = 200
 MOST_ALARMS = 0.02
 LEAST_FOUND = 0.90

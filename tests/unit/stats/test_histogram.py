@@ -15,6 +15,7 @@ from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, edges_of, index_of
 RAW = st.lists(st.integers(-5, MAX_VALUE) | st.integers(-5, 5000), max_size=200)
 
 
+@pytest.mark.slow
 @given(RAW, st.sampled_from([1, 7, 10, 20]))
 def test_the_vectorised_form_agrees_with_the_closed_form(values: list[int], bits: int) -> None:
     expected: dict[int, int] = {}
@@ -28,6 +29,7 @@ def test_the_vectorised_form_agrees_with_the_closed_form(values: list[int], bits
     assert total_count(histogram) == len(values)
 
 
+@pytest.mark.slow
 @given(RAW)
 def test_bins_carry_the_edges_of_their_buckets(values: list[int]) -> None:
     histogram = histogram_of(np.array(values, dtype=np.int64))

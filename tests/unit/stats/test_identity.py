@@ -18,6 +18,7 @@ from hardstone.stats.identity import (
 from tests.unit.stats import make
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 10**12), max_size=50), st.integers(1, 10**12))
 def test_a_sound_series_breaks_nothing(values: list[int], limit: int) -> None:
     assert series_problem(make.series(values, limit=limit)) is None
@@ -155,6 +156,7 @@ def test_what_was_found_in_a_histogram_goes_with_it() -> None:
     assert held() is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-1, 9)), max_size=6), st.integers(-5, 60))
 def test_gaps_that_overlap_or_go_back_are_told(gaps: list[tuple[int, int]], end_ns: int) -> None:
     at_ns = past_ns = 0

@@ -13,6 +13,8 @@ from hardstone.stats.identity import series_problem
 from hardstone.stats.joined_series import empty_like, joined_series
 from tests.unit.stats import make
 
+pytestmark = pytest.mark.slow
+
 SECOND_NS = 1_000_000_000
 WORST = 32
 Value = tuple[int, int]  # at_ns, value

@@ -127,6 +127,7 @@ def test_points_of_another_system_say_so(changed: dict[str, Scalar], why: str) -
     assert part.results[0].events == []  # the part itself is as it was
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(400, 20_000))
 @settings(max_examples=20)
 def test_killed_anywhere_any_number_of_times(seed: int, most: int) -> None:

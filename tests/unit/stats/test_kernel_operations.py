@@ -32,6 +32,7 @@ def told(found: Result) -> KernelTime:
     return time
 
 
+@pytest.mark.slow
 def test_three_runs_have_the_same_operation_first() -> None:
     firsts = [told(kernel_result(seed)).operations[0] for seed in (1, 2, 3)]
     assert [(one.name, one.rank) for one in firsts] == [("exit", 1)] * 3
@@ -130,6 +131,7 @@ def test_a_reference_of_other_processes_gives_latencies_and_ranks_only(
     assert own == [(one.name, one.rank, one.quantile) for one in told(kernel_result()).operations]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("still", "waited"), [(0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
 def test_a_reference_that_is_half_its_own_counts(still: float, waited: float) -> None:
     time = told(with_reference_at_work(kernel_result(), still=still, waited=waited))
@@ -190,6 +192,7 @@ def test_a_damaged_document_is_bounded() -> None:
 NUMBERS = st.one_of(st.none(), st.floats(-1e300, 1e300))
 
 
+@pytest.mark.slow
 @given(NUMBERS, NUMBERS, st.lists(st.integers(-(10**9), 10**18), min_size=1, max_size=50))
 def test_odd_figures_of_the_reference_never_stop_it(
     mean: float | None, deviation: float | None, values: list[int]
@@ -240,6 +243,7 @@ def test_an_interval_must_be_above_that_of_the_reference() -> None:
     assert set(ranks_of(found, endless).values()) == {None}
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=100), st.floats(0.01, 0.99))
 def test_the_length_of_a_share_of_timed_sections(values: list[int], q: float) -> None:
     exact = sorted(value for value in values if value < 2_048)  # buckets of one value

@@ -11,6 +11,7 @@ from scipy import stats
 from hardstone.stats.mean_ranks import mean_ranks
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-5, 5) | st.integers(-(2**62), 2**62)))
 def test_ranks_are_those_of_scipy(values: list[int]) -> None:
     given_values = np.array(values, dtype=np.int64)

@@ -22,6 +22,7 @@ def of_cpu(values: list[int], cpu: int, layout: str = "log-linear/7") -> Series:
     return found
 
 
+@pytest.mark.slow
 @given(VALUES, VALUES, VALUES)
 def test_it_is_the_series_of_all_values(one: list[int], other: list[int], third: list[int]) -> None:
     found = merged([of_cpu(one, 0), of_cpu(other, 1), of_cpu(third, 2)])

@@ -15,6 +15,7 @@ from tests.unit.stats.make import series
 CONFIDENCES = st.sampled_from([0.8, 0.95, 0.99])
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5000), CONFIDENCES, st.data())
 def test_the_interval_is_that_of_scipy(total: int, confidence: float, data: st.DataObject) -> None:
     count = data.draw(st.integers(0, total))
@@ -41,12 +42,14 @@ def test_it_covers_at_least_as_often_as_it_says(share: float) -> None:
     assert stats.binom.pmf(counts, total, share)[covers].sum() >= 0.95
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**6), st.data())
 def test_the_bound_of_the_tire_is_one_end_of_it(released: int, data: st.DataObject) -> None:
     missed = data.draw(st.integers(0, released))
     assert miss_bound(missed, released) == pytest.approx(miss_interval(missed, released, 0.9).high)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**6), min_size=40, max_size=300), st.integers(0, 10**6))
 def test_a_bucket_that_the_deadline_cuts_leaves_the_count_open(
     values: list[int], deadline: int

@@ -44,6 +44,7 @@ def series(result: Result, name: str) -> Series:
 # ---- one comb ----
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -65,6 +66,7 @@ def test_a_tick_is_found_whatever_its_drift(seed: int, ppm: float, hz: int, rest
     assert series(result, "tick").count == tick.count
 
 
+@pytest.mark.slow
 def test_a_minute_at_the_largest_drift() -> None:
     machine = Machine(3, seconds=60)
     machine.comb(250, 12_000, ppm=290)
@@ -74,6 +76,7 @@ def test_a_minute_at_the_largest_drift() -> None:
     assert only(noise, "tick").coverage > 0.99
 
 
+@pytest.mark.slow
 def test_missing_slots_down_to_nine_of_ten() -> None:
     few, many = Machine(4), Machine(4)
     few.comb(250, 9_000, missing=0.07)
@@ -100,6 +103,7 @@ def test_jitter_widens_the_tolerance(jitter_ns: float, tolerance_ns: int) -> Non
 # ---- several ----
 
 
+@pytest.mark.slow
 def test_a_guests_tick_on_a_hosts() -> None:
     """docs/method.md: a 1000 Hz comb of 10.6 us with every fourth slot 28.3 us."""
     machine = Machine(6, seconds=20)
@@ -117,6 +121,7 @@ def test_a_guests_tick_on_a_hosts() -> None:
     assert series(result, "other").count > 0.74 * 1000 * 15
 
 
+@pytest.mark.slow
 def test_the_same_where_the_kernel_counts_all_of_it() -> None:
     """A kernel of 1000 Hz that works more in every fourth tick: one tick with a mark."""
     machine = Machine(6, seconds=20)
@@ -129,6 +134,7 @@ def test_the_same_where_the_kernel_counts_all_of_it() -> None:
     assert mark.median_ns == pytest.approx(28_300, rel=0.02)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), ppm=st.floats(2, 50))
 def test_a_host_that_drifts_through_the_guests_tick(seed: int, ppm: float) -> None:
@@ -151,6 +157,7 @@ def test_a_timer_of_the_same_cpu() -> None:
     assert only(noise, "tick").median_ns == pytest.approx(12_000, rel=0.05)
 
 
+@pytest.mark.slow
 def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count() -> None:
     machine = Machine(9)
     machine.comb(250, 12_000)
@@ -161,6 +168,7 @@ def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count(
     assert _rate(windows, "uncounted") == pytest.approx(90)
 
 
+@pytest.mark.slow
 def test_too_few_counts_for_all_that_might_be_timers() -> None:
     machine = Machine(10)
     machine.comb(250, 12_000)
@@ -172,6 +180,7 @@ def test_too_few_counts_for_all_that_might_be_timers() -> None:
     assert sorted(one.name for one in all_of_them.combs) == ["tick", "timer", "timer"]
 
 
+@pytest.mark.slow
 def test_a_few_long_gaps_in_many_short_ones() -> None:
     """A task above the loop that runs 1 ms 21 times a second."""
     machine = Machine(20, seconds=4)
@@ -208,6 +217,7 @@ def test_a_tick_that_long_gaps_swallow() -> None:
 # ---- no comb ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hz", [20, 300, 5_000])
 def test_random_noise_has_no_comb(hz: int) -> None:
     """No false one in ten records of each density."""
@@ -251,6 +261,7 @@ def test_a_kernel_that_says_nothing_of_its_tick() -> None:
     assert "does not say" in noise.no_tick
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end_ns", [10**14, 10**16, 2**61])
 def test_a_window_that_says_to_last_for_years_takes_no_memory(end_ns: int) -> None:
     """A document from elsewhere may say so, with few gaps."""
@@ -351,6 +362,7 @@ def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
     assert (series(result, "tick").max or 0) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_s", [(3.1, 3.5), (1.2, 6.6), (0.9, 14.3)])
 def test_long_gaps_at_no_whole_periods_are_not_throttling(at_s: tuple[float, ...]) -> None:
     machine = Machine(16, seconds=16)
@@ -373,6 +385,7 @@ def test_one_long_gap_is_not_throttling() -> None:
 # ---- what is said ----
 
 
+@pytest.mark.slow
 def test_gaps_that_found_no_room() -> None:
     machine = Machine(17)
     machine.comb(250, 12_000)
@@ -439,6 +452,7 @@ def test_a_result_without_windows_stays_as_it_is() -> None:
     assert with_noise(result) is result
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), hz=st.floats(0.2, 3_000), length_ns=st.floats(300, 100_000))
 def test_every_gap_is_in_one_series(seed: int, hz: float, length_ns: float) -> None:

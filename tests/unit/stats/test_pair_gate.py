@@ -63,6 +63,7 @@ def test_p_is_that_of_the_test_after_holm() -> None:
     assert [p for one in found for p in (one.p_within, one.p_beyond)] == pytest.approx(holm(raw))
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.floats(0.5, 2.0), min_size=10, max_size=14), st.sampled_from([0.05, 0.3]))
 def test_outcome_and_interval_agree(noise: list[float], margin: float) -> None:
@@ -77,6 +78,7 @@ def test_outcome_and_interval_agree(noise: list[float], margin: float) -> None:
     assert (found.p_beyond <= 0.01) == (found.outcome == "FAIL")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.floats(0.5, 2.0), min_size=10, max_size=12), st.floats(0.01, 100))
 def test_the_unit_does_not_matter(noise: list[float], scale: float) -> None:
@@ -144,6 +146,7 @@ def test_counts_are_named_by_the_caller() -> None:
     assert (as_ratio.outcome, as_count.outcome) == ("INCONCLUSIVE", "FAIL")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", [0.2, 1.0, 5.0, 60.0])
 @pytest.mark.parametrize("is_bursty", [False, True])
 def test_counts_at_the_margin_are_seldom_decided(mean: float, is_bursty: bool) -> None:
@@ -158,6 +161,7 @@ def test_counts_at_the_margin_are_seldom_decided(mean: float, is_bursty: bool) -
     assert max(wrong["PASS"], wrong["FAIL"]) <= 6
 
 
+@pytest.mark.slow
 def test_errors_at_the_margin_are_as_rare_as_alpha() -> None:
     draw = np.random.default_rng(3)
     wrong = 0

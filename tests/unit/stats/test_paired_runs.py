@@ -128,6 +128,7 @@ def test_quantiles_are_judged_where_the_shortest_run_has_ten_values_beyond(
     assert [effect.figure for effect in found.effects] == figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "figures"), [(100, 1), (2_000, 2), (10_000, 3)])
 def test_the_interval_allows_for_every_figure_that_is_judged(count: int, figures: int) -> None:
     draw = np.random.default_rng(5)
@@ -171,6 +172,7 @@ def test_maxima_of_nothing_have_no_ratio() -> None:
     assert "ratio" not in maxima_text(maxima)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rare() -> None:
     alarms = 0
     for seed in range(60):
@@ -307,6 +309,7 @@ def test_the_document_obeys_its_schema() -> None:
     validator.validate(msgspec.json.decode(msgspec.json.encode(found)))
 
 
+@pytest.mark.slow
 def test_it_is_printed_within_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     sides = ([[n * m for n in range(1, 12_000)] for m in range(101, 113)] for _ in range(2))
     print_proof(proof(document(*sides)), "CPUs sleep deeply")

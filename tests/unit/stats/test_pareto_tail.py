@@ -75,6 +75,7 @@ def test_zhang_and_stephens_as_published(shape: float, seed: int) -> None:
     assert (found.shape, found.scale) == pytest.approx(as_published(sample), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_both_find_the_truth(shape: float) -> None:
     for fit in (most_likely, zhang_stephens):
@@ -87,6 +88,7 @@ def test_a_tail_with_an_edge_has_no_most_likely_fit() -> None:
     assert most_likely(np.random.default_rng(1).uniform(0, 1, 500)) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.sampled_from(SHAPES), st.integers(0, 50), st.floats(1e-3, 1e6))
 def test_the_unit_does_not_matter(shape: float, seed: int, scale: float) -> None:
@@ -98,6 +100,7 @@ def test_the_unit_does_not_matter(shape: float, seed: int, scale: float) -> None
         assert other.scale == pytest.approx(one.scale * scale, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [-0.2, 0.0, 0.2, 0.4])
 @pytest.mark.parametrize(("count", "times"), [(100, 1.0), (100, 10.0), (30, 1 / 9)])
 def test_the_next_maximum_is_where_it_is_foreseen(shape: float, count: int, times: float) -> None:

@@ -282,6 +282,7 @@ Keys = st.text() | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(Names, st.dictionaries(Keys, Values))))
 def test_no_event_raises(told: list[tuple[str, dict[str, Any]]]) -> None:
     found = read(*(Event(name=name, text="", data=data) for name, data in told))

@@ -29,6 +29,7 @@ def codes(found: Projection | Refusal) -> list[Code]:
     return [one.code for one in found.reasons] if isinstance(found, Refusal) else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [-0.2, 0.2])
 def test_it_covers_the_next_maximum_as_often_as_it_says(shape: float) -> None:
     inside = projected = 0
@@ -133,6 +134,7 @@ def quiet_tenths(seed: int) -> Values:
     return values[order].ravel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "code", "says"),
     [

@@ -23,6 +23,7 @@ LEVELS = st.sampled_from(LADDER) | st.floats(0.01, 0.99)
 CONFIDENCES = st.sampled_from([0.5, 0.9, 0.95, 0.99])
 
 
+@pytest.mark.slow
 @given(COUNTS, LEVELS, CONFIDENCES)
 def test_ranks_cover_the_quantile_with_the_exact_binomial_probability(
     count: int, q: float, confidence: float
@@ -35,6 +36,7 @@ def test_ranks_cover_the_quantile_with_the_exact_binomial_probability(
     assert stats.binom.cdf(last - 2, count, q) <= 1 - tail + 1e-7, "one rank lower would do"
 
 
+@pytest.mark.slow
 @given(st.integers(1, 2**31 - 1), LEVELS)
 def test_ranks_are_those_of_scipy(count: int, q: float) -> None:
     first, last = rank_interval(count, q)
@@ -49,6 +51,7 @@ def test_ranks_far_beyond_32_bits_follow_the_normal_law() -> None:
     assert (last - first) / 2 == pytest.approx(half_width, rel=1e-3)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(0, 10**7), min_size=1, max_size=300),
     st.sampled_from([0.01, 0.25, 0.5, 0.9, 0.99]),
@@ -62,6 +65,7 @@ def test_the_quantile_is_numpys_within_one_bucket(values: list[int], q: float) -
     assert exact <= found.value * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=400), LEVELS)
 def test_the_interval_holds_the_order_statistics(values: list[int], q: float) -> None:
     found = quantile(histogram_of(values), q)
@@ -78,6 +82,7 @@ def test_the_interval_holds_the_order_statistics(values: list[int], q: float) ->
         assert found.high is not None and found.high >= ranked[last - 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(st.integers(0, 2**32))
 def test_the_interval_covers_the_truth_as_often_as_it_claims(seed: int) -> None:

@@ -25,6 +25,7 @@ def made(counts: dict[int, int], underflow: int = 0, overflow: int = 0) -> Histo
     )
 
 
+@pytest.mark.slow
 @given(BUCKETS, OUTSIDE, OUTSIDE)
 def test_each_rank_lies_in_the_bucket_of_the_bins(
     counts: dict[int, int], underflow: int, overflow: int
@@ -36,6 +37,7 @@ def test_each_rank_lies_in_the_bucket_of_the_bins(
         assert ranked.edges_at(inside) == bins.edges_at(inside)
 
 
+@pytest.mark.slow
 @given(BUCKETS, OUTSIDE, OUTSIDE, st.sampled_from(LADDER) | st.floats(0.01, 0.99))
 def test_quantiles_and_intervals_are_those_of_the_bins(
     counts: dict[int, int], underflow: int, overflow: int, q: float

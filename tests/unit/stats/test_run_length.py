@@ -188,6 +188,7 @@ PLANNED = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PLANNED, max_size=5), st.sampled_from(["quick", "standard", ""]), st.booleans())
 def test_no_plan_breaks_the_grade(
     tests: list[PlannedTest], profile: str, has_descriptors: bool

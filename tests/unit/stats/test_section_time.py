@@ -32,6 +32,7 @@ def test_the_share_of_time_is_that_of_the_intervals(draw: Draw) -> None:
         assert share == pytest.approx(system.shorter(x), abs=0.04)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [0.9, 0.99])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_length_of_a_share_of_time(draw: Draw, q: float) -> None:
@@ -41,6 +42,7 @@ def test_the_length_of_a_share_of_time(draw: Draw, q: float) -> None:
     assert told.value_ns == pytest.approx(true_length(system, q), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [0.9, 0.99])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_interval_of_the_length_holds_it(draw: Draw, q: float) -> None:
@@ -112,6 +114,7 @@ def test_few_releases_say_nothing() -> None:
     assert section_length(found, 0.05, 0.9) is None  # 50 of them hit the kernel
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=60))
 def test_the_majorant_gives_the_time_of_the_intervals_that_it_estimates(values: list[int]) -> None:
     """F(x) - x f(x) against the sum of lengths: each corner is an interval of that length, as often

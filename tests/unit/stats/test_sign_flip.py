@@ -15,6 +15,7 @@ from hardstone.stats.sign_flip import MOST_PAIRS, p_above, p_below, ratio_bounds
 TERMS = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=10).map(np.array)
 
 
+@pytest.mark.slow
 @given(TERMS)
 def test_p_is_that_of_every_choice_of_signs(terms: np.ndarray) -> None:
     sums = [np.dot(signs, terms) for signs in itertools.product((-1, 1), repeat=terms.size)]
@@ -22,6 +23,7 @@ def test_p_is_that_of_every_choice_of_signs(terms: np.ndarray) -> None:
     assert p_below(terms) == np.mean([one <= terms.sum() for one in sums])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.integers(-50, 50).map(lambda n: n / 16), min_size=3, max_size=9).map(np.array))
 def test_p_is_that_of_scipy(terms: np.ndarray) -> None:
@@ -35,6 +37,7 @@ def test_p_is_that_of_scipy(terms: np.ndarray) -> None:
         assert function(terms) == pytest.approx(wanted.pvalue, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(TERMS)
 def test_both_sides_cover_everything(terms: np.ndarray) -> None:
     assert p_above(terms) + p_below(terms) >= 1
@@ -45,6 +48,7 @@ def test_rounding_does_not_split_what_is_equal() -> None:
     assert p_above(terms) == p_above(np.array([1.0, 2.0, -3.0])) == 5 / 8
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.floats(-2, 2), min_size=6, max_size=10, unique=True).map(np.array))
 def test_the_interval_ends_where_the_test_refuses(d: np.ndarray) -> None:

@@ -27,11 +27,13 @@ def by_hand(differences: Sequence[int]) -> float:
     return sum(one >= seen - 1e-9 for one in sums) / len(sums)
 
 
+@pytest.mark.slow
 @given(DIFFERENCES)
 def test_ties_and_zeros_as_by_hand(differences: list[int]) -> None:
     assert signed_rank_p(differences) == pytest.approx(by_hand(differences), rel=1e-12)
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(1, 500), min_size=2, max_size=25))
 def test_without_ties_as_scipy_has_it(sizes: set[int]) -> None:
     signs = np.random.default_rng(sum(sizes)).choice((-1, 1), len(sizes))

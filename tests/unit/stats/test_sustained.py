@@ -90,6 +90,7 @@ def test_sources_whose_search_has_ended() -> None:
     assert ended_sources([make.result("IRQ-S-SUS", events=[limit, silent])]) == {"ipi", "timer"}
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(200, 10**6), st.booleans()), max_size=30))
 def test_the_bracket_holds_for_any_steps(tried: list[tuple[int, bool]]) -> None:
     found = steps(*(step_event(period, lost=0 if passed else 1) for period, passed in tried))

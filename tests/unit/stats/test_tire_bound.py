@@ -18,6 +18,7 @@ def bound_of(*results: Result) -> Bound:
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5000), st.data())
 def test_the_bound_is_that_of_clopper_and_pearson(released: int, data: st.DataObject) -> None:
     missed = data.draw(st.integers(0, released))

@@ -174,6 +174,7 @@ def test_a_wait_is_known_between_steps_in_a_row_only() -> None:
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 40)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -183,6 +183,7 @@ def test_preemption_models_of_one_run_are_two_sides() -> None:
     assert found.speed.faster == "second"
 
 
+@pytest.mark.slow
 def test_hostile_numbers_of_points_and_policies_are_bounded() -> None:
     many = [
         real_time(4 * n, 1, policy=f"p{k}", missed=n % 3, released=10)

@@ -78,6 +78,7 @@ def test_other_lines_name_nobody(text: str) -> None:
     assert found(BEGINS, text, ENDS) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=200), max_size=4))
 def test_any_text_is_read(lines: list[str]) -> None:
     assert found(*lines, ENDS) is None

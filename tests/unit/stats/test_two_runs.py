@@ -55,6 +55,7 @@ def test_the_four_outcomes(scale: float, outcome: str) -> None:
     assert outcome in get_args(Difference)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(500, 20_000), st.integers(500, 20_000), QS, st.integers(0, 99))
 def test_the_other_way_round_is_the_inverse(one: int, two: int, q: float, seed: int) -> None:
@@ -71,6 +72,7 @@ def test_the_other_way_round_is_the_inverse(one: int, two: int, q: float, seed: 
             assert end * other == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(RAW, QS, st.sampled_from([0.9, 0.98]))
 def test_the_widened_interval_holds_the_plain_one(
     values: list[int], q: float, confidence: float
@@ -82,6 +84,7 @@ def test_the_widened_interval_holds_the_plain_one(
     assert wide.high is None or (plain.high is not None and wide.high >= plain.high)
 
 
+@pytest.mark.slow
 def test_the_interval_is_as_much_wider_as_it_says() -> None:
     ranks = np.arange(500_000)  # the value is the rank
     bins = bins_of(histogram_of(ranks, layout="log-linear/20"))
@@ -91,6 +94,7 @@ def test_the_interval_is_as_much_wider_as_it_says() -> None:
     assert (wide.high - wide.low) / (plain.high - plain.low) == pytest.approx(DEPENDENCE, rel=0.03)
 
 
+@pytest.mark.slow
 def test_it_covers_where_each_value_comes_as_often_as_one_counts() -> None:
     """The most dependence that is provided for: AS_ONE equal values for each draw."""
     draw = np.random.default_rng(4)
@@ -166,6 +170,7 @@ def test_a_shift_is_seen_where_it_is() -> None:
     assert (by_level[0.5].low or 2) < 1 < (by_level[0.5].high or 0)
 
 
+@pytest.mark.slow
 @given(RAW, RAW)
 def test_the_band_holds_the_ratio(one: list[int], two: list[int]) -> None:
     for point in shift_function(histogram_of(one), histogram_of(two)):
@@ -183,6 +188,7 @@ def test_it_ends_where_fewer_than_ten_values_are_beyond(count: int) -> None:
     assert len(points) == len(wanted)
 
 
+@pytest.mark.slow
 def test_the_whole_band_holds_as_often_as_it_says() -> None:
     draw = np.random.default_rng(8)
     held = 0

@@ -80,6 +80,7 @@ def test_joined_recordings_keep_what_was_found_in_each() -> None:
     assert gap_points(joined) == []
 
 
+@pytest.mark.slow
 def test_points_of_a_picture() -> None:
     machine = Machine(32, seconds=6)
     machine.comb(250, 9_000)

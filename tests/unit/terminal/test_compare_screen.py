@@ -71,6 +71,7 @@ def test_names_that_begin_alike_are_told_apart() -> None:
     assert different_names(["short", "a" * 50], 20) == ["short", "a" * 19 + "\u2026"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 6, 7, 13, 20])
 def test_every_system_is_there(count: int) -> None:
     view = compared.made_view([compared.made_run(n) for n in range(1, count + 1)])

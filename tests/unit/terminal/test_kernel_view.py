@@ -41,6 +41,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_the_ranked_table_and_hps_figures_are_shown() -> None:
     text = whole(kernel_result())
     assert "kernel time by operation, KRN-P-PRE" in text
@@ -60,6 +61,7 @@ def test_other_tests_have_no_such_table() -> None:
     assert "kernel time by operation" not in whole(make.result())
 
 
+@pytest.mark.slow
 def test_hostile_names_of_operations_are_escaped() -> None:
     found = kernel_result()
     found.series.append(dispatch("\x1b[31m[red]exec\n" * 40, [10**6] * 4_000))
@@ -117,6 +119,7 @@ def compared(off: list[Result], on: list[Result], system: Facts = HARDWARE) -> s
     return text
 
 
+@pytest.mark.slow
 def test_off_and_on_stand_beside_hps_off_and_on() -> None:
     text = compared([kernel_result()], [kernel_result(2, is_short=True)])
     assert "kernel preemption off (none) and on (full)" in text
@@ -126,6 +129,7 @@ def test_off_and_on_stand_beside_hps_off_and_on() -> None:
     assert line.startswith("99 %") and " us " in line
 
 
+@pytest.mark.slow
 def test_the_range_of_the_improvement_stands_below_it() -> None:
     text = words(compared([kernel_result()], [kernel_result(2)]))
     found = preemption_table([kernel_result()], [kernel_result(2)])
@@ -156,6 +160,7 @@ def test_cells_wrap_whole_words(columns: str, monkeypatch: pytest.MonkeyPatch) -
             assert shown_words(cell) <= shown_words(stream.getvalue()), cell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "60", "40"])
 def test_cells_of_off_and_on_wrap_whole_words(
     columns: str, monkeypatch: pytest.MonkeyPatch
@@ -169,6 +174,7 @@ def test_cells_of_off_and_on_wrap_whole_words(
             assert shown_words(cell) <= shown_words(stream.getvalue()), cell
 
 
+@pytest.mark.slow
 def test_what_differs_between_off_and_on_is_shown() -> None:
     loaded = kernel_result(2)
     loaded.conditions.load = "storm"

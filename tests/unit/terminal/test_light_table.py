@@ -13,6 +13,8 @@ from hardstone.terminal.light_table import print_light_table
 from hardstone.terminal.widths import print_table
 from hardstone.terminal.words import words
 
+pytestmark = pytest.mark.slow
+
 HEADS = ("test", "title", "kind", "origin", "needs")
 WRAPPING = (False, True, False, True, True)
 PIECES = (

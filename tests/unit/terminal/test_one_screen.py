@@ -94,6 +94,7 @@ def worst_case(conditions: list[Conditions]) -> RunDocument:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80, 132, 300])
 @pytest.mark.parametrize("count", [1, 2, 9])
 def test_no_run_is_longer_than_a_screen(width: int, count: int) -> None:

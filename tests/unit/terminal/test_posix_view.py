@@ -15,6 +15,8 @@ from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.hostile import ATTACKS
 from tests.unit.stats import inventories, make
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,12 +50,14 @@ def test_counts_and_bounds_of_long_points_are_not_cut() -> None:
     assert "0 of 10 000 < 0.030 %" in text
 
 
+@pytest.mark.slow
 def test_a_terminal_without_utf_8_has_other_marks() -> None:
     text = "\n".join(lines_of(whole_sweep(), "ascii"))
     assert "hard map: # missed, . none missed" in text
     assert "  1  ....#" in text
 
 
+@pytest.mark.slow
 def test_all_of_it_has_model_study_and_statement() -> None:
     text = " ".join(" ".join(lines_of(whole_sweep(), is_whole=True)).split())
     for part in (
@@ -70,6 +72,7 @@ def test_all_of_it_has_model_study_and_statement() -> None:
         assert part in text
 
 
+@pytest.mark.slow
 def test_a_large_sweep_still_fits() -> None:
     many = [
         real_time(4 * n, threads, missed=n > 35, policy=policy, load=load, released=2)
@@ -81,6 +84,7 @@ def test_a_large_sweep_still_fits() -> None:
     assert len(lines_of(sweep(*many))) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_many_curves_still_fit() -> None:
     many = [
         real_time(n, threads, missed=n > 8 * threads, load=load)
