@@ -22,8 +22,7 @@ def cpu() -> int:
 
 
 def cpu_beside() -> int:
-    """For what other workers run beside the tests of the machine: not on the CPU of those, if there
-    is another, and at a priority below whatever they have on this one."""
+    """Another one than `cpu`, if there is one: tests of other workers leave it alone."""
     return max(os.sched_getaffinity(0))
 
 

@@ -87,12 +87,3 @@ def quick(probe: Path) -> list[str]:
 
     del probe  # without one the test is skipped
     return [*rate_of_counter(), "--cpu", str(machine.cpu())]
-
-
-@pytest.fixture(scope="session")
-def beside(probe: Path) -> list[str]:
-    """The same on the last CPU, at a priority below that of other programs."""
-    from tests.running import rate_of_counter
-
-    del probe
-    return [*rate_of_counter(), "--cpu", str(machine.cpu_beside()), *machine.BELOW_OTHERS]

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import termios
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -33,11 +33,10 @@ from tests.waiting import wait_until
 
 GIVE_UP_S = 60
 SLOW_DISK_S = 300  # a test of files may write a while before it measures
-ATTEMPTS = 3
-UNCUT_ATTEMPTS = 8  # a run that is cut ends at once
-STOLEN_NS = 20_000_000
+STOLEN_NS = 20_000_000  # a lost burst
 Line = TypeVar("Line")
 _decoder = msgspec.json.Decoder(StreamLine)
+witnesses: list[str] = []  # of noise, in the test that runs now: tests/host/noise.py reads them
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,11 @@ class Stream:
         codes = {"measured": 0, "denied": 5, "unsupported": 5}
         return codes.get(self.result.status, 3)
 
+    def checked(self) -> Stream:
+        """Itself, if the probe ended as the stream tells."""
+        assert self.code == self.told_code, (self.code, self.stderr)
+        return self
+
     @property
     def events(self) -> dict[str, StreamEvent]:
         return {event.name: event for event in self.of(StreamEvent)}
@@ -85,17 +89,17 @@ class Stream:
         return series
 
     @property
-    def is_cut(self) -> bool:
-        """Whether others on this machine took the CPU, or its host did, which leaves a gap; not
+    def witness(self) -> str | None:
+        """What the probe says of others that took the CPU, or of its host, which leaves a gap; not
         where the run did not end as it says: no disturbance excuses that."""
         if not self.of(StreamResult) or self.code != self.told_code:
-            return False
-        return "throttled" in self.events or ("idle_gap" in self.events and self.is_stolen_from)
-
-    @property
-    def is_stolen_from(self) -> bool:
-        """Whether the host took the time of a lost burst, all in all."""
-        return (self.result.environment.get("steal_ns") or 0) >= STOLEN_NS
+            return None
+        if "throttled" in self.events:
+            return f"{self.test}: {self.events['throttled'].text}"
+        stolen_ns = self.result.environment.get("steal_ns") or 0
+        if "idle_gap" in self.events and stolen_ns >= STOLEN_NS:
+            return f"{self.test}: an idle gap, and {stolen_ns / 1e9:.3f} s stolen"
+        return None
 
     @property
     def sample_count(self) -> int:
@@ -145,31 +149,23 @@ def run(
     prefix: Sequence[str] = (),
     variables: dict[str, str] | None = None,
 ) -> Stream:
-    """One test to its end, uncut; `prefix` are words before the command (setpriv, prlimit)."""
+    """One test to its end; `prefix` are words before the command (setpriv, prlimit)."""
+    done = subprocess.run(
+        [*prefix, *command(probe, test, options)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=GIVE_UP_S,
+        check=False,
+        env={**os.environ, **(variables or {})},
+    )
+    return noted(Stream(test, done.returncode, done.stdout, done.stderr.decode()))
 
-    def attempt() -> Stream:
-        done = subprocess.run(
-            [*prefix, *command(probe, test, options)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIVE_UP_S,
-            check=False,
-            env={**os.environ, **(variables or {})},
-        )
-        return Stream(test, done.returncode, done.stdout, done.stderr.decode())
 
-    (stream,) = uncut(lambda: [attempt()])
+def noted(stream: Stream) -> Stream:
+    """Its witness is kept for whoever judges the test."""
+    if stream.witness:
+        witnesses.append(stream.witness)
     return stream
-
-
-def uncut(attempt: Callable[[], list[Stream]]) -> list[Stream]:
-    """Runs, the first time that nobody else has cut into them, or else the last: a test of what
-    the probe does with its figures cannot say anything of those that were disturbed."""
-    for _ in range(UNCUT_ATTEMPTS - 1):
-        streams = attempt()
-        if not any(stream.is_cut for stream in streams):
-            return streams
-    return attempt()
 
 
 class Running:
@@ -214,7 +210,7 @@ class Running:
     def rest(self) -> Stream:
         """Waits for the end."""
         out, _ = self.process.communicate(timeout=GIVE_UP_S)
-        return Stream(self._test, self.process.returncode, self._header + out)
+        return noted(Stream(self._test, self.process.returncode, self._header + out))
 
 
 @contextmanager
@@ -240,6 +236,16 @@ def has_ended(pid: int) -> bool:
     with suppress(OSError):
         return state_of(pid) in "ZX"
     return True
+
+
+def children(pid: int) -> set[int]:
+    """Of any of its threads, which come and go, as the process may."""
+    found: set[int] = set()
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found.update(map(int, (task / "children").read_text().split()))
+    return found
 
 
 def measuring_thread(pid: int) -> int:

@@ -1,89 +1,80 @@
-"""The probe under test and its helpers, and a look for what a test leaves behind."""
+"""What the tests of a real kernel share: the machine for themselves, and what they leave behind."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hardstone.targets.alone import default_lock_file, measuring_alone
+from tests.host import noise
 from tests.host.odd import Odd, odd_values
 from tests.host.shield_state import JOURNAL, State, read_state
 from tests.host.shielding import RESERVED
+from tests.running import Stream, children, run, witnesses
 from tests.waiting import wait_until
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-ALONE_S = 240
-CPUS_LOCK = ROOT / "build" / "cpus.lock"
+HERE = Path(__file__).parent
+MACHINE = pytest.StashKey[noise.Machine]()
 MACHINE_LOCK = default_lock_file()  # read before each test gets a home of its own
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    CPUS_LOCK.parent.mkdir(exist_ok=True)
-    config.addinivalue_line("markers", "free_machine: wants all CPUs and the disk; comes last")
+    machine = config.stash[MACHINE] = noise.Machine()
+    os.environ.update([machine.mark.split("=")])
+    config.pluginmanager.register(noise.Noise(HERE, machine.watch), "noise")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What wants the machine for itself comes last, when the others are done; also the unit tests
-    of the probe, beside which no CPU is taken away."""
-    for item in items:
-        if item.path.parent == HERE:
-            item.add_marker(pytest.mark.slow)
-    items.sort(key=wants_the_machine)
-
-
-def wants_the_machine(item: pytest.Item) -> int:
-    if item.get_closest_marker("free_machine") is not None:
-        return 2
-    return int("cpus_taken" in getattr(item, "fixturenames", ()))
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True, scope="session")
 def alone() -> Iterator[None]:
-    """Waits for the measurements of others on this machine, but not for ever."""
-    give_up_s = time.monotonic() + ALONE_S
-    with measuring_alone(lambda: time.monotonic() > give_up_s, lambda: None, print, MACHINE_LOCK):
+    """Waits for the measurements of others on this machine, which then wait for the tests."""
+    with measuring_alone(lambda: False, lambda: None, print, MACHINE_LOCK):
         yield
 
 
-@pytest.fixture
-def cpus_taken(alone: None) -> Iterator[None]:
-    """The test takes a CPU from all others, or takes it offline: the unit tests of the probe,
-    which the checks run beside it, bind threads to that CPU."""
-    with CPUS_LOCK.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+@pytest.fixture(scope="session")
+def kept(request: pytest.FixtureRequest) -> Callable[[Hashable, Callable[[], Any]], Any]:
+    """Makes something, once for all tests that ask for it. What disturbed this has disturbed each
+    of them."""
+    machine = request.config.stash[MACHINE]
+    made: dict[Hashable, tuple[Any, list[str]]] = {}
+
+    def of_all(key: Hashable, make: Callable[[], Any]) -> Any:
+        if key not in made:
+            watched, known = machine.watch(), len(witnesses)
+            thing = make()
+            made[key] = thing, [*watched(), *witnesses[known:]]
+        thing, found = made[key]
+        witnesses.extend(found)
+        return thing
+
+    return of_all
 
 
-@pytest.fixture(autouse=True)
-def cpus_kept(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No other test takes a CPU away meanwhile: it would be `alone`."""
-    if {"alone", "cpus_taken"} & set(request.fixturenames):
-        yield
-        return
-    with CPUS_LOCK.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        yield
+@pytest.fixture(scope="session")
+def recorded(kept: Callable[[Hashable, Callable[[], Any]], Any]) -> Callable[..., Stream]:
+    """`run`, once for all tests that ask for the same."""
+
+    def recorded_run(*words: Any, **given: Any) -> Stream:
+        return kept((words, repr(given)), lambda: run(*words, **given))  # type: ignore[no-any-return]
+
+    return recorded_run
 
 
-def our_probes() -> set[str]:
+def our_probes() -> set[int]:
     """Ids of the probes that this process has started and that are still there."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            name, _, rest = (path / "stat").read_text().partition("(")[2].rpartition(")")
-        except OSError:
-            continue
-        if name.startswith("hardstone-") and int(rest.split()[1]) == os.getpid():
-            found.add(path.name)
-    return found
+    return {pid for pid in children(os.getpid()) if is_probe(Path(f"/proc/{pid}"))}
+
+
+def is_probe(process: Path) -> bool:
+    with suppress(OSError):
+        return (process / "comm").read_text().startswith("hardstone-")
+    return False
 
 
 @pytest.fixture(autouse=True)

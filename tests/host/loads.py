@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.host.shield_state import children
+from tests.running import children
 from tests.waiting import wait_until
 
 GIVE_UP_S = 60
@@ -123,14 +123,14 @@ class RunningLoad:
     def have_all_ended(self) -> bool:
         """Not even a dead one is left of those that the keeper started: it has noted how each of
         them ended."""
-        return children(self.marked.wait_for("hs-load-keeper")) == []
+        return not children(self.marked.wait_for("hs-load-keeper"))
 
     def _ours(self, name: str) -> set[int]:
         """Those of the load itself: what they start has their name until it has its own."""
         found = set(self.marked.named(name))
         if name in {"hs-load-guard", "hs-load-keeper"}:
             return found
-        return found & set(children(self.marked.wait_for("hs-load-keeper")))
+        return found & children(self.marked.wait_for("hs-load-keeper"))
 
 
 def load_command(probe: Path, load: str, *options: str) -> list[str]:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.running import children
+
 KERNEL_THREAD = 0x00200000
 EXITING = 0x4
 PROBES = "hardstone-"  # those that measure; of their loads each process is bound once
@@ -130,15 +132,6 @@ def differences(before: State, after: State) -> list[str]:
             found.append(f"{key} {old.name}: {set(old.affinity)} -> {set(new.affinity)}")
         if old.groups != new.groups:
             found.append(f"{key} {old.name}: {old.groups!r} -> {new.groups!r}")
-    return found
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.name))
     return found
 
 

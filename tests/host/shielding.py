@@ -32,10 +32,8 @@ FOREVER = ("sh", "-c", "echo ready; exec sleep 60")
 
 Shield = subprocess.Popen[bytes]
 SHIELD_MARKS = [
-    pytest.mark.e2e,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can reserve a CPU"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: none can be reserved"),
-    pytest.mark.usefixtures("cpus_taken"),
 ]
 
 

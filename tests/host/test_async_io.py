@@ -7,9 +7,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -17,17 +14,13 @@ import msgspec
 import pytest
 
 from hardstone.model import Register, StreamEvent, StreamVerdict
-from tests.host.again import until_quiet
 from tests.host.test_kernel_leftovers import with_folder
 from tests.running import Stream, measuring, run
 from tests.waiting import soon
 
-pytestmark = pytest.mark.e2e
-
 TEST = "FIO-B-ASY"
 CHANNELS = ("pipe", "fifo", "socket", "pty")
 KINDS = (*CHANNELS, "aio", "io_uring")
-AT_ONCE = 12  # most of the time each waits for a second to pass
 
 
 def of(claims: str, kinds: tuple[str, ...] = CHANNELS) -> set[str]:
@@ -66,11 +59,11 @@ MISSING = [
 
 
 def on_broken(
-    libc: Path, probe: Path, beside: list[str], breach: str, kinds: tuple[str, ...] = KINDS
+    libc: Path, probe: Path, quick: list[str], breach: str, kinds: tuple[str, ...] = KINDS
 ) -> Stream:
     variables = {"LD_PRELOAD": str(libc), "HARDSTONE_BROKEN": breach}
     words = ("-p", f"kinds={','.join(kinds)}")
-    stream = run(probe, TEST, *words, *beside, variables=variables)
+    stream = run(probe, TEST, *words, *quick, variables=variables)
     assert stream.result.status == "measured", stream.result
     return stream
 
@@ -89,74 +82,36 @@ def kinds_of(names: set[str]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if any(name.endswith(f"/{kind}") for name in names))
 
 
-@pytest.fixture(scope="module")
-def first_runs(
-    shared_probe: Path, broken_libc: Path, beside: list[str]
-) -> Callable[[], dict[str, list[Stream]]]:
-    """Of each breach: several at a time, each kind in a process of its own."""
-
-    @cache
-    def streams() -> dict[str, list[Stream]]:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            begun = {
-                breach: [
-                    pool.submit(on_broken, broken_libc, shared_probe, beside, breach, (kind,))
-                    for kind in kinds_of(fail)
-                ]
-                for breach, fail in BREACHES
-            }
-        return {breach: [one.result() for one in runs] for breach, runs in begun.items()}
-
-    return streams
-
-
 @pytest.mark.parametrize(("breach", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
 def test_a_breach_is_seen(
-    first_runs: Callable[[], dict[str, list[Stream]]],
-    shared_probe: Path,
-    broken_libc: Path,
-    beside: list[str],
-    breach: str,
-    fail: set[str],
+    shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, fail: set[str]
 ) -> None:
-    """Where others beside it were in the way, in a run of its own."""
     kinds = kinds_of(fail)
-
-    def complaints() -> list[str]:
-        streams = first_runs().pop(breach, None) or [
-            on_broken(broken_libc, shared_probe, beside, breach, kinds)
-        ]
-        verdicts = [verdict for stream in streams for verdict in stream.of(StreamVerdict)]
-        left_out = {kind for stream in streams for kind in missing(stream)}
-        assert {one.name.split("/")[1] for one in verdicts} == set(kinds) - left_out
-        expected = {name for name in fail if name.split("/")[1] not in left_out}
-        wrong = {one.name for one in verdicts if not one.passed} ^ expected
-        return [str(one) for one in verdicts if one.name in wrong]
-
-    until_quiet(complaints)
+    stream = on_broken(broken_libc, shared_probe, quick, breach, kinds)
+    verdicts, left_out = stream.of(StreamVerdict), set(missing(stream))
+    assert {one.name.split("/")[1] for one in verdicts} == set(kinds) - left_out
+    expected = {name for name in fail if name.split("/")[1] not in left_out}
+    assert failed(stream) == expected, verdicts
 
 
 def test_a_request_that_is_said_to_be_complete_too_early(
-    shared_probe: Path, broken_libc: Path, beside: list[str]
+    shared_probe: Path, broken_libc: Path, quick: list[str]
 ) -> None:
     """What else fails then depends on when it is carried out."""
-    assert "progress/aio" in failed(on_broken(broken_libc, shared_probe, beside, "aio_early", AIO))
+    assert "progress/aio" in failed(on_broken(broken_libc, shared_probe, quick, "aio_early", AIO))
 
 
 def test_every_claim_holds_on_a_libc_that_breaks_nothing(
-    shared_probe: Path, broken_libc: Path, beside: list[str]
+    shared_probe: Path, broken_libc: Path, quick: list[str]
 ) -> None:
-    def complaints() -> list[str]:
-        stream = on_broken(broken_libc, shared_probe, beside, "none")
-        return [str(one) for one in stream.of(StreamVerdict) if not one.passed]
-
-    until_quiet(complaints)
+    stream = on_broken(broken_libc, shared_probe, quick, "none")
+    assert [str(one) for one in stream.of(StreamVerdict) if not one.passed] == []
 
 
 def test_every_verdict_has_a_breach(
-    shared_probe: Path, broken_libc: Path, beside: list[str]
+    shared_probe: Path, broken_libc: Path, quick: list[str]
 ) -> None:
-    stream = on_broken(broken_libc, shared_probe, beside, "none")
+    stream = on_broken(broken_libc, shared_probe, quick, "none")
     broken = {name for _, fail in BREACHES for name in fail}
     left_out = {name for name in broken if name.split("/")[1] in missing(stream)}
     assert set(stream.verdicts) == broken - left_out
@@ -168,25 +123,25 @@ def test_every_verdict_has_a_breach(
 
 @pytest.mark.parametrize(("breach", "kind", "reason"), MISSING, ids=[one[0] for one in MISSING])
 def test_what_is_missing_is_told(
-    shared_probe: Path, broken_libc: Path, beside: list[str], breach: str, kind: str, reason: str
+    shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, kind: str, reason: str
 ) -> None:
-    stream = on_broken(broken_libc, shared_probe, beside, breach, ("pipe", kind))
+    stream = on_broken(broken_libc, shared_probe, quick, breach, ("pipe", kind))
     assert reason in missing(stream)[kind]
     assert kinds_of(set(stream.verdicts)) == ("pipe",)
 
 
 def test_none_of_the_kinds_is_unsupported(
-    shared_probe: Path, broken_libc: Path, beside: list[str]
+    shared_probe: Path, broken_libc: Path, quick: list[str]
 ) -> None:
     variables = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "no_terminal"}
-    stream = run(shared_probe, TEST, "-p", "kinds=pty", *beside, variables=variables)
+    stream = run(shared_probe, TEST, "-p", "kinds=pty", *quick, variables=variables)
     assert (stream.result.status, stream.code) == ("unsupported", 5)
 
 
 def test_a_kill_leaves_no_fifo(
     shared_probe: Path,
     broken_libc: Path,
-    beside: list[str],
+    quick: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -194,7 +149,7 @@ def test_a_kill_leaves_no_fifo(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
     monkeypatch.setenv("HARDSTONE_BROKEN", "fifo_stays,read_blocks")
-    with measuring(shared_probe, TEST, "-p", "kinds=fifo", *beside) as running:
+    with measuring(shared_probe, TEST, "-p", "kinds=fifo", *quick) as running:
         monkeypatch.delenv("LD_PRELOAD")
         assert soon(lambda: bool(list(tmp_path.glob("*/fifo"))))
         os.kill(running.pid, signal.SIGKILL)
@@ -204,11 +159,11 @@ def test_a_kill_leaves_no_fifo(
 
 
 def test_a_kill_at_any_moment_leaves_nothing(
-    probe: Path, beside: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    probe: Path, quick: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for moment_s in (0, 0.01, 0.03, 0.06):
-        with measuring(probe, TEST, *beside) as running:
+        with measuring(probe, TEST, *quick) as running:
             time.sleep(moment_s)
             os.kill(running.pid, signal.SIGKILL)
             running.process.wait()

@@ -29,10 +29,7 @@ from tests.host.shield_state import read_task
 from tests.running import Running, Stream, has_ended, measuring, measuring_thread, run
 from tests.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second CPU has to look"),
-]
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second CPU has to look")
 
 SECOND_NS = 1_000_000_000
 TWO_SECONDS = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "2500ms")
@@ -96,7 +93,6 @@ def injected(probe: Path, inject: Callable[[Running], None], *words: str) -> Ite
         yield running.rest()
 
 
-@pytest.mark.usefixtures("alone")
 @pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 def test_a_hog_of_higher_priority_is_run_delay(probe: Path, hog: Path, quick: list[str]) -> None:
     bursts = Bursts(length_ns=250_000_000, period_ns=2 * SECOND_NS, count=1)
@@ -268,8 +264,7 @@ def test_a_flood_of_interrupts_is_seen(probe: Path, quick: list[str]) -> None:
     assert in_all(stream, "interrupts_count") >= in_all(stream, "timer_interrupts_count")
     assert all(one.busiest for one in intervals(stream))
     rates = [one.counters["interrupts_count"] / one.span_ns for one in intervals(stream)]
-    if max(rates) < 4 * median(rates):
-        pytest.skip("others interrupt this CPU as often")
+    assert max(rates) > 4 * median(rates)
     assert "interrupts" in named(stream)
 
 

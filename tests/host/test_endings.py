@@ -18,19 +18,8 @@ from hardstone.model import StreamHeader, StreamSeries
 from hardstone.store.slots import SlotCopier, slot_paths
 from hardstone.targets.host_memory import HostMemory
 from tests import machine
-from tests.running import (
-    GIVE_UP_S,
-    Running,
-    Stream,
-    command,
-    has_ended,
-    measuring,
-    run,
-    uncut,
-)
-from tests.waiting import soon, wait_until
-
-pytestmark = pytest.mark.e2e
+from tests.running import GIVE_UP_S, Running, Stream, command, has_ended, measuring, run
+from tests.waiting import wait_until
 
 LONG = ["--duration-ns", "60s", "--samples", "0"]
 SOME_COUNT = 100  # of wake-ups before the end
@@ -62,22 +51,22 @@ def measured_and_labelled(stream: Stream) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_keeps_what_was_measured(
-    probe: Path, beside: list[str], number: signal.Signals
+    probe: Path, quick: list[str], number: signal.Signals
 ) -> None:
-    with measuring(probe, "TMR-P-LAT", *LONG, *beside) as running:
+    with measuring(probe, "TMR-P-LAT", *LONG, *quick) as running:
         machine.wait_for_wakeups(running.pid, SOME_COUNT)
         measured_and_labelled(running.stopped(number))
 
 
-def test_the_end_of_input_keeps_what_was_measured(probe: Path, beside: list[str]) -> None:
-    with measuring(probe, "TMR-P-LAT", "--until-eof", *LONG, *beside) as running:
+def test_the_end_of_input_keeps_what_was_measured(probe: Path, quick: list[str]) -> None:
+    with measuring(probe, "TMR-P-LAT", "--until-eof", *LONG, *quick) as running:
         machine.wait_for_wakeups(running.pid, SOME_COUNT)
         running.close_input()
         measured_and_labelled(running.rest())
 
 
-def test_input_that_goes_on_ends_nothing(probe: Path, beside: list[str]) -> None:
-    options = ["--until-eof", "--duration-ns", "400ms", "--samples", "0", *beside]
+def test_input_that_goes_on_ends_nothing(probe: Path, quick: list[str]) -> None:
+    options = ["--until-eof", "--duration-ns", "400ms", "--samples", "0", *quick]
     with measuring(probe, "TMR-P-LAT", *options) as running:
         assert running.process.stdin is not None
         running.process.stdin.write(b"still here\n" * 100)
@@ -87,7 +76,6 @@ def test_input_that_goes_on_ends_nothing(probe: Path, beside: list[str]) -> None
     assert stream.result.status == "measured" and not stream.result.interrupted
 
 
-@pytest.mark.usefixtures("alone")  # another real-time program would be a failure
 @pytest.mark.parametrize("test", TESTS)
 def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test: str) -> None:
     words = [*AT_ONCE.get(test, []), *LONG, *quick]
@@ -99,8 +87,8 @@ def test_a_deadline_keeps_what_was_measured(probe: Path, quick: list[str], test:
     assert stream.sample_count > 0
 
 
-def test_a_deadline_within_the_calibration_is_told(probe: Path, beside: list[str]) -> None:
-    stream = run(probe, "RSP-P-FIX", "--deadline-ns", "100ms", *LONG, *beside)
+def test_a_deadline_within_the_calibration_is_told(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "RSP-P-FIX", "--deadline-ns", "100ms", *LONG, *quick)
     result, problem = stream.read_by_the_toolkit()
     assert problem is None and result.complete
     assert result.status == "timeout" and stream.sample_count == 0
@@ -109,17 +97,12 @@ def test_a_deadline_within_the_calibration_is_told(probe: Path, beside: list[str
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_killed_probe_leaves_its_samples(
-    probe: Path, beside: list[str], backing: Path, test: str
+    probe: Path, quick: list[str], backing: Path, test: str
 ) -> None:
-    def attempt() -> list[Stream]:
-        """A run from which others take the CPU ends by itself, perhaps before it is killed."""
-        backing.unlink(missing_ok=True)
-        with measuring(probe, test, "--backing", str(backing), *LONG, *beside) as running:
-            wait_until(lambda: dump(probe, backing, test).sample_count or has_ended(running.pid))
-            running.process.kill()
-            return [running.rest()]
-
-    (stream,) = uncut(attempt)
+    with measuring(probe, test, "--backing", str(backing), *LONG, *quick) as running:
+        wait_until(lambda: dump(probe, backing, test).sample_count or has_ended(running.pid))
+        running.process.kill()
+        stream = running.rest()
     assert stream.of(StreamSeries) == []
     dumped = dump(probe, backing, test)
     assert isinstance(dumped.lines[0], StreamHeader)
@@ -131,15 +114,13 @@ def test_a_killed_probe_leaves_its_samples(
 
 
 def test_a_copy_made_at_work_is_read(
-    probe: Path, beside: list[str], backing: Path, tmp_path: Path
+    probe: Path, quick: list[str], backing: Path, tmp_path: Path
 ) -> None:
     """Of a test that records all the time, so that most copies hold parts of several moments: what
     a power cut leaves. The file itself is read at work too."""
     copier = SlotCopier(HostMemory("", tmp_path), str(backing), slots := slot_paths(tmp_path, 1))
     words = ["-p", "kinds=unnamed", "-p", "scopes=thread"]
-    with measuring(
-        probe, "SEM-P-RTP", "--backing", str(backing), *words, *LONG, *beside
-    ) as running:
+    with measuring(probe, "SEM-P-RTP", "--backing", str(backing), *words, *LONG, *quick) as running:
         wait_until(lambda: dump(probe, backing, "SEM-P-RTP").sample_count)
         for _ in range(10):
             copier.copy()
@@ -160,18 +141,18 @@ def dump(probe: Path, backing: Path, test: str) -> Stream:
     return Stream(test, done.returncode, done.stdout, done.stderr.decode())
 
 
-def test_a_backing_file_is_private_and_whole(probe: Path, beside: list[str], backing: Path) -> None:
-    options = ["--samples", "500", "-p", "kinds=unnamed", "-p", "scopes=thread", *beside]
+def test_a_backing_file_is_private_and_whole(probe: Path, quick: list[str], backing: Path) -> None:
+    options = ["--samples", "500", "-p", "kinds=unnamed", "-p", "scopes=thread", *quick]
     stream = run(probe, "SEM-P-SIG", *options, "--backing", str(backing))
     assert backing.stat().st_mode & 0o777 == 0o600
     assert dump(probe, backing, "SEM-P-SIG").sample_count == stream.sample_count == 500
 
 
 def test_a_backing_file_that_exists_is_refused(
-    probe: Path, beside: list[str], backing: Path
+    probe: Path, quick: list[str], backing: Path
 ) -> None:
     backing.write_bytes(b"mine")
-    stream = run(probe, "SEM-P-SIG", "--samples", "5", "--backing", str(backing), *beside)
+    stream = run(probe, "SEM-P-SIG", "--samples", "5", "--backing", str(backing), *quick)
     assert stream.result.status == "failed" and stream.code == 3
     assert str(backing)[:60] in (stream.result.reason or "")
     assert backing.read_bytes() == b"mine"
@@ -206,8 +187,8 @@ def test_a_file_of_nobody_is_no_recording(probe: Path, tmp_path: Path) -> None:
 # ---- readers that go away or stop ----
 
 
-def test_a_reader_that_goes_away_does_not_hang_it(probe: Path, beside: list[str]) -> None:
-    options = ["--duration-ns", "300ms", "--samples", "0", *beside]
+def test_a_reader_that_goes_away_does_not_hang_it(probe: Path, quick: list[str]) -> None:
+    options = ["--duration-ns", "300ms", "--samples", "0", *quick]
     with measuring(probe, "TMR-P-LAT", *options) as running:
         assert running.process.stdout is not None
         running.process.stdout.close()
@@ -215,10 +196,10 @@ def test_a_reader_that_goes_away_does_not_hang_it(probe: Path, beside: list[str]
     assert code in (70, -signal.SIGPIPE)
 
 
-def test_a_full_disk_is_an_internal_error(probe: Path, beside: list[str]) -> None:
+def test_a_full_disk_is_an_internal_error(probe: Path, quick: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            command(probe, "SEM-P-SIG", ["--samples", "100", *beside]),
+            command(probe, "SEM-P-SIG", ["--samples", "100", *quick]),
             stdout=full,
             timeout=GIVE_UP_S,
             check=False,
@@ -226,24 +207,17 @@ def test_a_full_disk_is_an_internal_error(probe: Path, beside: list[str]) -> Non
     assert done.returncode == 70
 
 
-def test_a_stopped_reader_does_not_stop_the_machine(probe: Path, beside: list[str]) -> None:
+def test_a_stopped_reader_does_not_stop_the_machine(probe: Path, quick: list[str]) -> None:
     """More than a pipe holds, and nobody reads: while the probe waits to write, none of its
     threads may be one that others have to wait for. Its end is the last resort, a minute
     after the deadline, which is too long for here."""
-    options = ["--duration-ns", "700ms", "--samples", "0", "-p", "via=syscall,vdso", *beside]
-    was_blocked, policies = False, set[int]()
-
-    def attempt() -> list[Stream]:
-        """A run from which others take the CPU may have less to say than fills the pipe."""
-        nonlocal was_blocked
-        with measuring(probe, "CLK-P-BIN", *options) as running:
-            shrink(running)
-            is_there = soon(lambda: is_blocked(running) or has_ended(running.pid))
-            was_blocked = is_there and not has_ended(running.pid)
-            policies.update(map(os.sched_getscheduler, machine.thread_ids(running.pid)))
-            return [running.rest()]
-
-    (stream,) = uncut(attempt)
+    options = ["--duration-ns", "700ms", "--samples", "0", "-p", "via=syscall,vdso", *quick]
+    with measuring(probe, "CLK-P-BIN", *options) as running:
+        shrink(running)
+        wait_until(lambda: has_ended(running.pid) or is_blocked(running))
+        was_blocked = not has_ended(running.pid)
+        policies = set(map(os.sched_getscheduler, machine.thread_ids(running.pid)))
+        stream = running.rest()
     assert was_blocked
     assert policies == {os.SCHED_OTHER}
     assert stream.footer

@@ -13,13 +13,12 @@ import pytest
 
 from tests import machine
 from tests.host.test_lock_leftovers import state_of
-from tests.running import Stream, has_ended, measuring, measuring_thread, run, uncut
+from tests.running import has_ended, measuring, measuring_thread, run
 from tests.waiting import soon, wait_until
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 SYN, PRE, STR, PRI = TESTS = ("FIO-P-SYN", "FIO-P-PRE", "FIO-P-STR", "FIO-P-PRI")
 FEW = ["--samples", "60"]
@@ -59,8 +58,8 @@ def files_in(folder: Path) -> set[str]:
     return {where for where in found if where.startswith(f"{folder}/")}
 
 
-def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], folder: Path) -> None:
-    words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *beside]
+def test_the_load_writes_to_the_same_folder(probe: Path, quick: list[str], folder: Path) -> None:
+    words = ["--load", "disk=10ms/100ms", "--dir", str(folder), *quick]
     with measuring(probe, SYN, *LONG, *words) as running:
         measuring_thread(running.pid)  # the preparation opens files too, for a moment
         assert soon(lambda: len(files_in(folder)) >= 2), state_of(running)
@@ -69,9 +68,9 @@ def test_the_load_writes_to_the_same_folder(probe: Path, beside: list[str], fold
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_kill_leaves_nothing(probe: Path, beside: list[str], folder: Path, test: str) -> None:
+def test_a_kill_leaves_nothing(probe: Path, quick: list[str], folder: Path, test: str) -> None:
     for number in range(MOMENTS):
-        words = [*LONG, *SMALL.get(test, []), "--dir", str(folder), *beside]
+        words = [*LONG, *SMALL.get(test, []), "--dir", str(folder), *quick]
         with measuring(probe, test, *words) as running:
             measuring_thread(running.pid)
             time.sleep(0.1 * number)
@@ -86,12 +85,12 @@ def test_a_kill_leaves_nothing_where_files_have_names(
     shared_probe: Path,
     broken_libc: Path,
     folder: Path,
-    beside: list[str],
+    quick: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HARDSTONE_BROKEN", "no_anonymous")
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
-    with measuring(shared_probe, SYN, *LONG, "--dir", str(folder), *beside) as running:
+    with measuring(shared_probe, SYN, *LONG, "--dir", str(folder), *quick) as running:
         measuring_thread(running.pid)
         assert [path.name.split("-")[0] for path in folder.iterdir()] == ["hardstone"]
         os.kill(running.pid, signal.SIGKILL)
@@ -99,31 +98,24 @@ def test_a_kill_leaves_nothing_where_files_have_names(
     assert soon(lambda: not list(folder.iterdir()))
 
 
-def test_two_of_them_do_not_meet(probe: Path, beside: list[str], folder: Path) -> None:
-    words = ["--seed", "1", "--dir", str(folder), *beside]
-
-    def attempt() -> list[Stream]:
-        with measuring(probe, SYN, *LONG, *words) as running:
-            measuring_thread(running.pid)
-            second = run(probe, SYN, *FEW, *words)
-            return [running.stopped(), second]
-
-    for stream in uncut(attempt):
+def test_two_of_them_do_not_meet(probe: Path, quick: list[str], folder: Path) -> None:
+    words = ["--seed", "1", "--dir", str(folder), *quick]
+    with measuring(probe, SYN, *LONG, *words) as running:
+        measuring_thread(running.pid)
+        second = run(probe, SYN, *FEW, *words)
+        first = running.stopped()
+    for stream in (first, second):
         assert stream.result.status == "measured", stream.result.reason
 
 
-def test_a_killed_writer_fails_the_test(probe: Path, beside: list[str], folder: Path) -> None:
-    words = ["-p", "mode=rt_cpu", *LONG, "--dir", str(folder), *beside]
-
-    def attempt() -> list[Stream]:
-        with measuring(probe, PRI, *words) as running:
-            measuring_thread(running.pid)
-            writer = wait_until(lambda: writer_of(running.pid, folder))
-            if writer > 0:
-                os.kill(writer, signal.SIGKILL)
-            return [running.rest()]
-
-    (stream,) = uncut(attempt)
+def test_a_killed_writer_fails_the_test(probe: Path, quick: list[str], folder: Path) -> None:
+    words = ["-p", "mode=rt_cpu", *LONG, "--dir", str(folder), *quick]
+    with measuring(probe, PRI, *words) as running:
+        measuring_thread(running.pid)
+        writer = wait_until(lambda: writer_of(running.pid, folder))
+        if writer > 0:
+            os.kill(writer, signal.SIGKILL)
+        stream = running.rest()
     assert (stream.result.status, stream.code) == ("failed", 3)
     assert "background writer" in (stream.result.reason or "")
 

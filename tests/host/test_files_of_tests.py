@@ -14,15 +14,12 @@ import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
 from tests import machine
-from tests.host.again import unless_same, until_quiet
 from tests.running import Running, Stream, measuring, measuring_thread, run
 from tests.waiting import soon
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
-alone = pytest.mark.usefixtures("alone")  # what writes for a while to the disk of all
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 SYN, PRE, STR, PRI = TESTS = ("FIO-P-SYN", "FIO-P-PRE", "FIO-P-STR", "FIO-P-PRI")
 FEW = ["--samples", "60"]
@@ -74,7 +71,6 @@ def counts(stream: Stream, name: str) -> dict[str, int]:
 # ---- what they measure ----
 
 
-@alone
 def test_every_mode_has_its_values_and_its_place(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
@@ -86,7 +82,6 @@ def test_every_mode_has_its_values_and_its_place(
     assert not list(folder.iterdir())
 
 
-@alone
 def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: Path) -> None:
     words = ["--dir", str(folder), *quick]
     size = ["-p", "size_bytes=65536", "-p", f"file_bytes={MIB}"]
@@ -105,7 +100,6 @@ def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: 
     assert not list(folder.iterdir())
 
 
-@alone
 def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Path) -> None:
     words = ["--samples", "256", "--duration-ns", "600ms", "--dir", str(folder)]
     stream = run(probe, STR, *words)
@@ -115,23 +109,19 @@ def test_the_rest_before_a_stream_is_no_part_of_its_time(probe: Path, folder: Pa
         assert "rests of the test" in stream.events["streamed"].text
 
 
-@alone
 def test_the_writer_wrote_beside_each_reader_but_one(
     probe: Path, quick: list[str], folder: Path
 ) -> None:
-    """Half a second each, in which a slow disk may not be done with 1 MiB: then again."""
+    """Half a second each."""
     words = ["--samples", "0", "--duration-ns", "2s", "--dir", str(folder), *quick]
 
-    def attempt() -> list[str]:
-        stream = run(probe, PRI, *words)
-        assert stream.result.status == "measured", stream.result.reason
-        ran = data(stream, "writer_ran")
-        assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
-        idle = [mode for mode, one in ran.items() if int(str(one["written_bytes"])) < MIB]
-        unread = [mode for mode, count in counts(stream, "read").items() if count == 0]
-        return [*unless_same("nothing written", idle, []), *unless_same("no reads", unread, [])]
-
-    until_quiet(attempt)
+    stream = run(probe, PRI, *words)
+    assert stream.result.status == "measured", stream.result.reason
+    ran = data(stream, "writer_ran")
+    assert {"time_shared", "rt_cpu"} <= set(ran) <= {"time_shared", "rt_cpu", "rt_io"}
+    idle = [mode for mode, one in ran.items() if int(str(one["written_bytes"])) < MIB]
+    unread = [mode for mode, count in counts(stream, "read").items() if count == 0]
+    assert (idle, unread) == ([], [])
 
 
 @pytest.mark.skipif(shutil.which("ionice") is None, reason="ionice is not installed")
@@ -314,7 +304,6 @@ def test_a_folder_that_cannot_be_written_is_denied(probe: Path, folder: Path) ->
     assert "Permission denied" in (stream.result.reason or "")
 
 
-@alone
 def test_a_small_file_system_in_memory_is_said_and_never_filled(
     probe: Path, quick: list[str], mounted: Path
 ) -> None:

@@ -5,26 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
 from tests import machine
-from tests.host.again import QUIET_ATTEMPTS
-from tests.running import Stream, above, has_ended, run
+from tests.running import Stream, above, children, has_ended, run
 from tests.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 BLOCK = 250
 LATE_NS = 2_000_000
-NO_CPU = "got no CPU"  # irq_p_trk.c
 
 
 def of_flood(stream: Stream, name: str, flood: str) -> StreamSeries | None:
@@ -48,21 +43,8 @@ def told(stream: Stream, event: str) -> dict[object, dict[str, object]]:
     }
 
 
-def flooded(probe: Path, *words: str) -> Stream:
-    """IRQ-P-TRK. The flood is an ordinary process: one that has got no CPU for a second, since
-    others had it or the host had stopped, is given up; one of a busy disk may do nothing in a
-    block. Then again."""
-    for _ in range(QUIET_ATTEMPTS):
-        stream = run(probe, "IRQ-P-TRK", *words)
-        not_run, rates = told(stream, "flood_not_run"), told(stream, "flood_rate")
-        is_starved = any(NO_CPU in str(one["reason"]) for one in not_run.values())
-        if not is_starved and all(one["done_count"] for one in rates.values()):
-            break
-    return stream
-
-
 def test_every_value_under_a_flood_has_its_difference(probe: Path, quick: list[str]) -> None:
-    stream = flooded(probe, "--samples", "300", *quick)
+    stream = run(probe, "IRQ-P-TRK", "--samples", "300", *quick)
     assert stream.result.status == "measured"
     ran = set(told(stream, "flood_rate"))
     assert {"packets", "timers"} <= ran
@@ -91,7 +73,7 @@ def test_a_flood_that_cannot_run_gives_no_figures(
 ) -> None:
     monkeypatch.setenv("TMPDIR", "/dev/shm")
     words = ("-p", "flood=disk,timers", "--samples", "20")
-    stream = flooded(probe, *words, *quick)
+    stream = run(probe, "IRQ-P-TRK", *words, *quick)
     assert "not on a disk" in str(told(stream, "flood_not_run")["disk"]["reason"])
     assert count(stream, "latency", "disk") == count(stream, "added", "disk") == 0
     assert count(stream, "added", "timers") == 20
@@ -113,7 +95,7 @@ def test_lateness_under_a_flood_is_found_under_that_flood(
     monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
     monkeypatch.setenv("HARDSTONE_BROKEN", "flooded_late")
     words = ("-p", "flood=packets,timers", "--samples", "500")
-    stream = flooded(shared_probe, *words, *quick)
+    stream = run(shared_probe, "IRQ-P-TRK", *words, *quick)
     late = {
         flood: above(series, LATE_NS * 9 // 10) / series.count
         for flood in ("packets", "timers")
@@ -123,16 +105,6 @@ def test_lateness_under_a_flood_is_found_under_that_flood(
     assert without
     assert late["packets"] > 3 * late["timers"]
     assert late["packets"] > 3 * above(without, LATE_NS) / without.count
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
 
 
 def test_the_flood_is_ordinary_and_dies_with_the_probe(probe: Path, quick: list[str]) -> None:

@@ -7,20 +7,16 @@ import os
 import platform
 import struct
 import subprocess
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
-from tests.running import STOLEN_NS, Stream, command, run
-
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
+from tests.running import Stream, command, run
 
 FATES = ("seen", "in_other", "ambiguous", "not_seen", "not_watched")
 MANY = 20_000
-CPU_TAKEN = "the CPU was not given to the test"  # cpu_loss.c
-NOT_BUSY = "not measured on a busy CPU"  # irq_p_tlt.c
 SENT_FROM_ANOTHER = "it is sent from another CPU, and the test has only one"
 TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
@@ -40,45 +36,10 @@ def by_source(stream: Stream, series: str) -> dict[str, StreamSeries]:
     return {str(one.labels["source"]): one for one in stream.of(StreamSeries) if one.name == series}
 
 
-def is_disturbance(status: str, reason: str, events: Container[str], steal_ns: int) -> bool:
-    """Whether the test failed since the CPU was taken from it, and for nothing else."""
-    was_taken = reason.startswith(CPU_TAKEN) and "throttled" in events
-    was_stolen = reason.startswith(NOT_BUSY) and steal_ns >= STOLEN_NS
-    return status == "failed" and (was_taken or was_stolen)
-
-
-def is_disturbed(stream: Stream) -> bool:
-    result = stream.result
-    steal_ns = result.environment.get("steal_ns") or 0
-    return is_disturbance(result.status, result.reason or "", stream.events, steal_ns)
-
-
-def undisturbed(probe: Path, test: str, *options: str) -> Stream:
-    """A run from which nobody has taken the CPU, if one of some is; no other failure is excused."""
-    for _ in range(5):
-        stream = run(probe, test, *options)
-        if not is_disturbed(stream):
-            assert stream.result.status == "measured", stream.result.reason
-            return stream
-    pytest.skip(f"the machine is busy: {stream.result.reason}")
-
-
-@pytest.mark.parametrize(
-    ("status", "reason", "events", "steal_ns", "is_excused"),
-    [
-        ("failed", f"{CPU_TAKEN} in 2 bursts", ["throttled"], 0, True),
-        ("failed", f"{CPU_TAKEN} in 2 bursts", [], 0, False),
-        ("failed", f"{NOT_BUSY}: in 40 of 2000 values", [], STOLEN_NS, True),
-        ("failed", f"{NOT_BUSY}: in 40 of 2000 values", [], 0, False),
-        ("failed", "source timer: of 100 interrupts sent", ["throttled"], STOLEN_NS, False),
-        ("failed", "no interrupt was seen", ["throttled"], STOLEN_NS, False),
-        ("unsupported", "", ["throttled"], STOLEN_NS, False),
-    ],
-)
-def test_only_a_cpu_that_was_taken_excuses(
-    status: str, reason: str, events: list[str], steal_ns: int, is_excused: bool
-) -> None:
-    assert is_disturbance(status, reason, events, steal_ns) == is_excused
+def measured(probe: Path, test: str, *options: str) -> Stream:
+    stream = run(probe, test, *options)
+    assert stream.result.status == "measured", stream.result.reason
+    return stream
 
 
 @pytest.fixture
@@ -100,7 +61,7 @@ def two_cpus() -> None:
 def test_each_of_20000_interrupts_is_accounted_for(
     probe: Path, two_cpus: None, rate: list[str], test: str, series: str, many: int
 ) -> None:
-    stream = undisturbed(probe, test, "--samples", str(many), *rate)
+    stream = measured(probe, test, "--samples", str(many), *rate)
     accounted, values = events(stream, "interrupts_accounted"), by_source(stream, series)
     for source in ("ipi", "timer"):
         data = accounted[source].data
@@ -117,7 +78,7 @@ def test_each_of_20000_interrupts_is_accounted_for(
 
 
 def test_a_thread_is_woken_by_interrupts(probe: Path, two_cpus: None, rate: list[str]) -> None:
-    stream = undisturbed(probe, "IRQ-P-TLT", "--samples", "2000", *rate)
+    stream = measured(probe, "IRQ-P-TLT", "--samples", "2000", *rate)
     values = by_source(stream, "send_to_thread")
     assert {source: one.count for source, one in values.items()} == {"ipi": 2000, "timer": 2000}
     for source, event in events(stream, "interrupts_counted").items():
@@ -152,7 +113,7 @@ def test_one_cpu_has_its_timer_only(probe: Path, rate: list[str]) -> None:
 
 
 def test_the_portable_clock_is_enough(probe: Path, two_cpus: None) -> None:
-    stream = undisturbed(probe, "IRQ-P-LAT", "--samples", "500", "--clock", "monotonic")
+    stream = measured(probe, "IRQ-P-LAT", "--samples", "500", "--clock", "monotonic")
     assert {one.count for one in stream.of(StreamSeries)} == {500}
 
 

@@ -6,14 +6,10 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from hardstone.model import StreamTable
 from hardstone.stats.tire_kept import blocks_of, frames_of
 from tests.running import Stream, command, run
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.e2e
 
 TEST = "SIM-S-RT"
 STEPS = 3

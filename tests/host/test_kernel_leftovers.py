@@ -15,11 +15,9 @@ from tests import machine
 from tests.running import Running, measuring, measuring_thread
 from tests.waiting import soon
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 TEST = "KRN-P-PRE"
 LONG = ["-p", "operation=file,exec,copy,all", "--samples", "0", "--duration-ns", "30s"]

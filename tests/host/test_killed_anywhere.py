@@ -16,9 +16,7 @@ from hardstone.model import StreamSeries
 from hardstone.store.slots import SlotCopier
 from hardstone.targets.host_memory import HostMemory
 from tests import machine
-from tests.running import Stream, measuring, run, uncut
-
-pytestmark = pytest.mark.e2e
+from tests.running import Stream, measuring, run
 
 SAMPLES = 3000
 MOMENTS = 6
@@ -74,10 +72,10 @@ def test_id(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def options(probe: Path, beside: list[str]) -> list[str]:
+def options(probe: Path, quick: list[str]) -> list[str]:
     if (reason := machine.no_realtime()) is not None:
         pytest.skip(reason)
-    return ["--samples", str(SAMPLES), *beside]
+    return ["--samples", str(SAMPLES), *quick]
 
 
 @pytest.fixture(scope="module")
@@ -111,17 +109,11 @@ def test_copies_at_work_never_go_back(
 ) -> None:
     file = tmp_path / "arena"
     copies = [tmp_path / f"{i}.copy" for i in range(COPIES)]
-
-    def attempt() -> list[Stream]:
-        for path in (file, *copies):
-            path.unlink(missing_ok=True)
-        with measuring(probe, test_id, *options, "--backing", str(file)) as running:
-            for copy in copies:
-                time.sleep(whole.result.duration_ns / 1e9 / COPIES)
-                copy_as_the_journal(file, copy)
-            return [running.rest()]
-
-    (stream,) = uncut(attempt)
+    with measuring(probe, test_id, *options, "--backing", str(file)) as running:
+        for copy in copies:
+            time.sleep(whole.result.duration_ns / 1e9 / COPIES)
+            copy_as_the_journal(file, copy)
+        stream = running.rest()
     assert counts_of(stream) == counts_of(whole)
     earlier = dict.fromkeys(counts_of(whole), 0)
     for copy in copies:

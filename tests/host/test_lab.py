@@ -42,7 +42,6 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_a_killed_tool_leaves_no_guest_and_loses_no_value(tmp_path: Path, memory: Path) -> None:
     store = tmp_path / "store"
     arguments = ["run", "TMR-P-LAT", "-D", "100s", "--target", "lab:debian", "--store", str(store)]

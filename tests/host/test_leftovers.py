@@ -9,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("unshare") is None,
-        reason="only root can have a /dev/shm of its own, with unshare",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="only root can have a /dev/shm of its own, with unshare",
+)
 
 SCRIPT = """
 mount -t tmpfs tmpfs /dev/shm || exit 77

@@ -13,12 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.host.again import until_quiet
 from tests.host.loads import Marked, elements, events, load_command, loading
-from tests.host.shield_state import children
+from tests.running import children
 from tests.waiting import wait_until
-
-pytestmark = pytest.mark.e2e
 
 LOAD = "cpu+disk+network+build+kernel+storm=1"
 OTHERS = {"cpu", "disk", "network", "build", "kernel", "storm"}
@@ -95,7 +92,7 @@ def test_groups_of_messages_go_too(probe: Path, tmp_path: Path, victim: str) -> 
     with loading(probe, "messages=2", tmp_path) as running:
         wait_until(lambda: len(running.marked.all()) > 80)
         head = running.own("hs-load-message")[0]
-        members = set(children(head))
+        members = children(head)
         if victim == "head":
             os.kill(head, signal.SIGKILL)
             wait_until(lambda: not members & set(running.marked.all()))
@@ -173,20 +170,16 @@ def objects(apart: list[str]) -> list[str]:
 def test_what_stress_ng_makes_elsewhere_goes_too(
     probe: Path, tmp_path: Path, apart: list[str], victim: str
 ) -> None:
-    """Only that program knows of it, so it must have time to end by itself: on a machine that is
-    busy all the while it may not have enough."""
+    """Only that program knows of it, so it must have time to end by itself."""
     load = "stress-ng:--shm-sysv 1 --shm 1 --sem-sysv 1"
 
-    def left() -> list[str]:
-        before = set(objects(apart))
-        with loading(probe, load, tmp_path, *ONE_CPU, prefix=apart) as running:
-            wait_until(lambda: len(set(objects(apart)) - before) > 3)
-            running.kill(victim)
-            others = set() if victim == "probe" else {running.process.pid}
-            wait_until(lambda: set(running.marked.all()) <= others)
-            return sorted(set(objects(apart)) - before)
-
-    until_quiet(left)
+    before = set(objects(apart))
+    with loading(probe, load, tmp_path, *ONE_CPU, prefix=apart) as running:
+        wait_until(lambda: len(set(objects(apart)) - before) > 3)
+        running.kill(victim)
+        others = set() if victim == "probe" else {running.process.pid}
+        wait_until(lambda: set(running.marked.all()) <= others)
+        assert set(objects(apart)) <= before
 
 
 STRAY = """#!/bin/sh

@@ -15,8 +15,6 @@ import pytest
 
 from tests.host.loads import elements, events, once
 
-pytestmark = pytest.mark.e2e
-
 EXIT_MISSING = 5
 HOSTS = [(socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::1", "[::1]")]
 

@@ -11,16 +11,12 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests import machine
-from tests.host.again import ATTEMPTS, in_every_run, undisturbed
 from tests.host.hogs import cut
-from tests.host.shield_state import children
-from tests.running import Stream, lowest, measuring, run
+from tests.running import Stream, children, lowest, measuring, run
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-    pytest.mark.usefixtures("alone"),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 WAIT_S = 60
 MEDIUM_NS = 10_000_000
@@ -53,7 +49,7 @@ def test_a_figure_of_something_else_is_left_out(
     most: int,
 ) -> None:
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach}
-    stream = undisturbed(shared_probe, words, quick, **libc)
+    stream = run(shared_probe, *words, *quick, variables=libc).checked()
     assert stream.result.status == "failed" and stream.result.remedy
     assert event in stream.events
     timed = [one for one in stream.of(StreamSeries) if one.name != "signal_wait"]
@@ -67,7 +63,7 @@ def test_slow_wake_ups_are_the_figure(
     """Nobody of the test has the CPU for long: all sleep, which is what is to be measured."""
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "sem_later"}
     words = (test, "-p", "kinds=named", "-p", "scopes=thread", "--samples", "40")
-    stream = undisturbed(shared_probe, words, quick, **libc)
+    stream = run(shared_probe, *words, *quick, variables=libc).checked()
     assert stream.result.status == "measured", stream.result.reason
     assert "idle_gap" in stream.events
     timed = [one for one in stream.of(StreamSeries) if one.name in ("round_trip", "shuffle")]
@@ -97,7 +93,7 @@ def test_what_is_taken_is_no_slow_wake_up(
 
 
 def test_the_table_of_primitives(probe: Path, quick: list[str]) -> None:
-    stream = undisturbed(probe, ("MUT-B-INV", "-p", "medium_ns=1ms"), quick)
+    stream = run(probe, "MUT-B-INV", "-p", "medium_ns=1ms", *quick).checked()
     table = {
         name: {
             str(one.labels["primitive"]): one.max
@@ -117,14 +113,11 @@ def test_the_table_of_primitives(probe: Path, quick: list[str]) -> None:
 
 def test_inheritance_and_ceilings_spare_the_delay_of_medium(probe: Path, quick: list[str]) -> None:
     """Less than a hundredth of what the same run loses without them, medium's 10 ms."""
-    for _ in range(ATTEMPTS):
-        stream = undisturbed(probe, ("MUT-P-INV", "--samples", "21"), quick)
-        delays = {str(one.labels["protocol"]): median(one) for one in stream.of(StreamSeries)}
-        are_spared = all(delays[one] * 100 < delays["none"] for one in ("inherit", "protect"))
-        if are_spared and delays["none"] < MEDIUM_NS * 1.1:
-            break
-    assert delays["none"] >= MEDIUM_NS and delays["semaphore"] >= MEDIUM_NS, delays
-    assert are_spared, delays
+    stream = run(probe, "MUT-P-INV", "--samples", "21", *quick).checked()
+    delays = {str(one.labels["protocol"]): median(one) for one in stream.of(StreamSeries)}
+    assert MEDIUM_NS <= delays["none"] < MEDIUM_NS * 1.2
+    assert MEDIUM_NS <= delays["semaphore"] < MEDIUM_NS * 1.2
+    assert all(0 < delays[one] * 100 < delays["none"] for one in ("inherit", "protect")), delays
 
 
 def median(series: StreamSeries) -> int:
@@ -162,7 +155,7 @@ def test_a_wait_for_a_condition_variable_that_fails_ends_the_test(
 ) -> None:
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "cond_fails"}
     words = (test, *BY_CONDITION, "-p", f"scopes={scope}")
-    stream = undisturbed(shared_probe, words, quick, **libc)
+    stream = run(shared_probe, *words, *quick, variables=libc).checked()
     assert stream.result.status == "failed"
     assert "a V or a P failed" in (stream.result.reason or "")
     assert "condition variable" in (stream.result.reason or "")
@@ -175,7 +168,7 @@ def test_a_wait_for_a_condition_variable_may_return_early(
 ) -> None:
     """As POSIX allows; the count says whether it was signalled."""
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "cond_early"}
-    stream = undisturbed(shared_probe, (test, *BY_CONDITION), quick, **libc)
+    stream = run(shared_probe, test, *BY_CONDITION, *quick, variables=libc).checked()
     assert stream.result.status == "measured", stream.result.reason
     timed = [one for one in stream.of(StreamSeries) if one.name in ("round_trip", "shuffle")]
     assert [one.count for one in timed] == [200, 200]
@@ -264,8 +257,7 @@ def first_is_worst(stream: Stream) -> set[str]:
 def test_the_first_calls_are_not_the_worst(
     probe: Path, quick: list[str], words: tuple[str, ...]
 ) -> None:
-    few = (*words, "--samples", "400")
-    assert in_every_run(lambda: first_is_worst(undisturbed(probe, few, quick))) == set()
+    assert first_is_worst(run(probe, *words, "--samples", "400", *quick).checked()) == set()
 
 
 SHM = Path("/dev/shm")

@@ -12,11 +12,9 @@ from tests import machine
 from tests.running import Stream, run
 from tests.virtual.calls import figures, measure, measure_with_calls
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 ARC = ("MUT-B-ARC",)
 ONE_ARC = (*ARC, "-p", "protocols=inherit")
@@ -24,7 +22,6 @@ INV = ("MUT-B-INV", "-p", "medium_ns=1ms")
 ALONE = ("--cpu", str(machine.cpu()))
 MS = 1_000_000
 WARM_UP = 8
-TRIES = 5
 WATCHDOG = "late_watchdog,unseen"  # by a host of which the guest sees nothing
 
 
@@ -45,19 +42,13 @@ def failed(stream: Stream) -> set[str]:
 def test_a_late_host_fails_no_verdict(
     shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, words: tuple[str, ...]
 ) -> None:
-    """Without a verdict at all where others take the CPU meanwhile."""
-    for _ in range(TRIES):  # where the host pauses, the made up lateness may fall into nothing
-        stream = broken(shared_probe, broken_libc, quick, breach, words)
-        assert not failed(stream), str(stream.of(StreamVerdict))
-        if words == INV:
-            check_lock_ups(stream)
-        if "throttled" in stream.events:
-            return
-        assert stream.result.status == "measured", stream.result
-        assert stream.verdicts
-        if "round_repeated" in stream.events:
-            return
-    pytest.fail(f"no round was repeated in {TRIES} runs")
+    stream = broken(shared_probe, broken_libc, quick, breach, words)
+    assert not failed(stream), str(stream.of(StreamVerdict))
+    if words == INV:
+        check_lock_ups(stream)
+    assert stream.result.status == "measured", stream.result
+    assert stream.verdicts
+    assert "round_repeated" in stream.events
 
 
 def check_lock_ups(stream: Stream) -> None:
@@ -74,16 +65,11 @@ def test_a_late_watchdog_fails_no_figures(
     shared_probe: Path, broken_libc: Path, quick: list[str], test: str
 ) -> None:
     words = (test, "--samples", "10", "-p", "protocols=none,inherit")
-    for _ in range(TRIES):
-        stream = broken(shared_probe, broken_libc, quick, WATCHDOG, words)
-        assert "not_the_case" not in stream.events
-        if "throttled" in stream.events:
-            return
-        assert stream.result.status == "measured", stream.result
-        assert {one.count for one in stream.of(StreamSeries)} == {10}
-        if "round_repeated" in stream.events:
-            return
-    pytest.fail(f"no round was repeated in {TRIES} runs")
+    stream = broken(shared_probe, broken_libc, quick, WATCHDOG, words)
+    assert "not_the_case" not in stream.events
+    assert stream.result.status == "measured", stream.result
+    assert {one.count for one in stream.of(StreamSeries)} == {10}
+    assert "round_repeated" in stream.events
 
 
 @pytest.mark.parametrize("words", [ARC, INV], ids=lambda words: words[0])
@@ -95,8 +81,7 @@ def test_rounds_without_the_cpu_leave_no_verdict(
     stream = broken(shared_probe, broken_libc, quick, "taken,no_protocol", words)
     assert not failed(stream), str(stream.of(StreamVerdict))
     assert stream.result.status == "failed"
-    if "throttled" not in stream.events:
-        assert "no verdict" in (stream.result.reason or "") and stream.result.remedy
+    assert "no verdict" in (stream.result.reason or "") and stream.result.remedy
 
 
 # ---- figures of MUT-B-INV ----

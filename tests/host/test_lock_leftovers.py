@@ -15,14 +15,12 @@ from pathlib import Path
 import pytest
 
 from tests import machine
-from tests.running import ATTEMPTS, Running, Stream, measuring, uncut
+from tests.running import Running, Stream, children, measuring
 from tests.waiting import soon
 
-pytestmark = pytest.mark.e2e
-
 GONE_S = 60  # only a failure waits so long
-HERE = ["--clock", "monotonic", "--cpu", str(machine.cpu_beside())]
-LONG = [*HERE, *machine.BELOW_OTHERS, "--samples", "1000000000", "--deadline-ns", "60s"]
+HERE = ["--clock", "monotonic", "--cpu", str(machine.cpu())]
+LONG = [*HERE, "--samples", "1000000000", "--deadline-ns", "60s"]
 A_MOMENT_S = 0.03  # of work
 SOME_ROUNDS = 300  # of one that sleeps in each; with those that warm up, which are not recorded
 CASES = [
@@ -36,15 +34,6 @@ CASES = [
     ("SEM-P-NEW", ["-p", "kinds=named"]),
     ("SEM-P-NEW", ["-p", "kinds=sysv"]),
 ]
-
-
-def children(pid: int) -> set[int]:
-    found: set[int] = set()
-    with suppress(*machine.HAS_GONE):  # as the probe may have, too
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(*machine.HAS_GONE):  # threads come and go
-                found.update(map(int, (task / "children").read_text().split()))
-    return found
 
 
 def sets_of_this_user() -> set[str]:
@@ -90,16 +79,12 @@ def has_ended(running: Running) -> bool:
 def at_work(
     probe: Path, test: str, count: int, *options: str
 ) -> Iterator[tuple[Running, set[int]]]:
-    """A probe with its helpers. A run from which others take the CPU ends by itself, perhaps before
-    they are seen: then another one."""
-    for attempt in range(1, ATTEMPTS + 1):
-        with measuring(probe, test, *options) as running:
-            soon(lambda one=running: len(children(one.pid)) >= count or has_ended(one))  # type: ignore[misc]
-            helpers = children(running.pid)
-            if len(helpers) >= count:
-                yield running, helpers
-                return
-            assert attempt < ATTEMPTS, state_of(running)
+    """A probe with its helpers."""
+    with measuring(probe, test, *options) as running:
+        soon(lambda: len(children(running.pid)) >= count or has_ended(running))
+        helpers = children(running.pid)
+        assert len(helpers) >= count, state_of(running)
+        yield running, helpers
 
 
 def has_second_process(running: Running) -> bool:
@@ -110,22 +95,15 @@ def has_second_process(running: Running) -> bool:
 def after_a_kill(
     probe: Path, test: str, *options: str, first: Callable[[Running, int], None] | None = None
 ) -> Stream:
-    """What is said of a run whose second process is killed, after `first` with its id. Again where
-    others took the CPU: such a run ends by itself, perhaps before."""
-
-    def attempt() -> list[Stream]:
-        with measuring(probe, test, *options) as running:
-            is_there = soon(lambda: has_second_process(running) or has_ended(running))
-            assert is_there, state_of(running)
-            for helper in followers(running):
-                with suppress(ProcessLookupError):
-                    if first:
-                        first(running, helper)
-                    os.kill(helper, signal.SIGKILL)
-            return [running.rest()]
-
-    (stream,) = uncut(attempt)
-    return stream
+    """What is said of a run whose second process is killed, after `first` with its id."""
+    with measuring(probe, test, *options) as running:
+        soon(lambda: has_second_process(running) or has_ended(running))
+        assert has_second_process(running), state_of(running)
+        (helper,) = followers(running)
+        if first:
+            first(running, helper)
+        os.kill(helper, signal.SIGKILL)
+        return running.rest()
 
 
 def has_measured(running: Running) -> None:
@@ -187,21 +165,14 @@ def test_a_kill_in_the_middle_of_making_a_name(probe: Path) -> None:
 
 def test_a_killed_cleanup_process_costs_no_result(probe: Path) -> None:
     """The probe says to a pipe that nobody reads that all is removed."""
-    pids: set[int] = set()
-
-    def attempt() -> list[Stream]:
-        with at_work(probe, "SEM-P-NEW", 1, *LONG, "-p", "kinds=named") as (running, helpers):
-            assert soon(lambda: bool(names_of(running.pid)) or has_ended(running))
-            (guard,) = helpers
-            pids.add(running.pid)
-            with suppress(ProcessLookupError):
-                os.kill(guard, signal.SIGKILL)
-            return [running.stopped()]
-
-    (stream,) = uncut(attempt)
+    with at_work(probe, "SEM-P-NEW", 1, *LONG, "-p", "kinds=named") as (running, helpers):
+        assert soon(lambda: bool(names_of(running.pid)) or has_ended(running))
+        (guard,) = helpers
+        os.kill(guard, signal.SIGKILL)
+        stream = running.stopped()
     assert stream.code == stream.told_code
     assert stream.result.interrupted and stream.footer.series > 0
-    assert not set().union(*map(names_of, pids))
+    assert not names_of(running.pid)
 
 
 @pytest.mark.parametrize(
@@ -266,19 +237,13 @@ def test_the_second_process_has_the_conditions_of_the_first(probe: Path) -> None
     """CPU, policy, priority and locked memory, or the comparison with a thread means nothing."""
     if (reason := machine.no_realtime()) is not None:
         pytest.skip(reason)
-    found = soon(lambda: conditions_of_second_process(probe))
-    assert found == (True, {machine.cpu_beside()}, os.SCHED_FIFO, 42)
-
-
-def conditions_of_second_process(probe: Path) -> tuple[bool, set[int], int, int] | None:
-    """None where others took the CPU: such a run ends by itself, perhaps before."""
     words = ["-p", "kinds=unnamed", "-p", "scopes=process", "--priority", "42"]
     with at_work(probe, "SEM-P-RTP", 2, *LONG, *words) as (running, _):
-        assert soon(lambda: has_second_process(running) or has_ended(running)), state_of(running)
-        for partner in followers(running):
-            with suppress(*machine.HAS_GONE, AssertionError):  # a dead one tells no memory
-                return conditions_of(partner)
-    return None
+        soon(lambda: has_second_process(running) or has_ended(running))
+        assert has_second_process(running), state_of(running)
+        (partner,) = followers(running)
+        found = conditions_of(partner)
+    assert found == (True, {machine.cpu()}, os.SCHED_FIFO, 42)
 
 
 def conditions_of(process: int) -> tuple[bool, set[int], int, int]:

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests import machine
-from tests.running import Running, Stream, measuring, uncut
+from tests.running import Running, measuring
 from tests.waiting import soon
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-    pytest.mark.usefixtures("alone"),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 FOREVER = ("--samples", "0", "--duration-ns", "30s")
 TESTS = [
@@ -48,16 +46,13 @@ def test_the_threads_have_the_policy_of_the_result(
 ) -> None:
     seen: list[int] = []
 
-    def attempt() -> list[Stream]:
-        def have_been_seen() -> bool:
-            seen[:] = policies(running)
-            return len(seen) >= least or running.process.poll() is not None
+    def have_been_seen() -> bool:
+        seen[:] = policies(running)
+        return len(seen) >= least or running.process.poll() is not None
 
-        with measuring(probe, *words, "--policy", policy, *quick) as running:
-            soon(have_been_seen)
-            return [running.stopped()]
-
-    (stream,) = uncut(attempt)  # one that is cut ends at once
+    with measuring(probe, *words, "--policy", policy, *quick) as running:
+        soon(have_been_seen)
+        stream = running.stopped()
     assert len(seen) >= least
     shared = seen.count(os.SCHED_OTHER)  # the time-shared one of THR-B-PRI
     assert shared <= (words[0] == "THR-B-PRI")

@@ -4,8 +4,7 @@ real one."""
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 
@@ -14,14 +13,11 @@ import pytest
 
 from hardstone.model import Register, StreamEvent, StreamVerdict
 from tests import machine
-from tests.host.again import undisturbed
-from tests.running import Stream
+from tests.running import Stream, run
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-    pytest.mark.usefixtures("alone"),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 LCK = ("SEM-B-LCK",)
 REL = ("SEM-B-REL",)
@@ -98,13 +94,16 @@ def run_on(
     libc: Path, probe: Path, quick: list[str], breach: str, words: tuple[str, ...]
 ) -> Stream:
     variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
-    return undisturbed(probe, words, quick, **variables)
+    return run(probe, *words, *quick, variables=variables).checked()
 
 
-@cache
-def run_unbroken(libc: Path, probe: Path, quick: tuple[str, ...], words: tuple[str, ...]) -> Stream:
-    """On a libc that breaks nothing; once for all tests that look at it."""
-    return run_on(libc, probe, list(quick), "none", words)
+@pytest.fixture
+def run_unbroken(
+    shared_probe: Path, broken_libc: Path, quick: list[str], recorded: Callable[..., Stream]
+) -> Callable[[tuple[str, ...]], Stream]:
+    """On a libc that breaks nothing."""
+    variables = {"HARDSTONE_BROKEN": "none", "LD_PRELOAD": str(broken_libc)}
+    return lambda words: recorded(shared_probe, *words, *quick, variables=variables).checked()
 
 
 def failed(stream: Stream) -> set[str]:
@@ -133,10 +132,10 @@ def test_a_breach_is_seen(
 
 @pytest.mark.parametrize("words", BEHAVIOURS, ids=lambda words: words[0])
 def test_every_verdict_has_a_breach(
-    shared_probe: Path, broken_libc: Path, quick: list[str], words: tuple[str, ...]
+    run_unbroken: Callable[[tuple[str, ...]], Stream], words: tuple[str, ...]
 ) -> None:
     """By its full name, and all hold on a libc that breaks nothing."""
-    stream = run_unbroken(broken_libc, shared_probe, tuple(quick), words)
+    stream = run_unbroken(words)
     assert stream.result.status == "measured", stream.result
     assert not failed(stream), stream.of(StreamVerdict)
     assert set(stream.verdicts) == {
@@ -170,11 +169,14 @@ def by_scope(by_kind: dict[str, bool]) -> dict[str, bool]:
 
 
 def test_the_order_of_release_that_nobody_promises(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
+    run_unbroken: Callable[[tuple[str, ...]], Stream],
+    shared_probe: Path,
+    broken_libc: Path,
+    quick: list[str],
 ) -> None:
     """Linux wakes a set's waiters in the order of their coming, a word's by priority, and a
     descriptor's as the kernel's version has it; on a libc that replaces them, as that does."""
-    told = kinds_by_priority(run_unbroken(broken_libc, shared_probe, tuple(quick), REL))
+    told = kinds_by_priority(run_unbroken(REL))
     by_kind = {"sysv": False, "eventfd": told["eventfd, thread"], "futex": True}
     assert told == by_scope(by_kind)
     for kind, breach, is_by_priority in (
@@ -193,10 +195,8 @@ def inversions(stream: Stream) -> dict[str, str]:
     return {text.partition(": ")[0]: text.partition(": ")[2] for text in told}
 
 
-def test_none_does_not_avoid_inversion(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    told = inversions(run_unbroken(broken_libc, shared_probe, tuple(quick), ARC))
+def test_none_does_not_avoid_inversion(run_unbroken: Callable[[tuple[str, ...]], Stream]) -> None:
+    told = inversions(run_unbroken(ARC))
     assert set(told) == {"none, one lock", "none, chain of three"}
     for text in told.values():
         assert text.startswith("priority inversion")
@@ -223,10 +223,8 @@ def vulnerable(stream: Stream) -> dict[str, bool]:
     return told | spared
 
 
-def test_which_primitives_are_vulnerable(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    stream = run_unbroken(broken_libc, shared_probe, tuple(quick), INV)
+def test_which_primitives_are_vulnerable(run_unbroken: Callable[[tuple[str, ...]], Stream]) -> None:
+    stream = run_unbroken(INV)
     assert vulnerable(stream) == dict.fromkeys(VULNERABLE, True)
     ended = [text for text in texts(stream, "vulnerable") if "the watchdog ended it" in text]
     assert [text.partition(":")[0] for text in ended] == ["spin"]

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench import memory
-from tests import machine
 from tests.conftest import PROBE
 from tests.host import few
-from tests.running import rate_of_counter, run
-
-pytestmark = pytest.mark.e2e
+from tests.running import run
 
 # Memory grows with series and threads, not with samples: as many variants as by default.
 OPTIONS = {
@@ -21,14 +18,6 @@ OPTIONS = {
     "TMR-P-JIT": ("--samples", "20", "-p", "periods_ns=1ms,2ms,3ms"),
     "TMR-B-EDGE": ("--deadline-ns", "300ms"),
 }
-
-A_THREAD_FOR_EACH_PRIORITY = ("SEM-P-ARC", "THR-B-PRI")
-
-
-def beside(test: str) -> list[str]:
-    """Words with which it takes nothing from what is measured meanwhile, and has all threads."""
-    below = () if test in A_THREAD_FOR_EACH_PRIORITY else machine.BELOW_OTHERS
-    return [*rate_of_counter(), "--cpu", str(machine.cpu_beside()), *below]
 
 
 def every_test() -> list[str]:
@@ -43,18 +32,18 @@ def may_lock(probe: Path) -> None:
 
 
 @pytest.mark.usefixtures("may_lock")
-def test_a_recording_of_a_month_locks_no_more_than_others(probe: Path) -> None:
+def test_a_recording_of_a_month_locks_no_more_than_others(probe: Path, quick: list[str]) -> None:
     month_ns = str(30 * 86_400 * 10**9)
-    locked = memory.measure(probe, "TMR-P-LAT", [*beside("TMR-P-LAT"), "--duration-ns", month_ns])
+    locked = memory.measure(probe, "TMR-P-LAT", [*quick, "--duration-ns", month_ns])
     assert locked.largest <= memory.LIMIT_BYTES
 
 
 @pytest.mark.usefixtures("may_lock")
-def test_a_further_cpu_locks_no_more_than_the_documents_say(probe: Path) -> None:
+def test_a_further_cpu_locks_no_more_than_the_documents_say(probe: Path, quick: list[str]) -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         pytest.skip("there is one CPU only")
-    words = [*beside("TMR-P-LAT"), "-p", f"cpus={cpus[0]},{cpus[1]}"]
+    words = [*quick, "-p", f"cpus={cpus[0]},{cpus[1]}"]
     locked = memory.measure(probe, "TMR-P-LAT", words)
     added = memory.CPU_LIST_BYTES + memory.FURTHER_CPU_BYTES
     assert locked.largest <= memory.WAKEUP_LIMIT_BYTES + added
@@ -62,8 +51,8 @@ def test_a_further_cpu_locks_no_more_than_the_documents_say(probe: Path) -> None
 
 @pytest.mark.usefixtures("may_lock")
 @pytest.mark.parametrize("test", every_test())
-def test_every_test_locks_little(probe: Path, test: str) -> None:
+def test_every_test_locks_little(probe: Path, quick: list[str], test: str) -> None:
     options = OPTIONS.get(test, ("--samples", "10"))
-    locked = memory.measure(probe, test, [*beside(test), *options])
+    locked = memory.measure(probe, test, [*quick, *options])
     assert locked.largest <= locked.limit
     assert locked.total <= locked.limit

@@ -19,8 +19,6 @@ from tests.host.test_kernel_leftovers import shared_names, with_folder
 from tests.running import Stream, measuring, run
 from tests.waiting import soon
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
-
 TEST = "MEM-B-LCK"
 PAGES = 256
 SMALL = ("-p", "size_bytes=1048576", "--samples", str(4 * PAGES))

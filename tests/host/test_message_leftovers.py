@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import machine
 from tests.host.test_lock_leftovers import (
     A_MOMENT_S,
     GONE_S,
@@ -26,8 +25,6 @@ from tests.host.test_lock_leftovers import (
 )
 from tests.running import measuring
 from tests.waiting import soon
-
-pytestmark = pytest.mark.e2e
 
 KINDS = ["mq", "pipe", "fifo", "unix", "sysv", "ring"]
 SYSV = Path("/proc/sysvipc/msg")
@@ -67,7 +64,7 @@ def test_nothing_is_left(
 def test_nothing_is_left_of_verdicts(probe: Path, queues: Path, kind: str) -> None:
     """At several moments of its second."""
     before = sysv_of_this_user()
-    words = ["-p", f"kinds={kind}", *HERE, *machine.BELOW_OTHERS]
+    words = ["-p", f"kinds={kind}", *HERE]
     for after_s in (0.0, 0.003, 0.01, 0.03, 0.1):
         with measuring(probe, "MSG-B-PRI", *words) as running:
             time.sleep(after_s)

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
@@ -17,14 +15,11 @@ import pytest
 
 from hardstone.model import Register, StreamSeries, StreamVerdict
 from tests import machine
-from tests.host.again import undisturbed
 from tests.running import Stream, run
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-    pytest.mark.usefixtures("alone"),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 PRI = ("MSG-B-PRI",)
 SCOPES = ("thread", "process")
@@ -99,7 +94,7 @@ LIMITS = [
 def run_on(libc: Path | str, probe: Path, breach: str, words: tuple[str, ...]) -> Stream:
     variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
     options = ["--clock", "monotonic", "--cpu", str(machine.cpu())]
-    return undisturbed(probe, words, options, **variables)
+    return run(probe, *words, *options, variables=variables).checked()
 
 
 def failed(stream: Stream) -> set[str]:
@@ -130,28 +125,10 @@ def test_every_claim_has_a_breach(shared_probe: Path) -> None:
     assert claims == {name.partition("/")[0] for _, fail in BREACHES for name in fail}
 
 
-@pytest.fixture(scope="module")
-def lost_runs(shared_probe: Path, broken_libc: Path) -> Callable[[], dict[str, Stream]]:
-    """At once: each waits some seconds for what does not come. Who asks first is `alone`."""
-
-    @cache
-    def streams() -> dict[str, Stream]:
-        def run_of(one: tuple[str, tuple[str, ...], str, str]) -> Stream:
-            breach, words, kind, _ = one
-            return run_on(broken_libc, shared_probe, breach, (*words, "-p", f"kinds={kind}"))
-
-        lost = [one for one in REFUSED if one[3] is LOST]
-        with ThreadPoolExecutor() as pool:
-            return dict(zip((one[0] for one in lost), pool.map(run_of, lost), strict=True))
-
-    return streams
-
-
 @pytest.mark.parametrize(
     ("breach", "words", "kind", "why"), REFUSED, ids=[f"{one[1][0]}-{one[0]}" for one in REFUSED]
 )
 def test_a_broken_channel_has_no_figures(
-    lost_runs: Callable[[], dict[str, Stream]],
     shared_probe: Path,
     broken_libc: Path,
     breach: str,
@@ -159,10 +136,7 @@ def test_a_broken_channel_has_no_figures(
     kind: str,
     why: str,
 ) -> None:
-    if why is LOST:
-        stream = lost_runs()[breach]
-    else:
-        stream = run_on(broken_libc, shared_probe, breach, (*words, "-p", f"kinds={kind}"))
+    stream = run_on(broken_libc, shared_probe, breach, (*words, "-p", f"kinds={kind}"))
     assert stream.result.status == "failed" and why in (stream.result.reason or "")
     assert why in stream.events["not_handed_over"].text
     if words is THR:

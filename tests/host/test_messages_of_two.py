@@ -9,10 +9,8 @@ import pytest
 
 from tests import machine
 from tests.host.test_message_leftovers import queues_of, sysv_of_this_user
-from tests.running import Stream, measuring, uncut
+from tests.running import measuring
 from tests.waiting import soon
-
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
 
 @pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-B-PRI"])
@@ -22,22 +20,16 @@ def test_two_probes_at_once_do_not_meet(
     """With the same seed: both have all their figures, and nothing is left of either."""
     before = sysv_of_this_user()
     options = ["--clock", "monotonic", "--samples", "300", "--seed", "7"]
-    pids: set[int] = set()
-
-    def attempt() -> list[Stream]:
-        with ExitStack() as stack:
-            both = [
-                stack.enter_context(measuring(probe, test, *options, "--cpu", str(cpu)))
-                for cpu in sorted(machine.allowed())[:2]
-            ]
-            pids.update(running.pid for running in both)
-            return [running.rest() for running in both]
-
-    streams = uncut(attempt)
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(measuring(probe, test, *options, "--cpu", str(cpu)))
+            for cpu in sorted(machine.allowed())[:2]
+        ]
+        streams = [running.rest() for running in both]
     for stream in streams:
         assert stream.result.status == "measured", stream.result
         assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
         assert all(stream.verdicts.values())
     assert list(scratch.iterdir()) == []
     assert soon(lambda: sysv_of_this_user() <= before)
-    assert set().union(*(queues_of(pid, queues) for pid in pids)) == set()
+    assert set().union(*(queues_of(running.pid, queues) for running in both)) == set()

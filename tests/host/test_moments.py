@@ -11,7 +11,6 @@ from hardstone.model import StreamSeries
 from tests import machine
 from tests.running import run
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 
 # By CLOCK_MONOTONIC: then stamps and times of occurrence are readings of one clock.

@@ -9,8 +9,6 @@ import pytest
 from hardstone.model import StreamEvent, StreamSeries
 from tests.running import run
 
-pytestmark = pytest.mark.e2e
-
 QUICK = ("--duration-ns", "50ms", "--samples", "0", "-p", "interval_ns=1ms")
 
 

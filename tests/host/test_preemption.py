@@ -24,13 +24,10 @@ from tests.machine import WAIT_S, wait_for_wakeups
 from tests.running import Running, Stream, command, has_ended, run
 from tests.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter"))),
-        reason="only root can mount where nobody else sees it, with unshare and nsenter",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "nsenter"))),
+    reason="only root can mount where nobody else sees it, with unshare and nsenter",
+)
 
 TEST = "TMR-P-LAT"  # which goes on where others take the CPU for a while
 FOREVER = ("--duration-ns", "1h", "--samples", "0")

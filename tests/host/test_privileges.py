@@ -14,7 +14,6 @@ from tests import machine
 from tests.host.test_signals import failing, on
 from tests.running import Stream, run
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 root = pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
 limits = pytest.mark.skipif(machine.no_prlimit() is not None, reason=str(machine.no_prlimit()))
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from hardstone.errors import HardstoneError
-from hardstone.model import Register, Result
+from hardstone.model import Register
 from hardstone.present.study_params import why_another
 from hardstone.published import Figure, all_figures, figures_of, is_measurable, resolve
 from hardstone.stats.noise import with_noise
 from hardstone.targets.find import find_probe
 from tests import machine
 from tests.host import few
-from tests.host.again import ATTEMPTS
-from tests.host.test_interrupts import is_disturbed
-from tests.running import run
+from tests.running import Stream
 from tests.unit.stats import make
-
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
 needs_realtime = machine.no_realtime()
 PERIODS = ("--samples", "3", "-p", "periods_ns=1ms,10ms,100ms")
@@ -58,28 +53,13 @@ def load(figure: Figure) -> str:
     return figure.address.conditions.get("load", "none")
 
 
-def options(test: str) -> list[str]:
-    """Those with which the test is soon over, and what the studies fix."""
+def words(test: str, load: str) -> list[str]:
+    """With these the test is soon over, and has what the studies fix: those of test_register.py,
+    if they are enough."""
     fixed = {name: value for one in figures_of(test) for name, value in one.params.items()}
-    words = [word for name, value in fixed.items() for word in ("-p", f"{name}={value}")]
-    return [*OPTIONS.get(test, few.options(test)), *words]
-
-
-@pytest.fixture(scope="module")
-def measure(probe: Path, quick: list[str]) -> Callable[[str, str], Result]:
-    """Each test once under each load that the studies name."""
-
-    @cache
-    def measured(test: str, load: str) -> Result:
-        for _ in range(ATTEMPTS):  # a host that takes the CPU fails IRQ-P-TLT
-            stream = run(probe, test, *options(test), "--load", load, *quick)
-            if not is_disturbed(stream):
-                break
-        result, problem = stream.read_by_the_toolkit()
-        assert problem is None
-        return with_noise(result)
-
-    return measured
+    given = [word for name, value in fixed.items() for word in ("-p", f"{name}={value}")]
+    loaded = [] if load == "none" else ["--load", load]
+    return [test, *OPTIONS.get(test, few.options(test)), *given, *loaded]
 
 
 def needs_a_device(figure: Figure) -> None:
@@ -104,13 +84,16 @@ def is_of_a_sweep(figure: Figure) -> bool:
 @pytest.mark.skipif(needs_realtime is not None, reason=str(needs_realtime))
 @pytest.mark.parametrize("figure", figures(), ids=lambda one: f"{one.address}-{load(one)}")
 def test_a_published_figure_has_its_series(
-    measure: Callable[[str, str], Result], figure: Figure
+    probe: Path, quick: list[str], recorded: Callable[..., Stream], figure: Figure
 ) -> None:
     if "external" in str(figure.address).split("/"):
         needs_a_device(figure)
     if is_of_a_sweep(figure):
         return
-    result = measure(figure.address.test, load(figure))
+    stream = recorded(probe, *words(figure.address.test, load(figure)), *quick)
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    result = with_noise(result)
     assert (result.status, result.reason) == ("measured", None)
     assert why_another(figure, result) == ""
     found = resolve(figure.address, make.document(results=[result]))

@@ -7,12 +7,8 @@ import select
 import time
 from pathlib import Path
 
-import pytest
-
 from tests import machine
 from tests.running import measuring
-
-pytestmark = pytest.mark.e2e
 
 LOCKED_LIMIT_KB = 4 * 1024
 LOOKING_S = 1.1  # what wakes up once a second is seen

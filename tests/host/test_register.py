@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -20,10 +21,7 @@ from hardstone.model import (
 )
 from hardstone.targets.find import find_probe
 from tests.host import few
-from tests.host.again import in_every_run
 from tests.running import Stream, lowest, run, total
-
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 
 ONE_FORM = ("-p", "kinds=unnamed", "-p", "scopes=thread")
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
@@ -42,28 +40,18 @@ def registered() -> list[Descriptor]:
 
 
 @pytest.mark.parametrize("descriptor", registered(), ids=lambda one: one.id)
-def test_a_run_holds_together(probe: Path, quick: list[str], descriptor: Descriptor) -> None:
-    """Claims may fail in some runs, by what a host takes; the rest holds in each."""
-
-    def look() -> set[str]:
-        stream = run(probe, descriptor.id, *few.options(descriptor.id), *quick)
-        assert stream.code == stream.told_code, stream.stderr
-        check_frame(stream)
-        check_declared(stream, descriptor)
-        for series in stream.of(StreamSeries):
-            check_series(series, stream.result.duration_ns)
-        if stream.result.status == "measured":
-            assert stream.sample_count or stream.verdicts
-        return broken_promises(stream) | failure(stream)
-
-    assert in_every_run(look) == set()
-
-
-def failure(stream: Stream) -> set[str]:
-    """Where another real-time thread or the throttling took the CPU the probe says so: none."""
-    reason = stream.result.reason or ""
-    is_fine = stream.result.status in ("measured", "unsupported", "denied")
-    return set() if is_fine or "CPU was not given" in reason else {stream.result.status}
+def test_a_run_holds_together(
+    probe: Path, quick: list[str], recorded: Callable[..., Stream], descriptor: Descriptor
+) -> None:
+    stream = recorded(probe, descriptor.id, *few.options(descriptor.id), *quick).checked()
+    check_frame(stream)
+    check_declared(stream, descriptor)
+    for series in stream.of(StreamSeries):
+        check_series(series, stream.result.duration_ns)
+    assert stream.result.status in ("measured", "unsupported", "denied"), stream.result.reason
+    if stream.result.status == "measured":
+        assert stream.sample_count or stream.verdicts
+    assert broken_promises(stream) == set()
 
 
 def broken_promises(stream: Stream) -> set[str]:

@@ -23,10 +23,8 @@ from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
 from tests.conftest import ROOT
-from tests.running import Stream
+from tests.running import Stream, children
 from tests.waiting import wait_until
-
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 TEST = "TMR-P-LAT"
 KILLS = 10
@@ -117,15 +115,6 @@ def tool(tmp_path: Path, probe: Path) -> Iterator[Tool]:
     made = Tool(tmp_path, probe)
     yield made
     made.end()
-
-
-def children(pid: int) -> list[int]:
-    """Its own children, of any of its threads."""
-    found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(OSError):
-            found += [int(one) for one in (task / "children").read_text().split()]
-    return found
 
 
 def stands_still(pid: int) -> bool:

@@ -13,8 +13,6 @@ import pytest
 from tests import machine
 from tests.running import Stream, run
 
-pytestmark = pytest.mark.e2e
-
 FEW = ["--samples", "200"]
 other_user = pytest.mark.skipif(
     machine.no_other_user() is not None, reason=str(machine.no_other_user())

@@ -28,7 +28,6 @@ from tests.host.shield_state import (
     LATENCY,
     State,
     Task,
-    children,
     cpuset_mount,
     differences,
     guard_of,
@@ -47,7 +46,7 @@ from tests.host.shielding import (
     holds,
     shielded,
 )
-from tests.running import rate_of_counter, run
+from tests.running import children, rate_of_counter, run
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
@@ -147,7 +146,7 @@ def movable_there() -> dict[tuple[int, int], Task]:
 
 def test_during_a_shield_all_others_are_elsewhere(probe: Path, odd: Odd, before: State) -> None:
     with shielded(command(probe, *FOREVER)) as process:
-        (shielded_command,) = set(children(process.pid)) - {guard_of(process.pid)}
+        (shielded_command,) = children(process.pid) - {guard_of(process.pid)}
         first = movable_there()
         time.sleep(0.01)  # a thread of the kernel that is just made is not bound yet
         there = {key: task for key, task in movable_there().items() if key in first}

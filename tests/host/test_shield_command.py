@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.host.shield_state import State, children, guard_of, read_state
+from tests.host.shield_state import State, guard_of, read_state
 from tests.host.shielding import (
     FOREVER,
     GIVE_UP_S,
@@ -26,7 +26,7 @@ from tests.host.shielding import (
     read_until,
     shielded,
 )
-from tests.running import has_ended, state_of
+from tests.running import children, has_ended, state_of
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
@@ -195,7 +195,7 @@ def test_a_signal_with_a_value_stays_one(probe: Path, before: State) -> None:
 
 def the_command(process: Shield | int) -> int:
     pid = process if isinstance(process, int) else process.pid
-    (inside,) = set(children(pid)) - {guard_of(pid)}
+    (inside,) = children(pid) - {guard_of(pid)}
     return inside
 
 

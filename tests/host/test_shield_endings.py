@@ -21,7 +21,6 @@ from tests.host.odd import AS_IT_WAS, Odd, movable_interrupts
 from tests.host.shield_state import (
     JOURNAL,
     State,
-    children,
     cpuset_mount,
     differences,
     guard_of,
@@ -45,7 +44,7 @@ from tests.host.shielding import (
     tool,
     wait_for_moment,
 )
-from tests.running import has_ended, run
+from tests.running import children, has_ended, run
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
@@ -58,7 +57,7 @@ def test_a_signal_to_the_tool(
 ) -> None:
     line = words(*FOREVER) if words is tool else words(probe, *FOREVER)
     with shielded(line) as process:
-        (inside,) = set(children(process.pid)) - {guard_of(process.pid)}
+        (inside,) = children(process.pid) - {guard_of(process.pid)}
         process.send_signal(number)
         process.communicate(timeout=GIVE_UP_S)
     code = -number if number == signal.SIGKILL else 128 + number
@@ -405,7 +404,7 @@ def test_without_cpusets(probe: Path, odd: Odd, before: State) -> None:
     hide = f'umount {mount[1]} && exec "$@"' if mount else 'exec "$@"'
     words = ["unshare", "-m", "sh", "-c", hide, "sh", *command(probe, *FOREVER)]
     with process_on(first) as older, shielded(words) as process:
-        (inside,) = set(children(process.pid)) - {guard_of(process.pid)}
+        (inside,) = children(process.pid) - {guard_of(process.pid)}
         assert os.sched_getaffinity(inside) == {RESERVED}
         assert RESERVED not in os.sched_getaffinity(odd.pinned)
         assert RESERVED not in os.sched_getaffinity(odd.busy)

@@ -17,17 +17,15 @@ from tests.host.test_lock_leftovers import (
     A_MOMENT_S,
     LONG,
     at_work,
-    children,
     followers,
     names_of,
     none_is_alive,
 )
-from tests.running import Stream, measuring, uncut
+from tests.running import children, measuring
 from tests.waiting import soon
 
 # Alone: the queued signals of all processes of a user are counted together, and test_signals.py
 # fills the queue.
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("alone")]
 realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 
 CASES = [
@@ -80,14 +78,11 @@ def test_the_trial_of_a_right_ends_with_the_probe(probe: Path) -> None:
 def test_who_waits_for_a_killed_process_is_given_up(
     probe: Path, test: str, words: list[str], count: int
 ) -> None:
-    def attempt() -> list[Stream]:
-        with at_work(probe, test, count, *LONG, *words) as (running, _):
-            time.sleep(A_MOMENT_S)
-            for helper in sorted(followers(running))[-1:]:  # none: it has ended by itself
-                with suppress(ProcessLookupError):
-                    os.kill(helper, signal.SIGKILL)
-            return [running.rest()]
-
-    result = uncut(attempt)[0].result
+    with at_work(probe, test, count, *LONG, *words) as (running, _):
+        time.sleep(A_MOMENT_S)
+        for helper in sorted(followers(running))[-1:]:  # none: it has ended by itself
+            with suppress(ProcessLookupError):
+                os.kill(helper, signal.SIGKILL)
+        result = running.rest().result
     assert result.status == "failed"
     assert "ended early" in str(result.reason)

@@ -13,8 +13,6 @@ from hardstone.model import Result
 from hardstone.plan.sweep_results import masses_of, missed_of, single
 from hardstone.store import Store
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-
 WORDS = ("--threads", "1,2", "--masses", "400,404", "-D", "50ms", "--blocks", "2", "--no-fast")
 
 

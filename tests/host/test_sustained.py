@@ -21,8 +21,6 @@ SUS = "IRQ-S-SUS"
 WAIT_S = 60
 
 pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU"),
 ]

@@ -9,15 +9,12 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests import machine
-from tests.host.again import ATTEMPTS, in_every_run, undisturbed
 from tests.host.hogs import cut
 from tests.running import Stream, run
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.usefixtures("alone"),
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 NEW = ("THR-B-NEW", "--samples", "3")
 PRI = ("THR-B-PRI", "--samples", "1")
@@ -75,27 +72,6 @@ def failing(stream: Stream) -> set[str]:
     return {name for name, passed in stream.verdicts.items() if not passed}
 
 
-def failing_always(
-    probe: Path, words: tuple[str, ...], quick: list[str], expected: set[str], **variables: str
-) -> set[str]:
-    def look() -> set[str]:
-        return failing(with_verdicts(probe, words, quick, expected, **variables))
-
-    return in_every_run(look, expected)
-
-
-def with_verdicts(
-    probe: Path, words: tuple[str, ...], quick: list[str], wanted: set[str], **variables: str
-) -> Stream:
-    """A run that has these verdicts, if one of some has: of a claim that could not be seen, as
-    where a busy machine gives a process no CPU, there is none."""
-    for _ in range(ATTEMPTS):
-        stream = undisturbed(probe, words, quick, **variables)
-        if wanted <= stream.verdicts.keys():
-            break
-    return stream
-
-
 @pytest.mark.parametrize(("breach", "words", "fail"), BREACHES, ids=[one[0] for one in BREACHES])
 def test_a_breach_is_seen(
     shared_probe: Path,
@@ -106,7 +82,7 @@ def test_a_breach_is_seen(
     fail: set[str],
 ) -> None:
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach}
-    assert failing_always(shared_probe, words, quick, fail, **libc) == fail
+    assert failing(run(shared_probe, *words, *quick, variables=libc).checked()) == fail
 
 
 @pytest.mark.parametrize(("breach", "words", "event"), DOUBTS)
@@ -118,9 +94,8 @@ def test_a_figure_of_something_else_fails(
     words: tuple[str, ...],
     event: str,
 ) -> None:
-    stream = undisturbed(
-        shared_probe, words, quick, LD_PRELOAD=str(broken_libc), HARDSTONE_BROKEN=breach
-    )
+    libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach}
+    stream = run(shared_probe, *words, *quick, variables=libc).checked()
     assert stream.result.status == "failed"
     assert event in stream.events
 
@@ -143,11 +118,10 @@ def test_a_thread_that_does_not_run_is_no_lack_of_preemption(
 ) -> None:
     words = ("THR-P-PRE", "-p", "by=timer", "--priority", "50", "--clock", "monotonic", *limits)
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach}
-    stream = run(shared_probe, *words, *quick, variables=libc)
+    stream = run(shared_probe, *words, *quick, variables=libc).checked()
     assert stream.result.status == "failed"
     assert event in stream.events
-    if not stream.is_cut:  # which is told first
-        assert "not measured whether it is preempted" in str(stream.result.reason)
+    assert "not measured whether it is preempted" in str(stream.result.reason)
     assert "THR-B-PRI" not in str(stream.result.remedy)
 
 
@@ -159,18 +133,14 @@ def test_the_real_libc_keeps_its_word(
     nothing of the others."""
     broken = {name for _, other, fail in BREACHES if other[0] == words[0] for name in fail}
     expected = NOT_ON_LINUX if platform.system() == "Linux" and words == NEW else set()
-
-    def look() -> set[str]:
-        stream = with_verdicts(shared_probe, words, quick, broken)
-        assert set(stream.verdicts) - SELDOM == broken
-        return failing(stream)
-
-    assert in_every_run(look, expected) == expected
+    stream = run(shared_probe, *words, *quick).checked()
+    assert set(stream.verdicts) - SELDOM == broken
+    assert failing(stream) == expected
 
 
 def test_all_promises_can_be_kept(shared_probe: Path, broken_libc: Path, quick: list[str]) -> None:
     libc = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": "setschedparam_tail"}
-    assert failing_always(shared_probe, NEW, quick, set(), **libc) == set()
+    assert failing(run(shared_probe, *NEW, *quick, variables=libc).checked()) == set()
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -12,10 +12,9 @@ from hardstone.model import StreamTable
 from tests import machine
 from tests.running import Stream, run
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
-]
+pytestmark = pytest.mark.skipif(
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
+)
 
 MASSES, STEP_S, PICTURES = 40, 0.001, 11
 VERDICTS = {"rest", "free_fall", "energy", "symmetry", "momentum", "same_bits"}

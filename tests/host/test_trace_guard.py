@@ -29,7 +29,6 @@ def has_thread_ids_of_the_kernel() -> bool:
 
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(
         not has_thread_ids_of_the_kernel(),
         reason="the kernel's events have other thread ids than those of this PID namespace",

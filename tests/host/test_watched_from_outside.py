@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 from hardstone.model import StreamInterval
-from tests.host.shield_state import children, guard_of
+from tests.host.shield_state import guard_of
 from tests.host.shielding import GIVE_UP_S, RESERVED, SHIELD_MARKS
-from tests.running import Running, Stream, measuring, measuring_thread, run
+from tests.running import Running, Stream, children, measuring, measuring_thread, run
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
