@@ -2,13 +2,15 @@
 SETUP = python=$$(sh tools/find-python.sh) && "$$python" tools/setup.py
 IN_VENV = PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help setup evaluate check test lab fresh bench finding fuzz docs format clean
+.PHONY: help setup evaluate check test test-host test-full lab fresh bench finding fuzz docs format clean
 
 help:
 	@echo "make setup      .venv with all pinned dependencies, and the probe"
 	@echo "make evaluate   quick battery on this machine, summary and report"
-	@echo "make check      the quick checks: style, types, and tests that need no timing"
-	@echo "make test       every check that CI runs"
+	@echo "make check      lint, types, build, and unit tests that take no time"
+	@echo "make test       complete and deterministic: every check that CI runs"
+	@echo "make test-host  the real kernel: figures, floods, verdicts; leave the machine alone"
+	@echo "make test-full  before a release: all of them, every variant of the build, lab, fresh"
 	@echo "make lab        the tests in guests, in every kernel of Debian's that can be had"
 	@echo "make fresh      both of them on a minimal Debian 12 and 13 (needs root, debootstrap)"
 	@echo "make bench      hardstone beside the tools of the field"
@@ -28,15 +30,23 @@ evaluate:
 
 check:
 	@$(SETUP) --dev --no-probe
-	@$(IN_VENV) python tools/check.py --quick $(ARGS)
+	@$(IN_VENV) python tools/check.py --door check $(ARGS)
 
 test:
 	@$(SETUP) --dev --no-probe
 	@$(IN_VENV) python tools/check.py $(ARGS)
 
+test-host:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py --door host $(ARGS)
+
+test-full:
+	@$(SETUP) --dev --no-probe
+	@$(IN_VENV) python tools/check.py --door full $(ARGS)
+
 lab:
 	@$(SETUP) --dev --no-probe
-	@$(IN_VENV) python tools/check.py --lab $(ARGS)
+	@$(IN_VENV) python tools/check.py --door lab $(ARGS)
 
 fresh:
 	@sh tools/fresh.sh $(ARGS)

@@ -1,26 +1,34 @@
-"""Runs all checks of the project in parallel; a failed check stops no other one.
+"""Runs the checks of a door, as many at once as there are CPUs; a failed check stops no other one.
 
-`--quick` skips what needs time, real processes or a browser, `--only NAME` runs one check and
-the build that it needs, `--list` names the checks, `--format` rewrites the source in the house
-format. `--lab` runs only the tests in guests, but in every kernel. Other arguments go to pytest.
+`--door NAME` is one of check, test, host, lab, full (CONTRIBUTING.md says what each is for).
+`--list` names the checks of the door, `--only NAME` runs one and what it builds on, `--anew`
+repeats those whose input has not changed since they passed, `--format` rewrites the source in the
+house format. Other arguments go to pytest.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import contextlib
+import functools
 import os
+import re
 import shlex
+import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+import tomllib
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
@@ -29,55 +37,208 @@ import probe_checks
 from probe_checks import ROOT, Command, Skip
 
 CPUS = os.cpu_count() or 1
-LANES = max(1, CPUS // 2)  # beside pytest: tests of loads that meet starve each other
-WORKERS = CPUS + 1  # of pytest: one waits for a test of the machine; more cost those their quiet
+BUDGET = ROOT / "tools" / "budget.toml"
+COMPLAINT_LINES = 60
+NO_TEST_CHOSEN = 5  # of pytest's exit codes
+PROGRESS_S = 60
 
 
 @dataclass(frozen=True)
 class Check:
     """A check. `commands` returns its commands, or raises Skip with the reason.
 
-    `at_once` of them run at the same time. The check begins when the check `after` has ended.
+    `at_once` of them run at the same time. The check begins when those of `after` have ended.
+    `passed` is a file that keeps the digest of the probe's source with which it last passed.
     """
 
     name: str
     commands: Callable[[], Sequence[Command]]
-    after: str = ""
+    after: tuple[str, ...] = ()
     at_once: int = 1
-    is_quick: bool = False
+    passed: Path | None = None
+
+
+@dataclass
+class Outcome:
+    """What a check said and cost. `counts` are the closing lines of its pytest, summed."""
+
+    check: Check
+    failures: list[str] = field(default_factory=list)
+    skip: str = ""
+    is_unchanged: bool = False
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def line(self) -> str:
+        if self.skip:
+            return f"SKIP  {self.check.name}: {self.skip}"
+        if self.is_unchanged:
+            return f"ok    {self.check.name}: the probe is as it was when this passed"
+        told = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
+        cost = f"wall {self.wall_s:6.1f} s  CPU {self.cpu_s:6.1f} s"
+        begin = "FAIL " if self.failures else "ok   "
+        return f"{begin} {self.check.name:<22} {cost}  {told}".rstrip()
 
 
 def python_tool(*command: str) -> Callable[[], Sequence[Command]]:
-    return lambda: [[sys.executable, "-m", *command]]
+    return lambda: [[sys.executable, *command]]
 
 
-BUILD = "probe build"
-QUICK_TESTS = "probe quick tests"
-KERNEL, KERNELS = "lab kernel", "lab kernels"
-# Checks that others depend on come first; those that wait come before those that compute.
-CHECKS = [
-    Check(BUILD, probe_checks.build, is_quick=True),
-    Check(KERNEL, lab_kernels.fetch(1)),
-    Check("ruff check", python_tool("ruff", "check", "."), is_quick=True),
-    Check("ruff format", python_tool("ruff", "format", "--check", "."), is_quick=True),
-    Check("clang-format", probe_checks.formatting, is_quick=True),
-    Check(QUICK_TESTS, probe_checks.quick_tests, after=BUILD, is_quick=True),
-    Check("mypy", python_tool("mypy", "--strict", "src"), is_quick=True),
-    Check("probe tests", probe_checks.plain_tests, after=BUILD),
-    Check("probe thread", probe_checks.sanitized_tests("thread", "thread")),
-    Check("probe address,undefined", probe_checks.sanitized_tests("address", "address,undefined")),
-    Check("probe small", probe_checks.small_tests),
-    Check("probe portable", probe_checks.portable),
-    Check("probe analysis", probe_checks.analysis, after=BUILD, at_once=CPUS),
+def pytest_call(name: str, *words: str) -> Callable[[], Sequence[Command]]:
+    """One call of pytest, which collects what is in its folders and nothing else."""
+
+    def commands() -> Sequence[Command]:
+        # Of pytest's own folder each run removes the oldest, also while another uses it.
+        folder = tempfile.mkdtemp(prefix="hardstone-")
+        _FOLDERS.append(folder)
+        cache = f"cache_dir={ROOT / 'build' / 'pytest' / name.replace(' ', '-')}"
+        own = [f"--basetemp={folder}/pytest", "-o", cache, "--quiet", "--no-header"]
+        return [[sys.executable, "-m", "pytest", *words, *own, *_FOR_PYTEST]]
+
+    return commands
+
+
+def isolated(call: Callable[[], Sequence[Command]]) -> Callable[[], Sequence[Command]]:
+    """The same where processes, queues, semaphores and shared memory of others do not exist."""
+
+    def commands() -> Sequence[Command]:
+        prefix = isolation()
+        return [[*prefix, *command] for command in call()]
+
+    return commands
+
+
+# Process 1 of a name space has to wait for what others leave: a shell does.
+ISOLATE = 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && "$@"; exit $?'
+
+
+@functools.cache
+def isolation() -> Command:
+    """Words before a command that give it name spaces of its own; none where that is refused."""
+    unshare = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    prefix = [*unshare, "sh", "-c", ISOLATE, "sh"]
+    with contextlib.suppress(OSError):
+        tried = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+        if tried.returncode == 0:
+            return [*prefix, "env", "HARDSTONE_TESTS_ISOLATED=1"]
+    tell("SKIP  name spaces for tests: root may make them, with unshare of util-linux")
+    return []
+
+
+BUILD, KERNEL, KERNELS = "probe build", "lab kernel", "lab kernels"
+ADDRESS, VARIANT = probe_checks.ADDRESS, probe_checks.VARIANT
+ON_PROBE = (BUILD,)
+PLAIN = ROOT / "build" / "probe" / "passed"
+LINT = [
+    Check("lint", python_tool("tools/lint.py")),
+    Check("ruff check", python_tool("-m", "ruff", "check", ".")),
+    Check("ruff format", python_tool("-m", "ruff", "format", "--check", ".")),
+    Check("clang-format", probe_checks.formatting),
+    Check("mypy", python_tool("-m", "mypy", "--strict", "src")),
 ]
-LAB_CHECKS = [CHECKS[0], Check(KERNELS, lab_kernels.fetch(len(lab_kernels.STANDARD)))]
-LAB_TESTS = ["--kernels=all", "tests/guest"]
-PYTEST = "pytest"
-NAMES = [check.name for check in CHECKS] + [PYTEST]
+PROBE = Check(BUILD, probe_checks.build)
+# The longest come first, so that all CPUs end at the same time.
+GATE = [
+    PROBE,
+    Check(KERNEL, lab_kernels.fetch(1)),
+    Check("probe address", probe_checks.address_tests, passed=ADDRESS / "passed"),
+    Check("guest", isolated(pytest_call("guest", "tests/guest")), after=(BUILD, KERNEL)),
+    Check("probe variant", probe_checks.variant, passed=VARIANT / "passed"),
+    Check("process cli", isolated(pytest_call("process cli", "tests/process/cli")), ON_PROBE),
+    Check("probe plain", probe_checks.plain_tests, ON_PROBE, passed=PLAIN),
+    Check("unit stats", pytest_call("unit stats", "tests/unit/stats")),
+    Check("unit report", pytest_call("unit report", "tests/unit/report")),
+    Check(
+        "unit",
+        pytest_call(
+            "unit", "tests/unit", "--ignore=tests/unit/stats", "--ignore=tests/unit/report"
+        ),
+    ),
+    Check(
+        "process",
+        isolated(pytest_call("process", "tests/process", "--ignore=tests/process/cli")),
+        ON_PROBE,
+    ),
+    Check("browser", isolated(pytest_call("browser", "tests/browser")), ON_PROBE),
+    Check(
+        "virtual",
+        isolated(pytest_call("virtual", "tests/virtual")),
+        after=(BUILD, "probe variant"),
+    ),
+    Check("probe analysis", probe_checks.analysis_changed, ON_PROBE, at_once=CPUS),
+    *LINT,
+]
+QUICK = [
+    *LINT,
+    PROBE,
+    Check("probe quick tests", probe_checks.quick_tests, passed=ADDRESS / "passed-quick"),
+    Check("unit", pytest_call("unit", "tests/unit", "-m", "not slow", "--quick")),
+]
+# What measures is alone.
+HOST = [
+    PROBE,
+    Check("probe host tests", probe_checks.host_tests, ON_PROBE),
+    Check("host", pytest_call("host", "tests/host"), ON_PROBE),
+]
+BUILDS = [
+    PROBE,
+    Check("probe thread", probe_checks.thread_tests, passed=probe_checks.THREAD / "passed"),
+    Check("probe address register", probe_checks.address_register),
+    Check("probe portable", probe_checks.portable),
+    Check("probe musl", probe_checks.musl_linux),
+    Check("probe analysis whole", probe_checks.analysis_all, ON_PROBE, at_once=CPUS),
+    Check("wheel", python_tool("-m", "hatchling", "build", "-d", "build/wheel")),
+]
+LAB = [
+    PROBE,
+    Check(KERNELS, lab_kernels.fetch(len(lab_kernels.STANDARD))),
+    Check(
+        "guests of all kernels",
+        isolated(pytest_call("guests", "tests/guest", "--kernels=all")),
+        after=(BUILD, KERNELS),
+    ),
+]
+FRESH = [Check("fresh", lambda: [["sh", "tools/fresh.sh"]])]
+
+
+def again(checks: Sequence[Check], number: int) -> list[Check]:
+    """The same checks, under names that say which time it is."""
+    return [
+        one if one is PROBE else replace(one, name=f"{one.name}, run {number}") for one in checks
+    ]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Checks that run beside each other, on so many lanes."""
+
+    checks: Sequence[Check]
+    lanes: int = CPUS
+
+
+DOORS: dict[str, list[Stage]] = {
+    "check": [Stage(QUICK)],
+    "test": [Stage(GATE)],
+    "host": [Stage(HOST, lanes=1)],
+    "lab": [Stage(LAB)],
+    "full": [
+        Stage(GATE),
+        *(Stage(again(HOST, number), lanes=1) for number in (1, 2, 3)),
+        Stage(BUILDS),
+        Stage(LAB),
+        Stage(FRESH, lanes=1),
+    ],
+}
 _TELLING = threading.Lock()
 _INTERRUPTED = threading.Event()  # no further check begins
-_COMPLAINTS: list[str] = []  # told again at the end: pytest says more than a screen keeps
-COMPLAINT_LINES = 40
+_FOR_PYTEST: list[str] = []
+_FOLDERS: list[str] = []
+COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|inconclusive|xfailed|deselected)\b")
+CLOSING = re.compile(r"^(?:=+ )?(?:\d+ [a-z]+(?:, )?)+ in [\d.]+s", re.MULTILINE)
+SKIPPED = re.compile(r"^SKIPPED .*$", re.MULTILINE)
 
 
 def tell(text: str) -> None:
@@ -85,81 +246,211 @@ def tell(text: str) -> None:
         print(text, flush=True)
 
 
-def run_check(check: Check) -> bool:
-    """True unless the check failed; only then its output is shown."""
+def run_check(check: Check, *, is_anew: bool = False) -> Outcome:
+    """Tells the outcome in one line, and what failed; why something was skipped, too."""
+    outcome = Outcome(check)
     begin_s = time.monotonic()
-    try:
-        commands = [] if _INTERRUPTED.is_set() else check.commands()
-    except Skip as reason:
-        tell(f"SKIP  {check.name}: {reason}")
-        return True
-    failures = failures_of(commands, check.at_once)
+    digest = probe_checks.digest() if check.passed else ""
+    if check.passed and not is_anew and check.passed.exists():
+        outcome.is_unchanged = check.passed.read_text() == digest
+    if not outcome.is_unchanged and not _INTERRUPTED.is_set():
+        try:
+            run_commands(check.commands(), outcome)
+        except Skip as reason:
+            outcome.skip = str(reason)
+        except Exception:  # the others go on
+            outcome.failures.append(traceback.format_exc())
+    outcome.wall_s = time.monotonic() - begin_s
     if _INTERRUPTED.is_set():
-        return False
-    if failures:
-        complaint = "\n".join([*failures, f"FAIL  {check.name}"])
-        tell(complaint)
-        _COMPLAINTS.append("\n".join(complaint.splitlines()[-COMPLAINT_LINES:]))
-        return False
-    tell(f"ok    {check.name} ({time.monotonic() - begin_s:.1f} s)")
-    return True
+        return outcome
+    if check.passed and not (outcome.failures or outcome.skip):
+        check.passed.parent.mkdir(parents=True, exist_ok=True)
+        check.passed.write_text(digest)
+    tell("\n".join([*outcome.failures, *outcome.notes, outcome.line]))
+    return outcome
 
 
-def failed_checks(checks: Sequence[Check], run_last: Callable[[], bool] | None = None) -> list[str]:
-    """Names of the failed checks, when all have ended. `run_last` is pytest, which owns the
-    terminal: it begins when the probe is built and a kernel for guests is looked for, and runs
-    beside the other checks."""
-    passed: dict[str, Future[bool]] = {}
-
-    def run(check: Check) -> bool:
-        if check.after in passed:
-            passed[check.after].result()
-        return run_check(check)
-
-    with ThreadPoolExecutor(LANES) as pool:
-        for check in checks:
-            passed[check.name] = pool.submit(run, check)
-        for name in {BUILD, KERNEL, KERNELS} & passed.keys():
-            passed[name].result()
-        has_last_passed = run_last is None or run_last()
-        failed = [name for name, has_passed in passed.items() if not has_passed.result()]
-    return failed if has_last_passed else [*failed, PYTEST]
+def run_commands(commands: Sequence[Command], outcome: Outcome) -> None:
+    """In turn only up to the first failure, on which the later ones depend."""
+    if outcome.check.at_once == 1:
+        for command in commands:
+            run_command(command, outcome)
+            if outcome.failures:
+                return
+        return
+    with ThreadPoolExecutor(outcome.check.at_once) as pool:
+        list(pool.map(lambda command: run_command(command, outcome), commands))
 
 
-def failures_of(commands: Sequence[Command], at_once: int) -> list[str]:
-    """Outputs of failed commands; in turn only the first, on which the later ones depend."""
-    if at_once == 1:
-        return list(itertools.islice(filter(None, map(failure_of, commands)), 1))
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(filter(None, pool.map(failure_of, commands)))
-
-
-def failure_of(command: Command) -> str:
-    """The output of a failed command; empty for one that succeeded."""
+def run_command(command: Command, outcome: Outcome) -> None:
+    """Adds to the outcome: the output if it failed, and what the kernel says it took."""
     if _INTERRUPTED.is_set():
-        return ""
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
-    except OSError as error:
-        return f"$ {shown(command)}\n{error}"
-    if done.returncode == 0:
-        return ""
-    return f"$ {shown(command)}\n{done.stdout.decode(errors='replace').rstrip()}"
+        return
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        except OSError as error:
+            outcome.failures.append(f"$ {shown(command)}\n{error}")
+            return
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        said = output.read().decode(errors="replace").rstrip()
+    outcome.cpu_s += usage.ru_utime + usage.ru_stime
+    is_pytest = "pytest" in command
+    if is_pytest:
+        count_tests(said, outcome)
+    is_empty_choice = is_pytest and _FOR_PYTEST and process.returncode == NO_TEST_CHOSEN
+    if process.returncode and not is_empty_choice:
+        outcome.failures.append(f"$ {shown(command)}\n{said}")
+
+
+def count_tests(said: str, outcome: Outcome) -> None:
+    for line in CLOSING.findall(said)[-1:]:
+        for count, name in COUNTS.findall(line):
+            outcome.counts["failed" if name.startswith("error") else name] += int(count)
+    outcome.notes += SKIPPED.findall(said)
 
 
 def shown(command: Command) -> str:
     return textwrap.shorten(shlex.join(command), 200, placeholder=" ...")
 
 
-def run_pytest(arguments: Sequence[str]) -> bool:
-    """In a folder of its own: of pytest's, each run removes the oldest, also while another does."""
-    workers = ["-n", str(WORKERS), "--dist", "loadfile"]
-    with tempfile.TemporaryDirectory(prefix="hardstone-", ignore_cleanup_errors=True) as folder:
-        own = f"--basetemp={folder}/pytest"
-        command = [sys.executable, "-m", PYTEST, *workers, own, *arguments]
-        return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+class Lanes:
+    """Runs checks beside each other, each as soon as a lane is free and what it builds on is
+    done; in the order of the list otherwise."""
+
+    def __init__(self, stage: Stage, *, is_anew: bool) -> None:
+        self._waiting = list(stage.checks)
+        self._running: dict[str, float] = {}
+        self._done: dict[str, Outcome] = {}
+        self._changed = threading.Condition()
+        self._is_anew = is_anew
+        self._lanes = stage.lanes
+
+    def run(self) -> list[Outcome]:
+        threads = [threading.Thread(target=self._work) for _ in range(self._lanes)]
+        for thread in threads:
+            thread.start()
+        try:
+            self._tell_progress(threads)
+        finally:  # also when interrupted: the commands that run have been interrupted, too
+            with self._changed:
+                self._changed.notify_all()
+            for thread in threads:
+                thread.join()
+        return list(self._done.values())
+
+    def _tell_progress(self, threads: Sequence[threading.Thread]) -> None:
+        said_s = time.monotonic()
+        while any(thread.is_alive() for thread in threads):
+            with self._changed:
+                self._changed.wait(0.5)
+                running = list(self._running)
+            if time.monotonic() - said_s > PROGRESS_S and running:
+                said_s = time.monotonic()
+                tell(f"...   running: {', '.join(running)}")
+
+    def _work(self) -> None:
+        while (check := self._next()) is not None:
+            failed = [name for name in check.after if self._has_failed(name)]
+            if failed:
+                outcome = Outcome(check, [f"FAIL  {check.name}: not run, {failed[0]} failed"])
+                tell(outcome.failures[0])
+            else:
+                outcome = run_check(check, is_anew=self._is_anew)
+            with self._changed:
+                del self._running[check.name]
+                self._done[check.name] = outcome
+                self._changed.notify_all()
+
+    def _has_failed(self, name: str) -> bool:
+        return name in self._done and bool(self._done[name].failures)
+
+    def _next(self) -> Check | None:
+        """Waits for a check that can begin; None when no more will."""
+        with self._changed:
+            while self._waiting and not _INTERRUPTED.is_set():
+                left = {check.name for check in self._waiting} | self._running.keys()
+                for place, check in enumerate(self._waiting):
+                    if not left & set(check.after):
+                        self._running[check.name] = time.monotonic()
+                        return self._waiting.pop(place)
+                self._changed.wait()
+            return None
+
+
+def over_budget(
+    outcomes: Sequence[Outcome], budget_s: dict[str, float], slower: float
+) -> list[str]:
+    """What took more CPU than tools/budget.toml grants it on a machine `slower` times as slow as
+    the one on which the budgets were measured."""
+    return [
+        f"FAIL  {one.check.name} took {one.cpu_s:.0f} s of CPU, its budget is "
+        f"{budget_s[one.check.name] * slower:.0f} s: make it cheaper, or raise tools/budget.toml "
+        "and say why in the commit"
+        for one in outcomes
+        if one.cpu_s > budget_s.get(one.check.name, float("inf")) * slower
+    ]
+
+
+def reference_s() -> float:
+    """CPU time of a piece of Python that is always the same: the median of nine."""
+
+    def work() -> float:
+        begin_s = time.thread_time()
+        sum(number * number for number in range(300_000))
+        return time.thread_time() - begin_s
+
+    return statistics.median(work() for _ in range(9))
+
+
+@contextlib.contextmanager
+def folders_removed() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        while _FOLDERS:
+            shutil.rmtree(_FOLDERS.pop(), ignore_errors=True)
+
+
+def run_door(stages: Sequence[Stage], *, is_anew: bool, budget_s: dict[str, float]) -> int:
+    """Runs the stages one after the other and sums up; 1 if anything failed."""
+    begin_s = time.monotonic()
+    before_s = reference_s()
+    outcomes: list[Outcome] = []
+    with folders_removed():
+        for stage in stages:
+            outcomes += Lanes(stage, is_anew=is_anew).run()
+    # A busy neighbour on the same core makes every instruction slower, budgets included.
+    slower = max(1.0, before_s / REFERENCE_S, reference_s() / REFERENCE_S)
+    over = over_budget(outcomes, budget_s, slower)
+    failed = [one for one in outcomes if one.failures]
+    for one in failed:
+        complaint = "\n".join([*one.failures, one.line]).splitlines()
+        tell("\n".join(["", *complaint[-COMPLAINT_LINES:]]))
+    cpu_s = sum(one.cpu_s for one in outcomes)
+    tell("\n".join([*over, f"all   wall {time.monotonic() - begin_s:.0f} s, CPU {cpu_s:.0f} s"]))
+    counts = sum((one.counts for one in outcomes), Counter[str]())
+    if counts:
+        inconclusive = counts["inconclusive"]
+        left = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+        told = f" ({inconclusive} inconclusive)" if inconclusive else ""
+        tell(f"tests: {counts['passed']} passed, {counts['failed']} failed{left}{told}")
+    if failed or over:
+        names = [one.check.name for one in failed] + (["budget"] if over else [])
+        tell(f"FAILED: {', '.join(names)}")
+    return 1 if failed or over else 0
+
+
+# Of `reference_s` on the machine on which the budgets were measured, while nothing else ran.
+REFERENCE_S = 0.016
 
 
 def leave_noexec_tmpdir() -> None:
@@ -187,16 +478,21 @@ def format_source() -> int:
     return max(subprocess.run(command, cwd=ROOT, check=False).returncode for command in commands)
 
 
-def chosen_checks(only: Sequence[str], is_quick: bool) -> list[Check]:
-    if only:
-        chosen = [check for check in CHECKS if check.name in only]
-        # No check uses a probe that was built from older source.
-        is_for_probe = PYTEST in only or any(check.after == BUILD for check in chosen)
-        built = [check for check in CHECKS if check.name == BUILD and is_for_probe]
-        return [*built, *(check for check in chosen if check.name != BUILD or not built)]
-    if is_quick:
-        return [check for check in CHECKS if check.is_quick]
-    return [check for check in CHECKS if check.name != QUICK_TESTS]
+def chosen_stages(stages: Sequence[Stage], only: Sequence[str]) -> list[Stage]:
+    """The stages, or of them what `only` names and builds on: no check uses what was built from
+    older source."""
+    if not only:
+        return list(stages)
+    named = {check.name: check for stage in stages for check in stage.checks}
+    wanted, left = set[str](), list(only)
+    while left:
+        name = left.pop()
+        wanted.add(name)
+        left += [one for one in named[name].after if one not in wanted]
+    kept = [[check for check in stage.checks if check.name in wanted] for stage in stages]
+    return [
+        replace(stage, checks=checks) for stage, checks in zip(stages, kept, strict=True) if checks
+    ]
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -208,38 +504,33 @@ def main() -> int:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--door", choices=DOORS, default="test")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--format", action="store_true")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--lab", action="store_true")
-    parser.add_argument("--only", action="append", choices=NAMES, default=[], metavar="NAME")
+    parser.add_argument("--anew", action="store_true")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME")
     arguments, for_pytest = parser.parse_known_args()
-    is_with_pytest = not arguments.only or PYTEST in arguments.only
-    if for_pytest and not is_with_pytest:
-        parser.error(f"{shlex.join(for_pytest)} is for pytest, which these options do not run")
-    # Else each worker and each of some hundred processes compiles all that it imports.
+    if paths := [word for word in for_pytest if Path(word.partition("::")[0]).exists()]:
+        words = shlex.join(for_pytest)
+        parser.error(f"to run {paths[0]} alone: .venv/bin/python -m pytest {words}")
+    stages = DOORS[arguments.door]
+    names = list(dict.fromkeys(check.name for stage in stages for check in stage.checks))
+    if unknown := [name for name in arguments.only if name not in names]:
+        parser.error(f"--only {unknown[0]}: the checks of this door are {', '.join(names)}")
+    # Else each of some hundred processes compiles all that it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     if arguments.list:
-        print("\n".join(NAMES))
+        print("\n".join(names))
         return 0
     if arguments.format:
         return format_source()
-    if arguments.lab and (arguments.only or arguments.quick):
-        parser.error("--lab is a choice of its own")
     leave_noexec_tmpdir()
-    if arguments.lab:
-        checks, chosen = LAB_CHECKS, LAB_TESTS
-    else:
-        checks = chosen_checks(arguments.only, arguments.quick)
-        chosen = ["-m", "not slow"] if arguments.quick else []
-    failed = failed_checks(
-        checks, (lambda: run_pytest([*chosen, *for_pytest])) if is_with_pytest else None
-    )
-    if failed:
-        again = _COMPLAINTS if is_with_pytest else []
-        print("\n".join([*again, f"FAILED: {', '.join(failed)}"]), flush=True)
-    return 1 if failed else 0
+    _FOR_PYTEST[:] = for_pytest
+    is_whole = not for_pytest and not arguments.only
+    budget_s = tomllib.loads(BUDGET.read_text()).get(arguments.door, {}) if is_whole else {}
+    chosen = chosen_stages(stages, arguments.only)
+    return run_door(chosen, is_anew=arguments.anew, budget_s=budget_s)
 
 
 if __name__ == "__main__":

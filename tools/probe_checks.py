@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -11,16 +12,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import small_build
+import variant_build
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = ROOT / "probe"
 BUILD = ROOT / "build"
-CPUS_LOCK = BUILD / "cpus.lock"
+ADDRESS, THREAD = BUILD / "probe-address", BUILD / "probe-thread"
+VARIANT = variant_build.VARIANT.folder
 # Tools that judge are pinned in requirements/dev.txt: one verdict everywhere.
 PINNED = ROOT / ".venv" / "bin"
 # A member that an initialiser leaves out is zero, which means "the default".
@@ -29,11 +31,10 @@ WARNINGS += ["-Wno-missing-field-initializers"]
 
 Command = list[str]
 
-# What only computes leaves the CPUs to tests, which wait in turn.
-BEHIND: Command = ["nice", "-n4"]
 SOURCES_AT_ONCE = 10  # of clang-tidy
+DAY_S = 24 * 60 * 60
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-LEAST = re.compile("HS_HAS_|STACK_BYTES")  # in what the least system is built with
+SIZES = re.compile("HS_(CPUS|THREADS|RECORD|ARENA|WATCH|PARAM|EMIT|STACK|SMALL_STACK)")
 
 
 class Skip(Exception):
@@ -42,6 +43,19 @@ class Skip(Exception):
 
 def compiler() -> Command:
     return os.environ.get("CC", "cc").split()
+
+
+def digest() -> str:
+    """Of all that the outcome of a C test depends on: sources, compilers, how they are built."""
+    whole = hashlib.sha256()
+    for file in sorted(file for file in PROBE.rglob("*") if file.is_file()):
+        whole.update(f"{file}\0".encode() + file.read_bytes())
+    for tool in (__file__, variant_build.__file__):
+        whole.update(Path(tool).read_bytes())
+    for words in (compiler(), ["musl-gcc"]):
+        version = [*words, "--version"] if shutil.which(words[0]) else ["true"]
+        whole.update(subprocess.run(version, capture_output=True, check=False).stdout)
+    return whole.hexdigest()
 
 
 def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> list[str]:
@@ -58,65 +72,106 @@ def formatting() -> Sequence[Command]:
 
 
 def build() -> Sequence[Command]:
-    """The probe that every other test uses, as set-up builds it."""
+    """The probe that every other test uses, as set-up builds it; not its unit tests."""
     return [[sys.executable, "tools/setup.py", "--dev", "--strict"]]
 
 
-def plain_tests() -> Sequence[Command]:
-    return [meson_test(str(BUILD / "probe"))]
+# ---- unit tests ----
+
+GATE = ["--no-suite", "host"]
 
 
-def quick_tests() -> Sequence[Command]:
-    """Tests without timing and without loops of kills."""
-    return [[*meson_test(str(BUILD / "probe")), "--no-suite", "slow"]]
-
-
-def meson_test(folder: str) -> Command:
-    """Waits while a test takes a CPU from all others (the fixture `cpus_taken`)."""
-    beside = ["flock", "--shared", str(CPUS_LOCK)] if shutil.which("flock") else []
+def meson_test(folder: Path | str, *options: str) -> Command:
+    """Builds what these tests need, then runs them."""
     # The limits are for a machine of one's own. Beside pytest and other users of the host a test
     # under a sanitizer has taken the fivefold; a hang is found all the same.
     patient = ["--timeout-multiplier", "10"]
-    return [*beside, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", *patient]
+    return ["meson", "test", "-C", str(folder), "--print-errorlogs", *patient, *options]
 
 
+def plain_tests() -> Sequence[Command]:
+    """Those that need the optimised code, one instruction after the other."""
+    return [meson_test(BUILD / "probe", "--suite", "plain", *GATE)]
+
+
+def host_tests() -> Sequence[Command]:
+    """Those that judge when the real kernel lets threads run."""
+    return [meson_test(BUILD / "probe", "--suite", "host")]
+
+
+def address_tests() -> Sequence[Command]:
+    """All others, under the sanitizer where there is one."""
+    return in_address_build(*GATE)
+
+
+def quick_tests() -> Sequence[Command]:
+    """Without loops of kills and waits."""
+    return in_address_build(*GATE, "--no-suite", "slow")
+
+
+def in_address_build(*suites: str) -> Sequence[Command]:
+    try:
+        return sanitized(ADDRESS, *suites)
+    except Skip as reason:
+        print(f"probe address: {reason}: built without", flush=True)
+    plain = variant_build.set_up(ADDRESS, UNOPTIMISED, shlex.join(compiler()))
+    return [*plain, meson_test(ADDRESS, *suites)]
+
+
+def thread_tests() -> Sequence[Command]:
+    return [*sanitized(THREAD, *GATE), *register(THREAD)]
+
+
+def address_register() -> Sequence[Command]:
+    return register(ADDRESS)
+
+
+def variant() -> Sequence[Command]:
+    """Meson's tests of the build that differs from the usual one in all that may differ."""
+    if shutil.which("musl-gcc") is None:
+        print("probe variant: there is no musl-gcc here, so it is built with cc", flush=True)
+    build = [sys.executable, variant_build.__file__]
+    return [build, meson_test(VARIANT, "--no-rebuild", *GATE)]
+
+
+def musl_linux() -> Sequence[Command]:
+    if shutil.which("musl-gcc") is None:
+        raise Skip("there is no musl-gcc here: apt-get install musl-tools")
+    return [[sys.executable, variant_build.__file__, "--linux"]]
+
+
+# ---- sanitizers ----
+
+SANITIZERS = {ADDRESS: "address,undefined", THREAD: "thread"}
+UNOPTIMISED = ["-Doptimization=1", "-Ddebug=false"]
+# Sanitizers replace libc functions, which the linker would report as undefined.
+SANITIZED = ["-Db_lundef=false", *UNOPTIMISED]
 # The thread sanitizer keeps 900 KB of its own on every stack. It sees nothing in processes of one
 # thread, as those of the load are.
 THREADS = ["-Dstack_bytes=2097152", "-Dsmall_stack_bytes=2097152", "-Dload=false"]
 
 
-def small_tests() -> Sequence[Command]:
-    """Meson's tests of the build for small systems, whose warnings are errors."""
-    build: Command = [*BEHIND, sys.executable, "tools/small_build.py"]
-    return [build, meson_test(str(small_build.FOLDER))]
+def sanitized(folder: Path, *suites: str) -> Sequence[Command]:
+    """Meson's tests in the build with the sanitizer of `folder`."""
+    # A forked process starts threads; the thread sanitizer ends it unless told otherwise.
+    runner = ["env", "TSAN_OPTIONS=die_after_fork=0", *sanitizer_runner(SANITIZERS[folder])]
+    return [*sanitized_build(folder), [*runner, *meson_test(folder, *suites)]]
 
 
-def sanitized_tests(name: str, sanitizer: str) -> Callable[[], Sequence[Command]]:
-    """Builds in build/`name` with a sanitizer, then runs Meson's tests there and every test of the
-    register."""
+def register(folder: Path) -> Sequence[Command]:
+    """Every test of the register, by the probe of that build."""
+    runner = sanitizer_runner(SANITIZERS[folder])
+    return [
+        *sanitized_build(folder),
+        ["ninja", "-C", str(folder), "hardstone-probe"],
+        [sys.executable, "-m", "tests.host.sanitized", *runner, f"{folder}/hardstone-probe"],
+    ]
 
-    def commands() -> Sequence[Command]:
-        runner = sanitizer_runner(sanitizer)
-        folder = str(BUILD / f"probe-{name}")
-        # Sanitizers replace libc functions, which the linker would report as undefined.
-        options = [f"-Db_sanitize={sanitizer}", "-Db_lundef=false"]
-        options += ["-Doptimization=1", "-Ddebug=false"]  # half the time of -O2
-        options += THREADS if sanitizer == "thread" else []
-        again = ["--reconfigure"] if (Path(folder) / "build.ninja").exists() else []
-        # Of the helpers of other tests a sanitizer would see nothing: they do not run here.
-        targets = ["meson-test-prereq", "hardstone-probe"]
-        tests = [*runner, *meson_test(folder)]
-        # A forked process starts threads; the thread sanitizer ends it unless told otherwise.
-        tests = ["env", "TSAN_OPTIONS=die_after_fork=0", *tests]
-        register = [sys.executable, "-m", "tests.host.sanitized", *runner]
-        return [
-            ["meson", "setup", *again, *options, folder, str(PROBE)],
-            [*BEHIND, "ninja", "-C", folder, *targets],
-            tests,
-            [*register, f"{folder}/hardstone-probe"],
-        ]
 
-    return commands
+def sanitized_build(folder: Path) -> Sequence[Command]:
+    options = [f"-Db_sanitize={SANITIZERS[folder]}", *SANITIZED]
+    options += THREADS if folder == THREAD else []
+    return variant_build.set_up(folder, options, shlex.join(compiler()))
 
 
 def sanitizer_runner(sanitizer: str) -> Command:
@@ -144,17 +199,68 @@ def succeeds(command: Command, stdin: str = "") -> bool:
     return done.returncode == 0
 
 
-def analysis() -> Sequence[Command]:
+# ---- clang-tidy ----
+
+
+def analysis_all() -> Sequence[Command]:
+    return analysis(analysed_files())
+
+
+def analysis_changed() -> Sequence[Command]:
+    """Of sources that differ, or include what differs, from where this branch began; on the branch
+    itself, from the last commit that is a day older than HEAD. All, where git cannot tell."""
+    changed = changed_files()
+    if changed is None or ROOT / ".clang-tidy" in changed:
+        return analysis_all()
+    return analysis([file for file in analysed_files() if included(ROOT / file) & changed])
+
+
+def analysed_files() -> list[str]:
+    return [file for file in sources((".c",)) if file.startswith("probe/src/")]
+
+
+def changed_files() -> set[Path] | None:
+    base = base_commit()
+    if not base:
+        return None
+    named = git("diff", "--name-only", base) + git("ls-files", "--others", "--exclude-standard")
+    return {ROOT / name for name in named}
+
+
+def base_commit() -> str:
+    """Empty where git does not know."""
+    upstream, head = git("merge-base", "HEAD", "@{upstream}"), git("rev-parse", "HEAD")
+    committed = git("show", "--no-patch", "--format=%ct", "HEAD")
+    if committed and upstream in ([], head):
+        before = f"--before={int(committed[0]) - DAY_S}"
+        return "".join(git("rev-list", "--max-count=1", before, "HEAD"))
+    return "".join(upstream)
+
+
+def git(*words: str) -> list[str]:
+    """The lines that git prints; none where it fails."""
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def analysis(c_files: Sequence[str]) -> Sequence[Command]:
     """Some sources in each call: clang-tidy takes as long to begin as for a small one."""
-    c_files = [file for file in sources((".c",)) if file.startswith("probe/src/")]
-    options = ["--quiet", "--warnings-as-errors=*", "-p", str(distinct_builds())]
-    clang_tidy = [*BEHIND, str(PINNED / "clang-tidy"), *options]
+    if not c_files:
+        return []
+    builds = distinct_builds({ROOT / file for file in c_files})
+    options = ["--quiet", "--warnings-as-errors=*", "-p", str(builds)]
+    clang_tidy = [str(PINNED / "clang-tidy"), *options]
     calls = max(1, len(c_files) // SOURCES_AT_ONCE)
     return [[*clang_tidy, *c_files[first::calls]] for first in range(calls)]
 
 
-def distinct_builds() -> Path:
-    """A folder with the compile commands of build/probe by which a source becomes another text.
+def distinct_builds(c_files: Collection[Path]) -> Path:
+    """A folder with the compile commands of build/probe by which one of them becomes another text.
 
     clang-tidy follows each command that it finds for a source. Most sources have one for the core
     and one for a system that lacks what may be missing, which for most of them say the same: the
@@ -163,7 +269,7 @@ def distinct_builds() -> Path:
     every = BUILD / "probe" / "compile_commands.json"
     if not every.exists():
         return every.parent
-    commands = [one for one in json.loads(every.read_text()) if "/src/" in one["file"]]
+    commands = [one for one in json.loads(every.read_text()) if source_of(one) in c_files]
     distinct: dict[tuple[Path, bytes], dict[str, str]] = {}
     with ThreadPoolExecutor() as pool:
         for one, text in zip(commands, pool.map(text_of, commands), strict=True):
@@ -183,7 +289,8 @@ def text_of(build: dict[str, str]) -> bytes:
     if any(map(is_text_open, included(source_of(build)))):
         return preprocessed(build)
     macros = [word for word in shlex.split(build["command"]) if word[:2] in ("-D", "-U")]
-    return " ".join(word for word in macros if not LEAST.search(word)).encode()
+    told = [word for word in macros if not SIZES.search(word) and "HS_HAS_" not in word]
+    return " ".join(told).encode()
 
 
 def included(file: Path) -> set[Path]:
@@ -220,11 +327,11 @@ def is_text_open(file: Path) -> bool:
 
 
 def preprocessed(build: dict[str, str]) -> bytes:
-    """What the compiler sees of a source, whatever the sizes of stacks; else the command."""
+    """What the compiler sees of a source, whatever the sizes; else the command."""
     words = shlex.split(build["command"])
     end = min(words.index(word) for word in ("-MD", "-o", "-c") if word in words)
-    options = [word for word in words[:end] if "STACK_BYTES" not in word]
-    command = [*BEHIND, *options, "-E", "-P", build["file"]]
+    options = [word for word in words[:end] if not SIZES.search(word)]
+    command = [*options, "-E", "-P", build["file"]]
     try:
         done = subprocess.run(command, cwd=build["directory"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -232,13 +339,29 @@ def preprocessed(build: dict[str, str]) -> bytes:
     return done.stdout
 
 
+# ---- without Meson ----
+
+
 def portable() -> Sequence[Command]:
-    """One call of the compiler, with only POSIX; the result must run."""
-    program = BUILD / "portable" / "hardstone-probe"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    """The plain compiler, with only POSIX, each source apart; the result must run."""
+    folder = "build/portable"
     files = [file for file in sources((".c",)) if is_portable(Path(file))]
-    build = [*compiler(), *WARNINGS, "-O0", "-Iprobe/src", "-o", str(program), *files]
-    return [[*BEHIND, *build, "-pthread", "-lrt", "-lm"], [str(program), "list", "--json"]]
+    objects = [f"{folder}/{file.removesuffix('.c')}.o" for file in files]
+    program, rules = f"{folder}/hardstone-probe", f"{folder}/build.ninja"
+    lines = [
+        f"builddir = {folder}",
+        "rule cc",
+        f" command = {shlex.join([*compiler(), *WARNINGS])} -O0 -Iprobe/src -c $in -o $out",
+        "rule link",
+        f" command = {shlex.join(compiler())} -o $out $in -pthread -lrt -lm",
+        *(f"build {made}: cc {file}" for file, made in zip(files, objects, strict=True)),
+        f"build {program}: link {' '.join(objects)}",
+    ]
+    (BUILD / "portable").mkdir(parents=True, exist_ok=True)
+    (ROOT / rules).write_text("\n".join([*lines, ""]))
+    ninja = ["ninja", "-f", rules]
+    # No header is named there: all is built anew.
+    return [[*ninja, "-t", "clean"], ninja, [program, "list", "--json"]]
 
 
 def is_portable(file: Path) -> bool:

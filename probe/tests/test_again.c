@@ -287,7 +287,8 @@ static void test_a_second_process_after_another_test(void)
         CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-TAP_MAIN({"a second process after another test", test_a_second_process_after_another_test},
+TAP_MAIN({"a second process after another test", test_a_second_process_after_another_test,
+          TAP_FOR_HOST},
          {"a run after one that ran out of time", test_after_a_timeout},
          {"a run after one that was stopped", test_after_a_signal},
          {"a run that ends itself, and one after it", test_one_that_ends_itself},

@@ -272,7 +272,7 @@ int main(void)
         {"a disk that was short before is not watched",
          test_a_disk_that_was_short_before_is_not_watched},
         {"its files go with it", test_its_files_go_with_it},
-        {"it is asked before all is killed", test_it_is_asked_before_all_is_killed},
+        {"it is asked before all is killed", test_it_is_asked_before_all_is_killed, TAP_FOR_HOST},
         {"a load without one", test_a_load_without_one},
     };
     map = port_shared_memory(sizeof *map + sizeof map->slots[0]);

@@ -224,9 +224,9 @@ static void test_a_stopped_supervisor_without_guard_ends(void)
 int main(int argc, char *argv[])
 {
     static const struct tap_test tests[] = {
-        {"a stopped storm does not count", test_a_stopped_storm_does_not_count},
-        {"a stop in between is told", test_a_stop_in_between_is_told},
-        {"a short stop is not told", test_a_short_stop_is_not_told},
+        {"a stopped storm does not count", test_a_stopped_storm_does_not_count, TAP_FOR_HOST},
+        {"a stop in between is told", test_a_stop_in_between_is_told, TAP_FOR_HOST},
+        {"a short stop is not told", test_a_short_stop_is_not_told, TAP_FOR_HOST},
         {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
         {"a stopped guard ends", test_a_stopped_guard_ends},
         {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
@@ -234,7 +234,7 @@ int main(int argc, char *argv[])
         {"a stopped keeper without guard ends", test_a_stopped_supervisor_without_guard_ends},
         {"a stopped loader falls short", test_a_stopped_worker_falls_short},
         {"what fired beside a stopped loader counts",
-         test_what_fired_beside_a_stopped_worker_counts},
+         test_what_fired_beside_a_stopped_worker_counts, TAP_FOR_HOST},
     };
     called_as = argc > 0 ? argv[0] : "";
     return tap_run(tests, sizeof tests / sizeof tests[0]);

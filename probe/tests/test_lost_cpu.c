@@ -6,14 +6,27 @@
 #include "made_up_files.h"
 #include "port/linux/files.h"
 #include "port/port.h"
+#include "run/counter_watch.h"
 #include "run/run.h"
 #include "tap.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 static char root[64];
 static const char *online_then;
-static int most_rests; /* of the test, where nobody tells it to stop */
+static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
+static atomic_int looks;
+
+#ifdef WRAPPED
+void __real_counter_watch_look(struct counter_watch *watch);
+void __wrap_counter_watch_look(struct counter_watch *watch);
+void __wrap_counter_watch_look(struct counter_watch *watch)
+{
+    __real_counter_watch_look(watch);
+    atomic_fetch_add(&looks, 1);
+}
+#endif
 
 /* In the place of the port's. */
 const char *linux_root(void);
@@ -24,14 +37,18 @@ const char *linux_root(void)
 
 static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
 
-/* Lasts until it is told to stop, or for some looks, of which there is one a second. */
+enum { MOST_RESTS = 6000 }; /* who looks, once a second, may wait for a CPU */
+
 static int measure(struct run *run)
 {
     static const struct timespec rest = {0, 10000000};
     record_value(arena_record(run->arena, 0), 4711, 0);
     made_up_file(root, "/sys/devices/system/cpu/online", online_then);
-    for (int i = 0; i < most_rests && !run_should_stop(); i++)
+    bool has_looks = false;
+    for (int i = 0; i < MOST_RESTS && !has_looks && !run_should_stop(); i++) {
         nanosleep(&rest, NULL);
+        has_looks = wanted_looks > 0 && atomic_load(&looks) >= wanted_looks;
+    }
     return 0;
 }
 
@@ -67,7 +84,7 @@ static const char *stream_of(bool is_lost, int wanted)
         abort();
     made_up_file(root, "/sys/devices/system/cpu/online", all);
     online_then = is_lost ? others : all;
-    most_rests = is_lost ? 6000 : 230; /* on a busy host who looks may wait for a CPU */
+    wanted_looks = is_lost ? 0 : 2;
     const char *text = child_run(words, take_test, &code);
     CHECK_SAME(code, wanted);
     char command[96];
@@ -90,7 +107,7 @@ static void test_a_cpu_that_goes_offline(void)
 
 static void test_one_that_stays(void)
 {
-    const char *text = stream_of(false, 0);
+    const char *text = tap_is_wrapped() ? stream_of(false, 0) : NULL;
     if (!text)
         return;
     CHECK(strstr(text, "cpu_went_offline") == NULL);

@@ -381,18 +381,20 @@ static void test_processes_alone_are_asked_for(void)
     check_told(text, "scope_unsupported", true);
 }
 
-TAP_MAIN({"round trips without processes", test_round_trips_without_processes},
-         {"round trips where fork does nothing", test_round_trips_where_fork_does_nothing},
-         {"round trips without shared memory", test_round_trips_without_shared_memory},
+TAP_MAIN({"round trips without processes", test_round_trips_without_processes, TAP_FOR_HOST},
+         {"round trips where fork does nothing", test_round_trips_where_fork_does_nothing,
+          TAP_FOR_HOST},
+         {"round trips without shared memory", test_round_trips_without_shared_memory,
+          TAP_FOR_HOST},
          {"one thread without processes", test_one_thread_without_processes},
          {"one thread without shared memory", test_one_thread_without_shared_memory},
          {"a kind that is missing", test_a_kind_that_is_missing},
-         {"a mutex without shared memory", test_a_mutex_without_shared_memory},
+         {"a mutex without shared memory", test_a_mutex_without_shared_memory, TAP_FOR_HOST},
          {"nothing to clean up", test_nothing_to_clean_up},
-         {"verdicts without processes", test_verdicts_without_processes},
-         {"messages without processes", test_messages_without_processes},
+         {"verdicts without processes", test_verdicts_without_processes, TAP_FOR_HOST},
+         {"messages without processes", test_messages_without_processes, TAP_FOR_HOST},
          {"operations of the kernel need a process", test_operations_of_the_kernel_need_a_process},
          {"a background writer needs a process", test_a_background_writer_needs_a_process},
-         {"waiters without processes", test_waiters_without_processes},
-         {"few waiters take little memory", test_few_waiters_take_little_memory},
+         {"waiters without processes", test_waiters_without_processes, TAP_FOR_HOST},
+         {"few waiters take little memory", test_few_waiters_take_little_memory, TAP_FOR_HOST},
          {"processes alone are asked for", test_processes_alone_are_asked_for})

@@ -266,9 +266,11 @@ static void test_threads_that_step_down_to_it(void)
     CHECK(strstr(text, "lowering the measuring thread") == NULL);
 }
 
-TAP_MAIN({"a measuring thread that stays low", test_a_measuring_thread_that_stays_low},
-         {"one that stays low after a process", test_one_that_stays_low_after_a_process},
-         {"a lent priority that stays", test_a_lent_priority_that_stays},
+TAP_MAIN({"a measuring thread that stays low", test_a_measuring_thread_that_stays_low,
+          TAP_FOR_HOST},
+         {"one that stays low after a process", test_one_that_stays_low_after_a_process,
+          TAP_FOR_HOST},
+         {"a lent priority that stays", test_a_lent_priority_that_stays, TAP_FOR_HOST},
          {"nothing is refused", test_nothing_is_refused},
          {"a supervisor that is not above", test_a_supervisor_that_is_not_above},
          {"a supervisor that is just above", test_a_supervisor_that_is_just_above},

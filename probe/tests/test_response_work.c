@@ -172,4 +172,4 @@ static void test_work_grows_with_its_count(void)
 TAP_MAIN({"additions", test_additions}, {"copies", test_copies},
          {"the results of Whetstone", test_whetstone},
          {"the procedures of Whetstone", test_procedures_of_whetstone},
-         {"work grows with its count", test_work_grows_with_its_count})
+         {"work grows with its count", test_work_grows_with_its_count, TAP_FOR_HOST})

@@ -174,7 +174,7 @@ static void calls_that_are_refused(void)
     }
 }
 
-TAP_MAIN({"lost on the way from another CPU", lost_from_another_cpu},
-         {"not armed by the instrument is not lost", not_armed_is_not_lost},
-         {"a timer that never comes", a_timer_that_never_comes},
+TAP_MAIN({"lost on the way from another CPU", lost_from_another_cpu, TAP_FOR_HOST},
+         {"not armed by the instrument is not lost", not_armed_is_not_lost, TAP_FOR_HOST},
+         {"a timer that never comes", a_timer_that_never_comes, TAP_FOR_HOST},
          {"calls that are refused", calls_that_are_refused})

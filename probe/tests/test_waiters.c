@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { COUNT = 4, PATTERN = 0xa5, MOST_TRIES = 5000 };
+enum { COUNT = 4, PATTERN = 0xa5, MOST_TRIES = 60000 };
 
 static struct {
     int count;

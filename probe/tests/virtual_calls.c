@@ -9,8 +9,9 @@
  * for the supervisor.
  *
  * A sleep until an absolute time ends when the costs of other threads have advanced the clock to
- * it, or after NOBODY_MS if no thread does; nanosleep advances the clock by its duration.
- * CPU-time clocks show the same time as CLOCK_MONOTONIC, so no CPU time appears to be lost.
+ * it, or at once if none of them can run; nanosleep advances the clock by its duration. CPU-time
+ * clocks show the same time as CLOCK_MONOTONIC, so no CPU time appears to be lost. A wait with a
+ * limit has none, so that no limit passes while the host lets nobody run.
  *
  * HARDSTONE_CALLS: a file for a log of the first MOST_NOTES calls in order, a line each: "TID
  * PRIORITY CALL OBJECT +|-" (+ before the real call, - after it). */
@@ -42,8 +43,8 @@ enum {
     NS_PER_S = 1000000000,
     MOST_NOTES = 200000,
     MOST_MUTEXES = 64,
-    NOBODY_MS = 2000,
-    PATIENCE = 100
+    LEAST_PRIORITY = 1,
+    IDLE_NS = 100000000
 };
 
 /* Locking costs by the protocol of the mutex. */
@@ -106,7 +107,6 @@ static const char *const call_names[] = {CALLS(NAME)};
     X(sem_post)                                                                                    \
     X(sem_wait)                                                                                    \
     X(sem_trywait)                                                                                 \
-    X(sem_timedwait)                                                                               \
     X(semget)                                                                                      \
     X(semctl)                                                                                      \
     X(semop)                                                                                       \
@@ -151,11 +151,18 @@ struct note {
     const void *object;
 };
 
+/* How a thread is scheduled. */
+struct rank {
+    pid_t thread;
+    int policy;
+    struct sched_param parameters;
+};
+
 /* Shared with processes that are forked. */
 static struct world {
     _Atomic int64_t now_ns;
     _Atomic int64_t until_ns; /* of the one who sleeps; 0: nobody */
-    sem_t awake;
+    struct rank sleeper;
     atomic_uint note_count;
     struct note notes[];
 } * world;
@@ -187,7 +194,6 @@ __attribute__((constructor)) static void begin(void)
     world = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (world == MAP_FAILED)
         abort();
-    real_sem_init(&world->awake, 1, 0);
     atomic_store(&world->now_ns, 1000 * (int64_t)NS_PER_S);
     read_costs(getenv("HARDSTONE_COSTS"));
 }
@@ -232,6 +238,27 @@ static void take_note(enum call call, const void *object, bool is_leave)
     errno = error;
 }
 
+/* Lowers the caller below all threads of the test: it goes on when each of them on its CPU has
+ * blocked, however long the host lets nobody run. */
+static void step_aside(const struct rank *own)
+{
+    struct sched_param least = {.sched_priority = LEAST_PRIORITY};
+    if (own->parameters.sched_priority > 0)
+        sched_setscheduler(0, own->policy, &least);
+}
+
+static void step_back(const struct rank *rank)
+{
+    sched_setscheduler(rank->thread, rank->policy, &rank->parameters);
+}
+
+static struct rank own_rank(void)
+{
+    struct rank own = {.thread = gettid(), .policy = sched_getscheduler(0)};
+    sched_getparam(0, &own.parameters);
+    return own;
+}
+
 /* Wakes who sleeps until then. Returns the time. */
 static int64_t advance(int64_t ns)
 {
@@ -240,7 +267,7 @@ static int64_t advance(int64_t ns)
     int64_t until_ns = atomic_load(&world->until_ns);
     if (until_ns != 0 && now_ns >= until_ns &&
         atomic_compare_exchange_strong(&world->until_ns, &until_ns, 0))
-        real_sem_post(&world->awake);
+        step_back(&world->sleeper);
     return now_ns;
 }
 
@@ -291,18 +318,28 @@ int clock_gettime(clockid_t id, struct timespec *time)
     return 0;
 }
 
+static int64_t own_cpu_ns(void)
+{
+    struct timespec now;
+    real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return ns_of(&now);
+}
+
+/* Below the others this thread has the CPU only when they wait, and after IDLE_NS of it not for a
+ * file alone. */
 static void sleep_until(int64_t until_ns)
 {
-    struct timespec limit;
     if (until_ns <= atomic_load(&world->now_ns))
         return;
+    struct rank own = world->sleeper = own_rank();
     atomic_store(&world->until_ns, until_ns);
-    real_clock_gettime(CLOCK_REALTIME, &limit);
-    limit = timespec_of(ns_of(&limit) + NOBODY_MS * INT64_C(1000000));
-    if (real_sem_timedwait(&world->awake, &limit) == 0)
-        return;
+    step_aside(&own);
+    int64_t idle_ns = own_cpu_ns() + IDLE_NS;
+    while (atomic_load(&world->until_ns) != 0 && own_cpu_ns() < idle_ns)
+        ;
     if (atomic_exchange(&world->until_ns, 0) != 0)
         atomic_store(&world->now_ns, until_ns);
+    step_back(&own);
 }
 
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, struct timespec *left)
@@ -316,13 +353,17 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
     return 0;
 }
 
-/* Others that were ready get the CPU for a moment. */
+/* Others that were ready run until they block; those that are not real-time get a moment. */
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)left;
     struct timespec moment = {.tv_nsec = 50000};
     advance(ns_of(wanted));
-    return real_nanosleep(&moment, NULL);
+    struct rank own = own_rank();
+    step_aside(&own);
+    int answer = real_nanosleep(&moment, NULL);
+    step_back(&own);
+    return answer;
 }
 
 /* A call that blocks nobody. */
@@ -346,7 +387,7 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     int number = real_sigtimedwait(set, info, &at_once);
     bool has_blocked = number < 0 && errno == EAGAIN;
     if (has_blocked)
-        number = real_sigwaitinfo(set, info);
+        number = TEMP_FAILURE_RETRY(real_sigwaitinfo(set, info));
     leave(CALL_sigwaitinfo, NULL, has_blocked);
     return number;
 }
@@ -410,18 +451,12 @@ int sem_wait(sem_t *semaphore)
     return answer;
 }
 
-/* The time that a caller waited in vain has passed for all. It waits longer than it asked for:
- * what else runs on the machine must not let it give up. */
+/* Nobody lets the caller wait in vain. */
 int sem_timedwait(sem_t *semaphore, const struct timespec *until)
 {
-    struct timespec now;
-    real_clock_gettime(CLOCK_REALTIME, &now);
+    (void)until;
     enter(CALL_sem_timedwait, semaphore);
-    int64_t asked_ns = ns_of(until) > ns_of(&now) ? ns_of(until) - ns_of(&now) : 0;
-    struct timespec late = timespec_of(ns_of(&now) + PATIENCE * asked_ns);
-    int answer = real_sem_timedwait(semaphore, &late);
-    if (answer != 0 && errno == ETIMEDOUT)
-        advance(asked_ns);
+    int answer = real_sem_wait(semaphore);
     leave(CALL_sem_timedwait, semaphore, false);
     return answer;
 }
@@ -449,7 +484,7 @@ int semop(int set, struct sembuf *operations, size_t count)
     int answer = real_semop(set, &at_once, 1);
     bool has_blocked = answer != 0 && errno == EAGAIN;
     if (has_blocked)
-        answer = real_semop(set, operations, count);
+        answer = TEMP_FAILURE_RETRY(real_semop(set, operations, count));
     leave(call, (void *)(intptr_t)set, has_blocked);
     return answer;
 }

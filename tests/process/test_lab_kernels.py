@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import check
 import lab_kernels
 from hardstone.lab.kernels import KernelFiles, add_kernel
 from probe_checks import Skip
@@ -52,28 +51,3 @@ def test_all_kernels_that_are_missing_are_named(programs: Path) -> None:
     with pytest.raises(Skip) as skipped:
         lab_kernels.fetch(len(lab_kernels.STANDARD))()
     assert [name for name in lab_kernels.NAMES if f"{name} is not" not in str(skipped.value)] == []
-
-
-def test_pytest_waits_for_the_kernel(tmp_path: Path) -> None:
-    fetched = tmp_path / "fetched"
-    slowly = ["sh", "-c", f"sleep 0.2; touch {fetched}"]
-    checks = [check.Check(check.KERNEL, lambda: [slowly])]
-    assert check.failed_checks(checks, fetched.exists) == []
-
-
-def test_the_lab_is_a_choice_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["check.py", "--lab", "--quick"])
-    with pytest.raises(SystemExit):
-        check.main()
-    assert "--lab is a choice of its own" in capsys.readouterr().err
-
-
-def test_the_lab_runs_the_tests_in_guests_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[str] = []
-    monkeypatch.setattr(check, "LAB_CHECKS", [])
-    monkeypatch.setattr(check, "run_pytest", lambda words: ran.extend(words) or True)
-    monkeypatch.setattr("sys.argv", ["check.py", "--lab", "-k", "verdicts"])
-    assert check.main() == 0
-    assert ran == ["--kernels=all", "tests/guest", "-k", "verdicts"]

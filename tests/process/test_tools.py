@@ -1,4 +1,4 @@
-"""The tools behind the doors: every check runs, skips have reasons, output is real."""
+"""The checks of the C side, the documents that tools write, and the Python that they find."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
-import check
 import docs_output
 import docs_tests
 import gen_docs
 import probe_checks
+import variant_build
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Descriptor, Register
 from probe_checks import Command, Skip
@@ -33,177 +34,34 @@ def exits_with(code: int, says: str = "") -> Command:
     return [sys.executable, "-c", f"print({says!r}); raise SystemExit({code})"]
 
 
-def test_a_failure_is_shown_and_stops_the_commands_that_build_on_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    commands = [exits_with(0, "fine"), exits_with(3, "because"), exits_with(4, "later")]
-    assert not check.run_check(check.Check("example", lambda: commands))
-    told = capsys.readouterr().out
-    assert "because" in told
-    assert "FAIL  example" in told
-    assert "later" not in told
-
-
-def test_words_that_nothing_takes_are_wrong_usage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(check, "CHECKS", [check.Check("mypy", list)])
-    monkeypatch.setattr(sys, "argv", ["check.py", "--only", "mypy", "--strictly"])
-    with pytest.raises(SystemExit) as ended:
-        check.main()
-    assert ended.value.code == 2
-    assert "--strictly is for pytest" in capsys.readouterr().err
-
-
-def test_checks_that_run_at_once_show_every_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = [exits_with(1, "one"), exits_with(0), exits_with(1, "two")]
-    assert not check.run_check(check.Check("example", lambda: commands, at_once=2))
-    told = capsys.readouterr().out
-    assert "one" in told
-    assert "two" in told
-
-
-def test_a_missing_program_is_a_failure_and_not_a_crash(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert not check.run_check(check.Check("example", lambda: [["/nonexistent/tool"]]))
-    assert "FAIL  example" in capsys.readouterr().out
-
-
-def test_a_skip_tells_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    def commands() -> list[Command]:
-        raise Skip("no such tool")
-
-    assert check.run_check(check.Check("example", commands))
-    assert capsys.readouterr().out == "SKIP  example: no such tool\n"
-
-
-def test_later_checks_run_after_a_failure_and_the_exit_status_tells(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    checks = [
-        check.Check("first", lambda: [exits_with(1, "because")]),
-        check.Check("second", lambda: [exits_with(0)], after="first"),
-    ]
-
-    def run_pytest(arguments: Sequence[str]) -> bool:
-        print("much text")
-        return True
-
-    monkeypatch.setattr(check, "CHECKS", checks)
-    monkeypatch.setattr(check, "run_pytest", run_pytest)
-    monkeypatch.setattr(sys, "argv", ["check.py"])
-    assert check.main() == 1
-    told = capsys.readouterr().out
-    assert "ok    second" in told
-    assert "because\nFAIL  first" in told.partition("much text")[2]  # again, where it is seen
-    assert told.endswith("FAILED: first\n")
-
-
-def waits_for(file: Path, code: int = 0) -> Command:
-    """Ends when the file is there."""
-    waits = f"import os, sys, time\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
-    return [sys.executable, "-c", f"{waits}sys.exit({code})"]
-
-
-@pytest.mark.parametrize("code", [0, 1])
-def test_pytest_begins_when_the_probe_is_built_and_the_others_go_on_beside_it(
-    tmp_path: Path, code: int
-) -> None:
-    built, looked = tmp_path / "built", tmp_path / "looked"
-    checks = [
-        check.Check(check.BUILD, lambda: [["touch", str(built)]]),
-        check.Check("beside", lambda: [waits_for(looked, code)]),
-    ]
-
-    def last() -> bool:
-        looked.touch()
-        return built.exists()
-
-    assert check.failed_checks(checks, last) == (["beside"] if code else [])
-
-
-def test_pytest_counts_as_a_check() -> None:
-    assert check.failed_checks([], lambda: False) == ["pytest"]
-
-
-def test_a_check_begins_when_the_one_that_it_builds_on_has_ended(tmp_path: Path) -> None:
-    file = tmp_path / "made"
-    slowly = [sys.executable, "-c", f"import time; time.sleep(0.2); open({str(file)!r}, 'w')"]
-    checks = [
-        check.Check("first", lambda: [slowly]),
-        check.Check("second", lambda: [["test", "-e", str(file)]], after="first"),
-    ]
-    assert check.failed_checks(checks) == []
-
-
-def test_the_quick_checks_are_some_of_all_and_each_runs_once() -> None:
-    quick, whole = (check.chosen_checks([], is_quick) for is_quick in (True, False))
-    assert {one.name for one in quick} - {one.name for one in whole} == {check.QUICK_TESTS}
-    assert {one.after for one in [*quick, *whole]} == {"", check.BUILD}
-    for chosen in (quick, whole):
-        assert chosen[0].name == check.BUILD
-
-
-@pytest.mark.parametrize("name", ["probe quick tests", "probe tests", "probe analysis", "pytest"])
-def test_one_check_alone_is_of_the_probe_as_its_source_is_now(name: str) -> None:
-    chosen = [one.name for one in check.chosen_checks([name], False)]
-    assert chosen == [check.BUILD, *([name] if name != check.PYTEST else [])]
-
-
-def test_one_check_that_needs_no_probe_builds_none() -> None:
-    assert [one.name for one in check.chosen_checks(["mypy"], False)] == ["mypy"]
-    assert [one.name for one in check.chosen_checks([check.BUILD], False)] == [check.BUILD]
-
-
-INTERRUPTED = """
-import os, pathlib, signal, sys, time
-import check
-
-folder = pathlib.Path(sys.argv[1])
-begun = [folder / f"begun {place}" for place in range(check.LANES)]
-ends = 'trap "" INT; touch "$1"; while [ ! -e "$2" ]; do sleep 0.05; done'
-
-def runs(file):
-    return check.Check(file.name, lambda: [["sh", "-c", ends, "sh", file, folder / "end"]])
-
-def interrupted(arguments):
-    while not all(file.exists() for file in begun):
-        time.sleep(0.01)
-    try:
-        os.killpg(0, signal.SIGINT)
-        signal.pause()
-    finally:
-        (folder / "end").touch()
-
-later = check.Check("later", lambda: [["touch", folder / "later"]])
-check.CHECKS = [*map(runs, begun), later]
-check.run_pytest = interrupted
-sys.argv = ["check.py"]
-try:
-    check.main()
-except KeyboardInterrupt:
-    sys.exit(130)
-"""
-
-
-def test_after_ctrl_c_no_check_begins(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, tmp_path],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
-        start_new_session=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-    assert (tmp_path / "end").exists() and not (tmp_path / "later").exists()
-
-
 def test_an_unknown_sanitizer_is_skipped() -> None:
     with pytest.raises(Skip, match="-fsanitize=nonsense"):
-        probe_checks.sanitized_tests("nonsense", "nonsense")()
+        probe_checks.sanitizer_runner("nonsense")
+
+
+def test_without_the_sanitizer_the_tests_run_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "address"
+    monkeypatch.setattr(probe_checks, "ADDRESS", folder)
+    monkeypatch.setattr(probe_checks, "SANITIZERS", {folder: "nonsense"})
+    set_up, tests = probe_checks.address_tests()
+    assert "setup" in set_up and not any("b_sanitize" in word for word in set_up)
+    assert tests[:4] == ["meson", "test", "-C", str(folder)]
+    assert "-fsanitize=nonsense" in capsys.readouterr().out
+
+
+def test_a_build_is_configured_anew_only_for_other_options(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+
+    def set_up(option: str, compiler: str = "cc") -> bool:
+        done = bool(variant_build.set_up(folder, [option], compiler))
+        folder.mkdir(exist_ok=True)
+        (folder / "build.ninja").touch()
+        return done
+
+    assert set_up("-Da=1") and not set_up("-Da=1")
+    assert set_up("-Da=2") and set_up("-Da=2", "other-cc") and not set_up("-Da=2", "other-cc")
 
 
 def says_on_stderr(code: int, says: str) -> Command:
@@ -218,7 +76,7 @@ def test_a_report_on_standard_error_or_an_exit_code_is_a_complaint() -> None:
 
 def test_with_a_sanitizer_the_register_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_checks, "sanitizer_runner", lambda sanitizer: ["before"])
-    commands = probe_checks.sanitized_tests("address", "address,undefined")()
+    commands = probe_checks.address_register()
     folder = str(probe_checks.BUILD / "probe-address")
     assert commands[-1][1:] == [
         *("-m", "tests.host.sanitized", "before"),
@@ -373,7 +231,7 @@ def test_what_judges_the_probe_is_pinned_and_not_what_the_path_has(
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
     formatting = {words[0] for words in probe_checks.formatting()}
-    analysis = {words[2] for words in probe_checks.analysis()}
+    analysis = {words[0] for words in probe_checks.analysis_all()}
     assert formatting | analysis == {str(ROOT / ".venv/bin" / name) for name in PINNED}
     lock = (ROOT / "requirements/dev.txt").read_text()
     assert all(f"\n{name}==" in lock for name in PINNED)
@@ -383,9 +241,67 @@ def test_each_source_is_analysed_in_one_call(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
-    calls = [words[words.index("-p") + 2 :] for words in probe_checks.analysis()]
-    named = [file for files in calls for file in files]
-    assert sorted(named) == sorted(str(one.relative_to(ROOT)) for one in SOURCES.rglob("*.c"))
+    assert analysed(probe_checks.analysis_all()) == {
+        str(one.relative_to(ROOT)): 1 for one in SOURCES.rglob("*.c")
+    }
+
+
+def analysed(commands: Sequence[Command]) -> Counter[str]:
+    return Counter(file for words in commands for file in words[words.index("-p") + 2 :])
+
+
+def test_what_has_changed_is_analysed_and_what_includes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(probe_checks, "BUILD", tmp_path)
+    changed = {SOURCES / "run/supervise.h", SOURCES / "main.c", ROOT / "README.md"}
+    monkeypatch.setattr(probe_checks, "changed_files", lambda: changed)
+    found = set(analysed(probe_checks.analysis_changed()))
+    assert {"probe/src/main.c", "probe/src/run/supervise.c"} < found
+    assert "probe/src/base/utf8.c" not in found
+    monkeypatch.setattr(probe_checks, "changed_files", lambda: {ROOT / "README.md"})
+    assert probe_checks.analysis_changed() == []
+    monkeypatch.setattr(probe_checks, "changed_files", lambda: None)
+    assert probe_checks.analysis_changed() == probe_checks.analysis_all()
+
+
+def test_files_differ_from_where_the_branch_began_or_from_a_day_ago(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    monkeypatch.setattr(probe_checks, "ROOT", tmp_path)
+    assert probe_checks.changed_files() is None  # a tarball
+    hours = iter(range(0, 1000, 20))
+
+    def git(*words: str) -> None:
+        date = f"2020-01-{1 + (hour := next(hours)) // 24:02}T{hour % 24:02}:00:00Z"
+        dates = {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(
+            ["git", *who, *words],
+            cwd=tmp_path,
+            env=os.environ | dates,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def commit(name: str) -> None:
+        (tmp_path / name).touch()
+        git("add", name)
+        git("commit", "-q", "-m", name)
+
+    git("init", "-q", "-b", "main")
+    for name in ("first", "second", "third"):
+        commit(name)
+    (tmp_path / "new").touch()
+    names = {file.name for file in probe_checks.changed_files() or ()}
+    assert names == {"third", "new"}
+    git("checkout", "-q", "-b", "topic", "--track", "main")
+    for name in ("fourth", "fifth", "sixth"):
+        commit(name)
+    names = {file.name for file in probe_checks.changed_files() or ()}
+    assert names == {"fourth", "fifth", "sixth", "new"}
 
 
 def test_a_source_is_analysed_once_for_each_text_that_it_becomes(
@@ -411,7 +327,8 @@ def test_a_source_is_analysed_once_for_each_text_that_it_becomes(
     ]
     (tmp_path / "probe").mkdir()
     (tmp_path / "probe/compile_commands.json").write_text(json.dumps(builds))
-    kept = json.loads((probe_checks.distinct_builds() / "compile_commands.json").read_text())
+    found = probe_checks.distinct_builds(set(folder.iterdir())) / "compile_commands.json"
+    kept = json.loads(found.read_text())
     assert kept == [*builds[:4], *builds[6:]]
     assert not (tmp_path / "x.d").exists()
 
@@ -430,6 +347,7 @@ def test_what_a_source_includes_and_its_other_macros_tell_its_texts_apart(tmp_pa
     assert text("open.c", "-DHS_HAS_FORK=1") != text("open.c", "-DHS_HAS_FORK=0")
     assert text("sized.c", "-DHS_HAS_FORK=1") == text("sized.c", "-DHS_HAS_FORK=0 -DHS_HAS_AIO=0")
     assert text("sized.c", "-DHS_ROWS=1") != text("sized.c", "-DHS_ROWS=2")
+    assert text("sized.c", "-DHS_CPUS=1") == text("sized.c", "-DHS_CPUS=2")
 
 
 # Mounts a TMPDIR where no program may run, in a mount name space of its own, then runs the words.

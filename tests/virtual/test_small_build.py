@@ -1,4 +1,5 @@
-"""The probe for small systems: without load, without shields, for few CPUs, on plain POSIX."""
+"""The probe for small systems: without load, without shields, for few CPUs, on plain POSIX, and on
+musl where that is installed."""
 
 from __future__ import annotations
 
@@ -11,34 +12,32 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import small_build
-from tests.conftest import ROOT
+import variant_build
+from hardstone.model import Facts, StreamEvent
 from tests.running import run
 
-SOURCES = ROOT / "probe" / "src"
-LEFT_OUT = {"load", "shield"}
+ORDINARY = ("--policy", "other")  # others may take the CPU from it without a failure
 
 pytestmark = pytest.mark.e2e
+on_musl = pytest.mark.skipif(
+    shutil.which("musl-gcc") is None, reason="musl-gcc is not here: apt-get install musl-tools"
+)
 
 
-def is_needed(file: Path) -> bool:
-    parts = file.relative_to(SOURCES).parts
-    if "port" in parts:
-        return "posix" in parts
-    is_left_out = parts[0] == "command" and file.stem in LEFT_OUT
-    return not is_left_out and not LEFT_OUT & set(parts[:-1])
+def variant_of(target: str) -> Path:
+    """A program of the build whose unit tests the check `probe variant` runs."""
+    compiler = os.environ.get("CC", "cc").split()[0]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"there is no {compiler} here")
+    command = [sys.executable, variant_build.__file__, target]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return variant_build.VARIANT.folder / target
 
 
 @pytest.fixture(scope="module")
 def small_probe() -> Path:
-    """The build whose unit tests the check `probe small` runs."""
-    compiler = os.environ.get("CC", "cc").split()[0]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"there is no {compiler} here")
-    command = [sys.executable, small_build.__file__, "hardstone-probe"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return small_build.PROGRAM
+    return variant_of("hardstone-probe")
 
 
 def test_it_lists_every_test(small_probe: Path, probe: Path) -> None:
@@ -51,7 +50,7 @@ def test_it_lists_every_test(small_probe: Path, probe: Path) -> None:
 
 
 def test_it_measures(small_probe: Path) -> None:
-    stream = run(small_probe, "CLK-B-RES", "--samples", "100")
+    stream = run(small_probe, "CLK-B-RES", "--samples", "100", *ORDINARY)
     assert stream.result.status == "measured"
 
 
@@ -99,7 +98,8 @@ def test_nothing_of_them_is_linked(small_probe: Path) -> None:
 
 def test_signals_are_queued_with_nothing_but_posix(small_probe: Path) -> None:
     """Its limit cannot be lowered there, and is reached if it is no higher than a burst may be."""
-    stream = run(small_probe, "SIG-B-QUE", "-p", "burst=500", "-p", "receivers=handler")
+    words = ["-p", "burst=500", "-p", "receivers=handler", *ORDINARY]
+    stream = run(small_probe, "SIG-B-QUE", *words)
     assert stream.result.status == "measured", stream.result.reason
     assert stream.verdicts["none_lost/handler/process"] and all(stream.verdicts.values())
     assert ("limit/handler/process" in stream.verdicts) != ("limit_not_reached" in stream.events)
@@ -109,3 +109,25 @@ def test_rights_are_unsupported_with_nothing_but_posix(small_probe: Path) -> Non
     stream = run(small_probe, "PRV-B-GRP")
     assert stream.result.status == "unsupported" and stream.verdicts == {}
     assert "right_not_tried" in stream.events
+
+
+@on_musl
+def test_the_library_is_not_taken_for_another(small_probe: Path) -> None:
+    told = subprocess.run([small_probe, "facts", "--json"], capture_output=True, check=True)
+    assert "unknown" in msgspec.json.decode(told.stdout, type=Facts).libc
+
+
+@on_musl
+def test_what_musl_claims_works_and_some_works_without_a_claim(small_probe: Path) -> None:
+    """It has no priority ceilings, not even the functions."""
+    stream = run(small_probe, "POS-B-INV", "-p", "limit_ns=60s", *ORDINARY)
+    told = {
+        key: str(value).split()
+        for event in stream.of(StreamEvent)
+        if event.name == "posix_options"
+        for key, value in event.data.items()
+    }
+    assert stream.verdicts["claims_are_true"]
+    assert told["priority_scheduling"] == ["none", "none", "missing"]  # its call says ENOSYS
+    assert told["thread_prio_protect"] == ["none", "none", "missing"]
+    assert told["synchronized_io"] == ["none", "none", "works"]

@@ -1,0 +1,297 @@
+"""What `make test` rests on: every check runs, costs are told, skips have reasons."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import check
+import probe_checks
+from check import Check, Outcome, Stage
+from probe_checks import Command, Skip
+from tests.conftest import ISOLATED, ROOT, all_objects
+
+
+def exits_with(code: int, says: str = "") -> Command:
+    return [sys.executable, "-c", f"print({says!r}); raise SystemExit({code})"]
+
+
+def door(*checks: Check, lanes: int = 2, **budget_s: float) -> int:
+    return check.run_door([Stage(checks, lanes)], is_anew=False, budget_s=budget_s)
+
+
+def test_a_failure_is_shown_and_stops_the_commands_that_build_on_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    commands = [exits_with(0, "fine"), exits_with(3, "because"), exits_with(4, "later")]
+    assert door(Check("example", lambda: commands)) == 1
+    told = capsys.readouterr().out
+    assert "because" in told and "later" not in told
+    assert told.endswith("FAILED: example\n")
+
+
+def test_checks_that_run_at_once_show_every_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = [exits_with(1, "one"), exits_with(0), exits_with(1, "two")]
+    assert door(Check("example", lambda: commands, at_once=2)) == 1
+    told = capsys.readouterr().out
+    assert "one" in told and "two" in told
+
+
+def test_a_missing_program_is_a_failure_and_not_a_crash() -> None:
+    assert door(Check("example", lambda: [["/nonexistent/tool"]])) == 1
+
+
+def test_a_check_that_breaks_is_a_failure_and_ends_nothing_else(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    touched = tmp_path / "touched"
+
+    def breaks() -> list[Command]:
+        raise KeyError("no such folder")
+
+    beside = Check("beside", lambda: [["touch", str(touched)]])
+    assert door(Check("example", breaks), beside, lanes=1) == 1
+    assert "KeyError: 'no such folder'" in capsys.readouterr().out
+    assert touched.exists()
+
+
+def test_a_skip_tells_its_reason_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    def commands() -> list[Command]:
+        raise Skip("no such tool")
+
+    assert door(Check("example", commands)) == 0
+    assert "SKIP  example: no such tool\n" in capsys.readouterr().out
+
+
+def test_a_check_begins_when_the_one_that_it_builds_on_has_ended(tmp_path: Path) -> None:
+    """Whatever lane is free: the second is first in the list."""
+    file = tmp_path / "made"
+    slowly = [sys.executable, "-c", f"import time; time.sleep(0.2); open({str(file)!r}, 'w')"]
+    second = Check("second", lambda: [["test", "-e", str(file)]], after=("first",))
+    assert door(second, Check("first", lambda: [slowly])) == 0
+
+
+def test_what_builds_on_a_failure_does_not_run_and_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    touched = tmp_path / "touched"
+    second = Check("second", lambda: [["touch", str(touched)]], after=("first",))
+    assert door(Check("first", lambda: [exits_with(1)]), second) == 1
+    assert "second: not run, first failed" in capsys.readouterr().out
+    assert not touched.exists()
+
+
+def test_the_other_checks_run_after_a_failure(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    beside = Check("beside", lambda: [["touch", str(touched)]])
+    assert door(Check("first", lambda: [exits_with(1)]), beside, lanes=1) == 1
+    assert touched.exists()
+
+
+def test_the_cpu_time_of_a_check_is_that_of_all_its_processes() -> None:
+    burn = "import time\nwhile time.process_time() < 0.3: pass"
+    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    outcome = Outcome(Check("example", lambda: []))
+    check.run_command([sys.executable, "-c", inner], outcome)
+    assert outcome.cpu_s >= 0.3
+
+
+def test_more_cpu_than_the_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    burn = "import time\nwhile time.process_time() < 0.3: pass"
+    example = Check("example", lambda: [[sys.executable, "-c", burn]])
+    assert door(example, example=0.0001) == 1
+    assert "raise tools/budget.toml" in capsys.readouterr().out
+    assert door(example, example=1000.0) == 0
+
+
+def test_a_slower_machine_has_more_budget() -> None:
+    outcome = Outcome(Check("example", lambda: []), cpu_s=15)
+    assert check.over_budget([outcome], {"example": 10}, slower=1.0)
+    assert not check.over_budget([outcome], {"example": 10}, slower=1.6)
+    assert not check.over_budget([outcome], {}, slower=1.0)
+
+
+def test_every_budget_is_that_of_a_check() -> None:
+    for name, budget_s in tomllib.loads(check.BUDGET.read_text()).items():
+        checks = {one.name for stage in check.DOORS[name] for one in stage.checks}
+        assert budget_s.keys() == checks - {one for one in checks if one.startswith("lab kernel")}
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        ("..\n3 failed, 12 passed in 4.05s\n", {"failed": 3, "passed": 12}),
+        ("= 12 passed, 2 skipped in 61.05s (0:01:01) =\n", {"passed": 12, "skipped": 2}),
+        ("1 passed, 1 error in 0.1s\n", {"passed": 1, "failed": 1}),
+        ("5 passed, 1 inconclusive in 0.1s\n", {"passed": 5, "inconclusive": 1}),
+        ("no tests ran in 0.10s\n", {}),
+        ("1 passed in 1.00s\nand more\n2 passed in 1.0s\n", {"passed": 2}),
+    ],
+)
+def test_the_closing_line_of_pytest_is_counted(said: str, counts: dict[str, int]) -> None:
+    outcome = Outcome(Check("example", lambda: []))
+    check.count_tests(said, outcome)
+    assert outcome.counts == Counter(counts)
+
+
+def test_the_closing_line_of_a_door_sums_up(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for number, body in enumerate(("assert True", "import pytest; pytest.skip('no such thing')")):
+        (tmp_path / f"test_{number}.py").write_text(f"def test_it():\n    {body}\n")
+
+    def call(number: int) -> list[Command]:
+        empty = ["-c", "/dev/null", "--rootdir", str(tmp_path), "-q", "-ra"]
+        command = [sys.executable, "-m", "pytest", *empty, str(tmp_path / f"test_{number}.py")]
+        return [command]
+
+    assert door(Check("zero", lambda: call(0)), Check("one", lambda: call(1))) == 0
+    told = capsys.readouterr().out
+    assert "\ntests: 1 passed, 0 failed, 1 skipped\n" in told
+    assert "no such thing" in told
+
+
+def test_an_unchanged_probe_is_not_tested_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    count = ["sh", "-c", f"echo run >> {runs}"]
+    example = Check("example", lambda: [count], passed=tmp_path / "build" / "passed")
+    for digest, expected in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setattr(probe_checks, "digest", lambda digest=digest: digest)
+        assert door(example) == 0
+        assert len(runs.read_text().splitlines()) == expected
+    assert "the probe is as it was when this passed" in capsys.readouterr().out
+    assert check.run_door([Stage([example])], is_anew=True, budget_s={}) == 0
+    assert len(runs.read_text().splitlines()) == 3
+
+
+def test_what_failed_is_tested_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(probe_checks, "digest", lambda: "a")
+    example = Check("example", lambda: [exits_with(1)], passed=tmp_path / "passed")
+    assert door(example) == door(example) == 1
+
+
+def test_one_check_runs_with_what_it_builds_on() -> None:
+    (stage,) = check.chosen_stages(check.DOORS["test"], ["virtual"])
+    assert [one.name for one in stage.checks] == [check.BUILD, "probe variant", "virtual"]
+    (stage,) = check.chosen_stages(check.DOORS["test"], ["mypy"])
+    assert [one.name for one in stage.checks] == ["mypy"]
+
+
+@pytest.mark.parametrize("name", check.DOORS)
+def test_a_door_names_each_check_once_and_runs_what_it_builds_on(name: str) -> None:
+    for stage in check.DOORS[name]:
+        names = [one.name for one in stage.checks]
+        assert len(names) == len(set(names))
+        assert {before for one in stage.checks for before in one.after} <= set(names)
+
+
+def test_no_door_but_the_host_door_runs_the_tests_of_the_host() -> None:
+    for name, stages in check.DOORS.items():
+        hosts = [one for stage in stages for one in stage.checks if one.name.startswith("host")]
+        with check.folders_removed():
+            words = {word for one in hosts for word in one.commands()[0]}
+        assert ("tests/host" in words) == (name in ("host", "full"))
+
+
+def test_every_folder_of_tests_is_run_by_a_door() -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("**/test_*.py"))}
+    assert folders == {"unit", "process", "virtual", "guest", "browser", "host"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--only", "nonsense"], "the checks of this door are"),
+        (["tests/unit"], ".venv/bin/python -m pytest tests/unit"),
+    ],
+)
+def test_wrong_usage_says_what_to_type(words: list[str], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/check.py", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+INTERRUPTED = """
+import os, pathlib, signal, sys, threading, time
+import check
+
+folder = pathlib.Path(sys.argv[1])
+begun = [folder / f"begun {place}" for place in range(2)]
+waits = 'trap "touch \\'$2\\'; exit 1" INT; touch "$1"; while :; do sleep 0.05; done'
+
+def runs(file):
+    end = file.with_name(file.name.replace("begun", "end"))
+    return check.Check(file.name, lambda: [["sh", "-c", waits, "sh", str(file), str(end)]])
+
+def interrupt():
+    while not all(file.exists() for file in begun):
+        time.sleep(0.01)
+    os.killpg(0, signal.SIGINT)
+
+later = check.Check("later", lambda: [["touch", str(folder / "later")]])
+check.DOORS["test"] = [check.Stage([*map(runs, begun), later], 2)]
+threading.Thread(target=interrupt).start()
+sys.argv = ["check.py"]
+try:
+    check.main()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def test_after_ctrl_c_no_check_begins_and_those_that_run_end(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tools")},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert {path.name for path in tmp_path.iterdir()} == {"begun 0", "begun 1", "end 0", "end 1"}
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "subprocess.Popen(['sleep', '60'])",
+        "open('/dev/shm/left', 'w')",
+        "subprocess.run(['ipcmk', '--queue'], check=True, stdout=subprocess.DEVNULL)",
+    ],
+)
+def test_what_a_test_leaves_behind_is_found(leave: str) -> None:
+    if ISOLATED not in os.environ:
+        pytest.skip("only in name spaces of its own: make test ARGS='--only process'")
+    look = (
+        "import subprocess\nfrom tests.conftest import all_objects\n"
+        f"before = all_objects()\n{leave}\nprint(len(all_objects() - before))\n"
+    )
+    done = subprocess.run(
+        [*check.isolation(), sys.executable, "-c", look], cwd=ROOT, capture_output=True, check=True
+    )
+    assert done.stdout == b"1\n"
+
+
+def test_nobody_else_is_in_a_name_space_of_its_own() -> None:
+    if ISOLATED not in os.environ:
+        pytest.skip("only in name spaces of its own: make test ARGS='--only process'")
+    assert not {one for one in all_objects() if "kthreadd" in one or "systemd" in one}
+    assert Path("/proc/1/comm").read_text() == "sh\n"

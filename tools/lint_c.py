@@ -1,0 +1,442 @@
+"""Rules about the source of the probe: rooms, circles, names, and what it sends."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+
+from lint_tree import Complaint, File, Tree, table_rows
+
+SOURCE = "probe/src/"
+DESIGN = "docs/design.md"
+PAGES = "docs/reference/tests/"
+REGISTER = "family/register.c"
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]*)"', re.MULTILINE)
+ENTRY = re.compile(r"\bTEST\(([a-z]\w+)\)")
+DESCRIPTOR = re.compile(r'^const struct test (\w+) = \{\s*\.id = "([^"]*)"', re.MULTILINE)
+STRING = r'"(?:\\.|[^"\\])*"'
+COMMENT = re.compile(rf"({STRING})|/\*.*?\*/", re.DOTALL)
+MARKED = re.compile(r"`([^`]+)`")
+FOLDER = re.compile(r"\b[A-Z]+\b")  # in a room's name: any folder may stand there
+EVERY_HEADER = "every header"
+Sources = Mapping[str, File]
+
+
+def sources(tree: Tree) -> Sources:
+    """The source of the probe, by paths as includes have them."""
+    files = tree.below(SOURCE.rstrip("/"), ".c", ".h")
+    return {file.path.removeprefix(SOURCE): file for file in files}
+
+
+@cache
+def code(file: File) -> str:
+    """The text of a source; in place of comments are only their ends of lines."""
+    return COMMENT.sub(lambda found: found[1] or " " + "\n" * found[0].count("\n"), file.text)
+
+
+# ---- rooms ----
+
+
+@dataclass(frozen=True)
+class Room:
+    """A row of the table of docs/design.md."""
+
+    name: str
+    doors: list[str]  # names of headers, or EVERY_HEADER alone
+    may_include: list[str]  # rooms, which means their doors, and single headers
+
+    def own_name(self, file: str) -> str | None:
+        """Of `file` in family/FAMILY/: family/timer/. None where it is not in this room."""
+        pattern = FOLDER.sub("[a-z0-9_]+", self.name)
+        found = re.match(pattern if self.name.endswith("/") else f"{pattern}$", file)
+        return found[0] if found else None
+
+    def has_door(self, header: str) -> bool:
+        return header.endswith(".h") and (EVERY_HEADER in self.doors or header in self.doors)
+
+
+@cache
+def read_rooms(design: File) -> list[Room]:
+    """The narrowest first: the room of a file is the first that has it."""
+    lines = design.text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("| room |")) + 2
+    end = next(i for i, line in enumerate(lines) if i >= begin and not line.startswith("|"))
+    found = [read_row(line) for line in lines[begin:end]]
+    return sorted(found, key=lambda one: (-len(one.name.split("/")), bool(FOLDER.search(one.name))))
+
+
+def read_row(line: str) -> Room:
+    name, _, doors, may_include = (cell.strip() for cell in line.strip("|").split("|"))
+    told = [EVERY_HEADER] if doors == EVERY_HEADER else MARKED.findall(doors)
+    return Room(name.strip("`"), told, MARKED.findall(may_include))
+
+
+def room_of(table: list[Room], path: str) -> tuple[Room, str] | None:
+    """The room that has a file, and its own name."""
+    names = ((room, room.own_name(path)) for room in table)
+    return next(((room, name) for room, name in names if name is not None), None)
+
+
+def includes(tree: Tree) -> Iterator[Complaint]:
+    """A file of the probe includes only doors of the rooms that its own may include."""
+    files, table = sources(tree), read_rooms(tree[DESIGN])
+    for path, file in files.items():
+        if room_of(table, path) is None:
+            yield file.wrong(1, f"is in no room: move it, or name its room in {DESIGN}")
+        for found in INCLUDE.finditer(file.text):
+            if reason := wrong_include(files, table, path, found[1]):
+                yield file.wrong_at(found.start(1), reason)
+
+
+def wrong_include(files: Sources, table: list[Room], path: str, included: str) -> str | None:
+    if ".." in included or included not in files:
+        return f"{included} is not there: includes start at probe/src"
+    if not included.endswith(".h"):
+        return f"{included} is no header: include the header that declares what is needed"
+    here, there = room_of(table, path), room_of(table, included)
+    if here is None or there is None or there[1] == here[1]:
+        return None
+    (room, own), (door, name) = here, there
+    if name != "base/" and not {name, included} & set(room.may_include):
+        return f"{own} may not include {included}: the table in {DESIGN} has what it may"
+    if not door.has_door(included.removeprefix(name)):
+        return f"{included} is no door of {name}: include one that {DESIGN} names"
+    return None
+
+
+def table_of_rooms(tree: Tree) -> Iterator[Complaint]:
+    """The table has nothing that is not there."""
+    design = tree[DESIGN]
+    table = read_rooms(design)
+    here = [(path, *found) for path in sources(tree) if (found := room_of(table, path))]
+    headers = {path for path, _, _ in here if path.endswith(".h")}
+    rooms, names = {room.name for _, room, _ in here}, {name for _, _, name in here}
+    for room in table:
+        if room.name not in rooms:
+            yield design.wrong_word(f"| `{room.name}`", f"{room.name} has no file: remove its row")
+        doors = {f"{room.name}{door}" for door in room.doors if door.endswith(".h")}
+        for gone in sorted((doors - headers) | (set(room.may_include) - headers - names)):
+            told = f"{gone} is not there: take it from the row of {room.name}"
+            yield design.wrong_word(f"| `{room.name}`", told)
+
+
+# ---- circles ----
+
+
+def circle(used: Mapping[str, set[str]]) -> list[str]:
+    """One circle of those that use each other, [] where there is none."""
+    try:
+        TopologicalSorter(used).prepare()
+    except CycleError as error:
+        return [str(file) for file in error.args[1]]
+    return []
+
+
+def unit(files: Sources, path: str) -> str:
+    """A .c and its .h are one. A header without a .c is a part of the file whose name it extends:
+    record/arena_layout.h of record/arena."""
+    stem = path.rpartition(".")[0]
+    shorter = stem
+    while f"{shorter}.c" not in files:
+        shorter = shorter.rpartition("_")[0]
+        if shorter.rpartition("/")[2] == "":
+            return stem
+    return shorter
+
+
+def include_edges(files: Sources) -> dict[str, set[str]]:
+    """Which files a file includes, itself left out."""
+    edges: dict[str, set[str]] = {}
+    for path, file in files.items():
+        own = unit(files, path)
+        there = {unit(files, included) for included in INCLUDE.findall(file.text)}
+        edges.setdefault(own, set()).update(there - {own})
+    return edges
+
+
+def circles(tree: Tree) -> Iterator[Complaint]:
+    """Includes between files make no circle: each can be read before those that use it."""
+    files = sources(tree)
+    if found := circle(include_edges(files)):
+        path = next(one for one in (f"{found[0]}.h", f"{found[0]}.c") if one in files)
+        told = " -> ".join(found)
+        yield files[path].wrong(1, f"includes go in a circle, {told}: move what both need")
+
+
+# ---- names ----
+
+FUNCTION = re.compile(r"^[a-z][\w \*]*[ \*](\w+)\(", re.MULTILINE)
+# Prefixes of POSIX, and of kernels that are linked with their programs.
+PREFIXES = (
+    *("aio_", "k_", "mq_", "nx_", "nxsem_", "os_", "pthread_", "rtems_", "sched_", "sem_"),
+    *("task_", "timer_", "tx_", "work_queue"),
+)
+NAMES = {"thread_create", "thread_resume", "thread_suspend", "thread_terminate"}
+NAMES |= {"semaphore_create", "semaphore_destroy"}
+
+
+def function_names(tree: Tree) -> Iterator[Complaint]:
+    """No function has a name of a system that has one name space for all. Inline functions are of
+    each file that includes them."""
+    for file in tree.below(SOURCE.rstrip("/"), ".h"):
+        for found in FUNCTION.finditer(file.text):
+            name, is_inline = found[1], found[0].startswith("static")
+            if not is_inline and (name.startswith(PREFIXES) or name in NAMES):
+                yield file.wrong_at(found.start(1), f"{name} is a name of a system: rename it")
+
+
+def descriptors(files: Sources) -> list[tuple[str, re.Match[str]]]:
+    """File, and symbol and ID in a match, of every test."""
+    return [(path, one) for path, file in files.items() for one in DESCRIPTOR.finditer(file.text)]
+
+
+def tests(tree: Tree) -> Iterator[Complaint]:
+    """A test is named as its ID, has the page of its name, and only the register names it."""
+    files = sources(tree)
+    families: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    pages = {file.stem: file for file in tree.below(PAGES.rstrip("/"), ".md")}
+    pages.pop("README", None)
+    for path, found in descriptors(files):
+        symbol, test_id = found.groups()
+        homes[symbol] = path
+        name = test_id.lower().replace("-", "_")
+        family = families.setdefault(test_id[:3], path.rpartition("/")[0])
+        if (symbol, path) != (name, f"{family}/{name}.c"):
+            told = f"{test_id} is the symbol {name} in {family}/{name}.c: rename it"
+            yield files[path].wrong_at(found.start(), told)
+        if pages.pop(test_id.lower(), None) is None:
+            yield files[path].wrong_at(found.start(), f"{test_id} has no page: make docs")
+    for page in pages.values():
+        yield page.wrong(1, "is the page of no test: make docs removes it")
+    for path, file in files.items():
+        named = homes.keys() & set(re.findall(r"\w+", code(file)))
+        for name in sorted(one for one in named if path not in (homes[one], REGISTER)):
+            told = f"names {name}: only {REGISTER} may, share a file without a test"
+            yield file.wrong_word(name, told)
+    entries = ENTRY.findall(files[REGISTER].text)
+    for name in sorted(set(homes) - set(entries)):
+        yield files[REGISTER].wrong(1, f"has no entry for {name}: add TEST({name})")
+    for name in sorted(
+        set(entries) - set(homes) | {one for one in entries if entries.count(one) > 1}
+    ):
+        yield files[REGISTER].wrong_word(name, f"{name} is no test, or twice here: remove it")
+
+
+# ---- facts ----
+
+FACTS = "src/hardstone/facts.toml"
+READERS = ["doctor", "campaign", "cli", "plan", "report", "terminal", "present", "stats"]
+SENT_FACT = re.compile(
+    r"(?:sink->(text|number|truth)\(sink->context|(text|number|list|limit)_fact\(sink),"
+    r'\s*"([a-z]+\.[a-z_]+)"(, NULL)?'
+)
+ANY_FACT = re.compile(r'sink[\w>,\s-]*"([a-z]+\.[a-z_]+)"')
+FACT_TYPES = {
+    "text": {"text"},
+    "list": {"text"},
+    "number": {"integer"},
+    "truth": {"bool"},
+    "limit": {"integer", "text"},
+}
+# Settings of Linux, and a field of a kernel in the lab, that are named as facts are.
+NOT_FACTS = {"cpu.rt_runtime_us", "kernel.sched_rt_runtime_us", "kernel.arch"}
+
+
+def facts_sent(tree: Tree) -> Iterator[Complaint]:
+    """The probe sends the facts of the register, each of its type."""
+    register = tree[FACTS]
+    known = tomllib.loads(register.text)
+    files = sources(tree)
+    senders = {path: file for path, file in files.items() if path.startswith("port/")}
+    senders = {path: file for path, file in senders.items() if path.endswith(".c")}
+    senders["command/facts.c"] = files["command/facts.c"]
+    types: dict[str, set[str]] = {}
+    sent_by: dict[str, tuple[str, File]] = {}
+    for path, file in senders.items():
+        sender = "probe" if path == "command/facts.c" else "linux"
+        for direct, helper, name, null in SENT_FACT.findall(file.text):
+            types.setdefault(name, set()).update(set() if null else FACT_TYPES[direct or helper])
+            sent_by[name] = (sender, file)
+    for name, (sender, file) in sent_by.items():
+        of = types[name]
+        kind = "integer or unlimited" if of == {"integer", "text"} else "".join(sorted(of))
+        has = known.get(name, {"type": "none", "sender": "nobody"})
+        if (kind, sender) != (has["type"], has["sender"]):
+            told = f"{name} is sent as {kind} by {sender}: {FACTS} has {has['type']} by"
+            yield file.wrong_word(f'"{name}"', f"{told} {has['sender']}, correct one")
+    for file in senders.values():
+        for found in ANY_FACT.finditer(file.text):
+            if found[1] not in sent_by:
+                told = f"{found[1]} is sent in a way that SENT_FACT of tools/lint_c.py does not see"
+                yield file.wrong_at(found.start(1), f"{told}: send it as others are, or add it")
+    for name, fact in known.items():
+        if fact["sender"] != "doctor" and name not in sent_by:
+            yield register.wrong_word(f'"{name}"', f"the probe never sends {name}: remove it")
+
+
+def facts_named(tree: Tree) -> Iterator[Complaint]:
+    """The toolkit names facts of the register only."""
+    known = tomllib.loads(tree[FACTS].text)
+    groups = "|".join(sorted({name.partition(".")[0] for name in known}))
+    named = re.compile(rf'["{{]((?:{groups})\.[a-z_]+)["}}]')
+    for room in READERS:
+        for file in tree.below(f"src/hardstone/{room}", ".py", ".toml", ".html"):
+            for found in named.finditer(file.text):
+                if found[1] not in known and found[1] not in NOT_FACTS:
+                    told = f"{found[1]} is no fact of {FACTS}: correct it, or add it"
+                    yield file.wrong_at(found.start(1), told)
+
+
+# ---- events and tables ----
+
+# Calls that name their event in the second argument.
+SENDER = re.compile(r"\b(?:arena_event|arena_event_once|tell|send_event|data_pack)\(")
+# Calls whose second argument is no literal: by file and that argument (DATA: they name no event).
+NAMED_ELSEWHERE = {
+    ("shield.c", "DATA"): {"not_put_back"},  # by the caller, in shield_run.c
+    ("undo.c", "DATA"): {"not_put_back"},
+    ("shield_run.c", "event"): {"offline", "shielded"},
+    ("stream.c", "sizeof data"): {"events_dropped", "intervals_dropped", "table_dropped"},
+    ("thr_p_pre.c", "doubt->event"): {"nobody_to_preempt", "not_at_once"},
+}
+# Lists of data that are a table's: in the call, or in a variable beside it.
+TABLE = re.compile(r"\brow_table_add\(")
+TABLE_DATA = re.compile(r"\bconst struct datum \*\w+ =\s*DATA\(")
+COLUMNS = re.compile(r"\bconst char \*const \w*columns\w*\[\] = \{([^}]*)\}")
+TOKEN = re.compile(rf"{STRING}|'(?:\\.|[^'\\])*'|.", re.DOTALL)
+DATA = re.compile(r"\bDATA\(|\bNO_DATA\b")
+NO_DATA = re.compile(r'\bNO_DATA,\s*("[^"]*")')
+LITERAL = re.compile(r'"([a-z_]+)"')
+KEY = re.compile(r'\bdata_(?:integer|number|bool|text|texts)\(\s*"([a-z_]+)"')
+VALUE = re.compile(r'\bdata_text\(\s*"(?:why|reason)",\s*"([a-z_]+)"')
+WORD = re.compile(r"`([a-z_]+)`")
+
+
+def arguments(source: str, start: int) -> list[str]:
+    """The arguments of the call whose opening parenthesis ends at `start`."""
+    found, depth = [""], 0
+    for token in TOKEN.finditer(source, start):
+        depth += (token[0] in "({") - (token[0] in ")}")
+        if depth < 0:
+            break
+        if token[0] == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += token[0]
+    return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: the events that it may send, none if nobody knows, and the words that their row
+    must have."""
+
+    line: int
+    names: set[str]
+    words: set[str]  # keys of the data, and literal values of `why` and `reason`
+
+
+@cache
+def sent(file: File) -> list[Call]:
+    """The calls of a source that send data of an event, or none with NO_DATA."""
+    source, found = code(file), []
+    for match in SENDER.finditer(source):
+        given = arguments(source, match.end())
+        whole = ",".join(given)
+        if DATA.search(whole):
+            what = "DATA" if DATA.search(given[1]) else given[1].strip()
+            names = set() if what == "DATA" else set(LITERAL.findall(what))
+            names = names or NAMED_ELSEWHERE.get((file.name, what), set())
+            words = {*KEY.findall(whole), *VALUE.findall(whole)}
+            found.append(Call(line_of(source, match.start()), names, words))
+    return found
+
+
+def line_of(source: str, offset: int) -> int:
+    return source.count("\n", 0, offset) + 1
+
+
+def events(tree: Tree) -> Iterator[Complaint]:
+    """schema/EVENTS.md names every event of the probe and just what its data hold."""
+    page, rows = tree["schema/EVENTS.md"], dict[str, set[str]]()
+    for _, cells in table_rows(page.text):
+        if len(cells) == 2 and "`" in cells[0]:
+            rows |= {name: set(WORD.findall(cells[1])) for name in WORD.findall(cells[0])}
+    words: dict[str, set[str]] = defaultdict(set)
+    literals: set[str] = set()
+    for file in tree.below(SOURCE.rstrip("/"), ".c"):
+        literals.update(LITERAL.findall(code(file)))
+        for call in sent(file):
+            for name in sorted(call.names):
+                words[name] |= call.words
+                if name not in rows:
+                    yield file.wrong(call.line, f"sends {name}: {page.path} has no row for it")
+                for word in sorted(call.words - rows.get(name, set())):
+                    told = f"sends {word} with {name}: its row in {page.path} lacks it"
+                    yield file.wrong(call.line, told)
+    for name, has in rows.items():
+        if name not in words or name not in literals:
+            yield page.wrong_word(f"`{name}`", f"nothing sends {name}: remove its row")
+        for word in sorted(has - words[name]):
+            yield page.wrong_word(f"`{name}`", f"nothing sends {word} with {name}: remove it")
+
+
+def event_data(tree: Tree) -> Iterator[Complaint]:
+    """Data of events are in calls that the rule above reads, and figures are in data."""
+    for file in tree.below(SOURCE.rstrip("/"), ".c"):
+        calls, source = sent(file), code(file)
+        for call in calls:
+            if not call.names:
+                told = "sends an event that is named elsewhere: add it to NAMED_ELSEWHERE of"
+                yield file.wrong(call.line, f"{told} tools/lint_c.py")
+        if len(calls) != len(DATA.findall(source)) - len(table_lists(source)):
+            told = "has data of events in calls that SENDER of tools/lint_c.py lacks: add them"
+            yield file.wrong(1, told)
+        for match in NO_DATA.finditer(source):
+            if "%" in match[1]:
+                told = f"the figure in {match[1]} is in no data: send it as data too"
+                yield file.wrong(line_of(source, match.start()), told)
+
+
+def table_lists(source: str) -> list[str]:
+    """The lists of data of tables in a source."""
+    if not TABLE.search(source):
+        return []
+    given = [one for match in TABLE.finditer(source) for one in arguments(source, match.end())]
+    declared = TABLE_DATA.finditer(source)
+    return [
+        *(one for one in given if DATA.search(one)),
+        *(",".join(arguments(source, match.end())) for match in declared),
+    ]
+
+
+def tables(tree: Tree) -> Iterator[Complaint]:
+    """schema/TABLES.md names every table of the probe, what its data hold, and its columns."""
+    page, rows = tree["schema/TABLES.md"], dict[str, set[str]]()
+    for _, cells in table_rows(page.text):
+        if len(cells) == 4 and "`" in cells[0]:
+            rows[cells[0].strip("`")] = set(WORD.findall(cells[2] + cells[3]))
+    for file in tree.below(SOURCE.rstrip("/"), ".c"):
+        source = code(file)
+        calls = [arguments(source, match.end()) for match in TABLE.finditer(source)]
+        if not calls:
+            continue
+        names = {name for given in calls for name in LITERAL.findall(given[1])}
+        words = set(KEY.findall(",".join(table_lists(source))))
+        words = words.union(*(LITERAL.findall(one) for one in COLUMNS.findall(source)))
+        has = words - set().union(*(rows.get(name, set()) for name in names))
+        for name in sorted(names - rows.keys()):
+            yield file.wrong_word(f'"{name}"', f"keeps {name}: {page.path} has no row for it")
+        for word in sorted(has):
+            told = f"keeps {word} in {', '.join(sorted(names))}: {page.path} lacks it"
+            yield file.wrong_word(f'"{word}"', told)
+
+
+RULES = [includes, table_of_rooms, circles, function_names, tests, facts_sent, facts_named]
+RULES += [events, event_data, tables]
