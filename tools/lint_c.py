@@ -129,11 +129,13 @@ def table_of_rooms(tree: Tree) -> Iterator[Complaint]:
 
 
 def circle(used: Mapping[str, set[str]]) -> list[str]:
-    """One circle of those that use each other, [] where there is none."""
+    """A circle of those that use each other, from its first name to that again; [] if none."""
     try:
-        TopologicalSorter(used).prepare()
+        TopologicalSorter({name: sorted(used[name]) for name in sorted(used)}).prepare()
     except CycleError as error:
-        return [str(file) for file in error.args[1]]
+        ring = error.args[1][1:]
+        at = ring.index(min(ring))
+        return [*ring[at:], *ring[:at], ring[at]]
     return []
 
 
@@ -284,13 +286,16 @@ def facts_named(tree: Tree) -> Iterator[Complaint]:
     """The toolkit names facts of the register only."""
     known = tomllib.loads(tree[FACTS].text)
     groups = "|".join(sorted({name.partition(".")[0] for name in known}))
-    named = re.compile(rf'["{{]((?:{groups})\.[a-z_]+)["}}]')
+    named, is_seen = re.compile(rf'["{{]((?:{groups})\.[a-z_]+)["}}]'), False
     for room in READERS:
         for file in tree.below(f"src/hardstone/{room}", ".py", ".toml", ".html"):
             for found in named.finditer(file.text):
+                is_seen = True
                 if found[1] not in known and found[1] not in NOT_FACTS:
                     told = f"{found[1]} is no fact of {FACTS}: correct it, or add it"
                     yield file.wrong_at(found.start(1), told)
+    if not is_seen:
+        yield Complaint("tools/lint_c.py", 1, "facts_named sees no fact: correct its pattern")
 
 
 # ---- events and tables ----

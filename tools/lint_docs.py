@@ -242,7 +242,9 @@ def doctor_sources(tree: Tree) -> Iterator[Complaint]:
     """Such as "Doughty et al. 1987, table 2": one of the authors of a study of that year."""
     rules = tree["src/hardstone/doctor/rules.toml"]
     studies = read_studies(tree[BIBLIOGRAPHY]).values()
-    sources = re.finditer(r'\bsource = "(\w+)(?: et al\.)? (\d{4})\b', rules.text)
+    sources = list(re.finditer(r'\bsource = "(\w+)(?: et al\.)? (\d{4})\b', rules.text))
+    if not sources:
+        yield rules.wrong(1, "cites no study: remove doctor_sources from tools/lint_docs.py")
     for cited in sources:
         if not any(cited[1] in text and cited[2] in text for text in studies):
             told = f"cites {cited[1]} {cited[2]}, no study of {BIBLIOGRAPHY}: add it there"
@@ -327,7 +329,7 @@ def inline(text: str) -> Iterator[str]:
             yield command
 
 
-def to_type(file: File) -> Iterator[tuple[str, bool]]:
+def commands_of(file: File) -> Iterator[tuple[str, bool]]:
     """Commands of a page that must work as typed, and whether they are only mentioned."""
     for command in fenced(file.text):
         if command.startswith((*STARTS, *OTHERS)) or file.path.startswith("docs/how-to/"):
@@ -369,7 +371,7 @@ def typed(tree: Tree) -> Iterator[Complaint]:
     one: tests/unit/test_typed.py."""
     targets = re.findall(r"^([a-z-]+):", tree["Makefile"].text, re.MULTILINE)
     for file in tree.documents:
-        for command, is_mention in to_type(file):
+        for command, is_mention in commands_of(file):
             program, *words = as_words(command)
             reason = ""
             if program == "hardstone":

@@ -220,7 +220,8 @@ def file_assignments(file: File, name: str) -> list[ast.Assign]:
 
 
 REPLACING = {"setattr", "delattr", "setitem", "delitem", "patch"}
-PRIVATE_OF_OTHERS = {"_exit", "_getframe", "_current_frames"}
+# pytest has no public way to end all fixtures.
+PRIVATE_OF_OTHERS = {"_exit", "_getframe", "_current_frames", "_setupstate"}
 
 
 def public_door(tree: Tree) -> Iterator[Complaint]:

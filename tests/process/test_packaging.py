@@ -35,13 +35,6 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def test_every_option_of_the_build_is_used() -> None:
-    options = re.findall(r"^option\('(\w+)'", (ROOT / "probe/meson.options").read_text(), re.M)
-    build = (ROOT / "probe/meson.build").read_text()
-    assert "stack_bytes" in options
-    assert [name for name in options if f"'{name}'" not in build] == []
-
-
 def build_wheel(
     source: Path, out: Path, prefix: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:

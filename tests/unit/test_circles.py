@@ -1,18 +1,16 @@
-"""No circle between files of the probe, of calls or of includes: each can be read before those that
-use it. A file is a .c and its .h together; between which rooms it may be is test_includes.py's."""
+"""No circle of calls between files of the probe: each can be read before those that use it. Of
+includes tools/lint.py holds it."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 from collections import defaultdict
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.probe_tree import include_edges
+from lint_c import circle
 
 DEFINED = set("TDRBVW")
 
@@ -38,14 +36,6 @@ def calls(symbols: list[tuple[str, str, str]]) -> dict[str, set[str]]:
     return used
 
 
-def circle(used: dict[str, set[str]]) -> list[str]:
-    try:
-        TopologicalSorter(used).prepare()
-    except CycleError as error:
-        return [str(file) for file in error.args[1]]
-    return []
-
-
 def test_calls_make_no_circle(symbols: list[tuple[str, str, str]]) -> None:
     used = calls(symbols)
     assert len(used) > 50
@@ -54,35 +44,4 @@ def test_calls_make_no_circle(symbols: list[tuple[str, str, str]]) -> None:
 
 def test_a_circle_of_calls_is_found() -> None:
     symbols = [("a", "T", "one"), ("a", "U", "two"), ("b", "T", "two"), ("b", "U", "one")]
-    assert set(circle(calls(symbols))) == {"a", "b"}
-
-
-def test_includes_make_no_circle() -> None:
-    used = include_edges(ROOT / "probe" / "src")
-    assert len(used) > 100
-    assert circle(used) == []
-
-
-def test_a_circle_of_includes_is_found(tmp_path: Path) -> None:
-    for name, included in [
-        ("a.c", "b.h"),
-        ("a.h", "c.h"),
-        ("b.c", "b.h"),
-        ("b.h", ""),
-        ("c.h", ""),
-    ]:
-        (tmp_path / name).write_text(f'#include "{included}"\n' if included else "")
-    assert circle(include_edges(tmp_path)) == []
-    (tmp_path / "b.c").write_text('#include "a.h"\n')
-    assert set(circle(include_edges(tmp_path))) == {"a", "b"}
-
-
-def test_a_header_without_a_file_of_its_own_is_a_part_of_another(tmp_path: Path) -> None:
-    for name, included in [
-        ("a.c", "a_layout.h"),
-        ("a.h", "b.h"),
-        ("a_layout.h", "a.h"),
-        ("b.h", "b.h"),
-    ]:
-        (tmp_path / name).write_text(f'#include "{included}"\n')
-    assert include_edges(tmp_path) == {"a": {"b"}, "b": set()}
+    assert circle(calls(symbols)) == ["a", "b", "a"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -11,81 +10,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
 from hardstone.calling import as_typed, grant_commands
-from hardstone.cli.main import hardstone as program
 from hardstone.cli.main import run
+from lint_docs import BY_SUDO, as_words, commands_of, fenced
+from lint_tree import File
 from tests.process.targets import sample
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-# What is typed, in documents, where hardstone is not on sudo's PATH.
-AS_ROOT = {
-    'sudo "$(command -v hardstone)"': "hardstone",
-    'sudo "$(hardstone probe path)"': "hardstone-probe",
-    "build/probe/hardstone-probe": "hardstone-probe",
-}
-STARTS = ("hardstone ", "hardstone-probe ", "make ", *AS_ROOT)
-# Commands of others in fenced blocks, with the reason why no test types them.
-OTHERS = {
-    "sudo apt-get install ": "installs a package",
-    "sudo setcap ": "typed below, on a file of the test's own",
-    "sudo groupadd ": "changes the accounts of this machine",
-    "sudo usermod ": "changes the accounts of this machine",
-    "printf '@realtime ": "changes the limits of this machine",
-    "modprobe uio_pci_generic": "needs a device that nobody uses; tests in guests bind one",
-    "echo 0000:03:00.0 > ": "an example of a device",
-    'echo "8086 10d3" > ': "an example of a device",
-    "echo 1 > /proc/irq/": "an example of an interrupt",
-    "ls /sys/class/uio/": "there is one where a device is bound",
-    "meson setup ": "the set-up of every test run types it",
-    ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
-    ". .venv/bin/activate": "typed below",
-}
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`([^`]+)`")
-
-
-def fenced(text: str) -> Iterator[str]:
-    """Commands of the fenced blocks; of those that show output the lines with a prompt."""
-    for kind, block in FENCE.findall(text):
-        lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
-        for line in lines:
-            if kind != "text" or line.startswith("$ "):
-                yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
-
-
-def inline(text: str) -> Iterator[str]:
-    for found in INLINE.findall(FENCE.sub("", text)):
-        command = " ".join(found.split())
-        if command.startswith(STARTS):
-            yield command
-
-
-def plain(command: str) -> list[str]:
-    for typed, name in AS_ROOT.items():
-        if command.startswith(typed):
-            command = command.replace(typed, name, 1)
-    return shlex.split(command)
-
-
-def check_hardstone(words: list[str], *, is_mention: bool) -> None:
-    """The whole line, by the parser of the command itself."""
-    command: click.Command | None = program
-    context = click.Context(program)
-    while isinstance(command, click.Group) and words:
-        command = command.get_command(context, words[0])
-        assert command is not None, f"there is no command {words[0]}"
-        words = words[1:]
-    assert command is not None
-    try:
-        command.make_context("hardstone", list(words), parent=context)
-    except click.MissingParameter:
-        assert is_mention and not words
-    except click.exceptions.NoArgsIsHelpError:
-        assert is_mention
+DOCUMENTS = [
+    File(ROOT, str(path.relative_to(ROOT)))
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+]
 
 
 def check_probe(probe: Path, words: list[str]) -> None:
@@ -99,41 +36,22 @@ def check_probe(probe: Path, words: list[str]) -> None:
     assert done.returncode == 2 and odd in done.stderr, (words, done.stderr)
 
 
-def check(command: str, probe: Path, *, is_mention: bool) -> None:
-    words = plain(command)
-    if words[0] == "hardstone":
-        check_hardstone(words[1:], is_mention=is_mention)
-    elif words[0] == "hardstone-probe":
-        check_probe(probe, words[1:])
-    elif words[0] == "make":
-        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert words[1] in targets or words[1].startswith("-")
-    else:
-        assert any(command.startswith(start) for start in OTHERS), f"nobody types {command}"
+def test_every_command_of_the_documents_for_the_probe_is_understood(probe: Path) -> None:
+    """Those for hardstone are tried by tools/lint.py."""
+    found = {tuple(as_words(command)) for file in DOCUMENTS for command, _ in commands_of(file)}
+    mine = sorted(words for words in found if words[0] == "hardstone-probe")
+    assert mine
+    for _, *words in mine:
+        check_probe(probe, words)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_command_of_the_documents_is_understood(document: Path, probe: Path) -> None:
-    text = document.read_text()
-    for command in fenced(text):
-        known = (*STARTS, *OTHERS)
-        if command.startswith(known) or ROOT / "docs/how-to" in document.parents:
-            check(command, probe, is_mention=False)
-    for command in inline(text):
-        check(command, probe, is_mention=True)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["hardstone list --frobnicate", "hardstone frobnicate", "hardstone-probe run TMR-P-LAT --frob"],
-)
-def test_a_command_that_does_not_exist_is_found(wrong: str, probe: Path) -> None:
-    with pytest.raises((AssertionError, click.UsageError)):
-        check(wrong, probe, is_mention=False)
+def test_a_command_that_the_probe_does_not_know_is_found(probe: Path) -> None:
+    with pytest.raises(AssertionError):
+        check_probe(probe, ["run", "TMR-P-LAT", "--frob"])
 
 
 def measuring_commands() -> list[str]:
-    found = [command for path in DOCUMENTS for command in fenced(path.read_text())]
+    found = [command for file in DOCUMENTS for command in fenced(file.text)]
     measuring = (one for one in found if one.startswith(("hardstone run ", "hardstone evaluate")))
     # the lab needs its kernels, and --resume a run that was cut off
     return sorted({one for one in measuring if " lab:" not in one and "--resume" not in one})
@@ -264,12 +182,13 @@ def test_hints_of_errors_work_as_typed(
     assert again.returncode in (0, 5), (hints, again.stderr)  # 5: doctor, of this machine
 
 
+@pytest.mark.slow
 def test_the_documents_way_to_root_is_found_where_sudo_searches_elsewhere(
     shell: Path, probe: Path
 ) -> None:
     more = {"HARDSTONE_PROBE": str(probe)}
     assert typed(shell, "sudo hardstone --version", activated=True).returncode == 127
-    for name in AS_ROOT:
+    for name in BY_SUDO:
         if name.startswith("sudo"):
             argument = "--version" if "command -v" in name else "list"
             done = typed(shell, f"{name} {argument}", activated=True, **more)

@@ -65,6 +65,7 @@ def test_there_are_golden_files() -> None:
     assert len(REGISTERS) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", STREAMS, ids=_name)
 def test_each_golden_stream_is_valid_and_comes_back_as_it_was(path: Path) -> None:
     lines = path.read_bytes().splitlines()
@@ -84,6 +85,7 @@ def test_each_golden_stream_is_read_in_full(path: Path) -> None:
     assert all(series_problem(series) is None for series in result.series)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUNS, ids=_name)
 def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
     golden = msgspec.json.decode(path.read_bytes())

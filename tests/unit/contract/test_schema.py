@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 
 from hardstone import model, schema
 
+pytestmark = pytest.mark.slow
+
 SCHEMA_FILES = sorted(schema.FOLDER.glob("*.schema.json"))
 # Versions that are still read, as they were.
 OF_BEFORE = {

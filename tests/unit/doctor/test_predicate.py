@@ -123,6 +123,7 @@ _CONDITIONS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(_CONDITIONS, st.dictionaries(st.sampled_from("abc"), _SCALARS), st.sampled_from("abc"))
 def test_knowing_more_never_turns_an_answer_round(
     predicate: dict[str, Any], facts: dict[str, Scalar], left_out: str
