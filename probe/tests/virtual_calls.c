@@ -387,7 +387,7 @@ int sigwaitinfo(const sigset_t *set, siginfo_t *info)
     int number = real_sigtimedwait(set, info, &at_once);
     bool has_blocked = number < 0 && errno == EAGAIN;
     if (has_blocked)
-        number = TEMP_FAILURE_RETRY(real_sigwaitinfo(set, info));
+        number = (int)TEMP_FAILURE_RETRY(real_sigwaitinfo(set, info));
     leave(CALL_sigwaitinfo, NULL, has_blocked);
     return number;
 }
@@ -484,7 +484,7 @@ int semop(int set, struct sembuf *operations, size_t count)
     int answer = real_semop(set, &at_once, 1);
     bool has_blocked = answer != 0 && errno == EAGAIN;
     if (has_blocked)
-        answer = TEMP_FAILURE_RETRY(real_semop(set, operations, count));
+        answer = (int)TEMP_FAILURE_RETRY(real_semop(set, operations, count));
     leave(call, (void *)(intptr_t)set, has_blocked);
     return answer;
 }

@@ -36,10 +36,10 @@ UNTIL_TRACED = (
 
 
 def measured(
-    guest: LabTransport, source: str, *words: str, duration: str = "1s"
+    guest: LabTransport, source: str, *words: str, length: tuple[str, str] = ("--samples", "100")
 ) -> list[dict[str, Any]]:
     """The lines of a short run, 10 ms between two releases: emulated timers are slow."""
-    options = ("-p", f"parts={source}", "-p", "interval_ns=10ms", "-D", duration, *words)
+    options = ("-p", f"parts={source}", "-p", "interval_ns=10ms", *length, *words)
     _, text = call(guest, "run", "TMR-P-LAT", *options, "--json")
     return [json.loads(line) for line in text.splitlines()]
 
@@ -124,7 +124,7 @@ def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> 
     before = shell(guest, STATE)
     # The ring is read once, at the end, unless a busy host makes more than a second of it: a value
     # that comes while it is read is told to have no excerpt.
-    lines = measured(guest, "none", "--trace", duration="900ms")
+    lines = measured(guest, "none", "--trace", length=("-D", "900ms"))
     worst = {one["at_ns"]: one["value_ns"] for one in wakeups(lines)["total"]["worst"]}
     traces = [line for line in lines if line["type"] == "trace"]
     trace = max(traces, key=lambda line: line["value_ns"])

@@ -18,7 +18,6 @@ from tests.running import run
 ON_MUSL = {"avoided/inherit", "chain/inherit", "boost_goes/inherit"}
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

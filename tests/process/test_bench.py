@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
 from bench.wakeup import median
 from hardstone.stats.contradictions import told
+from tests.running import children, has_ended
 from tests.unit.report import sample
+from tests.waiting import wait_until
 
 
 def test_sides_take_turns_a_b_b_a() -> None:
@@ -126,19 +129,33 @@ def test_without_a_run_to_compare_the_row_says_what_to_type(own_home: Path) -> N
 
 def test_a_peer_that_ends_meanwhile_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loads, "SETTLE_S", 0.0)
-    with pytest.raises(processes.Missing, match="ended while"), loads.beside(["sleep", "0.1"]):
-        time.sleep(0.5)
+    with pytest.raises(processes.Missing, match="ended while"), loads.beside(["sleep", "1000"]):
+        (peer,) = children(os.getpid())
+        os.kill(peer, signal.SIGKILL)
+        wait_until(lambda: has_ended(peer))
+
+
+FILE_BYTES = 500_000
 
 
 def lab_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, said: str) -> None:
-    """A hardstone in whose lab is `kernel`, and which says `said` before it measures."""
-    script = tmp_path / "hardstone"
+    """A hardstone in whose lab is `kernel`, and which says `said` before it measures; its file in
+    memory is there until it has been seen."""
+    script, seen, file_bytes = tmp_path / "hardstone", tmp_path / "seen", booting.file_bytes
+
+    def look(folder: Path) -> int:
+        if (found := file_bytes(folder)) >= FILE_BYTES:
+            seen.touch()
+        return found
+
+    monkeypatch.setattr(booting, "file_bytes", look)
     listed = json.dumps([{"name": kernel, "has_emulator": True}])
     script.write_text(
         f"#!/bin/sh\n[ $1 = lab ] && echo '{listed}' && exit\n"
-        f"echo '{said}' >&2\nsleep 0.2\n"
-        '[ -d "$HARDSTONE_MEMORY_DIR" ] && head -c 500000 /dev/zero >"$HARDSTONE_MEMORY_DIR/x"\n'
-        "sleep 0.3\n"
+        f"echo '{said}' >&2\n"
+        '[ -d "$HARDSTONE_MEMORY_DIR" ] || exit 0\n'
+        f'head -c {FILE_BYTES} /dev/zero >"$HARDSTONE_MEMORY_DIR/x"\n'
+        f"while [ ! -e {seen} ]; do sleep 0.01; done\n"
     )
     script.chmod(0o755)
     monkeypatch.setattr(booting.toolkit, "HARDSTONE", str(script))
@@ -183,7 +200,7 @@ def test_memory_counts_files_once_and_holes_not_at_all(
         file.truncate(1 << 26)
     assert 8192 <= booting.file_bytes(tmp_path) < 1 << 20
     lab_of(tmp_path, monkeypatch, "debian", "")
-    assert booting.memory_of_guest()["guest_bytes"] >= 500_000
+    assert booting.memory_of_guest()["guest_bytes"] >= FILE_BYTES
 
 
 def test_values_of_signaltest_are_cut_off_microseconds() -> None:

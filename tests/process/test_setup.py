@@ -244,14 +244,18 @@ def test_a_folder_of_somebody_else_is_told_with_what_to_type(tmp_path: Path) -> 
     assert told == [f"{begin}sudo {command}\n", f"{begin}su -c {quoted}\n"]
 
 
-def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+def test_ctrl_c_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While .venv is made, which here never ends."""
+    os.mkfifo(tmp_path / "begun")
+    begins = f"open({str(tmp_path / 'begun')!r}, 'w').close()"
+    (tmp_path / "venv.py").write_text(f"import time\n{begins}\ntime.sleep(600)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     checkout = new_checkout(tmp_path / "checkout")
     setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
-    assert setup.stdout is not None
-    assert setup.stdout.readline() == "setup: making .venv\n"
+    (tmp_path / "begun").read_text()  # a pipe with a name: waits for its writer
     setup.send_signal(signal.SIGINT)
-    _, told = setup.communicate()
-    assert (told, setup.returncode) == ("setup: interrupted\n", 130)
+    assert setup.communicate() == ("setup: making .venv\n", "setup: interrupted\n")
+    assert setup.returncode == 130
 
 
 def test_two_set_ups_of_one_clone_wait_for_each_other(original: Path) -> None:

@@ -63,7 +63,6 @@ def test_every_registered_test_is_catalogued() -> None:
     assert set(register()) - set(CATALOGUE.ids()) == set()
 
 
-@pytest.mark.e2e
 def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
     output = subprocess.run([probe, "list", "--json"], capture_output=True, check=True).stdout
     assert {test["id"] for test in json.loads(output)["tests"]} == set(CATALOGUE.ids())
@@ -168,7 +167,6 @@ def test_each_kind_says_when_it_enters_the_kernel() -> None:
         assert list(CATALOGUE.entry(test).enters_kernel) == kinds.choices, test
 
 
-@pytest.mark.e2e
 @pytest.mark.parametrize("test", KERNEL_TESTS)
 def test_what_is_said_of_the_kernel_is_so(probe: Path, test: str) -> None:
     """Of a thread that signals and waits alone, every system call is refused."""

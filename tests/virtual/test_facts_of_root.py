@@ -20,7 +20,6 @@ INITIAL = {"pid": 4026531836, "user": 4026531837, "cgroup": 4026531835, "mnt": 4
 RELEASE = f"config-{platform.release()}"
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(not TOOL.exists(), reason="there is no hardstone-facts-of-root: ninja"),
 ]
 

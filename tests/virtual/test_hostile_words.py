@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
 GIVE_UP_S = 60
 
 # ESC and others of C0, DEL, C1 as UTF-8 and as a byte, broken UTF-8, and what turns the text round.

@@ -16,7 +16,6 @@ from tests.running import Stream
 from tests.virtual.calls import COST, READ_NS, Call, Cost, figures, measure, measure_with_calls
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

@@ -11,7 +11,6 @@ from tests import machine
 from tests.virtual.calls import COST, READ_NS, figures, measure
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

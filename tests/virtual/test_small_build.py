@@ -18,7 +18,6 @@ from tests.running import run
 
 ORDINARY = ("--policy", "other")  # others may take the CPU from it without a failure
 
-pytestmark = pytest.mark.e2e
 on_musl = pytest.mark.skipif(
     shutil.which("musl-gcc") is None, reason="musl-gcc is not here: apt-get install musl-tools"
 )

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hardstone.model import StreamSeries
 from tests.running import run
 from tests.virtual.test_small_build import ORDINARY, variant_of
-
-pytestmark = pytest.mark.e2e
 
 LIMIT_BYTES = 64 * 1024
 

@@ -23,7 +23,6 @@ from tests.virtual.calls import (
 )
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
 

@@ -13,11 +13,9 @@ import pytest
 
 from hardstone.model import StreamSeries
 from tests.running import Stream, run
-
-pytestmark = pytest.mark.e2e
+from tests.virtual.calls import DAY_NS
 
 INTERVAL_NS = 100_000
-DAY_NS = 86_400_000_000_000  # rests on a busy host pass at once: seconds of virtual time
 START_AHEAD_NS = {"TMR-P-LAT": 10_000_000, "TMR-P-JIT": 5_000_000}
 PATTERNS = [
     [7_000],
@@ -129,7 +127,7 @@ def test_the_threshold_is_crossed_above_it(
 ) -> None:
     stream = run(
         shared_probe,
-        *("TMR-P-LAT", "--samples", "20", "--clock", "monotonic"),
+        *("TMR-P-LAT", "--samples", "20", "--clock", "monotonic", "--deadline-ns", str(DAY_NS)),
         *("-p", f"interval_ns={INTERVAL_NS}", "-p", "threshold_ns=7000"),
         variables={"LD_PRELOAD": str(virtual_libc), "HARDSTONE_LATE_NS": f"1000,{late_ns},0"},
     )

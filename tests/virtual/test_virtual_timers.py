@@ -12,15 +12,14 @@ import pytest
 from hardstone.model import StreamSeries
 from tests import machine
 from tests.running import Stream, run
+from tests.virtual.calls import DAY_NS
 
 pytestmark = [
-    pytest.mark.e2e,
     pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset is not installed"),
 ]
 
 MECHANISMS = ("timer-handler", "timer-sigwaitinfo", "nanosleep", "timerfd", "setitimer")
-# Rests on a busy host pass at once, each in seconds of virtual time: a day is enough.
-OPTIONS = ("--clock", "monotonic", "--deadline-ns", "86400000000000")
+OPTIONS = ("--clock", "monotonic", "--deadline-ns", str(DAY_NS))
 PERIOD_NS = 100_000
 READ_NS, CALL_NS = 50, 300
 MS = 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hardstone.campaign import CampaignEvent, MeasuringFinished, RunStarted
 from hardstone.model import PlannedTest, Result, RunDocument
@@ -18,20 +18,18 @@ class SweepRun:
         self,
         sweeper: Sweeper,
         resumes: RunDocument | None = None,
-        clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.sweeper = sweeper
         self.resumes = resumes
-        self._clock = clock
         self._before = [] if resumes is None else list(filter(is_whole, resumes.results))
         self._before_ns = 0 if resumes is None else spent_ns(resumes)
-        self._begin_ns = clock()
+        self._begin_ns = time.monotonic_ns()
         self._results: list[Result] = []
 
     def take(self, event: CampaignEvent) -> None:
         """Its time begins when the target is free; results are those that were told."""
         if isinstance(event, RunStarted):
-            self._begin_ns = self._clock()
+            self._begin_ns = time.monotonic_ns()
         elif isinstance(event, MeasuringFinished):
             self._results.append(event.result)
 
@@ -50,7 +48,7 @@ class SweepRun:
         return len(self._before) + len(self._results)
 
     def _spent_ns(self) -> int:
-        return self._before_ns + self._clock() - self._begin_ns
+        return self._before_ns + time.monotonic_ns() - self._begin_ns
 
 
 def spent_ns(document: RunDocument) -> int:

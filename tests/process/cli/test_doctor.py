@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,9 +44,12 @@ else:
     with open(os.path.join(folder, "calls"), "a") as file:
         file.write(sys.argv[sys.argv.index("--settings") + 1] if is_with else "none")
         file.write("\\n")
-    time.sleep(float(os.environ.get("STUB_DELAY_S", "0")))
     with open(os.path.join(folder, "calls")) as file:
-        odd = "odd-%d.jsonl" % file.read().count("dma_latency")
+        calls = file.read()
+    if os.environ.get("STUB_STOPS_AT") == str(len(calls.split())):
+        open(os.path.join(folder, "stops"), "w").close()
+        sys.stdin.read()
+    odd = "odd-%d.jsonl" % calls.count("dma_latency")
     is_odd = is_with and os.path.exists(os.path.join(folder, odd))
     send(odd if is_odd else "with.jsonl" if is_with else "without.jsonl")
 """
@@ -494,10 +496,12 @@ def test_pairs_that_are_missing_exit_with_3_though_every_run_was_measured(
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_pairs_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = stub(tmp_path, monkeypatch)
+    """In the fifth run, of pair 3; a pipe with a name waits for its writer."""
+    stub(tmp_path, monkeypatch)
+    os.mkfifo(tmp_path / "stops")
     command = [sys.executable, "-c", "from hardstone.cli.main import main; main()"]
     arguments = ["doctor", "--prove", "idle-states", "--pairs", "50", "--json", "--quiet"]
-    environment = {**os.environ, "STUB_DELAY_S": "0.2", "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "STUB_STOPS_AT": "5", "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(
         [*command, *arguments],
         env=environment,
@@ -505,13 +509,12 @@ def test_ctrl_c_keeps_the_pairs_so_far(tmp_path: Path, monkeypatch: pytest.Monke
         stderr=subprocess.PIPE,
         text=True,
     )
-    while process.poll() is None and (not calls.exists() or len(calls.read_text().split()) < 5):
-        time.sleep(0.05)
+    (tmp_path / "stops").read_text()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == EXIT_INTERRUPTED, err
     found = msgspec.json.decode(out)
-    assert 2 <= found["pairs_counted"] < 50
+    assert found["pairs_counted"] == 2
     assert Store().load("last").status == "interrupted"
 
 
@@ -530,7 +533,6 @@ def test_a_run_carries_the_advice(hardstone: Hardstone, tmp_path: Path) -> None:
     assert any(line.split()[-1:] == ["doctor"] for line in shown.splitlines())
 
 
-@pytest.mark.e2e
 def test_the_doctor_looks_at_this_machine(hardstone: Hardstone, probe: Path) -> None:
     done = hardstone("doctor", "--json")
     assert done.code in (EXIT_OK, EXIT_PRIVILEGE)

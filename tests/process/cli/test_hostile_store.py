@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,20 +30,6 @@ KINDS = ("pipe", "link-to-itself", "link-to-foreign")
 def no_other_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests leave in memory-backed storage is not of these stores."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-
-
-@pytest.fixture(autouse=True)
-def no_hang() -> Iterator[None]:
-    """A pipe that is waited for ends the test, and not the whole suite."""
-
-    def hangs(*_: object) -> None:
-        raise AssertionError("it hangs")
-
-    before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(120)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def words(command: str, place: Path, target: str) -> list[str]:

@@ -23,8 +23,8 @@ from hardstone.lab.own_kernel import read_kernel
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.lab import made_up
-from tests.process.lab.made_up_lab import LONGEST_S, MadeUpLab
-from tests.waiting import wait_until
+from tests.process.lab.made_up_lab import MadeUpLab
+from tests.waiting import LONGEST_S, wait_until
 
 Hardstone = Callable[..., Done]
 HARDSTONE = [sys.executable, "-m", "hardstone"]

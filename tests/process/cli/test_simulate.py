@@ -364,12 +364,14 @@ def test_a_plan_of_no_sweep_of_this_version_is_refused(simulate: Hardstone, cut:
 
 
 def test_time_that_is_spent_is_not_given_again(
-    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path
+    simulate: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE, "--within", "15s")
-    sweep.wait_for(BEFORE)
-    sweep.end(signal.SIGKILL)
-    hardstone("runs")
+    """On a clock that stands still: only what is stored counts."""
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 0)
+    broken = {"test": "SIM-S-RT", "params": {"masses": AT}, "steps": [{"exit": 70}]}
+    target = scenario(tmp_path, 3000, [broken])
+    simulate("-q", "--target", target, *ONE, "--within", "15s")
+    assert Store().load("last").status == "incomplete"
     scenario(tmp_path, 3000)
     done = simulate("-q", "--resume")
     assert done.code in (EXIT_OK, EXIT_UNTRUSTWORTHY), done.err

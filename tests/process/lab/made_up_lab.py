@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from hardstone.lab.own_kernel import read_kernel
 from tests.process.lab import made_up, made_up_qemu
 from tests.process.lab.programs import elf
 from tests.process.targets import sample
+from tests.waiting import soon
 
-LONGEST_S = 60.0
 KERNEL = "made"
 _TESTS = ("SEM-P-SIG", "SEM-P-RTP", "MUT-P-ARC")
 
@@ -109,10 +108,7 @@ class MadeUpLab:
 
     def left(self) -> list[str]:
         """What guests have left, after a moment for guards that still clean up."""
-        until = time.monotonic() + LONGEST_S
-        while (found := self._found()) and time.monotonic() < until:
-            time.sleep(0.02)
-        return found
+        return [] if soon(lambda: not self._found()) else self._found()
 
     def console(self) -> str:
         """The console of the last guest, as it is kept."""

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import pytest
 
 from hardstone.lab.guest import guard_command
 from hardstone.lab.guest_folder import make_guest_folder, remove_abandoned_guests
-from tests.waiting import wait_until
+from tests.running import has_ended
+from tests.waiting import LONGEST_S, wait_until
 
-LONGEST_S = 60.0
 MOST_BYTES = 1 << 20
 SLEEPS = "import os, sys, time; print(os.getpid(), file=sys.stderr, flush=True); time.sleep(1000)"
 
@@ -54,25 +53,15 @@ def started(
 
 
 def until_started(folder: Path) -> int:
-    until = time.monotonic() + LONGEST_S
-    while time.monotonic() < until:
-        said = folder / "qemu"
-        if said.exists() and said.read_text().endswith("\n"):
-            return int(said.read_text())
-        time.sleep(0.01)
-    raise AssertionError("it did not start")
+    def said() -> str:
+        path = folder / "qemu"
+        return path.read_text() if path.exists() else ""
+
+    return int(wait_until(lambda: said().endswith("\n") and said(), "it did not start"))
 
 
 def until_gone(pid: int) -> None:
-    until = time.monotonic() + LONGEST_S
-    while time.monotonic() < until:
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        time.sleep(0.01)
-    raise AssertionError("it is still there")
+    wait_until(lambda: has_ended(pid), "it is still there")
 
 
 def test_the_end_of_the_tool_ends_the_guest_and_removes_its_folder(

@@ -31,7 +31,7 @@ from tests.process.targets import sample
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(made_up_lab: MadeUpLab) -> Iterator[None]:
+def no_guest_is_left(made_up_lab: MadeUpLab) -> Iterator[None]:
     yield
     assert made_up_lab.left() == []
 
@@ -171,8 +171,9 @@ def test_a_stop_closes_the_input_and_keeps_what_comes(
 
 def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeUpLab) -> None:
     """A deadline is of its time: one of its seconds takes many of this machine's."""
-    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(3); lines('late'); sys.exit(0)")
-    for settings in ("made", "made,deterministic"):
+    for settings, wait_s in (("made", 1000), ("made,deterministic", 3)):
+        waits = f"time.sleep({wait_s}); lines('late'); sys.exit(0)"
+        made_up_lab.probe(f"if sys.argv[1] == 'list': {waits}")
         with closing(lab_transport(settings)) as guest:
             said = guest.chunks(["list"], Limits(2.0, end_s=0.5), Stop())
             if settings == "made":

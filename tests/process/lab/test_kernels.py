@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,6 +19,7 @@ from hardstone.lab.kernels import (
 )
 from hardstone.lab.lab_folder import console_log, lab_folder, work_folder
 from hardstone.lab.own_kernel import read_kernel
+from tests.process.killed import killed_at_call
 from tests.process.lab import made_up
 from tests.process.store.faults import SmallDisk, files_up_to, mounted
 
@@ -217,34 +215,6 @@ def test_a_kill_at_any_moment_leaves_one_whole_kernel(tmp_path: Path) -> None:
             break
     assert releases[0] == made_up.RELEASE and releases[-1] == "6.2.0"
     assert len(releases) > 20
-
-
-def killed_at_call(count: int, work: Callable[[], object]) -> bool:
-    """Whether a process that does `work` and ends at its `count`th call made as many."""
-    child = os.fork()
-    if child == 0:
-        die_at_call(count)
-        work()
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return {0: False, 77: True}[os.waitstatus_to_exitcode(status)]
-
-
-def die_at_call(count: int) -> None:
-    """Ends this process at its `count`th call that changes names or waits for the disk."""
-    left = [count]
-
-    def dying(call: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any, **more: Any) -> Any:
-            left[0] -= 1
-            if left[0] == 0:
-                os._exit(77)
-            return call(*arguments, **more)
-
-        return called
-
-    for name in ("rename", "fsync", "unlink", "rmdir"):
-        setattr(os, name, dying(getattr(os, name)))
 
 
 def test_two_at_once_leave_one_whole_kernel(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,20 +19,6 @@ from tests.process.store import odd
 from tests.process.store.fake_probe import Here, dump, recover, stream
 from tests.process.store.test_journal import journal_of, planned
 from tests.unit.stats import make
-
-
-@pytest.fixture(autouse=True)
-def no_hang() -> Iterator[None]:
-    """A pipe that is waited for ends the test, and not the whole suite."""
-
-    def hangs(*_: object) -> None:
-        raise AssertionError("it hangs")
-
-    before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ import pytest
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.guest_frames import Frame, FrameReader, run_frame
 from tests.conftest import ROOT
-from tests.waiting import wait_until
+from tests.running import has_ended, state_of
+from tests.waiting import LONGEST_S, wait_until
 
 PROGRAM = ROOT / "build" / "probe" / "hardstone-guest"
-LONGEST_S = 60.0  # a hang fails; nothing is measured
 
 
 class Port:
@@ -163,16 +163,7 @@ def test_a_signal_reaches_the_whole_group(port: Port) -> None:
     child = int(port.until(frames.OUTPUT)[frames.OUTPUT])
     port.send(Frame(frames.SIGNAL, bytes([signal.SIGTERM])))
     assert port.until(frames.EXIT)[frames.EXIT] == bytes([128 + signal.SIGTERM, 0])
-    wait_until(lambda: state_of(child) in ("Z", ""))
-
-
-def state_of(pid: int) -> str:
-    """As in ps; "" for a process that is gone."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
-    return status.rpartition(")")[2].split()[0]
+    wait_until(lambda: has_ended(child))
 
 
 def clock(port: Port) -> int:

@@ -23,7 +23,7 @@ def probe() -> Path:
 
 
 def record(probe: Path, backing: str) -> subprocess.CompletedProcess[bytes]:
-    arguments = ["run", "CLK-B-RES", "--json", "--backing", backing]
+    arguments = ["run", "CLK-B-RES", "--samples", "1000", "--json", "--backing", backing]
     return subprocess.run([probe, *arguments], capture_output=True, timeout=120, check=False)
 
 
