@@ -31,7 +31,7 @@ from hardstone.stream import StreamReader
 from hardstone.targets.find import find_probe
 from tests.waiting import wait_until
 
-GIVE_UP_S = 60
+GIVE_UP_S = 300  # only a hang waits so long
 SLOW_DISK_S = 300  # a test of files may write a while before it measures
 STOLEN_NS = 20_000_000  # a lost burst
 Line = TypeVar("Line")

@@ -102,6 +102,7 @@ def matched(lines: Lines, source: str) -> int:
     return int(lines.event("handler_seen", source).get("matched_count", 0))
 
 
+@pytest.mark.wall_clock
 @pytest.mark.parametrize(
     ("test", "always", "shown"),
     [("IRQ-P-LAT", "delivery", "latency"), ("IRQ-P-DLT", "service", "dispatch")],
@@ -120,6 +121,7 @@ def test_the_handler_and_the_thread_say_the_same(
     assert lines.series(always, "ipi")["count"] == seen_count >= matched(lines, "ipi")
 
 
+@pytest.mark.wall_clock
 def test_a_thread_is_woken_from_another_cpu(two_cpus: LabTransport) -> None:
     words = ("--samples", "200", "-p", "source=ipi", "-p", "handler=tracepoints")
     lines = until(
@@ -141,6 +143,7 @@ def test_a_device_that_another_cpu_serves_is_not_measured(with_device: LabTransp
     assert lines.result["reason"] == missing["reason"]
 
 
+@pytest.mark.wall_clock
 def test_a_device_interrupts_a_thread(with_device: LabTransport) -> None:
     shell(with_device, f"echo 1 >{AFFINITY}")
     words = ("--cpu", "1", *EXTERNAL)
@@ -155,6 +158,7 @@ def test_a_device_interrupts_a_thread(with_device: LabTransport) -> None:
         assert counted["kernel_count"] >= counted["sent_count"] > 0
 
 
+@pytest.mark.wall_clock
 def test_a_device_wakes_a_thread(with_device: LabTransport) -> None:
     shell(with_device, f"echo 1 >{AFFINITY}")
 
@@ -189,6 +193,7 @@ def test_one_cpu_cannot_be_interrupted_from_another(counting: LabTransport) -> N
     assert lines.series("delivery", "timer")["count"] == 20
 
 
+@pytest.mark.wall_clock
 def test_nothing_is_left_of_tracing(guest: LabTransport) -> None:
     before = shell(guest, f"cat {TRACING}/tracing_on; ls {TRACING}/instances")
     words = ("--samples", "20", "-p", "source=timer", "-p", "handler=auto")
