@@ -172,11 +172,13 @@ GATE = [
     Check("probe analysis", probe_checks.analysis_changed, ON_PROBE, at_once=CPUS),
     *LINT,
 ]
+QUICK_TESTS = ("-m", "not slow", "--quick")
 QUICK = [
     *LINT,
     PROBE,
     Check("probe quick tests", probe_checks.quick_tests, passed=ADDRESS / "passed-quick"),
-    Check("unit", pytest_call("unit", "tests/unit", "-m", "not slow", "--quick")),
+    Check("unit stats", pytest_call("unit stats", "tests/unit/stats", *QUICK_TESTS)),
+    Check("unit", pytest_call("unit", "tests/unit", "--ignore=tests/unit/stats", *QUICK_TESTS)),
 ]
 # What measures is alone.
 HOST = [

@@ -268,6 +268,7 @@ def test_without_realtime_it_measures_and_says_what_to_grant(play: Play) -> None
     assert "setcap cap_sys_nice,cap_ipc_lock=ep" in advice
 
 
+@pytest.mark.slow
 def test_who_asks_for_time_sharing_needs_no_advice(play: Play) -> None:
     outcome = play(sample.stream(FIRST, realtime=False), policy="other")
     assert outcome.document.advice == []
@@ -496,6 +497,7 @@ class _Mute(FakeTarget):
         raise TargetError("no answer", "look at its console")
 
 
+@pytest.mark.slow
 def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store) -> None:
     target = _Mute(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
     events: list[CampaignEvent] = []

@@ -36,6 +36,7 @@ def calls(symbols: list[tuple[str, str, str]]) -> dict[str, set[str]]:
     return used
 
 
+@pytest.mark.slow
 def test_calls_make_no_circle(symbols: list[tuple[str, str, str]]) -> None:
     used = calls(symbols)
     assert len(used) > 50

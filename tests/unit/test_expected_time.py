@@ -77,6 +77,7 @@ def test_a_test_without_counts_takes_its_own_time(samples: int, duration_ns: int
     assert own_time_ns(test, FIXED) == 1000 + 5 * 2 * 10
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sample.register().tests), st.integers(0, 10**9), st.integers(1, 10**6))
 def test_more_samples_never_take_less(test: Descriptor, samples: int, more: int) -> None:
     entry: Entry = load_catalogue().entry(test.id)

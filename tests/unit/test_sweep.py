@@ -96,6 +96,7 @@ def test_one_unlucky_miss_does_not_end_the_search_below_the_rest() -> None:
     assert boundary_of(found).missed == 800
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60), st.integers(2, 60))
 def test_small_sizes_are_bisected_to_the_last_four(held: int, more: int) -> None:
     """Never a size that is measured already: the search would stand still."""
@@ -363,6 +364,7 @@ def test_what_cannot_be_is_refused(asked: dict[str, Any], words: str) -> None:
     assert all("; " in one for one in caught.value.problems)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**9))
 def test_the_longest_stable_step_is_the_limit(stiffness: int) -> None:
     """6 kappa h tau <= 2 with tau = 2 h, in whole ns."""

@@ -51,6 +51,7 @@ def test_what_fits_is_not() -> None:
     assert told(FINE | {"stiffness_per_s2": 1_000_000, "step_ns": 408_248}) == []
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**6), st.integers(1, 256))
 def test_a_size_is_refused_or_is_a_tire(quarter: int, threads: int) -> None:
     complaints = told(FINE | {"masses": [4 * quarter], "threads": [threads]})

@@ -49,6 +49,7 @@ def test_what_is_no_duration_is_refused_shortly(text: str) -> None:
     assert len(str(caught.value)) < 120
 
 
+@pytest.mark.slow
 @given(st.integers(1, MAX_DURATION_NS))
 def test_nanoseconds_come_back_exactly(value_ns: int) -> None:
     assert parse_duration_ns(f"{value_ns}ns") == value_ns
@@ -79,6 +80,7 @@ def test_durations_are_written_with_the_digits_that_matter(
     assert format_ns(value_ns) == text
 
 
+@pytest.mark.slow
 @given(st.floats(1, 1e15))
 def test_what_is_written_is_near_what_it_was(value_ns: float) -> None:
     number, unit = format_ns(value_ns).split()

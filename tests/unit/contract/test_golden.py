@@ -174,6 +174,7 @@ def test_the_golden_runs_hold_what_the_streams_say() -> None:
         assert _received(_read(path).finish()) in held
 
 
+@pytest.mark.slow
 def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> None:
     held = read_document(GOLDEN / "run-3-emulated.json").clock_check
     assert held is not None and held.host_ns > 0 and clocks_apart(held) is None

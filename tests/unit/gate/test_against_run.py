@@ -64,6 +64,7 @@ def test_one_run_each_is_said_to_be_one() -> None:
     assert BETWEEN_TWO_RUNS not in against(run(), BASE, run()).notes
 
 
+@pytest.mark.slow
 def test_several_baselines_must_agree() -> None:
     slow = run(spread(middle=20_000, seed=3))
     own = run(spread(middle=15_000, seed=2))
@@ -89,6 +90,7 @@ def rate(middle: float, seed: int) -> RunDocument:
     return run(test="MSG-P-THR", series=[series])
 
 
+@pytest.mark.slow
 def test_of_a_rate_less_is_worse() -> None:
     base = rate(1e7, 1)
     assert outcomes(rate(2e7, 2), base) == {"p50": "PASS"}
@@ -125,6 +127,7 @@ def test_what_cannot_be_compared_never_passes(
     assert all(reason in one.reason for one in found), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "base", "reason"),
     [
@@ -182,6 +185,7 @@ def test_claims_hold_as_they_did(own: RunDocument, base: RunDocument, outcome: s
     assert outcomes(own, base) == {"claims": outcome}
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_counted() -> None:
     series = [
         *changed(unit="count", name="counted"),

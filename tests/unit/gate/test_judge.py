@@ -158,6 +158,7 @@ def test_a_doubtful_figure_never_passes(
         assert checked(document, 'statistic = "p50"\nat_most = "1ms"').outcome == "INCONCLUSIVE"
 
 
+@pytest.mark.slow
 def test_a_load_that_fell_short_passes_no_limit_for_that_load() -> None:
     asked = 'load = "heavy"'
     assert checked(load_short(), LOW).outcome == "PASS"

@@ -93,6 +93,7 @@ def test_a_wrong_limit_is_told_in_one_line(entry: str, told: str) -> None:
     assert found.startswith("limits.toml: limit 1: ") and told in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "told"),
     [

@@ -128,6 +128,7 @@ def test_a_long_summary_is_cut_after_the_worst() -> None:
     assert "101 more checks" in found and "FAIL" in found.splitlines()[6]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.sampled_from("<>&|`[]()*_#@~\\!:/\"'\n\x1ba1 .-")))
 def test_nothing_in_the_summary_marks_up(text: str) -> None:
     (row,) = [

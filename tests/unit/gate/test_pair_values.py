@@ -93,6 +93,7 @@ def doubtful(**changed: Any) -> PairedRun:
     return PairedRun(one(10_000, 99, **changed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
@@ -140,6 +141,7 @@ def test_an_address_chooses_the_series() -> None:
     assert none.exit_code == 3 and "no series with" in none.pairs[0].left_out
 
 
+@pytest.mark.slow
 def test_other_labels_are_told() -> None:
     series = msgspec.structs.replace(make.series(spread(2000)), labels={"threads": 128})
     runs = [(PairedRun(run()), PairedRun(run(series=[series])))] * 10
@@ -174,6 +176,7 @@ def in_a_bucket(first: list[int], second: list[int]) -> str:
     return by_statistic(found)["above 9.084 us"]
 
 
+@pytest.mark.slow
 def test_a_bucket_that_holds_the_deadline_flatters_no_change_and_blames_none() -> None:
     """A misses 2 % and B nearly all, or the other way round: the buckets show the same."""
     rarely, always = ([5000, *[one] * 1959, *[20_000] * 40] for one in (9080, 9085))

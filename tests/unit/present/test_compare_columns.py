@@ -72,6 +72,7 @@ def test_times_of_different_kinds_stand_apart(
     assert found[0].apart == ""
 
 
+@pytest.mark.slow
 def test_a_published_system_stands_apart_from_an_emulated_reference_only() -> None:
     assert columns(on(EMULATED), QNX)[1].apart.startswith("it is not emulated")
     assert columns(on(HARDWARE), QNX)[1].apart == ""

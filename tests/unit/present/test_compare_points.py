@@ -80,6 +80,7 @@ def points(
     return found
 
 
+@pytest.mark.slow
 def test_nothing_is_made_of_nothing() -> None:
     assert points() == SystemPoints([], [])
 

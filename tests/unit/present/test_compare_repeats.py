@@ -59,6 +59,7 @@ def test_nine_runs_have_none() -> None:
     assert tables(*ten()[:9]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -92,6 +93,7 @@ def test_what_is_left_out_is_said() -> None:
     assert not any("left out" in one for one in tables(*ten())[0].notes)
 
 
+@pytest.mark.slow
 def test_a_series_measured_with_other_parameters_has_no_row() -> None:
     alike = [a_run(number, switch(number, params={"interval_ns": 5})) for number in TEN]
     assert tables(*alike)

@@ -36,6 +36,7 @@ def test_a_cell_has_mean_and_worst_of_the_run() -> None:
     assert cell.predictability == 2.0
 
 
+@pytest.mark.slow
 def test_a_slower_run_is_higher_and_an_equal_one_is_not() -> None:
     first = switching(spread(500, 1, 80_000))
     slower = cell_beside(switching(spread(700, 2, 80_000)), first, SWITCH).ratio
@@ -280,6 +281,7 @@ def test_the_study_s_maxima_that_equal_its_tick_are_marked() -> None:
     assert marked("CLK-P-DUR/tick") == [False, False, False]  # the tick itself
 
 
+@pytest.mark.slow
 def test_predictability_of_bounds_rates_and_counts() -> None:
     assert cell_beside(CE7, QNX, "MUT-P-ARN/inherit/acquire").predictability is None
     lynx = published_system("lynx")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hardstone.model import Conditions, Trust
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import PlainTable
@@ -116,6 +118,7 @@ def kernel_run(
     )
 
 
+@pytest.mark.slow
 def test_kernel_time_stands_beside_hps_with_the_improvement() -> None:
     found = table("kernel-preemption", kernel_run("none"), kernel_run("full", is_short=True), QNX)
     rows = [(row[0], row[1]) for row in found.rows]

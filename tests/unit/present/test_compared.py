@@ -16,6 +16,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_list_of_cells_has_one_for_each_system(name: str) -> None:
     make, count = VIEWS[name]

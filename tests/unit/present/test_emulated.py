@@ -56,6 +56,7 @@ def test_no_long_name_of_a_target_pushes_it_off(name: str) -> None:
     assert RECORDED[name].removesuffix(", QEMU") in lines[1] and len(lines[1]) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_all_of_the_run_says_it_before_any_figure(name: str) -> None:
     lines = shown(print_whole, recorded(name))

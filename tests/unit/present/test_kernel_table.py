@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hardstone.model import Result
 from hardstone.present.kernel_history import history_line, kernel_history
@@ -106,6 +107,7 @@ def test_blocking_beyond_kernel_time_is_said() -> None:
     assert not any("Blocked for longer" in note for note in table(kernel_result()).notes)
 
 
+@pytest.mark.slow
 def test_other_processes_on_the_cpu_are_said() -> None:
     found = kernel_result()
     found.events[0].data["waited_ns"] = 4_000_000_000
@@ -122,6 +124,7 @@ def test_a_reference_that_is_late_itself_is_said() -> None:
     assert any("releases of the reference are above" in note for note in table(found).notes)
 
 
+@pytest.mark.slow
 def test_traced_sections_stand_beside_the_estimate() -> None:
     section = dispatch("exit", [1_000] * 90 + [200_000] * 10, "section")
     section.labels["kind"] = "preempt"

@@ -38,6 +38,7 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
+@pytest.mark.slow
 def test_a_row_for_each_comb_and_one_for_the_rest() -> None:
     (table,) = noise_tables(guest())
     assert [row.what for row in table.rows] == [
@@ -53,6 +54,7 @@ def test_a_row_for_each_comb_and_one_for_the_rest() -> None:
     assert "The kernel counted 248.4 timer interrupts a second" in said  # 62 in most windows
 
 
+@pytest.mark.slow
 def test_the_rows_add_up() -> None:
     result = guest()
     (table,) = noise_tables(result)

@@ -60,6 +60,7 @@ def test_the_improvement_is_the_ratio(table: PreemptionTable) -> None:
     assert row(table, "exit", "worst observed").off_interval == ""
 
 
+@pytest.mark.slow
 def test_a_bound_gives_a_bound(table: PreemptionTable) -> None:
     assert row(table, "exit", "90 %").on.startswith("< ")
     assert row(table, "exit", "90 %").improvement.startswith("> ")
@@ -69,6 +70,7 @@ def test_a_bound_gives_a_bound(table: PreemptionTable) -> None:
     assert row(preemption_table(short, short), "exit", "90 %").improvement == "-"
 
 
+@pytest.mark.slow
 def test_the_improvement_has_the_ratios_that_both_intervals_allow(table: PreemptionTable) -> None:
     off, on = (kernel_time_of(one) for one in (kernel_result(), kernel_result(2, is_short=True)))
     assert off and on and off.whole.blocking and on.whole.blocking
@@ -82,6 +84,7 @@ def test_the_improvement_has_the_ratios_that_both_intervals_allow(table: Preempt
     assert found.limits == [found.improvement_interval]
 
 
+@pytest.mark.slow
 def test_an_unbounded_end_leaves_the_ratio_unbounded_or_at_zero(table: PreemptionTable) -> None:
     assert row(table, "all", "90 %").improvement_interval.endswith(" to unbounded")  # on from 0
     turned = preemption_table([kernel_result(2, is_short=True)], [kernel_result()], (ON, OFF))
@@ -123,6 +126,7 @@ def test_no_improvement_has_no_interval() -> None:
     assert (found.improvement, found.limits) == ("-", [])
 
 
+@pytest.mark.slow
 def test_the_same_twice_is_within_the_intervals_and_has_no_improvement() -> None:
     table = preemption_table([kernel_result(1)], [kernel_result(2)], (OFF, ON))
     found = row(table, "all", "99 %")
@@ -161,6 +165,7 @@ def changed(result: Result, **conditions: object) -> Result:
     return msgspec.structs.replace(result, conditions=own)
 
 
+@pytest.mark.slow
 def test_what_differs_beyond_the_model_is_said(table: PreemptionTable) -> None:
     assert table.unlike == []
     other = changed(kernel_result(2), load="storm")
@@ -169,12 +174,14 @@ def test_what_differs_beyond_the_model_is_said(table: PreemptionTable) -> None:
     assert found.unlike == ["load: heavy off, storm on", "kernel.release: 6.12 off, 6.13 on"]
 
 
+@pytest.mark.slow
 def test_another_word_on_the_command_line_is_said() -> None:
     facts = ON | {"kernel.cmdline": "quiet nohz=off preempt=full"}
     found = preemption_table([kernel_result()], [kernel_result(2)], (OFF, facts))
     assert len(found.unlike) == 1 and "kernel.cmdline: " in found.unlike[0]
 
 
+@pytest.mark.slow
 def test_the_same_model_on_both_sides_is_said() -> None:
     found = preemption_table([kernel_result()], [kernel_result(2)], (OFF, OFF))
     assert found.unlike == ["the preemption model is none on both sides"]
@@ -214,11 +221,13 @@ def test_a_side_whose_reference_is_of_others_has_no_lengths_and_says_why() -> No
     assert "most of the reference" in note
 
 
+@pytest.mark.slow
 def test_unequal_counts_are_said() -> None:
     found = preemption_table([kernel_result()], [kernel_result(2, count=2_000)], (OFF, ON))
     assert any("more usually show a larger worst observed" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_two_runs_make_a_table() -> None:
     off = make.document(results=[make.result(), kernel_result()], system=OFF)
     on = make.document(results=[kernel_result(2, is_short=True)], system=ON)

@@ -186,6 +186,7 @@ def test_the_pdf_says_it_too() -> None:
     assert text.count(PATH_NOT_TAKEN) == 2 and "projection, not observed" in text
 
 
+@pytest.mark.slow
 def test_show_project(
     hardstone: Callable[..., Done],  # noqa: F811
     tmp_path: Path,

@@ -44,6 +44,7 @@ def test_a_share_is_rounded_up(share: float, text: str) -> None:
     assert percent(share) == text
 
 
+@pytest.mark.slow
 @given(st.floats(0.0001, 1))
 def test_no_share_is_shown_smaller_than_it_is(share: float) -> None:
     assert float(percent(share).removesuffix(" %")) / 100 >= share * (1 - 1e-8)
@@ -125,6 +126,7 @@ def test_narrow_maps_show_the_worst_of_neighbours() -> None:
     assert found.lines == [("1", "\u00b7\u00b7\u25cf\u00b7")]
 
 
+@pytest.mark.slow
 def test_the_statement_says_which_side_is_which() -> None:
     document = whole_sweep()
     quiet, loaded = statement_texts(document, points_of(document))
@@ -165,6 +167,7 @@ def test_other_steps_are_other_curves() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     first, second = whole_sweep(), whole_sweep()
     second.system["virtual.hypervisor"] = "TCG"
@@ -174,6 +177,7 @@ def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     assert {one.conclusion for one in found} == {"Not decided."}
 
 
+@pytest.mark.slow
 def test_two_emulated_kernels_stand_beside_each_other() -> None:
     first, second = whole_sweep(), whole_sweep()
     for one in (first, second):

@@ -310,6 +310,7 @@ def test_every_figure_stands_on_the_page(load: str) -> None:
     assert missing_on(page(load), load) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", ["value=2201", ""])
 def test_a_figure_that_the_page_has_wrong_or_not_is_found(new: str) -> None:
     text = re.sub(r'value="?2200"?(?=[ >])', new, page("none"))

@@ -82,6 +82,7 @@ def test_the_curve_at_its_anchors(us: float, score: float) -> None:
     assert score_of_ns(us * 1000, ANCHORS) == pytest.approx(score)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 5))
 def test_the_curve_and_its_inverse(score: float) -> None:
     assert score_of_ns(ns_of_score(score, ANCHORS), ANCHORS) == pytest.approx(score)
@@ -91,6 +92,7 @@ def test_any_duration_has_the_lowest_score() -> None:
     assert ns_of_score(0, ANCHORS) == inf
 
 
+@pytest.mark.slow
 @given(st.floats(1, 1e12))
 def test_a_limit_is_rounded_down_to_three_digits(value: float) -> None:
     limit = rounded_down(value)

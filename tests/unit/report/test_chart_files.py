@@ -155,12 +155,14 @@ def test_a_chart_that_cannot_be_drawn_has_its_data(tmp_path: Path) -> None:
     assert [one.name for one in paths] == [INDEX, "chart-1.csv"]
 
 
+@pytest.mark.slow
 def test_written_twice_it_is_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "f"
     first = {one: one.read_bytes() for one in write_chart_files([chart()], folder)}
     assert {one: one.read_bytes() for one in write_chart_files([chart()], folder)} == first
 
 
+@pytest.mark.slow
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(InputError, match=r"has other files, such as thesis\.txt"):
@@ -193,6 +195,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
             write_chart_files([chart()], tmp_path / folder)
 
 
+@pytest.mark.slow
 def test_names_of_files_are_safe_and_differ(tmp_path: Path) -> None:
     odd = ["../../etc/passwd", "a b", "A_B", "\x00", "index", "x" * 900]
     paths = write_chart_files([chart(name) for name in odd], tmp_path / "f")

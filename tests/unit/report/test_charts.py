@@ -152,6 +152,7 @@ def test_every_chart_of_every_result_compiles_still_and_live(run: RunDocument, k
             assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["ns", "count", "bytes_per_s"])
 def test_odd_series_compile(unit: Any) -> None:
     odd = [
@@ -277,6 +278,7 @@ def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
         assert copy["v"] == pytest.approx(row["v"], rel=1e-4)
 
 
+@pytest.mark.slow
 @given(st.floats(0.5, 1e18), st.floats(1.05, 1e12))
 @settings(max_examples=80, deadline=None)
 def test_axes_have_a_few_marks_inside(low: float, ratio: float) -> None:

@@ -83,6 +83,7 @@ def test_every_picture_can_be_drawn_and_moved(name: str) -> None:
         assert vl_convert.vegalite_to_svg(moved, allowed_base_urls=[]).startswith("<svg ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_ids_are_unique_and_texts_are_there(name: str) -> None:
     found = figures(name)
@@ -131,6 +132,7 @@ def test_lines_of_an_overlay_differ_in_dashes_too() -> None:
         assert len(set(looks)) == MOST_OVERLAID
 
 
+@pytest.mark.slow
 def test_no_legend_of_twenty_colours() -> None:
     for one in figures("20").all():
         panel = one.drawing.spec.get("spec", one.drawing.spec)
@@ -236,6 +238,7 @@ def test_a_row_without_any_figure_has_no_chart() -> None:
     assert of(with_cells(view, "CLK-P-DUR/tick", none, none)).summary == []
 
 
+@pytest.mark.slow
 def test_what_may_not_be_compared_is_grey_everywhere() -> None:
     found = figures("emulated")
     pair, exceedance = found.by_test["CLK-P-DUR"][:2]
@@ -319,6 +322,7 @@ def test_the_shift_function_is_that_of_the_statistics() -> None:
     assert drawn == [one.ratio for one in wanted]
 
 
+@pytest.mark.slow
 def test_predictability_is_worst_over_mean() -> None:
     view, found = six_systems(), figures("six")
     spread = found.summary[-1]
@@ -357,6 +361,7 @@ def test_the_row_that_is_drawn_is_a_decisive_one() -> None:
     assert shown_row(replace(test, rows=[]), view.decisive) is None
 
 
+@pytest.mark.slow
 def test_curves_beside_published_systems_only_are_of_decisive_rows() -> None:
     view = six_systems()
     none = replace(view, decisive=[])

@@ -170,6 +170,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
     assert policy and "default-src 'none'" in html.unescape(policy[1])
 
 
+@pytest.mark.slow
 def test_stars_have_words() -> None:
     page = static(six_systems())
     assert '<span class="given">at most 4.5<span class="spoken"> of 5 stars</span></span>' in page
@@ -205,6 +206,7 @@ def test_a_ratio_stands_with_interval_and_outcome() -> None:
     assert "Ratio of medians to 1" in text
 
 
+@pytest.mark.slow
 def test_an_unbounded_ratio_says_so_and_why() -> None:
     row = words(static(twenty_systems()))
     assert re.search(rf"4 board 4 .{{0,60}}{TIMES} \d\.\d\d \(at least \d\.\d\d\) not decided", row)
@@ -220,6 +222,7 @@ def test_missing_and_bounds_are_named() -> None:
     assert 'class="below"' in page and "< 100 ns" in words(page)
 
 
+@pytest.mark.slow
 def test_twenty_systems_are_numbered_and_grouped() -> None:
     view = twenty_systems()
     page = static(view)
@@ -311,6 +314,7 @@ def test_hostile_words_stay_words() -> None:
         assert not re.search(r"<[^>]*\son(load|error|mouseover)\s*=", re.sub('"[^"]*"', "", page))
 
 
+@pytest.mark.slow
 def test_a_real_looking_run_beside_studies() -> None:
     view = compare_view([*subjects_of(sample.document(count=500)), published_system("qnx")])
     page = static(view)

@@ -125,6 +125,7 @@ def no_thread(_: object) -> None:
     raise RuntimeError("can't start new thread")
 
 
+@pytest.mark.slow
 def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at the limit of ulimit -u; no process is left that the tool would wait for."""
     monkeypatch.setattr("concurrent.futures.process._ExecutorManagerThread.start", no_thread)

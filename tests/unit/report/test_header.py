@@ -120,6 +120,7 @@ def test_an_interrupted_run_says_what_did_not_run() -> None:
     assert not found.grave
 
 
+@pytest.mark.slow
 def test_settings_that_were_not_restored_are_told_first_with_what_to_type() -> None:
     whole = sample.document(realtime=False, count=100)
     assert "not restored" not in str(head_of(whole).banners)

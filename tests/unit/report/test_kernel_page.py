@@ -39,6 +39,7 @@ def charts() -> tuple[Spec, Spec]:
     )
 
 
+@pytest.mark.slow
 def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
     found = page()
     assert [one.title for one in found.figures] == [
@@ -107,6 +108,7 @@ def test_the_html_report_has_it() -> None:
     assert "40 ms" not in text_of({"virtual.emulated": True})
 
 
+@pytest.mark.slow
 def test_the_report_says_what_traced_sections_leave_out() -> None:
     section = dispatch("exit", [1_000] * 90, "section")
     section.labels["kind"] = "preempt_off"

@@ -29,6 +29,7 @@ def words(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
+@pytest.mark.slow
 def test_every_result_appears_with_status_reason_and_remedy(run: RunDocument, page: str) -> None:
     text = words(page)
     for result in run.results:
@@ -99,6 +100,7 @@ def test_the_words_that_stand_in_every_report(page: str) -> None:
     assert "at the instrument's limit: a pair of time stamps costs 27 ns" in text
 
 
+@pytest.mark.slow
 def test_a_test_without_descriptor_shows_its_id(run: RunDocument) -> None:
     assert "SEM-P-RTP" in words(sketched(run))
 
@@ -126,6 +128,7 @@ def test_a_run_that_was_not_real_time_says_so_before_anything_else() -> None:
     assert "CAP_SYS_NICE" in text
 
 
+@pytest.mark.slow
 def test_the_machines_own_remedy_is_preferred() -> None:
     document = sample.document(realtime=False, count=500)
     document.system["limits.realtime_remedy"] = "ulimit -r 99"

@@ -35,6 +35,7 @@ def night() -> RunDocument:
     return recording(points=200_000, cpus=(0, 1))
 
 
+@pytest.mark.slow
 def test_there_is_a_page_for_each_part_and_view(night: RunDocument) -> None:
     found = pages_of(night.results[0], "r", (), Drawer(), live=False)
     assert [one.title for one in found] == [

@@ -71,6 +71,7 @@ def test_causes_have_a_page() -> None:
     assert "seen in that second: 1 migration (usually 0)" in page
 
 
+@pytest.mark.slow
 def test_the_causes_of_all_worst_values_have_pages() -> None:
     document = make.document(results=[recorded.with_many(40)])
     found = [text for text in pages(document) if "why the other worst values were late" in text]
@@ -86,6 +87,7 @@ def test_hostile_texts_stay_texts() -> None:
     assert b"/JavaScript" not in data and b"/URI" not in data and b"/Launch" not in data
 
 
+@pytest.mark.slow
 def test_the_title_of_the_file_is_one_clean_line() -> None:
     document = msgspec.structs.replace(make.document(), name="a\x1b[31m\nb\u202ec")
     data = render_pdf(document, sample.SPECS.get, drawer=Sketches())
@@ -93,6 +95,7 @@ def test_the_title_of_the_file_is_one_clean_line() -> None:
     assert title is not None and title.isprintable() and title.endswith("- hardstone")
 
 
+@pytest.mark.slow
 def test_text_of_any_language_is_kept() -> None:
     name = "\u6e2c\u5b9a (\u00e9t\u00e9) \\ ("
     document = make.document(name=name)

@@ -48,6 +48,7 @@ def summary(run: RunDocument, monkeypatch: pytest.MonkeyPatch) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_every_test_has_every_condition_once(run: RunDocument) -> None:
     found = comparisons_in(run)
     assert [one.test for one in found] == list(TESTS)
@@ -99,6 +100,7 @@ def test_one_condition_is_not_set_beside_anything() -> None:
     assert 'id="beside"' not in sketched(alone)
 
 
+@pytest.mark.slow
 def test_the_page_is_small(page: str) -> None:
     assert len(page.encode()) < 2 << 20
 

@@ -45,6 +45,7 @@ def ids(text: str) -> list[str]:
     return re.findall(r'<figure class="chart" id="(tire-[^"]+)"', text)
 
 
+@pytest.mark.slow
 def test_a_sweep_has_every_chart_and_table(page: str) -> None:
     assert ids(page) == [
         "tire-sides-speed",

@@ -127,6 +127,7 @@ def test_ten_runs_are_the_least() -> None:
         interval_of_runs([float("inf")] * 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [10, 20])
 def test_independent_runs_are_found_to_depend_in_one_of_twenty_cases(count: int) -> None:
     draw = np.random.default_rng(3)

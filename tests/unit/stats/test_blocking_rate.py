@@ -143,6 +143,7 @@ def test_bounds_of_a_count_are_those_of_chi_square(count: int, error: float) -> 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap_ns", [20_000.0, 100_000.0, 1_000_000.0])
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_releases_that_wait_for_the_last_wake_up_find_the_rate(draw: Draw, gap_ns: float) -> None:

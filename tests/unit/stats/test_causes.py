@@ -307,6 +307,7 @@ NOISE: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 MOST_FALSE = 0.03  # of the seconds; docs/method.md
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISE)
 @pytest.mark.parametrize(
     "name",

@@ -75,6 +75,7 @@ def test_as_many_values_as_are_told_bound_a_quantile(q: float) -> None:
     assert found is not None and None not in found
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_quantile_is_wider_than_of_independent_values() -> None:
     count = 100_000
     found = quantile_estimate(make.series(range(count)), 0.5)

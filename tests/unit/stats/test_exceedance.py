@@ -42,6 +42,7 @@ def test_the_bound_for_the_unseen_is_the_closed_form(total: int) -> None:
     assert bound <= 3 / total
 
 
+@pytest.mark.slow
 @given(EVENTS)
 def test_the_bound_with_events_is_that_of_chi_square(events: tuple[int, int]) -> None:
     seen, total = events

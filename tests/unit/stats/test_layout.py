@@ -11,6 +11,7 @@ VALUES = st.integers(0, MAX_VALUE) | st.integers(0, 1 << 14)
 BITS = st.integers(1, 20)
 
 
+@pytest.mark.slow
 @given(VALUES, BITS)
 def test_a_value_lies_in_its_bucket_and_the_bucket_is_narrow(value: int, bits: int) -> None:
     low, high = edges_of(index_of(value, bits), bits)
@@ -18,6 +19,7 @@ def test_a_value_lies_in_its_bucket_and_the_bucket_is_narrow(value: int, bits: i
     assert (high - low) * 2**bits <= low
 
 
+@pytest.mark.slow
 @given(st.integers(0, last_index(7) - 1))
 def test_buckets_follow_each_other_without_a_gap(index: int) -> None:
     assert edges_of(index, 7)[1] + 1 == edges_of(index + 1, 7)[0]

@@ -25,6 +25,7 @@ def test_the_interval_is_that_of_scipy(total: int, confidence: float, data: st.D
     assert found.low <= count / total <= found.high
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**9))
 def test_nothing_seen_has_the_closed_form(total: int) -> None:
     found = miss_interval(0, total)

@@ -89,6 +89,7 @@ def test_missing_slots_down_to_nine_of_ten() -> None:
     assert "at 250.00 Hz 8" in noise.no_tick
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("jitter_ns", "tolerance_ns"), [(4_000, 25_000), (30_000, 100_000), (120_000, 400_000)]
 )
@@ -146,6 +147,7 @@ def test_a_host_that_drifts_through_the_guests_tick(seed: int, ppm: float) -> No
     assert only(noise, "tick").median_ns == pytest.approx(15_000, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_timer_of_the_same_cpu() -> None:
     machine = Machine(8)
     machine.comb(250, 12_000)
@@ -192,6 +194,7 @@ def test_a_few_long_gaps_in_many_short_ones() -> None:
     assert only(noise, "timer").median_ns == pytest.approx(1_000_000, rel=0.05)
 
 
+@pytest.mark.slow
 def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
     machine = Machine(21, seconds=4)
     machine.comb(100, 20_000, phase_ns=1e6)
@@ -248,6 +251,7 @@ def test_a_hosts_comb_at_the_ticks_rate_is_no_tick_where_the_kernel_counts_none(
     assert series(result, "tick").count == 0
 
 
+@pytest.mark.slow
 def test_a_kernel_that_says_nothing_of_its_tick() -> None:
     machine = Machine(13)
     machine.comb(300, 9_000)
@@ -298,6 +302,7 @@ def test_a_loop_that_saw_nothing() -> None:
 # ---- throttling ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "runtime_ns", "name"),
     [
@@ -322,6 +327,7 @@ def test_throttling_is_named(release: str, runtime_ns: int | None, name: str) ->
     assert only(noise, "tick").coverage > 0.95  # what a pause hides is not missing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "runtime_ns", "name"),
     [("6.1.0", 950_000_000, "throttling"), ("6.18.44-fc", None, "fair server")],
@@ -346,6 +352,7 @@ def test_throttling_that_begins_in_the_tick_is_no_tick(
     assert tick.total_ns + pause.total_ns == pytest.approx(noise.noise_ns, rel=0.001)
 
 
+@pytest.mark.slow
 def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
     """Of a period of 100 ms, at a tick that is late by up to some 100 us."""
     machine = Machine(23, seconds=10)
@@ -437,6 +444,7 @@ def _instrument() -> Instrument:
 # ---- the result ----
 
 
+@pytest.mark.slow
 def test_the_analysis_can_be_made_again() -> None:
     machine = Machine(19, seconds=4)
     machine.comb(250, 12_000)

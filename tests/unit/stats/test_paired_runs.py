@@ -109,6 +109,7 @@ def test_fewer_than_ten_pairs_are_not_judged_and_say_so(pairs: int, said: str | 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "figures"),
     [

@@ -59,6 +59,7 @@ def test_what_it_says() -> None:
     assert found.text.endswith(PATH_NOT_TAKEN)
 
 
+@pytest.mark.slow
 def test_ten_times_the_data_is_the_most() -> None:
     made, of_result, run = ordered(latencies(1)), result(), document(system=STEADY)
     near, far = (project(made, of_result, run, times=times) for times in (1, 10))
@@ -223,6 +224,7 @@ MOVED: list[tuple[dict[str, object], RunDocument | None, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("of_result", "run", "says"), MOVED)
 def test_whatever_moved_refuses_alone(
     of_result: dict[str, object], run: RunDocument | None, says: str

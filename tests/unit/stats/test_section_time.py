@@ -22,6 +22,7 @@ def true_length(system: System, q: float) -> float:
     return float(lengths[int(np.searchsorted(share, q))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_share_of_time_is_that_of_the_intervals(draw: Draw) -> None:
     system, found = residuals(draw, 11, 200_000)
@@ -56,6 +57,7 @@ def test_the_interval_of_the_length_holds_it(draw: Draw, q: float) -> None:
     assert held >= 19
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 def test_the_length_of_a_share_with_releases_after_the_last_wake_up(draw: Draw) -> None:
     rng = np.random.default_rng(22)

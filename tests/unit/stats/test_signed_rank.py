@@ -48,6 +48,7 @@ def test_all_of_one_sign_gives_the_smallest_p() -> None:
     assert signed_rank_p([0, 0, 0]) == 1.0
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=12, unique=True))
 def test_the_interval_holds_what_the_test_does_not_refuse(differences: list[int]) -> None:
@@ -100,6 +101,7 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     assert 0.93 <= hits / 600 <= 0.985
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_asked() -> None:
     draw = np.random.default_rng(11)
     alarms = sum(signed_rank_p(list(draw.normal(size=8))) <= 0.05 for _ in range(1000))

@@ -49,6 +49,7 @@ def test_pictures_are_of_one_simulation_and_each_moment_is_there_once() -> None:
     assert [(one.masses, one.at_ns // MS) for one in found] == [(80, 0), (80, 5), (80, 10)]
 
 
+@pytest.mark.slow
 def test_the_number_of_pictures_is_bounded() -> None:
     assert len(frames_of(of(*(frame(at_ms) for at_ms in range(90))))) == MOST_FRAMES
 

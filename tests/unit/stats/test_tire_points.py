@@ -185,6 +185,7 @@ def test_parts_of_a_resumed_point_are_added_up() -> None:
     assert point.problems == ()
 
 
+@pytest.mark.slow
 def test_names_and_points_are_bounded() -> None:
     odd = real_time(policy="<script>" * 100)
     (point,) = points_of(sweep(odd))

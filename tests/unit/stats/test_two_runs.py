@@ -157,6 +157,7 @@ def test_wrong_levels_are_refused(wrong: dict[str, float]) -> None:
         compare_quantile(series([1]), series([1]), **found)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_shift_is_seen_where_it_is() -> None:
     base = latencies(400_000)
     late = base.copy()

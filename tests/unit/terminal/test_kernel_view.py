@@ -51,6 +51,7 @@ def test_the_ranked_table_and_hps_figures_are_shown() -> None:
     assert "Too rare to have been seen" in words(text)
 
 
+@pytest.mark.slow
 def test_hps_figures_do_not_stand_beside_an_emulated_machine() -> None:
     text = words(whole(kernel_result(), HARDWARE | {"virtual.emulated": True}))
     assert "HP 1987 is not shown: emulated: not beside figures of hardware." in text
@@ -75,6 +76,7 @@ def test_an_unreadable_histogram_leaves_the_table_out() -> None:
     assert "kernel time by operation" not in whole(found)
 
 
+@pytest.mark.slow
 def test_traced_sections_are_shown_with_what_differs() -> None:
     section = dispatch("exit", [1_000] * 90, "section")
     section.labels["kind"] = "preempt"
@@ -93,6 +95,7 @@ def test_one_screen_has_a_line_of_it() -> None:
     assert any(line.startswith("kernel time KRN-P-PRE worst at p99: exit (") for line in lines)
 
 
+@pytest.mark.slow
 def test_hps_figures_have_ours_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
     print_beside_published(make.document(results=[kernel_result()], system=HARDWARE))
     out = words(capsys.readouterr().out)
@@ -100,6 +103,7 @@ def test_hps_figures_have_ours_beside_them(capsys: pytest.CaptureFixture[str]) -
     assert "this run, shared time_90 " in out and "to unbounded" not in out
 
 
+@pytest.mark.slow
 def test_hps_figures_without_ours_say_why(capsys: pytest.CaptureFixture[str]) -> None:
     for found, why in (
         (kernel_result(share=None), "the time in the kernel was not counted"),

@@ -33,6 +33,7 @@ def lines_of(
     return found
 
 
+@pytest.mark.slow
 def test_a_sweep_fits_on_one_screen() -> None:
     found = lines_of(whole_sweep())
     assert len(found) <= MOST_LINES
@@ -140,6 +141,7 @@ def test_other_runs_show_nothing_of_it() -> None:
     assert "Garre" not in text
 
 
+@pytest.mark.slow
 def test_published_numbers_of_masses_come_from_all_points(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

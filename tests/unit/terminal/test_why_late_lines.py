@@ -61,6 +61,7 @@ def test_a_run_without_counters_has_no_such_lines() -> None:
     assert "why the worst" not in whole(make.result())
 
 
+@pytest.mark.slow
 def test_all_of_it_has_every_worst_value() -> None:
     said = whole(recorded.with_many(40))
     assert all(
