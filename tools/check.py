@@ -174,11 +174,11 @@ GATE = [
 ]
 QUICK_TESTS = ("-m", "not slow", "--quick")
 QUICK = [
+    Check("unit", pytest_call("unit", "tests/unit", "--ignore=tests/unit/stats", *QUICK_TESTS)),
+    Check("unit stats", pytest_call("unit stats", "tests/unit/stats", *QUICK_TESTS)),
     *LINT,
     PROBE,
     Check("probe quick tests", probe_checks.quick_tests, passed=ADDRESS / "passed-quick"),
-    Check("unit stats", pytest_call("unit stats", "tests/unit/stats", *QUICK_TESTS)),
-    Check("unit", pytest_call("unit", "tests/unit", "--ignore=tests/unit/stats", *QUICK_TESTS)),
 ]
 # What measures is alone.
 HOST = [

@@ -50,6 +50,7 @@ def resolved(found: Result) -> Resolved:
     return resolve(parse_address("KRN-P-PRE/all/dispatch"), document)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", ["time_90", "time_99"])
 def test_time_in_sections_is_that_of_the_operation(statistic: str) -> None:
     found = kernel_result()

@@ -423,6 +423,7 @@ def test_thousands_of_failed_claims_stay_a_line() -> None:
     assert "and 4997 more must hold" in found.next_half
 
 
+@pytest.mark.slow
 def test_a_reason_that_lists_every_series_is_cut() -> None:
     document = full_run()
     result = result_of(document, "MSG-P-LAT")
