@@ -13,6 +13,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
+from hardstone.files import replace_file
 from tests.waiting import soon
 
 # CI judges a change, not a draw of the day; `--hypothesis-profile=explore` goes looking.
@@ -142,14 +143,19 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 REPORT_CACHE = ROOT / "build" / "pytest" / "report"
 
 
-def link_all(source: Path, target: Path) -> None:
-    """Links the files of a report's cache that are not in `target` yet."""
+def copy_all(source: Path, target: Path) -> None:
+    """Copies the files of a report's cache that are not in `target` yet: by a link where both are
+    on one file system."""
     for file in (*source.glob("charts-*.js"), *source.glob("templates/*")):
-        link = target / file.relative_to(source)
-        if not link.exists():
-            link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # another call of pytest was faster
-                link.hardlink_to(file)
+        copy = target / file.relative_to(source)
+        if not copy.exists():
+            copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                copy.hardlink_to(file)
+            except FileExistsError:  # another call of pytest was faster
+                continue
+            except OSError:
+                replace_file(copy, file.read_bytes(), 0o600, is_durable=False)
 
 
 @pytest.fixture(autouse=True)
@@ -164,6 +170,6 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.delenv("HARDSTONE_LAB_DIR", raising=False)
     monkeypatch.setenv("HARDSTONE_LOCK_FILE", str(home / "lock"))
-    link_all(REPORT_CACHE, home / "cache" / "hardstone")
+    copy_all(REPORT_CACHE, home / "cache" / "hardstone")
     yield home
-    link_all(home / "cache" / "hardstone", REPORT_CACHE)
+    copy_all(home / "cache" / "hardstone", REPORT_CACHE)
