@@ -173,8 +173,9 @@ GATE = [
     *LINT,
 ]
 QUICK_TESTS = ("-m", "not slow", "--quick")
+QUICK_UNIT = pytest_call("unit", "tests/unit", "--ignore=tests/unit/stats", *QUICK_TESTS)
 QUICK = [
-    Check("unit", pytest_call("unit", "tests/unit", "--ignore=tests/unit/stats", *QUICK_TESTS)),
+    Check("unit", isolated(QUICK_UNIT)),
     Check("unit stats", pytest_call("unit stats", "tests/unit/stats", *QUICK_TESTS)),
     *LINT,
     PROBE,

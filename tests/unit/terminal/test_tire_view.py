@@ -120,6 +120,7 @@ def test_a_missed_deadline_of_a_battery_stands_out_as_a_count() -> None:
     assert "4 ns" not in text
 
 
+@pytest.mark.slow
 def test_hostile_names_and_counts_are_harmless() -> None:
     odd = real_time(
         400,
