@@ -8,16 +8,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from hardstone.model import (
-    Conditions,
-    Plan,
-    Result,
-    RunDocument,
-    Series,
-    Tool,
-    Trust,
-    Verdict,
-)
+from hardstone.model import Conditions, Plan, Result, RunDocument, Series, Tool, Trust, Verdict
 from hardstone.present.compare_view import (
     ClaimCell,
     ClaimRow,
@@ -74,14 +65,19 @@ _SHAPES: list[tuple[str, str, dict[str, int | str], int, float, float]] = [
 ]
 
 
-def made_run(number: int, speed: float = 1.0, **changed: object) -> MeasuredRun:
-    """A run whose figures are `speed` times those of the shapes; `number` tells it apart."""
+@cache
+def _results(number: int, speed: float) -> list[Result]:
+    """Only read."""
     draw = np.random.default_rng(number)
     results: dict[str, Result] = {}
     for test, name, labels, median, spread, slow in _SHAPES:
-        made = _series(draw, name, labels, median * speed, spread, slow)
         found = results.setdefault(test, _result(test))
-        found.series.append(made)
+        found.series.append(_series(draw, name, labels, median * speed, spread, slow))
+    return list(results.values())
+
+
+def made_run(number: int, speed: float = 1.0, **changed: object) -> MeasuredRun:
+    """A run whose figures are `speed` times those of the shapes; `number` tells it apart."""
     fields: dict[str, object] = {
         "run_id": f"20261125T20{number:02d}00Z-{number:06x}",
         "name": f"board {number}",
@@ -97,7 +93,7 @@ def made_run(number: int, speed: float = 1.0, **changed: object) -> MeasuredRun:
         "plan": Plan(name="", profile="standard", target="local", tests=[], load="heavy"),
         "tool": Tool(version="0.1.0", compiler="gcc 14.2", libc="glibc 2.41"),
         "trust": Trust(grade="full"),
-        "results": list(results.values()),
+        "results": changed.get("results") or _results(number, speed),
     }
     (subject,) = subjects_of(document(**(fields | changed)))  # type: ignore[arg-type]
     return subject
@@ -131,41 +127,33 @@ def _series(
 
 
 def made_rating(stars: float | None, **changed: object) -> Rating:
-    """A rating with `stars` in four categories and none in the fifth."""
+    """A rating with `stars` in five categories and none in the sixth."""
     amount = Amount("ns", "max", "made up", value=18_400.0)
     worst = RatedFigure("CLK-P-DUR/tick", "worst", amount, 4.6)
-    known = [
-        CategoryRating(
-            category=category,
-            stars=stars,
-            score=stars,
-            is_calibrated=category != "timers",
-            is_at_most=category == "timers",
-            figures=[worst],
-            decisive=worst,
-            failed=[],
-            missing=["no average"] if category == "timers" else [],
-            next_half="a worst case of at most 16.1 us",
-        )
-        for category in ("clock", "threads", "semaphores", "mutexes", "timers")
-    ]
-    none = CategoryRating(
-        category="interrupts",
-        stars=None,
-        score=None,
+    known = CategoryRating(
+        category="clock",
+        stars=stars,
+        score=stars,
         is_calibrated=True,
         is_at_most=False,
-        figures=[],
-        decisive=None,
+        figures=[worst],
+        decisive=worst,
         failed=[],
-        missing=["IRQ-P-LAT: not run"],
-        next_half="",
+        missing=[],
+        next_half="a worst case of at most 16.1 us",
     )
+    names = ("clock", "threads", "semaphores", "mutexes")
+    partly = {"is_calibrated": False, "is_at_most": True, "missing": ["no average"]}
+    none = {"stars": None, "score": None, "figures": [], "decisive": None, "next_half": ""}
     found = Rating(
         overall=stars,
         is_at_most=stars is not None,
         why_none="" if stars is not None else "interrupts have no worst case",
-        categories=[*known, none],
+        categories=[
+            *(replace(known, category=name) for name in names),
+            replace(known, category="timers", **partly),
+            replace(known, category="interrupts", **none, missing=["IRQ-P-LAT: not run"]),
+        ],
         caps=["special attention: at most 3"] if stars == 3 else [],
         rated_as=["without load"] if stars == 3 else [],
         configuration="out of the box",

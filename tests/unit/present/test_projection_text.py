@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
-from pypdf import PdfReader
-from rich.cells import cell_len
 
 from hardstone.errors import EXIT_USAGE
-from hardstone.model import RunDocument, Series
+from hardstone.model import Result, RunDocument, Series
 from hardstone.present.compare_build import compare_view
 from hardstone.present.projection_text import (
     LEAST_VALUES,
@@ -20,7 +17,6 @@ from hardstone.present.projection_text import (
     decisive_projection,
     projections,
 )
-from hardstone.report.pdf import render_pdf
 from hardstone.stats.projection import Projection, Refusal, project
 from hardstone.stats.tail_checks import REASONS
 from hardstone.store import Store
@@ -31,8 +27,7 @@ from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.present.made_systems import QNX, switching
 from tests.unit.report import sample
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import sketched
-from tests.unit.report.test_page import words
+from tests.unit.report.media import flat, paper, printed, sketched, words
 from tests.unit.stats.made_tails import latencies, ordered
 from tests.unit.stats.make import document, result
 
@@ -47,26 +42,25 @@ def run_of(*series: Series, is_steady: bool = True, test: str = "TMR-P-LAT") -> 
     return document(system=system, results=[one])
 
 
-def printed(run: RunDocument) -> str:
-    stream = io.StringIO()
-    print_projections(run, stream)
-    return stream.getvalue()
+def shown(run: RunDocument) -> str:
+    return flat(printed(print_projections, run))
 
 
-@pytest.fixture(autouse=True)
-def of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+def steady(*more: Result, **changed: bool) -> RunDocument:
+    run = run_of(ordered(latencies(1)), **changed)
+    run.results += more
+    return run
 
 
 @pytest.mark.slow
 def test_a_projection_has_its_interval_and_what_it_holds_for() -> None:
-    run = run_of(ordered(latencies(1)))
+    run = steady()
     (one,) = projections(run.results[0], run)
     found = project(run.results[0].series[0], run.results[0], run)
     assert isinstance(found, Projection) and one.is_projected
     assert "largest of the next 120\N{NO-BREAK SPACE}000 values" in one.lines[0]
     assert "95% interval" in one.lines[0] and "if nothing changes" in one.lines[1]
-    text = " ".join(printed(run).split())
+    text = shown(run)
     assert "projection, not observed:" in text and "no projection" not in text
     assert text.endswith(PATH_NOT_TAKEN)
     assert f"{found.low_ns / 1000:.1f} to {found.high_ns / 1000:.1f} us" in text
@@ -74,61 +68,45 @@ def test_a_projection_has_its_interval_and_what_it_holds_for() -> None:
 
 @pytest.mark.slow
 def test_a_refusal_has_every_reason_as_a_line() -> None:
-    run = run_of(ordered(latencies(1)), is_steady=False)
+    run = steady(is_steady=False)
     found = project(run.results[0].series[0], run.results[0], run)
     assert isinstance(found, Refusal) and len(found.reasons) == 3
     (one,) = projections(run.results[0], run)
     assert one.lines == [reason.text for reason in found.reasons] and not one.is_projected
     assert one.meaning == [REASONS[reason.code] for reason in found.reasons]
-    lines = printed(run).splitlines()
+    lines = printed(print_projections, run).splitlines()
     assert [line.rstrip() for line in lines if line.startswith("- ")] == [
         f"- {reason.text}" for reason in found.reasons
     ]
     assert "no projection:" in lines
 
 
-def test_series_that_contradict_themselves_are_refused() -> None:
-    series = ordered(latencies(1))
-    series.mean = 1.0
-    run = run_of(series)
-    (one,) = projections(run.results[0], run)
-    assert one.lines == ["figures of the series contradict each other"] and not one.is_projected
-
-
 @pytest.mark.slow
-def test_another_contradiction_of_the_run_refuses_too() -> None:
-    run = run_of(ordered(latencies(1)))
-    run.results.append(result("THR-P-SLS", values=(1, 2, 3)))
+@pytest.mark.parametrize(("wrong", "whose"), [(0, "the series"), (1, "the run")])
+def test_contradictions_refuse(wrong: int, whose: str) -> None:
+    run = steady(result("THR-P-SLS", values=(1, 2, 3)))
     assert projections(run.results[0], run)[0].is_projected
-    run.results[1].series[0].mean = 1e6
+    run.results[wrong].series[0].mean = 1.0 if wrong == 0 else 1e6
     (one,) = projections(run.results[0], run)
-    assert one.lines == ["other figures of the run contradict each other"]
+    said = f"{'other ' if wrong else ''}figures of {whose} contradict each other"
+    assert one.lines == [said] and not one.is_projected
 
 
 def test_short_series_are_counted_and_not_judged() -> None:
-    run = run_of(ordered(latencies(1)[: LEAST_VALUES - 1]))
-    assert projections(run.results[0], run) == []
-    assert "no projection: 1 series has fewer than 10" in " ".join(printed(run).split())
-    long = run_of(ordered(latencies(1)[:LEAST_VALUES]))
-    assert len(projections(long.results[0], long)) == 1
-    assert "1 series has fewer" not in " ".join(printed(long).split())
-
-
-def test_counts_are_no_durations() -> None:
-    series = msgspec.structs.replace(ordered(latencies(1)), unit="count")
-    run = run_of(series)
-    assert projections(run.results[0], run) == []
+    for size, is_short in ((LEAST_VALUES - 1, True), (LEAST_VALUES, False)):
+        run = run_of(ordered(latencies(1)[:size]))
+        assert len(projections(run.results[0], run)) == (not is_short)
+        assert ("no projection: 1 series has fewer than 10" in shown(run)) == is_short
+    counts = run_of(msgspec.structs.replace(ordered(latencies(1)), unit="count"))
+    assert projections(counts.results[0], counts) == []  # no durations
 
 
 @pytest.mark.slow
 def test_lines_have_80_columns() -> None:
-    run = run_of(ordered(latencies(1)), is_steady=False)
+    run = steady(is_steady=False)
     for attack in ATTACKS[:4]:
-        run.results[0].series[0].labels["part"] = attack
-        run.name = attack
-        text = printed(run)
-        assert "\x1b" not in text
-        assert max(map(cell_len, text.splitlines())) <= 80
+        run.results[0].series[0].labels["part"] = run.name = attack
+        shown(run)
 
 
 @pytest.mark.slow
@@ -141,7 +119,7 @@ def test_the_page_has_the_projection_of_the_decisive_series() -> None:
 
 
 def test_the_page_has_every_reason_of_a_refusal() -> None:
-    run = run_of(ordered(latencies(1)), is_steady=False)
+    run = steady(is_steady=False)
     page = words(sketched(run, sample.SPECS.get))
     one = decisive_projection(run.results[0], run)
     assert one is not None and len(one.lines) == 3
@@ -153,11 +131,8 @@ def test_the_page_has_every_reason_of_a_refusal() -> None:
 def test_the_page_judges_series_of_a_hundred_intervals(seconds: int) -> None:
     run = run_of(ordered(latencies(1, seconds)))
     assert (decisive_projection(run.results[0], run) is None) == (seconds < 100)
-
-
-def test_behaviours_have_none() -> None:
-    run = run_of(ordered(latencies(1)), test="THR-B-NEW")
-    assert decisive_projection(run.results[0], run) is None
+    behaviour = run_of(ordered(latencies(1, seconds)), test="THR-B-NEW")
+    assert decisive_projection(behaviour.results[0], behaviour) is None
 
 
 def test_every_report_says_what_no_sample_shows() -> None:
@@ -169,20 +144,18 @@ def test_every_report_says_what_no_sample_shows() -> None:
 
 @pytest.mark.slow
 def test_series_that_are_left_out_are_counted_by_test() -> None:
-    run = run_of(ordered(latencies(1)))
-    run.results += [result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS")]
-    text = " ".join(printed(run).split())
+    run = steady(result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS"))
+    text = shown(run)
     assert "SIM-S-RT: no projection: 2 series have fewer" in text
     assert "THR-P-SLS: no projection: 1 series has fewer" in text
     assert "Each interval is at its level alone" not in text
     run.results[1] = run.results[0]
-    assert "Each interval is at its level alone" in printed(run)
+    assert "Each interval is at its level alone" in shown(run)
 
 
 @pytest.mark.slow
 def test_the_pdf_says_it_too() -> None:
-    reader = PdfReader(io.BytesIO(render_pdf(run_of(ordered(latencies(1))), sample.SPECS.get)))
-    text = " ".join(" ".join(page.extract_text() for page in reader.pages).split())
+    text = " ".join(paper(steady(), sample.SPECS.get))
     assert text.count(PATH_NOT_TAKEN) == 2 and "projection, not observed" in text
 
 
@@ -191,11 +164,11 @@ def test_show_project(
     hardstone: Callable[..., Done],  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    run = run_of(ordered(latencies(1)))
+    run = steady()
     write_document(open_place(Store(tmp_path / "store").path), run)
     place = ["--store", tmp_path / "store"]
-    shown = hardstone("show", run.id, "TMR-*", "--project", *place)
-    assert shown.code == 0 and "projection, not observed:" in shown.out
+    whole = hardstone("show", run.id, "TMR-*", "--project", *place)
+    assert whole.code == 0 and "projection, not observed:" in whole.out
     for wrong in (["--project"], ["TMR-P-LAT", "--project", "--all"], ["--why", "--project"]):
         refused = hardstone("show", run.id, *wrong, *place)
         assert refused.code == EXIT_USAGE and "--project" in refused.err and not refused.out

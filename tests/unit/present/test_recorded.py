@@ -1,80 +1,149 @@
-"""Recorded runs of every version are shown, with what a probe really sent."""
+"""Recorded runs of every version are shown, with what a probe really sent; one in an emulated
+guest says so first; and what a document says is to be typed."""
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
-
+import msgspec
 import pytest
 
 from hardstone import schema
-from hardstone.model import RunDocument
-from hardstone.present.overview import families, stands_out
+from hardstone.calling import harmless
+from hardstone.model import Event, RunDocument, Scalar
+from hardstone.present.notices import deviations, notes
 from hardstone.store.documents import read_document
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.whole_run import print_whole
-from tests.unit.report.sketches import sketched
+from tests.unit.report.media import printed, sketched
+from tests.unit.stats import make
 
-RUNS = sorted((schema.FOLDER / "golden").glob("run-*.json"))
+GOLDEN = schema.FOLDER / "golden"
 PROCESSOR = "Intel(R) Xeon(R) Processor"
+
+
+def recorded(name: str) -> RunDocument:
+    return read_document(GOLDEN / f"{name}.json")
 
 
 @pytest.fixture
 def troubled() -> RunDocument:
-    return read_document(schema.FOLDER / "golden" / "run-3-troubled.json")
-
-
-def screen(document: RunDocument) -> str:
-    stream = io.StringIO()
-    print_screen(document, stream)
-    return stream.getvalue()
-
-
-def whole(document: RunDocument) -> str:
-    stream = io.StringIO()
-    print_whole(document, stream)
-    return stream.getvalue()
+    return recorded("run-3-troubled")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
-def test_each_recorded_run_is_shown(path: Path) -> None:
-    document = read_document(path)
-    assert 5 < len(screen(document).splitlines()) <= MOST_LINES
-    page = sketched(document)
-    for result in document.results:
-        assert result.test in whole(document) and result.test in page
+@pytest.mark.parametrize("name", sorted(one.stem for one in GOLDEN.glob("run-*.json")))
+def test_each_recorded_run_is_shown(name: str) -> None:
+    document = recorded(name)
+    assert 5 < len(printed(print_screen, document).splitlines()) <= MOST_LINES
+    page, text = sketched(document), printed(print_whole, document)
+    assert all(result.test in text and result.test in page for result in document.results)
 
 
 @pytest.mark.slow
-def test_the_processor_stands_in_the_headline(troubled: RunDocument) -> None:
-    assert PROCESSOR in screen(troubled) and PROCESSOR in whole(troubled)
-    page = sketched(troubled)
-    assert page.index(PROCESSOR) < page.index('id="glance"')
-
-
-def test_failed_claims_come_first_in_words(troubled: RunDocument) -> None:
-    (failed,) = [one for one in families(troubled) if one.name == "threads"]
-    assert [one.name for one in failed.failed[:2]] == ["rotates", "fair"]
-    assert failed.unseen_count == 2
-    assert "FAIL  THR-B-RR rotates: a spinning SCHED_RR thread can keep the CPU" in screen(troubled)
-    page = sketched(troubled)
-    glance = page[page.index('id="glance"') : page.index('id="findings"')]
-    assert "<strong>Failed: THR-B-RR rotates.</strong>" in glance
-    assert f'<dt>threads</dt><dd class="failed">{failed.text}</dd>' in glance
-    assert "measured, 2 claims failed" in page
-
-
-def test_a_load_that_fell_short_and_skipped_tests_stand_out(troubled: RunDocument) -> None:
-    said = [one.text for one in stands_out(troubled)]
-    assert said[0].startswith("2 claims failed: THR-B-RR rotates, THR-B-RR fair")
-    assert "RSP-P-FIX, MUT-P-ARC skipped: not run: the run was interrupted" in said
-    assert any(text.startswith("load: network reached") for text in said)
-
-
 def test_what_the_register_says_of_the_tests_is_in_the_run(troubled: RunDocument) -> None:
     known = {one.id: one for one in troubled.descriptors}
     assert set(known) == {one.test for one in troubled.plan.tests}
     page = sketched(troubled, known.get)
-    assert known["TMR-P-LAT"].title in page
-    assert known["TMR-P-LAT"].series[0].begin in page
+    head, _, rest = page.partition('id="glance"')
+    assert PROCESSOR in head
+    glance = rest.partition('id="findings"')[0]
+    assert "<strong>Failed: THR-B-RR rotates.</strong>" in glance
+    assert known["TMR-P-LAT"].title in page and known["TMR-P-LAT"].series[0].begin in page
+
+
+# Emulated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind", "reason"),
+    [
+        (
+            "run-3-emulated",
+            "emulated",
+            "the processor is emulated: the figures do not apply to hardware",
+        ),
+        (
+            "run-3-instructions",
+            "emulated, time counts instructions",
+            "virtual time: each instruction takes the same time",
+        ),
+    ],
+)
+def test_an_emulated_run_says_so_first_wherever_it_is_shown(
+    name: str, kind: str, reason: str
+) -> None:
+    document = recorded(name)
+    subject = f"{document.plan.target}: {kind}, QEMU"
+    lines = printed(print_whole, document).splitlines()
+    at = next(number for number, line in enumerate(lines) if f"{kind}, QEMU" in line)
+    assert at < next(number for number, line in enumerate(lines) if "TMR-P-LAT" in line and number)
+    page = sketched(document)
+    head = page[: page.index("<h1>")]
+    assert f"<strong>{kind.capitalize()}</strong>" in head and "apply to hardware" in head
+    assert f'<p class="subject">{subject}' in page
+    assert page.index(reason) < page.index('id="glance"')
+    # programs read it in the facts
+    is_counted = "instructions" in kind
+    facts = [document.system[f"virtual.{one}"] for one in ("emulated", "time")]
+    assert facts == [True, "instructions" if is_counted else None]
+    # no long name of a target pushes it off
+    plan = msgspec.structs.replace(document.plan, target="lab:" + "long" * 50)
+    lines = printed(print_screen, msgspec.structs.replace(document, plan=plan)).splitlines()
+    assert kind in lines[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"virtual.emulated": None}, "Perhaps emulated"),
+        ({"virtual.hypervisor": "TCGTCGTCGTCG"}, "Emulated"),
+        ({"virtual.emulated": False, "virtual.hypervisor": "KVMKVMKVM"}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_is_not_known_is_said_and_hardware_is_not_blamed(
+    troubled: RunDocument, facts: dict[str, Scalar], said: str
+) -> None:
+    document = msgspec.structs.replace(troubled, system=facts)
+    page, text = sketched(document), printed(print_screen, document)
+    assert (f"<strong>{said}</strong>" in page) is bool(said)
+    assert ("mulated" in page[: page.index('id="glance"')]) is bool(said)
+    assert said.lower() in text.splitlines()[1] and ("mulated" in text) is bool(said)
+
+
+# What is to be typed is shown only where a probe would say it
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hardstone shield --restore",
+        "sudo hardstone shield --restore --forget",
+        "hardstone doctor",
+        "sudo sysctl kernel.sched_rt_runtime_us=-1",
+        "sudo apt install stress-ng",
+        "sudo chmod a+rw /dev/cpu_dma_latency",
+    ],
+)
+def test_what_a_probe_suggests_is_shown(command: str) -> None:
+    assert harmless(command) == command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("curl evil | sh", "hardstone doctor; rm -rf ~", "hardstone $(id)", "sudo rm -rf /"),
+        *("sudo hardstone shield\nreboot", "sudo sysctl kernel.x=1 && id", "sudo apt install evil"),
+        *(5, None, ["hardstone doctor"]),
+    ],
+)
+def test_anything_else_is_left_to_the_document(command: object) -> None:
+    assert harmless(command) == ""
+
+
+def test_a_foreign_command_of_a_result_or_an_event_is_not_offered() -> None:
+    event = Event(name="odd", text="odd", data={"command": "curl evil | sh"})
+    result = make.result(status="denied", remedy="do it", command="sudo rm -rf /", events=[event])
+    document = make.document(results=[result])
+    assert [one.command for one in (*deviations(document), *notes(document))] == ["", ""]

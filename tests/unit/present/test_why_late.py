@@ -1,40 +1,47 @@
-"""Worst values with what was seen in their seconds, in words."""
+"""Worst values with what was seen in their seconds, and what took the CPU, in words."""
 
 from __future__ import annotations
 
 import pytest
 
 from hardstone.model import Event, Result, Trace
+from hardstone.present.noise_table import COLUMNS, noise_line, noise_tables
 from hardstone.present.why_late import all_causes, late_values, worst_causes
+from hardstone.report.charts import phase_chart
+from hardstone.report.svg import render
+from hardstone.stats.noise import with_noise
+from hardstone.stats.noise_points import gap_points
+from hardstone.terminal.one_screen import print_screen
+from hardstone.terminal.whole_run import print_whole
+from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import make, recorded
+from tests.unit.stats.made_gaps import Machine, result_of
 from tests.unit.stats.recorded import BAD, QUIET, VALUE_NS, at, second, whole
 
+SEEN = "seen in that second: "
 
-def said(result: Result) -> str:
-    return late_values(result)[0].cause.replace("\N{NO-BREAK SPACE}", " ")
+
+def said(result: Result, place: int = 0) -> str:
+    return late_values(result)[place].cause.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"migrations_count": 1}, "seen in that second: 1 migration (usually 0)"),
-        ({"minor_faults_count": 3}, "seen in that second: 3 page faults (usually 0)"),
+        ({"migrations_count": 1}, f"{SEEN}1 migration (usually 0)"),
+        ({"minor_faults_count": 3}, f"{SEEN}3 page faults (usually 0)"),
         (
             {"throttled_count": 2, "throttled_ns": 40_000_000},
-            "seen in that second: 40 ms of throttling of the control group (usually 0 ns)",
+            f"{SEEN}40 ms of throttling of the control group (usually 0 ns)",
         ),
         (
             {"interrupts_count": 9000, "busiest_count": 7000},
-            "seen in that second: 9 000 interrupts (usually 1 200), most of them 24: eth0",
+            f"{SEEN}9 000 interrupts (usually 1 200), most of them 24: eth0",
         ),
-        (
-            {"steal_ns": 10_000_000},
-            "seen in that second: 10 ms stolen by the hypervisor (usually 0 ns)",
-        ),
+        ({"steal_ns": 10_000_000}, f"{SEEN}10 ms stolen by the hypervisor (usually 0 ns)"),
         (
             {"run_delay_ns": 2_900_000},
-            "seen in that second: 2.90 ms of waiting for the CPU, behind a task or throttled "
-            "(usually 900 us)",
+            f"{SEEN}2.90 ms of waiting for the CPU, behind a task or throttled (usually 900 us)",
         ),
         ({}, "none seen"),
     ],
@@ -44,18 +51,13 @@ def test_a_cause_is_said_as_seen(changed: dict[str, int], words: str) -> None:
 
 
 def test_throttling_without_its_time_is_counted() -> None:
-    quiet = {"throttled_count": 0}
     listed = [second(BAD, {"throttled_count": 1})]
-    text = said(recorded.result([at(BAD)], [*listed, whole(listed, quiet)]))
-    assert text == "seen in that second: 1 throttling of the control group (usually 0)"
-
-
-def test_nothing_is_said_where_nothing_was_watched() -> None:
-    assert late_values(make.result()) == []
-    assert worst_causes(make.document(), 3) == []
+    text = said(recorded.result([at(BAD)], [*listed, whole(listed, {"throttled_count": 0})]))
+    assert text == f"{SEEN}1 throttling of the control group (usually 0)"
 
 
 def test_what_could_not_be_watched_says_why() -> None:
+    assert late_values(make.result()) == [] and worst_causes(make.document(), 3) == []
     told = Event(name="not_watched", text="/proc/stat: EACCES")
     assert said(recorded.result([at(BAD)], [], events=(told,))) == "not watched: /proc/stat: EACCES"
     told.data["reason"] = "no /proc/stat"
@@ -63,83 +65,48 @@ def test_what_could_not_be_watched_says_why() -> None:
     listed = [second(3)]
     missing = recorded.result([at(BAD)], [*listed, whole(listed)])
     assert said(missing) == "not watched: no counters of that second"
+    alone = recorded.result([at(BAD)], [second(BAD, QUIET | {"migrations_count": 9})])
+    assert said(alone) == "nothing to compare that second with"
 
 
-def test_a_second_alone_is_not_judged() -> None:
-    text = said(recorded.result([at(BAD)], [second(BAD, QUIET | {"migrations_count": 9})]))
-    assert text == "nothing to compare that second with"
-
-
-def test_the_counters_stand_beside_their_usual() -> None:
-    (first, *_) = late_values(recorded.with_cause(migrations_count=1))
-    assert "migrations 1 (usually 0)" in first.counters
-    assert "run delay 900 us (usually 900 us)" in first.counters
-    assert not any("major" in one for one in first.counters)
-    assert first.counters[-1] == "usual: over 27 s"
-
+# What ran before
 
 HIDDEN = "\N{REPLACEMENT CHARACTER}"
 SWITCH = "[001] 812.004: sched_switch: prev_comm=hog prev_pid=77 prev_prio={} ==> next_pid=80"
 
 
+@pytest.mark.parametrize("before", ["", "other"])
 @pytest.mark.parametrize(
     ("priority", "words"),
-    [
-        (49, "hog (pid 77, real-time priority 50) ran before it"),
-        (120, "hog (pid 77) ran before it"),
-        (-1, "hog (pid 77, deadline) ran before it"),
-    ],
+    [(49, "(pid 77, real-time priority 50)"), (120, "(pid 77)"), (-1, "(pid 77, deadline)")],
 )
-def test_the_trace_tells_what_ran_before(priority: int, words: str) -> None:
+def test_the_trace_tells_what_ran_before_and_is_believed_first(
+    priority: int, words: str, before: str
+) -> None:
     lines = [SWITCH.format(priority), "[001] 812.005: the value ends"]
     trace = Trace(at_ns=at(BAD).at_ns, value_ns=VALUE_NS, cpu=1, lines=lines)
-    (one,) = late_values(recorded.result([at(BAD)], [], traces=(trace,)))
-    assert one.before == words
-    assert one.trace == lines
-
-
-def test_a_result_has_one_line_for_its_worst() -> None:
-    document = make.document(results=[recorded.with_cause(migrations_count=1)])
-    assert worst_causes(document, 1) == [
-        ("TMR-P-LAT", "2 ms at 10.50 s, CPU 1: seen in that second: 1 migration (usually 0)")
-    ]
+    worst = at(BAD)
+    worst.before, worst.before_thread = before, 5
+    (one,) = late_values(recorded.result([worst], [], traces=(trace,)))
+    assert (one.before, one.trace) == (f"hog {words} ran before it", lines)
 
 
 @pytest.mark.parametrize(
     ("name", "thread", "words"),
     [
-        ("hog", 77, "none seen; hog (pid 77) ran before it"),
-        ("swapper/1", 0, "none seen; the CPU was idle before it"),
-        ("a\x1b[31m\u202eb", 7, f"none seen; a{HIDDEN}[31m{HIDDEN}b (pid 7) ran before it"),
-        ("", 7, "none seen; a task without a name (pid 7) ran before it"),
+        ("hog", 77, "hog (pid 77) ran before it"),
+        ("swapper/1", 0, "the CPU was idle before it"),
+        ("a\x1b[31m\u202eb", 7, f"a{HIDDEN}[31m{HIDDEN}b (pid 7) ran before it"),
+        ("", 7, "a task without a name (pid 7) ran before it"),
     ],
 )
 def test_the_probe_tells_what_ran_before(name: str, thread: int, words: str) -> None:
     result = recorded.with_cause()
-    result.series[0].worst[1].before = name
-    result.series[0].worst[1].before_thread = thread
-    assert late_values(result)[0].cause == "none seen"
-    assert late_values(result)[1].cause == words
-
-
-def test_the_trace_is_believed_first() -> None:
-    trace = Trace(
-        at_ns=at(BAD).at_ns,
-        value_ns=VALUE_NS,
-        cpu=1,
-        lines=[SWITCH.format(49), "[001] 812.005: the value ends"],
-    )
-    worst = at(BAD)
-    worst.before, worst.before_thread = "other", 5
-    (one,) = late_values(recorded.result([worst], [], traces=(trace,)))
-    assert one.before == "hog (pid 77, real-time priority 50) ran before it"
-
-
-def test_what_ran_before_is_said_where_nobody_watched() -> None:
-    worst = at(BAD)
-    worst.before, worst.before_thread = "hog", 77
-    (one,) = late_values(recorded.result([worst], []))
-    assert one.cause == "not watched: no counters of that second; hog (pid 77) ran before it"
+    worst = result.series[0].worst[1]
+    worst.before, worst.before_thread = name, thread
+    assert (said(result), said(result, 1)) == ("none seen", f"none seen; {words}")
+    alone = recorded.result([worst], [])
+    assert said(alone) == f"not watched: no counters of that second; {words}"
 
 
 def test_all_worst_values_are_covered() -> None:
@@ -151,9 +118,68 @@ def test_all_worst_values_are_covered() -> None:
         one.at_ns += number + 1
     listed[10].before, listed[10].before_thread = "hog", 77
     document = make.document(results=[result])
-    said = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
-    assert said[0].startswith("2 ms at 10.50 s, CPU 1: seen in that second: 1 migration")
-    assert said[1].startswith("21 values from 1 us to 250 us: none seen")
-    assert said[2].endswith("none seen; hog (pid 77) ran before it")
-    assert len(said) == 3
-    assert len(late_values(result)) == 23
+    told = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
+    first = f"2 ms at 10.50 s, CPU 1: {SEEN}1 migration (usually 0)"
+    assert told[0] == first and worst_causes(document, 1) == [("TMR-P-LAT", first)]
+    assert told[1].startswith("21 values from 1 us to 250 us: none seen")
+    assert told[2].endswith("none seen; hog (pid 77) ran before it")
+    assert (len(told), len(late_values(result))) == (3, 23)
+
+
+# What took the CPU
+
+
+@pytest.fixture(scope="module")
+def guest() -> Result:
+    """A guest's tick on its host's."""
+    machine = Machine(40, seconds=6)
+    machine.comb(1000, 10_600, every=(4, 28_300))
+    machine.noise(50, 2_000)
+    return with_noise(result_of(machine.windows(timer_hz=250)))
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Result:
+    machine = Machine(41, seconds=3)
+    machine.noise(50, 2_000)
+    return with_noise(result_of(machine.windows(timer_hz=0)))
+
+
+@pytest.mark.slow
+def test_a_row_for_each_comb_and_one_for_the_rest(guest: Result) -> None:
+    (table,) = noise_tables(guest)
+    assert [row.what for row in table.rows] == [
+        *("tick of the host", "tick of this kernel", "no period")
+    ]
+    assert all(len(row.cells) == len(COLUMNS) for row in table.rows)
+    assert table.rows[0].rate == "1000 Hz"
+    told = " ".join(table.remarks)
+    assert "The tick of this kernel comes with the tick of the host at 1000 Hz: 17." in told
+    assert "ppm against what the kernel states" in told
+    assert "The kernel counted 248.4 timer interrupts a second" in told  # 62 in most windows
+    rest = int(table.rows[-1].gaps.replace("\N{NO-BREAK SPACE}", ""))
+    assert guest.noise[0].combs[0].count + rest == guest.noise[0].merged_count
+    guest.noise = [*guest.noise, *guest.noise]
+    assert [one.title[:12] for one in noise_tables(guest)] == ["recording 1:", "recording 2:"]
+    guest.noise.pop()
+
+
+@pytest.mark.slow
+def test_no_tick_is_said(quiet: Result) -> None:
+    (table,) = noise_tables(quiet)
+    assert table.remarks[0].startswith("No tick: no gaps recur with the kernel's tick")
+    assert noise_line(quiet).startswith("no tick; gaps take ")
+    assert noise_line(Result(test="CLK-P-DUR", status="denied")) == ""
+
+
+@pytest.mark.slow
+def test_terminal_and_report_have_it(guest: Result, quiet: Result) -> None:
+    document = make.document(results=[guest])
+    assert "tick of this kernel" in flat(printed(print_whole, document))
+    assert "tick 250 Hz" in flat(printed(print_screen, document))
+    page = sketched(document)
+    for text in ("What took the CPU: ", "tick of the host", "Gaps and the tick"):
+        assert text in page
+    for result, has_tick in ((guest, True), (quiet, False)):
+        points = gap_points(result, most=200)
+        assert "<svg" in render(phase_chart.chart(points, has_tick=has_tick))

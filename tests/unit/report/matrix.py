@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from hardstone.model import Event, LoadReached, Result, RunDocument, Verdict
+from hardstone.model import Event, LoadReached, Result, RunDocument
 from hardstone.stats.conditions import Condition
 from hardstone.stats.trust import grade_run
 from tests.unit.report import sample
@@ -19,28 +19,13 @@ NOT_MOVED = "2 interrupts stay on CPU 1 (EIO): 0, 2"
 
 
 def reached(share: float = 0.0998) -> list[LoadReached]:
-    return [
-        LoadReached(
-            element="cpu",
-            degree="10ms/100ms",
-            asked=0.1,
-            reached=share,
-            unit="share",
-            processes=2,
-            counters={"busy_ns": 5},
-        ),
-        LoadReached(
-            element="network",
-            degree="4000/s",
-            asked=4000,
-            reached=3991.2,
-            unit="per_s",
-            processes=2,
-        ),
-        LoadReached(
-            element="search", degree="", asked=None, reached=5.21, unit="rounds_per_s", processes=2
-        ),
+    figures = [
+        ("cpu", "10ms/100ms", 0.1, share, "share", {"busy_ns": 5}),
+        ("network", "4000/s", 4000, 3991.2, "per_s", {}),
+        ("search", "", None, 5.21, "rounds_per_s", {}),
     ]
+    names = ("element", "degree", "asked", "reached", "unit", "counters")
+    return [LoadReached(**dict(zip(names, one, strict=True)), processes=2) for one in figures]
 
 
 def result(base: Result, under: Condition, rng: np.random.Generator) -> Result:
@@ -48,29 +33,25 @@ def result(base: Result, under: Condition, rng: np.random.Generator) -> Result:
     found = [
         sample.series(
             one.name,
-            (sample.latencies(rng, max(one.count, 1), 5_000 * factor, 2e-3)),
+            sample.latencies(rng, max(one.count, 1), 5_000 * factor, 2e-3),
             derived=one.derived,
             **one.labels,
         )
         for one in base.series
     ]
-    events = []
-    if under.cpu_config == "shielded":
-        events = [
-            Event(name="shielded", text="143 processes"),
-            Event(name="not_moved", text=NOT_MOVED),
-        ]
+    is_shielded = under.cpu_config == "shielded"
+    told = {"shielded": "143 processes", "not_moved": NOT_MOVED} if is_shielded else {}
     conditions = msgspec.structs.replace(
         base.conditions,
         load=under.load,
         cpu_config=under.cpu_config,
-        settings=["cpuset"] if under.cpu_config == "shielded" else [],
+        settings=["cpuset"] * is_shielded,
     )
     return msgspec.structs.replace(
         base,
         series=found,
         conditions=conditions,
-        events=events,
+        events=[Event(name=name, text=text) for name, text in told.items()],
         load=reached() if under.load != "none" else [],
     )
 
@@ -109,7 +90,3 @@ def document(*, count: int = 3_000) -> RunDocument:
     found = msgspec.structs.replace(whole, name="three configurations", plan=plan, results=results)
     found.trust = grade_run(found)
     return found
-
-
-def verdict(passed: bool) -> Verdict:
-    return Verdict(name="never_early", passed=passed, evidence="seen")

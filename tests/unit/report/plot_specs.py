@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -20,36 +20,37 @@ from hardstone.report.charts import (
     phase_chart,
     section_chart,
     spread_chart,
-    tire_model_chart,
-    tire_step_chart,
-    tire_study_chart,
 )
-from hardstone.report.charts.frame import Row
 from hardstone.report.compare_figures import compare_figures
 from hardstone.report.figures import KINDS
 from hardstone.report.groups import group
 from hardstone.report.theme import Spec
+from hardstone.report.tire_figures import tire_figures
 from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.stats.noise_points import GapPoint
 from hardstone.stats.sustained import Step
+from hardstone.stats.tire_points import points_of
 from tests.unit.present.compared import made_run, made_view, six_systems, twenty_systems
 from tests.unit.report import sample
-from tests.unit.report.sketches import Sketches
+from tests.unit.report.media import Sketches
 from tests.unit.stats.blocked import kernel_result
+from tests.unit.stats.tires import whole_sweep
 
 
 @cache
 def specs() -> dict[str, Spec]:
     """By the name of the chart and of what it shows."""
-    return dict([*_of_a_run(), *_of_odd_series(), *_others(), *_of_kernels(), *_of_comparisons()])
+    made = (_of_a_run, _of_odd_series, _others, _of_sweeps, _of_kernels, _of_comparisons)
+    return {name: spec for one in made for name, spec in one()}
 
 
 def _of_a_run() -> Iterator[tuple[str, Spec]]:
-    """Of each kind of chart, one of each make: single lines, colours, dashes, panels."""
+    """Of each kind of chart, one of each make: panels, dashes, colours."""
     run = sample.document(count=3000)
     yield "glance", glance.chart(timings(run))
+    results = [one for one in run.results if one.test in ("TMR-P-JIT", "TMR-P-LAT", "SEM-P-SIG")]
     for kind in KINDS:
-        for result in run.results:
+        for result in results:
             shown = [one for one in result.series if kind.shows(one)]
             if shown:
                 yield f"{kind.title} {result.test}", kind.module.chart(group(shown), shown[0].unit)
@@ -64,7 +65,7 @@ def _of_odd_series() -> Iterator[tuple[str, Spec]]:
             sample.series("c", np.array([7, 7]), unit=unit),
             sample.series("c", np.array([9, 8]), unit=unit),
         ]
-        for kind in KINDS:
+        for kind in KINDS if unit == "ns" else KINDS[-1:]:
             shown = [one for one in odd if kind.shows(one)]
             if shown:
                 yield f"odd {kind.title} {unit}", kind.module.chart(group(shown), unit)
@@ -100,41 +101,15 @@ def _others() -> Iterator[tuple[str, Spec]]:
         for kind in ("wake-up", "switch", "interrupt")
     ]
     yield "spread", spread_chart.chart(dots, ["Linux", "PREEMPT_RT", "nothing", "other"])
-    rows = [
-        tire_study_chart.row_of("Linux", 4, 900, tire_study_chart.HELD),
-        tire_study_chart.row_of("Linux", 8, 1200, tire_study_chart.MISSED_FROM),
-        tire_study_chart.row_of("Xenomai", None, 2000, tire_study_chart.HELD),
-    ]
-    yield "study", tire_study_chart.chart(rows)
-    for panels in (("",), ("plain", "fast")):
-        yield f"model {len(panels)}", tire_model_chart.chart(_model_rows(panels))
-        lines = [
-            {"p": panel, "c": name, "d": kind, "v": 100.0 * at, "t": 1e3 * at * len(name + kind)}
-            for panel in panels
-            for name in ("1 thread", "2 threads")
-            for kind in (tire_step_chart.MEAN, tire_step_chart.WORST)
-            for at in (1, 2, 5, 20)
-        ]
-        deadlines = [tire_step_chart.deadline_row(panel, 10**6) for panel in panels]
-        yield (
-            f"steps {len(panels)}",
-            tire_step_chart.chart(lines, ["1 thread", "2 threads"], deadlines),
-        )
 
 
-def _model_rows(panels: Sequence[str]) -> list[Row]:
-    """Terms above each other, and what was measured."""
-    rows: list[Row] = []
-    for panel in panels:
-        for at, place in enumerate(("1 thread", "2 threads"), 1):
-            row: Row = {"p": panel, "x": place}
-            middle, top = 4e4 * at, 9e4 * at
-            rows += [
-                {**row, "c": tire_model_chart.TERMS["spring"], "b": 0.0, "t": middle, "l": middle},
-                {**row, "c": tire_model_chart.TERMS["mass"], "b": middle, "t": top, "l": top},
-                {**row, "m": 8e4 * at, "w": top, "y": "1,000"},
-            ]
-    return rows
+def _of_sweeps() -> Iterator[tuple[str, Spec]]:
+    """But for the maps, which are left to Vega."""
+    for loads in (["none"], ["none", "heavy"]):
+        document = whole_sweep(loads)
+        for figure in tire_figures(document, points_of(document), Sketches(), live=False):
+            if not figure.id.startswith(("tire-hard", "tire-soft")):
+                yield f"{figure.id} {len(loads)}", figure.drawing.spec
 
 
 def _of_kernels() -> Iterator[tuple[str, Spec]]:
@@ -153,10 +128,15 @@ def _of_comparisons() -> Iterator[tuple[str, Spec]]:
         "20": twenty_systems(),
         "kernels": made_view([made_run(n, results=[one]) for n, one in enumerate(kernels, 1)]),
     }
+    seen = set()
     for name, view in views.items():
-        found = compare_figures(view, Sketches(), live=False)
-        for figure in found.all():
-            yield f"{name} {_make(figure.drawing.spec)}", figure.drawing.spec
+        for spec in (
+            one.drawing.spec for one in compare_figures(view, Sketches(), live=False).all()
+        ):
+            made = _make(spec), "facet" in spec
+            if made not in seen:
+                seen.add(made)
+                yield f"{name} {made[0]}", spec
 
 
 def _make(spec: Spec) -> str:

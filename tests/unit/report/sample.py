@@ -92,22 +92,14 @@ def per_release(values: Values, period_ns: int) -> Values:
 
 def jitter_series(rng: np.random.Generator) -> list[Series]:
     found = []
+    kept = {(100, "setitimer"): 0, (100, "timerfd"): 1}
     for period_ms, count in ((1, 9000), (10, 900), (100, 90)):
         for factor, mechanism in enumerate(("timer", "nanosleep", "timerfd", "setitimer")):
             values = latencies(rng, count, 18_000 + 9_000 * factor, 3e-3) - 4_000 * factor
-            if (period_ms, mechanism) == (100, "setitimer"):
-                values = values[:0]
-            if (period_ms, mechanism) == (100, "timerfd"):
-                values = values[:1]
-            found.append(
-                series(
-                    "jitter",
-                    values,
-                    step_ns=period_ms * 1_000_000,
-                    period_ns=period_ms * 1_000_000,
-                    mechanism=mechanism,
-                )
-            )
+            values = values[: kept.get((period_ms, mechanism), count)]
+            period_ns = period_ms * 1_000_000
+            own = {"period_ns": period_ns, "mechanism": mechanism}
+            found.append(series("jitter", values, step_ns=period_ns, **own))
     return found
 
 
@@ -142,12 +134,13 @@ def instrument(*, trusted: bool = True) -> Instrument:
 
 
 def conditions(*, realtime: bool = True) -> Conditions:
+    policy, priority = ("fifo", 98) if realtime else ("other", 0)
     return Conditions(
         load="heavy",
         cpu_config="shared",
         cpu=1,
-        policy="fifo" if realtime else "other",
-        priority=98 if realtime else 0,
+        policy=policy,
+        priority=priority,
         clock="tsc",
         memory_locked=realtime,
         realtime=realtime,
@@ -169,22 +162,21 @@ def measured(test: str, found: list[Series], *, realtime: bool, **more: object) 
 
 
 def timing_results(rng: np.random.Generator, realtime: bool, count: int) -> list[Result]:
-    fast = latencies(rng, count, 46, 2e-4)
-    slow = latencies(rng, count, 310, 2e-4)
+    fast, slow = latencies(rng, count, 46, 2e-4), latencies(rng, count, 310, 2e-4)
     blocking = np.array([int(slow.max() - slow.mean())])
     calls = [series("call", fast, via="vdso"), series("call", slow, via="syscall")]
     calls.append(series("blocking", blocking, derived="max(call) - mean(call)", via="syscall"))
-    kinds = enumerate(("posix", "named", "sysv", "mutex"))
     signals = [
-        series("signal_wait", latencies(rng, 20_000, 140 + 90 * k), kind=n) for k, n in kinds
+        series("signal_wait", latencies(rng, 20_000, 140 + 90 * number), kind=kind)
+        for number, kind in enumerate(("posix", "named", "sysv", "mutex"))
     ]
-    signals[2].histogram.overflow += 3
-    signals[2].count += 3
-    most = 2 * (signals[2].max or 0)  # past the buckets
-    signals[2].max = signals[2].worst[0].value_ns = signals[2].maxima_per_s[-1] = most
+    past = signals[2]
+    past.histogram.overflow += 3
+    past.count += 3
+    past.max = past.worst[0].value_ns = past.maxima_per_s[-1] = 2 * (past.max or 0)
     blocks = [
-        series("time", latencies(rng, 500, 10e6), step_ns=10_000_000, kind=n)
-        for n in ("add", "copy", "whetstone")
+        series("time", latencies(rng, 500, 10e6), step_ns=10_000_000, kind=kind)
+        for kind in ("add", "copy", "whetstone")
     ]
     lat = latency_series(rng, count)
     return [
@@ -196,16 +188,20 @@ def timing_results(rng: np.random.Generator, realtime: bool, count: int) -> list
     ]
 
 
+def judged(**claims: tuple[bool, str]) -> list[Verdict]:
+    return [Verdict(name=name, passed=one, evidence=seen) for name, (one, seen) in claims.items()]
+
+
 def behaviour_results(realtime: bool) -> list[Result]:
-    steps = [
-        Verdict(name="monotonic", passed=True, evidence="no step back in 4 000 000 reads"),
-        Verdict(name="resolution", passed=True, evidence="claimed 1 ns, smallest step seen 1 ns"),
-    ]
-    edges = [
-        Verdict(name="never_early", passed=True, evidence="0 of 1 000 expiries before their time"),
-        Verdict(name="overrun_count", passed=False, evidence="7 counted after a stall of 10.4 ms"),
-        Verdict(name="one_shot_once", passed=True, evidence="1 expiry in 50 ms"),
-    ]
+    steps = judged(
+        monotonic=(True, "no step back in 4 000 000 reads"),
+        resolution=(True, "claimed 1 ns, smallest step seen 1 ns"),
+    )
+    edges = judged(
+        never_early=(True, "0 of 1 000 expiries before their time"),
+        overrun_count=(False, "7 counted after a stall of 10.4 ms"),
+        one_shot_once=(True, "1 expiry in 50 ms"),
+    )
     stall = Event(name="stall", text="the deliberate stall took 10.4 ms", at_ns=2_400_000_000)
     return [
         measured("CLK-B-RES", [], realtime=realtime, verdicts=steps),
@@ -219,29 +215,27 @@ def unlucky_results(rng: np.random.Generator) -> list[Result]:
         for kind in ("posix", "named")
         for scope in ("thread", "process")
     ]
+    late = measured(
+        "SEM-P-RTP",
+        trips,
+        realtime=True,
+        status="timeout",
+        reason="the partner did not answer within 10 s",
+        remedy="look whether real-time throttling is on",
+        complete=False,
+    )
+    denied = Result(
+        test="IRQ-P-LAT",
+        status="denied",
+        reason="/dev/cpu_dma_latency: EACCES",
+        remedy="run the probe with sudo, or grant CAP_SYS_RAWIO",
+        command="sudo hardstone run",
+    )
+    no_tracefs = {"reason": "the kernel has no tracefs", "remedy": "CONFIG_FTRACE=y"}
     return [
-        measured(
-            "SEM-P-RTP",
-            trips,
-            realtime=True,
-            status="timeout",
-            reason="the partner did not answer within 10 s",
-            remedy="look whether real-time throttling is on",
-            complete=False,
-        ),
-        Result(
-            test="IRQ-P-LAT",
-            status="denied",
-            reason="/dev/cpu_dma_latency: EACCES",
-            remedy="run the probe with sudo, or grant CAP_SYS_RAWIO",
-            command="sudo hardstone run",
-        ),
-        Result(
-            test="KRN-P-PRE",
-            status="unsupported",
-            reason="the kernel has no tracefs",
-            remedy="CONFIG_FTRACE=y",
-        ),
+        late,
+        denied,
+        Result(test="KRN-P-PRE", status="unsupported", **no_tracefs),
         Result(test="MUT-P-INV", status="failed", reason="pthread_mutex_lock: EDEADLK"),
         Result(test="THR-P-SLS", status="skipped", reason="interrupted before it began"),
     ]
@@ -329,53 +323,41 @@ def facts() -> Mapping[str, bool | int | float | str | None]:
 
 
 def descriptor(test: str, title: str, *found: tuple[str, str, str]) -> Descriptor:
+    series = [
+        SeriesSpec(name=name, unit="ns", labels=[], begin=begin, end=end)
+        for name, begin, end in found
+    ]
+    claims = [VerdictSpec(name="never_early", claim="no timer expires before its time")]
     return Descriptor(
         id=test,
         title=title,
         source="[O]",
         params=[],
         needs=[],
-        series=[
-            SeriesSpec(name=name, unit="ns", labels=[], begin=begin, end=end)
-            for name, begin, end in found
-        ],
-        verdicts=[VerdictSpec(name="never_early", claim="no timer expires before its time")],
+        series=series,
+        verdicts=claims,
         default_samples=1000,
         default_duration_ns=0,
     )
 
 
+STAMP = "first user-land time stamp"
+CALL = ("call", "before the clock call", "after its return")
+BLOCKING = ("blocking", "mean duration of the call", "longest duration of the call")
+JITTER = ("jitter", "desired expiry (start + k x period)", "the thread reads the clock")
+WAKEUP = ("wakeup", "programmed expiry of the timer", STAMP)
+RELEASE = ("release", "each release, also the swallowed", f"{STAMP} after it")
+BLOCK = ("time", "first operation of the block", "last operation of the block")
+SIGNAL = ("signal_wait", "before the signal", "after the wait")
 SPECS = {
     spec.id: spec
     for spec in (
         descriptor("CLK-B-RES", "Resolution and monotonicity of the clocks"),
-        descriptor(
-            "CLK-P-BIN",
-            "Maximum kernel blocking time",
-            ("call", "before the clock call", "after its return"),
-            ("blocking", "mean duration of the call", "longest duration of the call"),
-        ),
-        descriptor(
-            "TMR-P-JIT",
-            "Periodic timer jitter",
-            ("jitter", "desired expiry (start + k x period)", "the thread reads the clock"),
-        ),
+        descriptor("CLK-P-BIN", "Maximum kernel blocking time", CALL, BLOCKING),
+        descriptor("TMR-P-JIT", "Periodic timer jitter", JITTER),
         descriptor("TMR-B-EDGE", "Timers: never early, exact interval, overrun count"),
-        descriptor(
-            "TMR-P-LAT",
-            "Wake-up latency",
-            ("wakeup", "programmed expiry of the timer", "first user-land time stamp"),
-            ("release", "each release, also the swallowed", "first user-land time stamp after it"),
-        ),
-        descriptor(
-            "RSP-P-FIX",
-            "Response of a fixed block of processing",
-            ("time", "first operation of the block", "last operation of the block"),
-        ),
-        descriptor(
-            "SEM-P-SIG",
-            "Signal and wait in one thread",
-            ("signal_wait", "before the signal", "after the wait"),
-        ),
+        descriptor("TMR-P-LAT", "Wake-up latency", WAKEUP, RELEASE),
+        descriptor("RSP-P-FIX", "Response of a fixed block of processing", BLOCK),
+        descriptor("SEM-P-SIG", "Signal and wait in one thread", SIGNAL),
     )
 }

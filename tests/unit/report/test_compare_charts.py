@@ -13,12 +13,7 @@ from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import svg
 from hardstone.report.charts.system_style import GREY, MOST_OVERLAID
-from hardstone.report.compare_figures import (
-    LEAST_COST,
-    CompareFigures,
-    compare_figures,
-    shown_row,
-)
+from hardstone.report.compare_figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
 from hardstone.stats.shift_function import shift_function
@@ -33,10 +28,10 @@ from tests.unit.present.compared import (
     two_systems,
 )
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import Sketches
+from tests.unit.report.media import Sketches
 from tests.unit.stats.blocked import kernel_result
 
-VIEWS = {"two": two_systems, "six": six_systems, "emulated": emulated_systems, "20": twenty_systems}
+VIEWS = {"2": two_systems, "6": six_systems, "grey": emulated_systems, "20": twenty_systems}
 ODD = "\x00\x1b[31m\U0010ffff\ufffe\u202e\udc80 A=1+1"
 
 
@@ -68,78 +63,76 @@ def pair_of(view: CompareView, address: str) -> Figure:
     return of(only).summary[0]
 
 
-def with_cells(view: CompareView, address: str, *cells: ComparedCell) -> CompareView:
-    row = replace(row_of(view, address), cells=list(cells))
-    return replace(view, decisive=[row], tests=[])
+def tick() -> ComparedCell:
+    return row_of(two_systems(), "CLK-P-DUR/tick").cells[0]
+
+
+def bars_of(*cells: ComparedCell) -> Figure:
+    """Of two systems with these cells."""
+    (figure,) = summary_of(*cells)
+    return figure
+
+
+def summary_of(*cells: ComparedCell) -> list[Figure]:
+    view = two_systems()
+    row = replace(row_of(view, "CLK-P-DUR/tick"), cells=list(cells))
+    return of(replace(view, decisive=[row], tests=[])).summary[:1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", VIEWS)
-def test_every_picture_can_be_drawn_and_moved(name: str) -> None:
-    for figure in {kind(one): one for one in figures(name).all()}.values():
+def test_every_make_of_picture_can_be_drawn_and_moved() -> None:
+    found = [one for name in VIEWS for one in figures(name).all()]
+    makes = {(kind(one).strip("0123456789"), "facet" in one.drawing.spec): one for one in found}
+    for figure in makes.values():
         drawn = svg.render(figure.drawing.spec)
         assert drawn.startswith("<svg ") and "NaN" not in drawn and "undefined" not in drawn
-        moved = svg.encoded(interactive(figure.drawing.spec))
-        assert vl_convert.vegalite_to_svg(moved, allowed_base_urls=[]).startswith("<svg ")
+        assert vl_convert.vegalite_to_vega(interactive(figure.drawing.spec))["marks"]
+
+
+def layers(figure: Figure) -> list[dict[str, Any]]:
+    spec = figure.drawing.spec
+    found: list[dict[str, Any]] = spec.get("spec", spec)["layer"]
+    return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
-def test_ids_are_unique_and_texts_are_there(name: str) -> None:
+def test_ids_are_unique_texts_are_there_and_no_legend_has_twenty_colours(name: str) -> None:
     found = figures(name)
-    shown = [*found.summary, *(one for each in found.by_test.values() for one in each)]
-    shown += found.kernel
+    shown = [*found.summary, *found.kernel]
+    shown += [one for each in found.by_test.values() for one in each]
     assert len({one.id for one in shown}) == len(shown)
     for one in shown:
         assert one.id.startswith("chart-") and one.title and one.about and one.alt and one.data
         assert one.table is not None and one.table.rows
+        colours = [layer.get("encoding", {}).get("color", {}) for layer in layers(one)]
+        legends = [colour["scale"]["domain"] for colour in colours if colour.get("legend")]
+        assert all(len(domain) <= 8 for domain in legends)
 
 
-def test_two_systems_have_every_kind_of_picture_of_each_test() -> None:
-    view, found = two_systems(), figures("two")
-    assert set(found.by_test) == {one.test for one in view.tests}
+@pytest.mark.slow
+def test_two_systems_have_every_kind_of_picture_of_each_test_drawn_once() -> None:
+    view, found = two_systems(), figures("2")
+    assert set(found.by_test) == {one.test for one in view.tests} and found.notes == []
     for each in found.by_test.values():
         assert [kind(one) for one in each] == ["pair", "exceedance", "shift", "time", "histogram"]
     assert len(found.summary) == len(view.decisive) + 1
-    assert found.notes == []
-
-
-def test_a_picture_of_the_summary_stands_with_its_test_and_is_drawn_once() -> None:
-    found = figures("two")
     again = found.by_test["CLK-P-DUR"][0]
     assert any(one.drawing is again.drawing and one.id != again.id for one in found.summary)
     assert len({id(one.drawing) for one in found.all()}) == len(found.all())
 
 
 @pytest.mark.slow
-def test_up_to_six_curves_share_a_chart_and_twenty_have_panels() -> None:
-    six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
-    seven = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 2)])
-    for view, is_many in ((six, False), (seven, True)):
-        exceedance = of(view).by_test["CLK-P-DUR"][1]
-        spec = exceedance.drawing.spec
-        assert ("facet" in spec) == is_many
-        names = {row["p" if is_many else "c"] for row in rows(exceedance)}
-        assert len(names) == len(view.columns)
-
-
-@pytest.mark.slow
-def test_lines_of_an_overlay_differ_in_dashes_too() -> None:
-    six = made_view([made_run(n) for n in range(1, MOST_OVERLAID + 1)])
-    encoding = of(six).by_test["CLK-P-DUR"][1].drawing.spec["layer"][0]["encoding"]
-    for channel in ("color", "strokeDash"):
-        looks = list(map(str, encoding[channel]["scale"]["range"]))
-        assert len(set(looks)) == MOST_OVERLAID
-
-
-@pytest.mark.slow
-def test_no_legend_of_twenty_colours() -> None:
-    for one in figures("20").all():
-        panel = one.drawing.spec.get("spec", one.drawing.spec)
-        for layer in panel["layer"]:
-            found = layer.get("encoding", {}).get("color", {})
-            if found.get("legend"):
-                assert len(found["scale"]["domain"]) <= 8
+def test_up_to_six_curves_share_a_chart_and_seven_have_panels() -> None:
+    runs = [made_run(n) for n in range(1, MOST_OVERLAID + 2)]
+    for count in (MOST_OVERLAID, MOST_OVERLAID + 1):
+        exceedance = of(made_view(runs[:count])).by_test["CLK-P-DUR"][1]
+        is_many = count > MOST_OVERLAID
+        assert ("facet" in exceedance.drawing.spec) == is_many
+        assert len({row["p" if is_many else "c"] for row in rows(exceedance)}) == count
+        for channel in ("color", "strokeDash") if not is_many else ():
+            looks = layers(exceedance)[0]["encoding"][channel]["scale"]["range"]
+            assert len(set(map(str, looks))) == MOST_OVERLAID
 
 
 def test_panels_have_the_reference_behind_and_in_its_own() -> None:
@@ -147,8 +140,8 @@ def test_panels_have_the_reference_behind_and_in_its_own() -> None:
     exceedance = found.by_test["TMR-P-LAT"][0]
     name = "3 board 3 (reference)"
     own = [(row["v"], row["s"]) for row in rows(exceedance) if row["p"] == name]
-    layers = exceedance.drawing.spec["spec"]["layer"]
-    (behind,) = [one for one in layers if "data" in one and one["mark"]["type"] == "line"]
+    drawn = [one for one in layers(exceedance) if "data" in one]
+    (behind,) = [one for one in drawn if one["mark"]["type"] == "line"]
     assert [(row["v"], row["s"]) for row in behind["data"]["values"]] == own
     assert {row["e"] for row in rows(exceedance) if row["p"] == name} == {"reference"}
     assert view.columns[view.reference].number == 3
@@ -169,14 +162,12 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
 
 @pytest.mark.slow
 def test_two_systems_have_every_chart_of_a_whole_battery() -> None:
-    view = made_view([made_run(1), made_run(2)])
-    names = [f"{one.test}{number}" for number in range(7) for one in view.tests]
-    again = zip(names, view.tests * 7, strict=True)
-    view = replace(view, tests=[replace(one, test=name) for name, one in again])
-    found = of(view)
-    assert len(names) >= 48 and found.notes == []
+    view = two_systems()
+    tests = [replace(one, test=f"{one.test}{n}") for n in range(7) for one in view.tests]
+    found = of(replace(view, tests=tests))
+    assert len(tests) >= 48 and found.notes == []
     kinds = {"pair", "exceedance", "shift", "time", "histogram"}
-    assert all({kind(one) for one in found.by_test[name]} == kinds for name in names)
+    assert all({kind(one) for one in each} == kinds for each in found.by_test.values())
 
 
 def test_bars_are_the_figures_of_the_cells() -> None:
@@ -201,46 +192,34 @@ def test_systems_keep_their_order_whichever_figures_are_missing() -> None:
 
 
 def test_a_bound_below_is_hollow_and_one_above_is_open() -> None:
-    view = two_systems()
-    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
     below = Amount("ns", "mean", "a study", below=100.0)
     above = Amount("ns", "max", "a study", above=5_000.0)
-    changed = with_cells(view, "CLK-P-DUR/tick", replace(cell, mean=below, worst=above), cell)
-    figure = of(changed).summary[0]
+    figure = bars_of(replace(tick(), mean=below, worst=above), tick())
     kinds = {one["k"]: one for one in rows(figure) if one["u"].startswith("1 ")}
     assert (kinds["below"]["v"], kinds["below"]["z"]) == (100.0, "< 100 ns")
     assert (kinds["above"]["v"], kinds["above"]["z"]) == (5_000.0, "> 5 us")
     assert "Hollow" in figure.about and "lies above" in figure.about
     assert "< 100 ns" in figure.alt and "> 5 us" in figure.alt
-    plain = of(with_cells(view, "CLK-P-DUR/tick", cell, cell)).summary[0]
+    plain = bars_of(tick(), tick())
     assert "Hollow" not in plain.about and "lies above" not in plain.about
-    layers = figure.drawing.spec["layer"]
-    hollow = next(one for one in layers if "'below'" in str(one.get("transform")))
+    hollow = next(one for one in layers(figure) if "'below'" in str(one.get("transform")))
     assert hollow["mark"]["filled"] is False
 
 
 def test_what_is_missing_is_named_and_no_bar() -> None:
-    view = two_systems()
-    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
     none = ComparedCell(Missing("denied: no right"), Missing("denied: no right"))
-    half = replace(cell, mean=Missing("not published"))
-    figure = of(with_cells(view, "CLK-P-DUR/tick", none, half)).summary[0]
+    figure = bars_of(none, replace(tick(), mean=Missing("not published")))
     first = [one for one in rows(figure) if one["u"].startswith("1 ")]
     assert [(one["k"], one["z"]) for one in first] == [("nothing", "denied: no right")]
     second = {one["c"]: one["k"] for one in rows(figure) if one["u"].startswith("2 ")}
     assert second == {"average": "missing", "worst": "value"}
     assert "denied: no right" in figure.alt and "not published" in figure.alt
-
-
-def test_a_row_without_any_figure_has_no_chart() -> None:
-    view = two_systems()
-    none = ComparedCell(Missing("not run"), Missing("not run"))
-    assert of(with_cells(view, "CLK-P-DUR/tick", none, none)).summary == []
+    assert summary_of(none, none) == []
 
 
 @pytest.mark.slow
 def test_what_may_not_be_compared_is_grey_everywhere() -> None:
-    found = figures("emulated")
+    found = figures("grey")
     pair, exceedance = found.by_test["CLK-P-DUR"][:2]
     looks = {one["u"][0]: one["e"] for one in rows(pair)}
     assert looks == {"1": "plain", "2": "grey", "3": "plain"}
@@ -252,13 +231,12 @@ def test_what_may_not_be_compared_is_grey_everywhere() -> None:
     assert "shift" not in kinds  # of two systems that may be compared one has no distribution
 
 
-def test_a_worst_of_another_count_is_grey_alone() -> None:
-    view = two_systems()
-    first, second = row_of(view, "CLK-P-DUR/tick").cells
-    changed = replace(second, worst_why="counts differ")
-    figure = of(with_cells(view, "CLK-P-DUR/tick", first, changed)).summary[0]
+def test_a_worst_of_another_count_is_grey_alone_and_said_in_words() -> None:
+    grey = replace(tick(), worst_why="5 values, the reference 500")
+    figure = bars_of(tick(), grey)
     looks = {(one["u"][0], one["c"]): one["e"] for one in rows(figure)}
     assert looks["2", "worst"] == "grey" and looks["2", "average"] == "plain"
+    assert "worst not comparable, 5 values, the reference 500" in figure.alt
 
 
 def test_a_worst_that_equals_the_tick_is_marked() -> None:
@@ -271,34 +249,21 @@ def test_a_worst_that_equals_the_tick_is_marked() -> None:
     assert not any("tick" in one["z"] for one in rows(other)) and "exceeds" not in other.about
 
 
-def test_a_worst_that_is_grey_alone_is_said_in_words() -> None:
-    view = two_systems()
-    cell = row_of(view, "CLK-P-DUR/tick").cells[0]
-    grey = replace(cell, worst_why="5 values, the reference 500")
-    figure = of(with_cells(view, "CLK-P-DUR/tick", grey, cell)).summary[0]
-    assert "worst not comparable, 5 values, the reference 500" in figure.alt
-
-
 def lines_across(figure: Figure) -> list[float]:
-    layers = figure.drawing.spec["layer"]
     return [
         layer["data"]["values"][0]["k"]
-        for layer in layers
+        for layer in figure.drawing.spec["layer"]
         if "data" in layer and layer["mark"]["type"] == "rule"
     ]
 
 
 def test_yardsticks_are_lines_with_words_in_pictures_of_latency_alone() -> None:
-    found = figures("two")
+    found = figures("2")
     for one in found.by_test["TMR-P-LAT"]:
         if kind(one) != "shift":
             assert 10_000.0 in lines_across(one)
-            texts = [layer for layer in one.drawing.spec["layer"] if "data" in layer]
-            assert any(
-                row.get("z", "").startswith("10 us")
-                for layer in texts
-                for row in layer["data"]["values"]
-            )
+            texts = [layer["data"]["values"] for layer in layers(one) if "data" in layer]
+            assert any(row.get("z", "").startswith("10 us") for each in texts for row in each)
     assert all(lines_across(one) == [] for one in found.by_test["CLK-P-DUR"])
 
 
@@ -313,7 +278,7 @@ def test_a_yardstick_far_from_every_figure_is_left_out() -> None:
 
 def test_the_shift_function_is_that_of_the_statistics() -> None:
     view = two_systems()
-    shift = figures("two").by_test["CLK-P-DUR"][2]
+    shift = figures("2").by_test["CLK-P-DUR"][2]
     first, second = row_of(view, "CLK-P-DUR/tick").cells
     assert first.series and second.series and shift.table
     wanted = shift_function(first.series.histogram, second.series.histogram)
@@ -324,15 +289,11 @@ def test_the_shift_function_is_that_of_the_statistics() -> None:
 
 @pytest.mark.slow
 def test_predictability_is_worst_over_mean() -> None:
-    view, found = six_systems(), figures("six")
+    view, found = six_systems(), figures("6")
     spread = found.summary[-1]
     assert spread.id == "chart-predictability"
-    known = {
-        round(cell.predictability, 9)
-        for row in view.decisive
-        for cell in row.cells
-        if cell.predictability
-    }
+    cells = [cell for row in view.decisive for cell in row.cells]
+    known = {round(cell.predictability, 9) for cell in cells if cell.predictability}
     assert rows(spread) and {round(one["v"], 9) for one in rows(spread)} <= known
     names = spread.drawing.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert len(names) == len(view.columns)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from io import BytesIO
+from functools import cache
 from pathlib import Path
 
 import pytest
-from pypdf import PdfReader
 
 from hardstone.errors import InputError
 from hardstone.present.compare_view import CompareView, PlainTable
@@ -24,7 +23,7 @@ from tests.unit.present.compared import (
     worst_alone_grey,
 )
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import Sketches
+from tests.unit.report.media import Sketches, texts_of
 
 pytestmark = pytest.mark.slow
 
@@ -32,28 +31,51 @@ VIEWS = {"2": two_systems, "6": six_systems, "20": twenty_systems}
 
 
 def pages(view: CompareView, drawer: Drawer | None = None) -> list[str]:
-    data = render_compare_pdf(view, drawer=drawer or Sketches())
-    return [" ".join(page.extract_text().split()) for page in PdfReader(BytesIO(data)).pages]
+    return texts_of(render_compare_pdf(view, drawer=drawer or Sketches()))
+
+
+@cache
+def usual(name: str) -> list[str]:
+    return pages(VIEWS[name]())
 
 
 def test_the_first_page_names_every_system_with_its_study_and_year() -> None:
-    view = six_systems()
-    first = pages(view)[0]
+    view, first = six_systems(), usual("6")[0]
     for column in view.columns:
         assert column.label[:20] in first and column.year in first
     assert "at most 4.5 of 5" in first and "none: interrupts have no worst case" in first
     assert "tick at most 11 us" in first
+    sources = " ".join(usual("6")).rpartition("Sources System ID")[2]
+    assert all(one.id in sources for one in view.columns)
+    assert "this run" in sources and "The Use of POSIX in Real-time" in sources
+    assert "The Use of POSIX" not in " ".join(usual("2"))
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_decisive_figures_are_those_of_the_view(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("6", ["2.2 us / 10 us", "< 100 ns", "not published"]),
+        (
+            "2",
+            [
+                "in order: holds: 1; fails: 2 (2: 999 of 1 000 in order)",
+                *("Priorities and classes", "LynxOS 3.0.1", "A made-up note"),
+                "a statement in words (Obenland 2000)",
+            ],
+        ),
+        ("20", ["Alike: ", "load heavy"]),
+    ],
+)
+def test_the_words_on_paper(name: str, said: list[str]) -> None:
+    text = " ".join(usual(name))
+    assert [one for one in said if one not in text] == []
     view = VIEWS[name]()
-    text = " ".join(pages(view))
     row = next(one for one in view.decisive if one.address == "CLK-P-DUR/tick")
     for column, cell in zip(view.columns, row.cells, strict=True):
         if isinstance(cell.worst, Amount) and cell.worst.value and not column.is_published:
             assert f"{cell.worst.value / 1000:.1f} us" in text
-    assert name != "6" or "2.2 us / 10 us" in text
+    (alike,) = [one for one in usual("20") if " Conditions " in one]
+    assert alike.count("load heavy") == 1
 
 
 def test_a_page_goes_on_after_what_the_stars_mean() -> None:
@@ -61,14 +83,6 @@ def test_a_page_goes_on_after_what_the_stars_mean() -> None:
     found = pages(replace(view, notes=["a note " * 12] * 48))
     (at,) = (at for at, text in enumerate(found) if "result of 0" in text)
     assert at == 1 and "Decisive figures" in found[at] and "2.2 us / 10 us" in found[at]
-
-
-def test_each_system_has_its_run_or_study_at_the_end() -> None:
-    view = six_systems()
-    text = " ".join(pages(view)).rpartition("Sources System ID")[2]
-    assert all(one.id in text for one in view.columns)
-    assert "this run" in text and "The Use of POSIX in Real-time" in text
-    assert "The Use of POSIX" not in " ".join(pages(two_systems()))
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -95,17 +109,12 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
     assert elsewhere or name != "6"
     numbered = [numbers.split(", ") for _, numbers, _ in figure_rows(view)]
     assert all(len(set(numbers)) == len(numbers) for numbers in numbered)
-    paper = "".join("".join(pages(view)).split())
+    paper = "".join("".join(usual(name)).split())
     assert all("".join(address.split()) in paper for _, _, address in told)
 
 
-def test_a_bound_is_a_bound_and_what_is_missing_is_said() -> None:
-    text = " ".join(pages(six_systems()))
-    assert "< 100 ns" in text and "not published" in text
-
-
 def test_what_may_not_be_compared_says_why() -> None:
-    grey, plain = (" ".join(pages(one)) for one in (emulated_systems(), two_systems()))
+    grey, plain = " ".join(pages(emulated_systems())), " ".join(usual("2"))
     assert "stands in grey: it is emulated" in grey and "us (grey)" in grey
     assert "2: it is emulated" in grey
     assert "stands in grey" not in plain and "us (grey)" not in plain
@@ -113,24 +122,12 @@ def test_what_may_not_be_compared_says_why() -> None:
     assert "us (grey)" in alone and "2: 5 values, the reference 500" in alone
 
 
-def test_conditions_that_are_alike_stand_once() -> None:
-    found = next(text for text in pages(twenty_systems()) if " Conditions " in text)
-    assert "Alike: " in found and found.count("load heavy") == 1
-
-
-def test_claims_and_tables_of_studies_are_there() -> None:
-    text = " ".join(pages(two_systems()))
-    assert "in order: holds: 1; fails: 2 (2: 999 of 1 000 in order)" in text
-    assert "Priorities and classes" in text and "LynxOS 3.0.1" in text and "A made-up note" in text
-    assert "a statement in words (Obenland 2000)" in text
-
-
 def test_series_without_room_are_counted() -> None:
     view = two_systems()
     test = view.tests[0]
     many = replace(test, rows=[test.rows[0]] * (MOST_SERIES + 3))
     assert "3 more series in the HTML report" in " ".join(pages(replace(view, tests=[many])))
-    assert "more series" not in " ".join(pages(view))
+    assert "more series" not in " ".join(usual("2"))
 
 
 def test_a_long_table_goes_on_on_the_next_page() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.report import drawing, svg
-from hardstone.report.drawing import Drawer
+from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page import render_html
 from tests.unit.report.plot_specs import specs
 
@@ -42,19 +42,6 @@ def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
 
 
 @pytest.mark.slow
-def test_the_charts_of_a_large_run_are_drawn_elsewhere(
-    run: RunDocument, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Here by a converter that would fail in this process."""
-    assert 1 <= drawing.helpers_for(run) <= drawing.MOST_HELPERS
-    with Drawer(1) as drawer:
-        found = drawer.draw(SPEC)
-        monkeypatch.setitem(sys.modules, "vl_convert", None)
-        assert found.__html__().startswith("<svg ")
-        assert drawer.draw(SPEC).__html__().startswith("<svg ")
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("no_python")
 def test_a_page_of_common_charts_needs_no_converter(
     run: RunDocument, monkeypatch: pytest.MonkeyPatch
@@ -66,32 +53,57 @@ def test_a_page_of_common_charts_needs_no_converter(
 
 
 @pytest.mark.slow
-def test_a_helper_starts_with_the_first_chart_that_needs_it() -> None:
+def test_a_helper_starts_with_the_first_chart_that_needs_it_and_ends_with_the_drawer() -> None:
     with Drawer(2) as drawer:
         assert drawer.draw(specs()["loss"]).__html__().startswith("<svg ")
         assert multiprocessing.active_children() == []
-        assert drawer.draw(SPEC).__html__().startswith("<svg ")
+        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
         assert len(multiprocessing.active_children()) == 1
+    assert multiprocessing.active_children() == []
 
 
-@pytest.mark.parametrize(("named", "count"), [("0", 0), ("1", 1)])
-def test_fewer_helpers_may_be_asked_for(
-    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str, count: int
+@pytest.mark.slow
+def test_what_a_helper_draws_fails_to_draw_or_does_not_live_to_draw(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
-    assert drawing.helpers_for(run) == count
+    with Drawer(1) as drawer:
+        wrong, control = drawer.draw({"mark": "<b>"}), drawer.draw({"mark": "\x07"})
+        with monkeypatch.context() as patch:  # a converter that would fail in this process
+            patch.setitem(sys.modules, "vl_convert", None)
+            assert drawer.draw(SPEC).__html__().startswith("<svg ")
+        assert_said(wrong, control)
+        (process,) = multiprocessing.active_children()
+        process.kill()
+        process.join()
+        found = [drawer.draw(SPEC) for _ in range(2)]
+        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
 
 
-@pytest.mark.parametrize("named", ["", "-1", "many", "999999"])
-def test_no_more_helpers_than_cpus_and_no_nonsense(
-    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str
+def assert_said(wrong: Drawing, control: Drawing) -> None:
+    """What cannot be drawn is said, and is no markup."""
+    assert wrong.__html__().startswith("<p>The chart could not be drawn: ")
+    assert "<b>" not in wrong.__html__()
+    assert "characters that cannot be drawn" in control.__html__()
+
+
+def test_a_chart_that_cannot_be_drawn_here_is_said_and_the_next_one_drawn() -> None:
+    with Drawer() as drawer:
+        wrong, control = drawer.draw({"mark": "<b>"}), drawer.draw({"mark": "\x07"})
+        assert drawer.draw(SPEC).__html__().startswith("<svg ")
+        assert_said(wrong, control)
+
+
+@pytest.mark.parametrize(
+    ("named", "count"),
+    [("0", 0), ("1", 1), ("", None), ("-1", None), ("many", None), ("999999", None)],
+)
+def test_fewer_helpers_may_be_asked_for_and_no_nonsense(
+    run: RunDocument, monkeypatch: pytest.MonkeyPatch, named: str, count: int | None
 ) -> None:
     usual = drawing.helpers_for(run)
+    assert 1 <= usual <= drawing.MOST_HELPERS
     monkeypatch.setenv("HARDSTONE_CHART_HELPERS", named)
-    assert drawing.helpers_for(run) == usual >= 1
-
-
-def test_a_small_run_starts_no_helper(run: RunDocument) -> None:
+    assert drawing.helpers_for(run) == (usual if count is None else count)
     few = msgspec.structs.replace(run, results=run.results[:4])
     assert drawing.helpers_for(few) == 0
 
@@ -103,6 +115,7 @@ def no_python() -> Iterator[None]:
     multiprocessing.set_executable(sys.executable)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_python")
 def test_what_a_process_that_cannot_start_does_not_draw_is_drawn_here() -> None:
     with Drawer(1) as drawer:
@@ -134,37 +147,6 @@ def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> N
         assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
     for process in multiprocessing.active_children():
         process.join()
-
-
-@pytest.mark.slow
-def test_what_a_process_that_dies_does_not_draw_is_drawn_here() -> None:
-    with Drawer(1) as drawer:
-        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
-        (process,) = multiprocessing.active_children()
-        process.kill()
-        process.join()
-        found = [drawer.draw(SPEC) for _ in range(2)]
-        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("helpers", [0, 1])
-def test_a_chart_that_cannot_be_drawn_is_said_and_the_next_one_drawn(helpers: int) -> None:
-    with Drawer(helpers) as drawer:
-        wrong, control = drawer.draw({"mark": "<b>"}), drawer.draw({"mark": "\x07"})
-        good = drawer.draw(SPEC)
-        assert wrong.__html__().startswith("<p>The chart could not be drawn: ")
-        assert "<b>" not in wrong.__html__()
-        assert "characters that cannot be drawn" in control.__html__()
-        assert good.__html__().startswith("<svg ")
-
-
-@pytest.mark.slow
-def test_leaving_ends_the_processes() -> None:
-    with Drawer(1) as drawer:
-        drawer.draw(SPEC).__html__()
-        assert len(multiprocessing.active_children()) == 1
-    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.slow

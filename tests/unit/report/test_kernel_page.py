@@ -1,42 +1,58 @@
-"""KRN-P-PRE in a report: the table, HP's figure 1 with HP's points, and the blocking rates."""
+"""KRN-P-PRE in each medium: the table, HP's figure 1 with HP's points, the blocking rates, and
+preemption off beside on."""
 
 from __future__ import annotations
 
-from io import BytesIO
+from dataclasses import replace
+from functools import cache
 
 import msgspec
 import pytest
-from pypdf import PdfReader
 
-from hardstone.model import RunDocument, Scalar
+from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.kernel_history import kernel_history
+from hardstone.present.kernel_table import kernel_table
 from hardstone.present.preemption_pairs import pairs_in
+from hardstone.present.preemption_table import preemption_table
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.kernel_page import KernelPage, kernel_page
-from hardstone.report.pdf import render_pdf
 from hardstone.report.theme import Spec
 from hardstone.stats.kernel_operations import kernel_time_of
+from hardstone.terminal.beside_published import print_beside_published
+from hardstone.terminal.console import make_console
+from hardstone.terminal.kernel_view import show_table
+from hardstone.terminal.one_screen import MOST_LINES, print_screen
+from hardstone.terminal.preemption_view import print_preemption
+from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import Sketches, no_descriptor, sketched
+from tests.unit.report.media import Sketches, flat, paper, printed, sketched, words
 from tests.unit.stats import make
 from tests.unit.stats.blocked import dispatch, kernel_result, ran, with_reference_at_work
 
+Facts = dict[str, Scalar]
+HARDWARE: Facts = {"kernel.preemption": "none"}
+EMULATED: Facts = HARDWARE | {"virtual.emulated": True}
+HP = "HP 1987, HP-UX/RT on HP 9000 Series 800"
 
-def page(**options: object) -> KernelPage:
-    found = kernel_page(kernel_result(), "r", Sketches(), live=False, **options)  # type: ignore[arg-type]
-    assert found is not None
-    return found
+
+def document(*results: Result, system: Facts = HARDWARE) -> RunDocument:
+    return make.document(results=list(results or [kernel_result()]), system=system)
 
 
+def page(found: Result | None = None, **options: object) -> KernelPage:
+    one = kernel_page(found or kernel_result(), "r", Sketches(), live=True, **options)  # type: ignore[arg-type]
+    assert one is not None
+    return one
+
+
+@cache
 def charts() -> tuple[Spec, Spec]:
     time = kernel_time_of(kernel_result())
     assert time is not None and time.reference is not None
     shown = [time.whole, *time.operations]
-    return (
-        section_chart.chart(shown, kernel_history()),
-        blocking_chart.chart([*shown, time.reference]),
-    )
+    sections = section_chart.chart(shown, kernel_history())
+    return sections, blocking_chart.chart([*shown, time.reference])
 
 
 @pytest.mark.slow
@@ -46,111 +62,152 @@ def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
         "Kernel time by length of section",
         "Blocking rate",
     ]
-    assert [row.operation for row in found.rows][-2:] == ["all", "reference"]
-    assert found.rows[0].operation == "exit"
-    assert "HP 1987, HP-UX/RT on HP 9000 Series 800" in found.figures[0].about
-    assert "exit" in found.figures[0].alt
+    rows = [row.operation for row in found.rows]
+    assert rows[0] == "exit" and rows[-2:] == ["all", "reference"]
+    assert HP in found.figures[0].about and "exit" in found.figures[0].alt
     assert len(page(is_brief=True).figures) == 1
-
-
-def test_an_emulated_run_has_no_points_of_hardware() -> None:
-    found = page(refused="emulated")
-    assert "HP" not in found.figures[0].about
-    assert found.history == "HP 1987 is not shown: emulated."
-
-
-def test_other_tests_have_no_page() -> None:
+    emulated = page(refused="emulated")
+    assert "HP" not in emulated.figures[0].about
+    assert emulated.history == "HP 1987 is not shown: emulated."
     assert kernel_page(make.result(), "r", Sketches(), live=False) is None
 
 
+@pytest.mark.slow
 def test_hps_three_points_of_each_system_are_drawn() -> None:
     sections, _ = charts()
     points = {(row["c"], row["v"], row["b"]) for row in sections["data"]["values"] if "b" in row}
+    ends = {"off": (40e6, 129e6, 1127e6), "on": (1.4e6, 3.4e6, 14.6e6)}
     assert points == {
-        ("HP 1987, preemption off", 40e6, 0.9),
-        ("HP 1987, preemption off", 129e6, 0.99),
-        ("HP 1987, preemption off", 1127e6, 1.0),
-        ("HP 1987, preemption on", 1.4e6, 0.9),
-        ("HP 1987, preemption on", 3.4e6, 0.99),
-        ("HP 1987, preemption on", 14.6e6, 1.0),
+        (f"HP 1987, preemption {state}", value, share)
+        for state, values in ends.items()
+        for value, share in zip(values, (0.9, 0.99, 1.0), strict=True)
     }
 
 
+@pytest.mark.slow
 def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
-    sections, rates = charts()
+    sections, rates = (one["data"]["values"] for one in charts())
     for name in ("all", "exit"):
-        shares = [row["s"] for row in sections["data"]["values"] if row["c"] == name]
+        shares = [row["s"] for row in sections if row["c"] == name]
         assert shares == sorted(shares) and shares[-1] == 1
-        falling = [row["s"] for row in rates["data"]["values"] if row["c"] == name and "s" in row]
+        falling = [row["s"] for row in rates if row["c"] == name and "s" in row]
         assert falling == sorted(falling, reverse=True) and falling[-1] > 0
-
-
-def test_the_rate_that_may_be_unseen_falls_with_length() -> None:
-    _, rates = charts()
-    limits = [row["t"] for row in rates["data"]["values"] if row["c"] == blocking_chart.UNSEEN]
+    limits = [row["t"] for row in rates if row["c"] == blocking_chart.UNSEEN]
     assert limits and limits == sorted(limits, reverse=True)
+    assert all(svg.render(one).startswith("<svg") for one in charts())
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_charts_can_be_drawn(number: int) -> None:
-    assert svg.render(charts()[number]).startswith("<svg")
-
-
-def text_of(system: dict[str, Scalar] | None = None) -> str:
-    return sketched(make.document(results=[kernel_result()], system=system or {}))
+# Each medium
 
 
 @pytest.mark.slow
-def test_the_html_report_has_it() -> None:
-    text = text_of()
+def test_page_paper_and_terminal_have_it() -> None:
+    found = document()
+    text, shown = words(sketched(found)), printed(print_whole, found)
     assert "Kernel time by operation" in text and "Rate above 2 us" in text
-    assert "preemption off 90 % 40 ms" in text
-    assert "40 ms" not in text_of({"virtual.emulated": True})
+    assert "preemption off 90 % 40 ms" in text and "Kernel preemption off" not in text
+    (sheet,) = [one for one in paper(found) if "KRN-P-PRE: kernel time by operation" in one]
+    assert "exit" in sheet and "Sections, 90 %" in sheet and "HP 1987" in sheet
+    assert "kernel time by operation, KRN-P-PRE" in shown
+    places = [shown.index(f"\n{rank}") for rank in ("1   exit", "2=  exec", "2=  fork")]
+    assert places == sorted(places)
+    assert f"{HP}: preemption off 90 % 40 ms" in flat(shown)
+    assert "Too rare to have been seen" in flat(shown)
+    lines = printed(print_screen, found).splitlines()
+    assert len(lines) <= MOST_LINES
+    assert any(line.startswith("kernel time KRN-P-PRE worst at p99: exit (") for line in lines)
 
 
 @pytest.mark.slow
-def test_the_report_says_what_traced_sections_leave_out() -> None:
+def test_hps_figures_do_not_stand_beside_an_emulated_machine() -> None:
+    found = document(system=EMULATED)
+    text = flat(printed(print_whole, found))
+    assert "HP 1987 is not shown: emulated: not beside figures of hardware." in text
+    assert "40 ms" not in text + sketched(found)
+
+
+@pytest.mark.slow
+def test_traced_sections_are_shown_with_what_differs() -> None:
     section = dispatch("exit", [1_000] * 90, "section")
     section.labels["kind"] = "preempt_off"
     found = kernel_result()
     found.series.append(section)
-    text = sketched(make.document(results=[found]))
-    assert "Under the models none and voluntary it also waits for a system call to end" in text
+    differs = "Under the models none and voluntary it also waits for a system call to end"
+    assert differs in sketched(document(found))
+    text = flat(printed(print_whole, document(found)))
+    assert "A tracer times sections of its kind" in text and differs in text
 
 
 @pytest.mark.slow
-def test_the_pdf_has_a_page_of_it() -> None:
-    data = render_pdf(make.document(results=[kernel_result()]), no_descriptor, drawer=Sketches())
-    texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
-    (found,) = [text for text in texts if "KRN-P-PRE: kernel time by operation" in text]
-    assert "exit" in found and "Sections, 90 %" in found and "HP 1987" in found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_hostile_name_is_text(attack: str) -> None:
+def test_hostile_names_of_operations_are_text() -> None:
     found = kernel_result()
-    found.series.append(dispatch(attack, [10**6] * 4_000))
-    found.events.append(ran(attack, 0.5))
-    text = sketched(make.document(results=[found]))
-    assert attack not in text or "<" not in attack
-    page = kernel_page(found, "r", Sketches(), live=True)
-    assert page is not None
-    assert all("</script" not in str(one.data) for one in page.figures)
+    for attack in ATTACKS:
+        found.series.append(dispatch(attack, [10**6] * 4_000))
+        found.events.append(ran(attack, 0.5))
+    text = sketched(document(found))
+    assert not any(attack in text for attack in ATTACKS if "<" in attack)
+    assert all("</script" not in str(one.data) for one in page(found).figures)
+    found = kernel_result()
+    found.series.append(dispatch("\x1b[31m[red]exec\n" * 40, [10**6] * 4_000))
+    printed(print_whole, document(found))
 
 
-def test_nothing_blocked_draws_nothing() -> None:
+@pytest.mark.slow
+def test_nothing_blocked_or_a_reference_of_other_processes_draws_nothing() -> None:
     quiet = make.result("KRN-P-PRE", series=[dispatch(n, [100] * 500) for n in ("none", "fork")])
-    found = kernel_page(quiet, "r", Sketches(), live=False)
-    assert found is not None and found.figures == []
-    assert "Kernel time by operation" in sketched(make.document(results=[quiet]))
+    assert page(quiet).figures == []
+    assert "Kernel time by operation" in sketched(document(quiet))
+    others = with_reference_at_work(kernel_result(), still=0.6)
+    assert page(others).figures == []
+    assert "The reference is that of other processes" in sketched(document(others))
+    unreadable = kernel_result()
+    unreadable.series[1].histogram.layout = "odd"
+    for one in (unreadable, make.result()):
+        assert "kernel time by operation" not in printed(print_whole, document(one))
 
 
-def test_a_reference_of_other_processes_draws_nothing_and_is_said() -> None:
-    found = make.document(results=[with_reference_at_work(kernel_result(), still=0.6)])
-    page = kernel_page(found.results[0], "r", Sketches(), live=False)
-    assert page is not None and page.figures == []
-    assert "The reference is that of other processes" in sketched(found)
+@pytest.mark.slow
+def test_hps_figures_have_ours_beside_them_or_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for found, said in (
+        (kernel_result(), "time_90 40, time_99 129, max"),
+        (kernel_result(), "this run, shared time_90 "),
+        (kernel_result(share=None), "the time in the kernel was not counted"),
+        (kernel_result(count=300), "900 releases are too few for time_99"),
+    ):
+        print_beside_published(document(found))
+        out = flat(capsys.readouterr().out)
+        assert said in out and "to unbounded" not in out
+
+
+def shown_words(text: str) -> set[str]:
+    return set(text.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 60, 40])
+def test_cells_wrap_whole_words(columns: int) -> None:
+    found = kernel_table(kernel_result(count=300))
+    assert found is not None
+    rows = [
+        replace(row, rate=f"{place}00000 /s", rate_interval=f"{place}5000 /s to unbounded")
+        for place, row in enumerate(found.rows, 1)
+    ]
+    wide = replace(found, rows=rows)
+    text = printed(lambda _, out: show_table(make_console(out), wide, ""), document(), columns)
+    for row in rows:
+        cells = (row.quantile, row.interval, row.length_90, row.interval_90, row.worst)
+        for cell in (*cells, row.rate, row.rate_interval):
+            assert shown_words(cell) <= shown_words(text), cell
+    pair = preemption_table([kernel_result()], [kernel_result(2)])
+    text = printed(lambda _, out: print_preemption(pair, out), document(), columns)
+    for one in pair.rows:
+        for cell in (one.off, one.off_interval, one.on, one.on_interval, *one.limits):
+            assert shown_words(cell) <= shown_words(text), cell
+
+
+# Preemption off beside on
 
 
 def switched(*, is_short: bool = True) -> RunDocument:
@@ -159,36 +216,45 @@ def switched(*, is_short: bool = True) -> RunDocument:
     for found, model in zip(results, ("none", "full"), strict=True):
         found.conditions.preemption = model
     plan = msgspec.structs.replace(make.document().plan, preemption_models=["none", "full"])
-    return make.document(results=results, plan=plan, system={"kernel.preemption": "none"})
+    return make.document(results=results, plan=plan, system=HARDWARE)
+
+
+def compared(off: list[Result], on: list[Result]) -> str:
+    table = preemption_table(off, on, (HARDWARE, HARDWARE | {"kernel.preemption": "full"}))
+    return printed(lambda _, out: print_preemption(table, out), document())
 
 
 @pytest.mark.slow
 def test_preemption_off_stands_beside_on_and_hps() -> None:
-    text = sketched(switched())
-    assert "Kernel preemption off (none) and on (full)" in text
+    both, heading = switched(), "ernel preemption off (none) and on (full)"
+    text = sketched(both)
+    assert f"K{heading}" in text and "Differs:" not in text
     assert "HP 1987 improvement" in text and "<td>1127 ms</td>" in text
-    assert "Differs:" not in text
-    assert "Kernel preemption off" not in sketched(make.document(results=[kernel_result()]))
+    (sheet,) = [one for one in paper(both) if f"K{heading}" in one]
+    assert "1127 ms" in sheet and "HP-UX/RT on HP 9000 Series 800" in sheet
+    shown = compared([kernel_result()], [kernel_result(2, is_short=True)])
+    assert f"k{heading}" in shown and "beside HP 1987: HP-UX/RT on HP 9000 Series 800" in shown
+    (line,) = [one for one in shown.splitlines() if "129 ms" in one]
+    assert line.split()[-5:] == ["129", "ms", "3.4", "ms", "37"]
+    assert line.startswith("99 %") and " us " in line
+    loaded = kernel_result(2)
+    loaded.conditions.load = "storm"
+    assert "differs: load: heavy off, storm on" in flat(compared([kernel_result()], [loaded]))
+    assert "neither side has figures" in compared([], [])
 
 
 @pytest.mark.slow
-def test_the_range_of_the_improvement_is_in_html_and_on_paper() -> None:
-    document = switched(is_short=False)
-    (pair,) = pairs_in(document)
-    shown = [row for row in pair.table.rows if row.doubt]
-    data = render_pdf(document, no_descriptor, drawer=Sketches())
-    paper = " ".join(" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages)
-    assert shown
-    for row in shown:
+def test_the_range_of_the_improvement_is_below_it_everywhere() -> None:
+    both = switched(is_short=False)
+    (pair,) = pairs_in(both)
+    rows = [row for row in pair.table.rows if row.doubt]
+    sheets, text = " ".join(paper(both)), sketched(both)
+    shown = flat(printed(lambda _, out: print_preemption(pair.table, out), both))
+    assert rows
+    for row in rows:
         limits = "".join(f"<small>{one}</small>" for one in row.limits)
-        assert f"<td>{row.improvement}{limits}</td>" in sketched(document)
-        assert f"{row.improvement} ({row.improvement_interval};" in paper
-    assert "no interval" in paper
-
-
-@pytest.mark.slow
-def test_preemption_off_and_on_have_a_page_on_paper() -> None:
-    data = render_pdf(switched(), no_descriptor, drawer=Sketches())
-    texts = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
-    (found,) = [text for text in texts if "Kernel preemption off (none) and on (full)" in text]
-    assert "1127 ms" in found and "HP-UX/RT on HP 9000 Series 800" in found
+        assert f"<td>{row.improvement}{limits}</td>" in text
+        assert f"{row.improvement} ({row.improvement_interval};" in sheets
+        assert row.operation != "exit" or row.improvement_interval in shown
+    assert "no interval" in sheets
+    assert "within the intervals" in shown and "no interval" in shown

@@ -1,101 +1,107 @@
-"""The POSIX inventory in a report: HTML and PDF, beside the coverage of 2000."""
+"""The POSIX inventory in each medium, beside the coverage of 2000; golden/ has the usual one."""
 
 from __future__ import annotations
 
 import html
 import json
+from functools import cache
 from importlib import resources
-from io import BytesIO
 
 import pytest
-from pypdf import PdfReader
 
-from hardstone.model import RunDocument
+from hardstone.model import Conditions, RunDocument
 from hardstone.present.posix_table import posix_tables
-from hardstone.report.pdf import render_pdf
+from hardstone.terminal.posix_view import print_posix
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import Sketches, no_descriptor, sketched
+from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import inventories, make
 
-
-def text_of(document: RunDocument | None = None) -> str:
-    return sketched(document or inventories.document())
+pytestmark = pytest.mark.slow
 
 
-def pages() -> list[str]:
-    data = render_pdf(inventories.document(), no_descriptor, drawer=Sketches())
-    return [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
+@cache
+def usual_page() -> str:
+    return sketched(inventories.document())
 
 
-def test_the_page_has_every_part_and_no_raw_events() -> None:
-    text = text_of()
-    assert '<a href="#posix">POSIX inventory</a>' in text
-    for part in ("1003.1a base: 20 of 20", "1003.1b real-time: 11 of 14", "1003.1j advanced"):
-        assert part in text
-    assert "claimed, but fails" in text and "mq_open: Function not implemented" in text
-    assert "16 (too low)" in text and "PSE54" in text and "SCHED_FIFO 99" in text
-    assert "posix_options in words" not in text
+def shown(document: RunDocument) -> str:
+    return flat(printed(print_posix, document))
 
 
-def test_other_runs_have_no_such_section() -> None:
-    text = text_of(make.document())
-    assert "POSIX inventory" not in text and 'id="posix"' not in text
+def of_events(*events: object, **changed: object) -> RunDocument:
+    return inventories.document(found=inventories.result([*events], **changed))  # type: ignore[arg-type]
+
+
+def held() -> object:
+    return make.result("THR-B-PRI", series=[], verdicts=[inventories.claim("levels", "x")])
+
+
+# On a terminal
+
+
+def test_what_is_odd_is_said() -> None:
+    missing = of_events(*inventories.events({"spawn": "200809 200809 missing"}))
+    assert "claimed, but missing" in shown(missing)
+    emulated = {"virtual.emulated": True}
+    guest = inventories.document(make.result("KRN-P-PRE"), system=emulated)
+    assert "(emulated)" in shown(guest)
+    text = shown(of_events(status="denied", reason="no right", remedy="ask", verdicts=[]))
+    assert "not whole: denied: no right: ask" in text and "process locking not known" in text
+    assert "not known: " in text and " full " not in text.partition("Solaris 8")[0][-400:]
+    bad = inventories.options("1003.1b", {"bad": "\x1b[31mno [red]"})
+    assert "left out: not HEADERS SYSCONF CALL" in shown(of_events(*inventories.events(), bad))
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120])
+def test_other_widths(columns: int) -> None:
+    assert "PSE53" in printed(print_posix, inventories.document(), columns)
+
+
+def test_several_results_have_a_section_each() -> None:
+    results = [
+        inventories.result(conditions=Conditions(load=load, cpu_config="shared"))
+        for load in ("none", "heavy")
+    ]
+    document = make.document(results=results)
+    titles = ["POS-B-INV under none", "POS-B-INV under heavy"]
+    assert [one.title for one in posix_tables(document)] == titles
+    assert titles[1] in shown(document)
+
+
+# In a report
 
 
 def test_it_comes_first_where_nothing_else_was_measured() -> None:
-    alone, after = text_of(), text_of(inventories.document(make.result()))
+    alone, after = usual_page(), sketched(inventories.document(make.result(), held()))
     assert alone.index('id="posix"') < alone.index('id="findings"')
     assert after.index('id="posix"') > after.index('id="figures"')
     assert alone.count('href="#posix"') == after.count('href="#posix"') == 1
-
-
-def test_a_feature_links_to_the_test_that_answers_it() -> None:
-    held = make.result("THR-B-PRI", series=[], verdicts=[inventories.claim("levels", "x")])
-    assert '<a class="test" href="#result-1">THR-B-PRI</a>' in text_of(inventories.document(held))
-    assert "PWR-B-SIG</span>" in text_of()
+    assert '<a class="test" href="#result-2">THR-B-PRI</a>' in after
+    assert '<a href="#posix">POSIX inventory</a>' in after and "PWR-B-SIG</span>" in after
+    other = sketched(make.document())
+    assert "POSIX inventory" not in other and 'id="posix"' not in other
 
 
 def test_the_coverage_of_2000_is_that_of_the_study() -> None:
-    found = json.loads(
-        resources.files("hardstone.published").joinpath("published.json").read_bytes()
-    )
-    published = found["studies"]["obenland-2000"]["posix_coverage"]
+    known = resources.files("hardstone.published").joinpath("published.json").read_bytes()
+    study = json.loads(known)["studies"]["obenland-2000"]
+    published = study["posix_coverage"]
     (table,) = posix_tables(inventories.document())
     own, *others = table.coverage.rows
     assert table.coverage.columns == published["columns"]
     assert {row.system: row.cells for row in others} == published["rows"]
     assert own.is_own and not any(row.is_own for row in others)
-    assert "2000" in table.coverage.study and found["studies"]["obenland-2000"]["title"] in (
-        table.coverage.study
-    )
-    text = html.unescape(text_of())
+    assert "2000" in table.coverage.study and study["title"] in table.coverage.study
+    text = html.unescape(usual_page())
     for cells in published["rows"].values():
         assert all(f"<td>{cell}</td>" in text for cell in cells)
 
 
 def test_the_own_column_follows_the_rule() -> None:
-    (table,) = posix_tables(inventories.document())
-    assert table.coverage.rows[0].cells == [
-        "full (20 options)",
-        "partial: no message passing; prioritized io in part; not known: memlock",
-        "full (11 options)",
-    ]
-    few = inventories.result([inventories.options("1003.1b", {"timers": inventories.WORKS})])
-    (table,) = posix_tables(inventories.document(found=few))
+    few = of_events(inventories.options("1003.1b", {"timers": inventories.WORKS}))
+    (table,) = posix_tables(few)
     assert table.coverage.rows[0].cells[1].startswith("not known: ")
     assert table.coverage.rows[0].cells[1].endswith("; 1 of 14 options work")
-
-
-@pytest.mark.slow
-def test_the_pdf_has_pages_of_it() -> None:
-    found = pages()
-    options = " ".join(one for one in found if "POSIX inventory, options" in one)
-    (limits,) = [one for one in found if "POSIX inventory, limits and profiles" in one]
-    (features,) = [one for one in found if "as HP listed them in 1987" in one]
-    assert "claimed, but fails" in options and "xsi threads ext" in options
-    assert not any("more in the HTML report" in one for one in found)
-    assert "16 (too low)" in limits and "PSE53" in limits
-    assert "power-fail notice" in features and "Solaris 8" in features and "IRIX" in features
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -104,12 +110,14 @@ def test_a_hostile_text_is_text(attack: str) -> None:
         *inventories.events(),
         inventories.event("posix_option_why", option="spin_locks", call=attack, why=attack),
         inventories.options("1003.1b", {attack: attack}),
+        inventories.options(attack, {"a": attack}),
         inventories.event("posix_profile", profile="PSE51", is_satisfied=False, missing=attack),
         inventories.event("posix_named_only", parts=attack),
     ]
     other = make.result("THR-B-PRI", series=[], status="denied", reason=attack)
     claims = [inventories.claim(attack, attack, is_true=False)]
-    found = inventories.result(events, verdicts=claims)
-    text = text_of(inventories.document(other, found=found))
+    document = inventories.document(other, found=inventories.result(events, verdicts=claims))
+    text = sketched(document)
     assert attack not in text or "<" not in attack
     assert "<script>window" not in text and "<img src=x" not in text
+    shown(document)

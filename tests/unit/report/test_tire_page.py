@@ -1,39 +1,35 @@
-"""The tire in a report: HTML and PDF, its charts, and what is not in it."""
+"""The tire in each medium, and what is not in it; golden/ has a whole sweep and a battery."""
 
 from __future__ import annotations
 
 import html
 import re
 from html.parser import HTMLParser
-from io import BytesIO
 
 import msgspec
 import pytest
-from pypdf import PdfReader
 
-from hardstone.model import RunDocument, Verdict
+from hardstone.model import Verdict
 from hardstone.report import render_html
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.report.tire_figures import MOST_DRAWN, tire_figures
 from hardstone.stats.tire_points import points_of
+from hardstone.terminal.beside_published import print_beside_published
+from hardstone.terminal.one_screen import MOST_LINES
+from hardstone.terminal.tire_view import print_tire
+from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.sketches import Sketches, no_descriptor, sketched
+from tests.unit.report.media import (
+    Sketches,
+    flat,
+    no_descriptor,
+    printed,
+    sketched,
+    texts_of,
+)
 from tests.unit.stats import make
 from tests.unit.stats.tires import real_fast, real_time, sweep, whole_sweep
-
-
-class _Elements(HTMLParser):
-    """The tags and the names of attributes of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes.update(name for name, _ in attrs)
 
 
 @pytest.fixture(scope="module")
@@ -45,105 +41,79 @@ def ids(text: str) -> list[str]:
     return re.findall(r'<figure class="chart" id="(tire-[^"]+)"', text)
 
 
+# The page
+
+
 @pytest.mark.slow
 def test_a_sweep_has_every_chart_and_table(page: str) -> None:
     assert ids(page) == [
-        "tire-sides-speed",
-        "tire-sides-held",
-        "tire-total",
-        "tire-steps",
-        "tire-hard-10000000-10000000",
-        "tire-soft-10000000-10000000",
-        "tire-model",
-        "tire-study",
+        *("tire-sides-speed", "tire-sides-held", "tire-total", "tire-steps"),
+        *("tire-hard-10000000-10000000", "tire-soft-10000000-10000000"),
+        *("tire-model", "tire-study"),
     ]
-    text = html.unescape(page)
-    for part in (
-        "What held in real time",
-        "None of N steps missed does not mean that none ever will",
-        "Real-time is not real-fast",
-        "other is faster and misses more deadlines",
-        "A step by the cost model",
-        "no term for semaphore operations that do not block",
-        "Intel i7-3930K 3.2 GHz, 6 cores with hyper-threading",
-        "All 96 points",
-    ):
-        assert part in text
+    one_side = sketched(sweep(*(real_time(n) for n in (400, 800, 1200, 1600))))
+    assert "tire-sides" not in one_side and "nothing to compare" in one_side
 
 
-def test_the_section_comes_first_in_a_sweep(page: str) -> None:
+@pytest.mark.slow
+def test_the_section_comes_first_in_a_sweep_whose_points_have_none(page: str) -> None:
     assert page.index('id="tire"') < page.index('id="findings"')
     assert page.count('href="#tire"') == 2
-    battery = sketched(sweep(real_time(400), make.result()))
-    assert battery.index('id="tire"') > battery.index('id="figures"')
-
-
-def test_points_of_a_sweep_have_no_sections(page: str) -> None:
     assert page.count('<article id="result-') == 2  # those of THR-P-SLS and SEM-P-SHF
     assert "SIM-S-RT</a>" not in page
-    battery = sketched(sweep(real_time(400)))
+    battery = sketched(sweep(real_time(400), make.result()))
+    assert battery.index('id="tire"') > battery.index('id="figures"')
     assert 'class="test">SIM-S-RT' in battery
-
-
-def test_a_point_whose_claim_failed_has_a_section() -> None:
     document = whole_sweep(["none"])
     document.results[5].verdicts.append(Verdict(name="rest", passed=False, evidence="it moved"))
     assert "it moved" in sketched(document)
+    other = sketched(make.document())
+    assert 'id="tire"' not in other and 'href="#tire"' not in other
 
 
-def test_each_chart_has_its_figures_in_words() -> None:
+@pytest.mark.slow
+def test_each_chart_can_be_drawn_and_made_interactive_and_has_its_figures_in_words() -> None:
     document = whole_sweep()
     with Drawer() as drawer:
-        found = tire_figures(document, points_of(document), drawer, live=False)
+        found = tire_figures(document, points_of(document), drawer, live=True)
+        for one in found:
+            assert one.drawing.__html__().startswith("<svg") and one.data is not None, one.id
+            assert len(one.alt) <= 600 and one.about
     words = {one.id: one.alt for one in found}
     assert "other, heavy, 4 threads, 1 000 masses: 400 ms" in words["tire-total"]
     hard = words["tire-hard-10000000-10000000"]
     assert "fifo, none, 1 thread: none missed up to 12 000" in hard
     assert "Xenomai 2.6.2.1 (Linux 3.5.7), any threads: held 14" in words["tire-study"]
-    assert all(len(one.alt) <= 600 and one.about for one in found)
 
 
 @pytest.mark.slow
-def test_the_charts_can_be_drawn_and_made_interactive() -> None:
-    document = whole_sweep()
-    with Drawer() as drawer:
-        for one in tire_figures(document, points_of(document), drawer, live=True):
-            drawing = one.drawing.__html__()
-            assert drawing.startswith("<svg"), one.id
-            assert one.data is not None
-
-
 def test_a_sweep_of_a_short_step_is_the_pre_test() -> None:
     found = [real_time(n, n, missed=n > 24, policy="other") for n in range(4, 41, 4)]
     for one in found:
         one.params["step_ns"] = 500_000
     text = html.unescape(sketched(sweep(*found)))
-    assert "Pre-test map, step 500 us" in text
-    assert "Soft map, step 500 us" in text
-
-
-def test_a_battery_has_no_charts_of_what_it_lacks() -> None:
-    assert ids(sketched(sweep(real_time(400), real_fast(400)))) == ["tire-study"]
-    assert ids(sketched(sweep(real_time(400), real_time(800)))) == [
-        "tire-steps",
-        "tire-hard-10000000-10000000",
-        "tire-study",
-    ]
-
-
-def test_other_runs_have_no_such_section() -> None:
-    text = sketched(make.document())
-    assert 'id="tire"' not in text
-    assert 'href="#tire"' not in text
+    assert "Pre-test map, step 500 us" in text and "Soft map, step 500 us" in text
 
 
 @pytest.mark.slow
-def test_the_pdf_has_its_pages() -> None:
-    data = render_pdf(whole_sweep(), no_descriptor, drawer=Sketches())
-    pages = [" ".join(one.extract_text().split()) for one in PdfReader(BytesIO(data)).pages]
-    assert any("Tire simulation: what held in real time" in one for one in pages)
-    assert any("Tire simulation, charts" in one for one in pages)
-    assert any("Xenomai" in one and "i7-3930K" in one for one in pages)
+def test_a_battery_has_no_charts_of_what_it_lacks() -> None:
+    assert ids(sketched(sweep(real_time(400), real_fast(400)))) == ["tire-study"]
+    steps = ["tire-steps", "tire-hard-10000000-10000000", "tire-study"]
+    assert ids(sketched(sweep(real_time(400), real_time(800)))) == steps
+
+
+class _Elements(HTMLParser):
+    """The tags and the names of attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
 
 
 @pytest.mark.slow
@@ -155,13 +125,12 @@ def test_no_name_of_a_point_becomes_code() -> None:
     document = sweep(*odd, real_time(400), real_time(400, policy="other"))
     document.system["machine.cpu_model"] = ATTACKS[1]
     text = render_html(document, no_descriptor, bundle=lambda: "live()")
-    seen = _Elements()
-    seen.feed(text)
     assert "alert(1)</script>" not in text
-    assert "img" not in seen.tags
-    assert not any(name.startswith("on") for name in seen.attributes)
+    seen = _Elements(text)
+    assert "img" not in seen.tags and not any(name.startswith("on") for name in seen.attributes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -179,17 +148,16 @@ def test_broken_events_make_a_page(data: dict[str, object]) -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_points_make_a_small_page() -> None:
+def test_hundreds_of_points_make_a_small_page() -> None:
     many = [
-        real_time(4 * n, threads, missed=n > 150, policy=policy, released=2)
-        for n in range(1, 301)
+        real_time(4 * n, threads, missed=n > 60, policy=policy, released=2)
+        for n in range(1, 121)
         for threads in (1, 2, 4)
         for policy in ("fifo", "other")
     ]
     document = sweep(*many)
-    assert len(sketched(document)) < 1_000_000
-    with Drawer() as drawer:
-        found = tire_figures(document, points_of(document), drawer, live=True)
+    assert len(sketched(document)) < 500_000
+    found = tire_figures(document, points_of(document), Sketches(), live=True)
     rows = [
         sum(len(line["points"]) for line in msgspec.json.decode(str(one.data))["lines"])
         for one in found
@@ -201,26 +169,80 @@ def test_thousands_of_points_make_a_small_page() -> None:
 def test_another_run_stands_beside() -> None:
     first, second = whole_sweep(["none"]), whole_sweep(["none"])
     second.system["kernel.release"] = "6.12.0"
-    text = html.unescape(sketched_beside(first, second))
+    text = html.unescape(sketched(first, beside=second))
     assert "Beside the other run" in text
     assert "6.12.0-rt, fifo and 6.12.0, fifo, none, shared" in text
     assert '<figure class="chart" id="tire-beside-held">' in text
     second.system["virtual.hypervisor"] = "TCG"
-    assert "Not compared: it is emulated" in sketched_beside(first, second)
-    pages = render_pdf(first, no_descriptor, drawer=Sketches(), beside=second)
-    text = " ".join(one.extract_text() for one in PdfReader(BytesIO(pages)).pages)
-    assert "not compared: it is emulated" in text
+    assert "Not compared: it is emulated" in sketched(first, beside=second)
+    sheets = texts_of(render_pdf(first, no_descriptor, drawer=Sketches(), beside=second))
+    assert "not compared: it is emulated" in " ".join(sheets)
 
 
-def sketched_beside(first: RunDocument, second: RunDocument) -> str:
-    return render_html(first, no_descriptor, bundle=lambda: None, drawer=Sketches(), beside=second)
+# The terminal
 
 
-def test_a_statement_is_drawn(page: str) -> None:
-    assert '<figure class="chart" id="tire-sides-speed">' in page
-    assert '<figure class="chart" id="tire-sides-held">' in page
-    text = html.unescape(page)
-    assert "other none, missed at 400" in text
-    one_side = sketched(sweep(*(real_time(n) for n in (400, 800, 1200, 1600))))
-    assert "tire-sides" not in one_side
-    assert "nothing to compare" in one_side
+@pytest.mark.slow
+def test_a_terminal_without_utf_8_has_other_marks() -> None:
+    text = printed(print_tire, whole_sweep(), encoding="ascii")
+    assert "hard map: # missed, . none missed" in text and "  1  ....#" in text
+    other = printed(print_whole, make.document())
+    assert "simulation" not in other and "Garre" not in other
+
+
+@pytest.mark.slow
+def test_large_sweeps_still_fit() -> None:
+    many = [
+        real_time(4 * n, threads, missed=n > 35, policy=policy, load=load, released=2)
+        for n in range(1, 71)
+        for threads in (1, 2)
+        for policy in ("fifo", "other")
+        for load in ("none", "heavy")
+    ]
+    assert len(printed(print_tire, sweep(*many)).splitlines()) <= MOST_LINES
+    curves = [
+        real_time(n, threads, missed=n > 8 * threads, load=load)
+        for n in (400, 800)
+        for threads in range(1, 25)
+        for load in ("none", "heavy", "cpu", "disk")
+    ]
+    found = printed(print_tire, sweep(*curves)).splitlines()
+    assert len(found) <= MOST_LINES and any("more, with --all" in line for line in found)
+
+
+@pytest.mark.slow
+def test_counts_bounds_and_times_are_not_cut() -> None:
+    document = sweep(*(real_time(n, released=10_000) for n in (400, 800, 1200, 1600)))
+    assert "0 of 10 000 < 0.030 %" in flat(printed(print_tire, document))
+    fast = sweep(*(real_fast(n, threads) for n in (400, 800, 1200) for threads in (1, 2)))
+    assert "SIM-P-RF fifo 1 400 2.40 s 50 ms 200 + 4" in flat(printed(print_tire, fast))
+    assert "simulation as fast as possible" in flat(printed(print_whole, fast))
+
+
+@pytest.mark.slow
+def test_hostile_names_and_counts_are_harmless() -> None:
+    odd = real_time(
+        400,
+        2,
+        policy="\x1b[31m<b>",
+        load="l" * 500,
+        data={"missed_count": -1, "released_count": "many", "semaphore_blocked_count": 2**60},
+        status="denied",
+        reason="\x1b]0;title\x07" + "why " * 400,
+    )
+    for print_it in (print_tire, print_whole):
+        printed(print_it, sweep(odd, odd, odd, odd))
+
+
+@pytest.mark.slow
+def test_published_numbers_of_masses_come_from_all_points(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_beside_published(whole_sweep(["none"]))
+    text = flat(capsys.readouterr().out)
+    for said in (
+        "most without a miss 14000 masses",
+        "12 000 (fifo, 1",
+        "not measured with 12 threads",
+    ):
+        assert said in text

@@ -16,7 +16,7 @@ from hardstone.report.theme import interactive
 from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
 from hardstone.stats.tire_kept import StepBlocks, blocks_of, frames_of
 from hardstone.store import read_document
-from tests.unit.report.sketches import Sketches
+from tests.unit.report.media import Sketches
 from tests.unit.stats import make
 from tests.unit.stats.made_tables import MS, blocks, frame, steps
 
@@ -64,16 +64,12 @@ def test_a_metre_is_as_long_upwards_as_across(height_m: float) -> None:
     assert across == pytest.approx(upwards, rel=1e-3)
 
 
-def test_all_of_the_tire_and_the_floor_are_within_the_axes() -> None:
+def test_all_of_the_tire_and_the_floor_are_in_a_panel_for_each_moment() -> None:
     spec = frames_chart(frames_of(falling()))
     for axis, field in (("x", "v"), ("y", "w")):
         low, high = scale_of(spec, axis)
         assert all(low <= row[field] <= high for row in rows(spec))
     assert scale_of(spec, "y")[0] < 0
-
-
-def test_each_moment_has_a_panel_in_its_order() -> None:
-    spec = frames_chart(frames_of(falling()))
     assert spec["facet"]["sort"] == ["0 ms", "40 ms", "80 ms"]
     assert [row["w"] for row in rows(spec) if row["n"] == 0] == [1.1, 1.0, 0.9]
 
@@ -83,11 +79,8 @@ def test_of_many_moments_the_first_and_the_last_are_shown() -> None:
     shown = shown_frames(frames)
     assert len(shown) == len(set(shown)) == MOST_PANELS
     assert (shown[0], shown[-1]) == (frames[0], frames[-1])
-
-
-def test_a_large_tire_is_drawn_with_few_points() -> None:
-    frames = frames_of(of(frame(0, masses=4000, rows=512)))
-    assert len(rows(frames_chart(frames))) <= 128
+    large = frames_of(of(frame(0, masses=4000, rows=512)))
+    assert len(rows(frames_chart(large))) <= 128
 
 
 def test_a_step_has_its_parts_one_after_another() -> None:
@@ -146,20 +139,11 @@ def test_every_picture_is_drawn_still_and_live() -> None:
     for spec in (frames_chart(frames_of(falling())), blocks_chart(two_threads(late=3))):
         assert svg.render(spec).startswith("<svg ")
         assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
-
-
-def test_the_floor_is_drawn_once_a_moment() -> None:
-    assert svg.render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"') == 2
-
-
-@pytest.mark.slow
-def test_odd_pictures_are_drawn() -> None:
-    flat = frame(0)
-    flat.columns["y_um"] = [0] * 20
-    flat.columns["y_um"][0] = 1
-    thin = frame(0)
+    floors = svg.render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"')
+    assert floors == 2  # once a moment
+    flat, thin, deep = frame(0), frame(0), frame(0, height_m=-5)
+    flat.columns["y_um"] = [1, *[0] * 19]
     thin.columns["x_um"] = [7] * 20
-    deep = frame(0, height_m=-5)
     for one in (flat, thin, deep):
         assert "<path" in svg.render(frames_chart(frames_of(of(one))))
     still = [[1, 5, 5, 5, 5, 5]]

@@ -1,11 +1,15 @@
-"""A comparison on one screen: 37 lines of 80 columns, from 2 to 20 systems."""
+"""A comparison on one screen: 37 lines of 80 columns, from 2 to 20 systems; and the table of our
+own, whose lines are those of rich."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from rich import box
+from rich.table import Table
 
 from hardstone.present.compare_view import CompareView
 from hardstone.subjects import Amount, published_system
@@ -15,6 +19,10 @@ from hardstone.terminal.compare_screen import (
     different_names,
     numbers_text,
 )
+from hardstone.terminal.console import make_console
+from hardstone.terminal.light_table import print_light_table
+from hardstone.terminal.widths import print_table
+from hardstone.terminal.words import words
 from tests.unit.present import compared
 
 VIEWS = {
@@ -29,21 +37,30 @@ def shown(view: CompareView, width: int = 80) -> list[str]:
     return [line.plain for line in comparison_lines(view, width)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("width", [80, 120])
-def test_it_fits_a_screen(name: str, width: int) -> None:
+def test_it_fits_a_screen(name: str) -> None:
     view = VIEWS[name]()
-    lines = shown(view, width)
+    for width in (80, 120):
+        lines = shown(view, width)
+        assert len(lines) <= MOST_LINES
+        systems = len(view.columns) if len(view.columns) <= 6 else 0
+        tables = lines[1 + systems :]  # names of systems are cut by the console
+        assert max(map(len, tables)) <= width
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 6, 7, 13, 20])
+def test_every_system_is_there(count: int) -> None:
+    lines = shown(compared.made_view([compared.made_run(n) for n in range(1, count + 1)]))
+    assert all(any(f"board {n}" in line for line in lines) for n in range(1, count + 1))
     assert len(lines) <= MOST_LINES
-    systems = len(view.columns) if len(view.columns) <= 6 else 0
-    tables = lines[1 + systems :]  # names of systems are cut by the console
-    assert max(map(len, tables)) <= width
+    assert lines[0] == f"{count} systems; 1 is the reference: board 1"
 
 
 @pytest.mark.parametrize("width", [40, 50, 60])
 def test_on_a_narrow_screen_no_system_is_cut_off(width: int) -> None:
-    view = compared.six_systems()
-    lines = shown(view, width)
+    lines = shown(compared.six_systems(), width)
     head = next(n for n, line in enumerate(lines) if "worst observed" in line)
     figures = lines[head : head + 7]
     assert [line.split()[0] for line in figures[1:]] == ["1", "2", "3", "4", "5", "6"]
@@ -71,16 +88,6 @@ def test_names_that_begin_alike_are_told_apart() -> None:
     assert different_names(["short", "a" * 50], 20) == ["short", "a" * 19 + "\u2026"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [2, 6, 7, 13, 20])
-def test_every_system_is_there(count: int) -> None:
-    view = compared.made_view([compared.made_run(n) for n in range(1, count + 1)])
-    lines = shown(view)
-    assert all(any(f"board {n}" in line for line in lines) for n in range(1, count + 1))
-    assert len(lines) <= MOST_LINES
-    assert lines[0] == f"{count} systems; 1 is the reference: board 1"
-
-
 def line_of(lines: Sequence[str], start: str) -> str:
     (found,) = [line for line in lines if line.startswith(start)]
     return found
@@ -94,21 +101,25 @@ def test_study_hardware_and_year_stand_with_published_systems() -> None:
         assert "Dedicated Systems 2012" in line_of(lines, " 2 QNX")
         assert "Obenland 2000" in line_of(lines, " 5 Solaris")
         assert [one.hardware for one in view.columns if one.hardware not in text] == []
-
-
-def test_published_figures_keep_their_digits_bounds_and_gaps() -> None:
-    lines = shown(compared.six_systems())
+    # published figures keep their digits, bounds and gaps
+    lines = shown(view)
     assert " ".join(line_of(lines, "CLK-P-DUR").split()).endswith("10 us 12 us 30 us - -")
     assert "< 100 ns" in line_of(lines, "MUT-P-ARN acquire")
+    assert not any("One run each" in line for line in lines)
 
 
-def test_stars_are_at_most_where_figures_are_missing() -> None:
+def test_two_systems_are_compared_in_words() -> None:
     view = compared.two_systems()
+    lines = shown(view)
+    assert "*" in line_of(lines, "THR-P-SLS 2 ") and "*" not in line_of(lines, "CLK-P-DUR")  # tick
+    assert "2: higher tick x1.4" in line_of(lines, "median")
+    assert "One run each: only hardstone gate --pairs decides about systems." in lines
+    (first,) = [line for line in lines if line.startswith("differs")]
+    assert "PREEMPT_RT (1), PREEMPT_DYNAMIC voluntary (2)" in first
+    assert line_of(lines, "stars of 5").split()[-1] == "<=4.5"  # figures are missing
     known = replace(view.columns[1], rating=replace(view.columns[1].rating, is_at_most=False))
-    lines = shown(replace(view, columns=[view.columns[0], known]))
-    stars = line_of(lines, "stars of 5").split()
-    assert stars[-2:] == ["-", "4.5"]
-    assert line_of(shown(view), "stars of 5").split()[-1] == "<=4.5"
+    stars = line_of(shown(replace(view, columns=[view.columns[0], known])), "stars of 5")
+    assert stars.split()[-2:] == ["-", "4.5"]
 
 
 def test_what_may_not_be_compared_stands_in_brackets() -> None:
@@ -117,31 +128,9 @@ def test_what_may_not_be_compared_stands_in_brackets() -> None:
     assert any(line.startswith("apart") and "it is emulated" in line for line in lines)
     assert any("( ) not comparable" in line for line in lines)
     assert not any("( )" in line for line in shown(compared.two_systems()))
-
-
-def test_a_worst_that_is_grey_alone_stands_in_brackets_too() -> None:
-    lines = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
-    assert line_of(lines, "CLK-P-DUR").count("(") == 1
-    assert any("( ) not comparable" in line for line in lines)
-
-
-def test_the_tick_is_marked() -> None:
-    assert "*" in line_of(shown(compared.two_systems()), "THR-P-SLS 2 ")
-    assert "*" not in line_of(shown(compared.two_systems()), "CLK-P-DUR")
-
-
-def test_outcomes_beside_the_reference_are_words() -> None:
-    lines = shown(compared.two_systems())
-    (median,) = [line for line in lines if line.startswith("median")]
-    assert "2: higher tick x1.4" in median
-    assert "One run each: only hardstone gate --pairs decides about systems." in lines
-    assert not any("One run each" in line for line in shown(compared.six_systems()))
-
-
-def test_what_differs_has_the_values() -> None:
-    lines = shown(compared.two_systems())
-    (first,) = [line for line in lines if line.startswith("differs")]
-    assert "PREEMPT_RT (1), PREEMPT_DYNAMIC voluntary (2)" in first
+    alone = shown(compared.worst_alone_grey(compared.two_systems(), "5 values"))
+    assert line_of(alone, "CLK-P-DUR").count("(") == 1
+    assert any("( ) not comparable" in line for line in alone)
 
 
 def test_hostile_names_stay_on_their_line() -> None:
@@ -156,3 +145,58 @@ def test_hostile_names_stay_on_their_line() -> None:
 )
 def test_numbers_with_ranges(numbers: list[int], text: str) -> None:
     assert numbers_text(numbers) == text
+
+
+# The table of our own
+
+HEADS = ("test", "title", "kind", "origin", "needs")
+WRAPPING = (False, True, False, True, True)
+PIECES = ("a", "of", "clock", "resolution", "[O]", "2000;", "section:4", "-")
+WIDE = ("\u6642\u9593", "e\u0301")
+LONG = ("x" * 30, "setitimer/" * 9, "\u6e2c" * 17)
+
+
+def drawn_by_rich(rows: list[tuple[str, ...]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for head, wraps in zip(HEADS, WRAPPING, strict=True):
+        table.add_column(head, overflow="fold", no_wrap=not wraps)
+    for row in rows:
+        table.add_row(*(words(cell) for cell in row))
+    print_table(make_console(), table)
+
+
+def made_rows(seed: int) -> list[tuple[str, ...]]:
+    draw = random.Random(seed)
+    pieces = PIECES + WIDE + (LONG if seed % 2 == 0 else ())
+    most = draw.choice((2, 6, 20))
+
+    def cell() -> str:
+        return " ".join(draw.choices(pieces, k=draw.randint(1, most)))
+
+    if seed % 3 == 1:  # a word that cannot be broken beside a long text
+        return [("A-B-C", "w" * 23, "timing", "ab " * draw.randint(20, 70), cell())]
+    if seed % 3 == 2:
+        texts = ("ab " * draw.randint(10, 90), "a bc " * draw.randint(10, 90))
+        return [("A-B-C", texts[0], "timing", texts[1], "a_cpu, realtime")]
+
+    return [(f"CLK-B-{n}", cell(), "behaviour", cell(), cell()) for n in range(draw.randint(1, 4))]
+
+
+EDGES = [[("A-B-C", "", "timing", "", "-")], [("A-B-C", "\x1b[1m a\nb", "timing", "c\td", "-")]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("width", "colour"), [(40, ""), (60, ""), (61, "1"), (80, ""), (120, "1"), (200, "")]
+)
+def test_its_lines_are_those_of_rich(
+    width: int, colour: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    for rows in (*EDGES, *map(made_rows, range(24))):
+        drawn_by_rich(rows)
+        expected = capsys.readouterr().out
+        print_light_table(HEADS, rows, WRAPPING)
+        assert capsys.readouterr().out == expected

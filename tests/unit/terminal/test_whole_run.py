@@ -1,48 +1,58 @@
-"""What the terminal shows of a run: figures at their places, conditions as they were."""
+"""What the terminal shows of a run: figures at their places, conditions as they were, notes once
+each; of a recording that grows; and of a test's variants, warm-up and CPUs."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 import pytest
 
-from hardstone.calling import as_typed
-from hardstone.model import Conditions, Event, Plan, PlannedTest, Result, RunDocument, Verdict
+import docs_tests
+from hardstone.catalogue import load_catalogue
+from hardstone.model import (
+    Conditions,
+    Descriptor,
+    Event,
+    LoadReached,
+    Plan,
+    PlannedTest,
+    Result,
+    RunDocument,
+    Verdict,
+)
+from hardstone.older.old_events import with_data
 from hardstone.present.headline import headline, result_conditions_text
+from hardstone.present.notices import deviations
 from hardstone.stats.summary import summarise
+from hardstone.terminal.console import make_console
 from hardstone.terminal.plan import print_plan
-from hardstone.terminal.run_rows import not_realtime_lines
+from hardstone.terminal.recording_view import Progress, recording_view
+from hardstone.terminal.run_rows import not_realtime_lines, note_rows
 from hardstone.terminal.series_table import cells_of
+from hardstone.terminal.variants import cpu_text, variants_text, warm_up_text
 from hardstone.terminal.whole_run import print_whole
+from tests.process.targets import sample as target_sample
 from tests.unit.report import sample
+from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 
 
+def document(*results: Result) -> RunDocument:
+    return make.document(results=list(results))
+
+
+def shown(*results: Result) -> str:
+    return printed(print_whole, document(*results))
+
+
+# Conditions
+
+
 def header(*results: Result) -> list[str]:
-    document = make.document(results=list(results))
-    return [*(line.plain for line in not_realtime_lines(document)), *headline(document)]
-
-
-def printed(document: RunDocument) -> str:
-    stream = io.StringIO()
-    print_whole(document, stream)
-    return stream.getvalue()
-
-
-def ran(test: str, *, locked: bool = True, cpu: int | None = 1, **changed: object) -> Result:
-    conditions = Conditions(
-        load="none",
-        cpu_config="shared",
-        policy="fifo",
-        priority=98,
-        cpu=cpu,
-        realtime=True,
-        memory_locked=locked,
-    )
-    return make.result(test, conditions=conditions, **changed)
+    found = document(*results)
+    return [*(line.plain for line in not_realtime_lines(found)), *headline(found)]
 
 
 def conditions_of(*results: Result) -> str:
@@ -50,43 +60,20 @@ def conditions_of(*results: Result) -> str:
     return line
 
 
-def lowered(*, passed: bool) -> str:
-    name, evidence = "lowered_setschedparam/fifo", "mover went on, first ran"
-    verdict = Verdict(name=name, passed=passed, evidence=evidence)
-    result = make.result("THR-B-NEW", series=[], verdicts=[verdict])
-    return " ".join(printed(make.document(results=[result])).split())
+def ran(test: str = "TMR-P-LAT", **changed: object) -> Result:
+    usual = {"load": "none", "cpu_config": "shared", "policy": "fifo", "priority": 98, "cpu": 1}
+    locked = {"realtime": True, "memory_locked": True}
+    return make.result(test, conditions=Conditions(**(usual | locked | changed)))  # type: ignore[arg-type]
 
 
-def test_a_verdict_that_does_not_count_is_no_failure() -> None:
-    said = lowered(passed=False)
-    assert "FAIL" not in said
-    assert "fail lowered setschedparam: fifo mover went on, first ran" in said
-    assert "(does not count for a rating: The study of 2012 found" in said
-    assert "pass lowered setschedparam: fifo" in lowered(passed=True)
-
-
-def test_a_verdict_that_counts_is_a_failure() -> None:
-    verdict = Verdict(name="lower/fifo", passed=False, evidence="new ran")
-    result = make.result("THR-B-NEW", series=[], verdicts=[verdict])
-    said = printed(make.document(results=[result]))
-    assert "FAIL lower: fifo" in said and "does not count" not in said
-
-
-def test_conditions_that_all_tests_share_are_said_once() -> None:
-    said = conditions_of(ran("TMR-P-LAT"), ran("CLK-P-BIN"))
-    assert (
-        said == "policy fifo 98, CPU 1, memory locked, idle states allowed, load none, CPUs shared"
-    )
-
-
-def test_a_condition_of_some_tests_says_of_how_many() -> None:
-    said = conditions_of(
-        ran("TMR-P-LAT"), ran("CLK-P-BIN"), ran("SEM-P-RTP", locked=False, cpu=None)
-    )
-    assert said == (
-        "policy fifo 98, CPU 1 (2 of 3), memory locked (2 of 3), idle states allowed, load none, "
-        "CPUs shared"
-    )
+def test_conditions_that_all_tests_share_are_said_once_and_others_say_of_how_many() -> None:
+    same = "policy fifo 98, CPU 1{}, memory locked{}, idle states allowed, load none, CPUs shared"
+    both = ran(), ran("CLK-P-BIN")
+    assert conditions_of(*both) == same.format("", "")
+    free = ran("SEM-P-RTP", memory_locked=False, cpu=None)
+    assert conditions_of(*both, free) == same.format(" (2 of 3)", " (2 of 3)")
+    assert "not bound to a CPU" in conditions_of(free)
+    assert ", not bound to a CPU," in result_conditions_text(free.conditions)
 
 
 @pytest.mark.parametrize(
@@ -98,26 +85,16 @@ def test_a_condition_of_some_tests_says_of_how_many() -> None:
     ],
 )
 def test_single_says_where_the_other_cpus_were(settings: list[list[str]], text: str) -> None:
-    under = [ran("TMR-P-JIT") for _ in settings]
-    for result, names in zip(under, settings, strict=True):
-        result.conditions.cpu_config, result.conditions.settings = "single", names
-    assert conditions_of(ran("TMR-P-JIT"), *under).endswith(text)
-    assert "single (others " in result_conditions_text(under[0].conditions)
-
-
-def test_a_thread_that_is_not_bound_is_told() -> None:
-    free = ran("CLK-P-BIN", cpu=None)
-    assert "not bound to a CPU" in conditions_of(free)
-    assert ", not bound to a CPU," in result_conditions_text(free.conditions)
+    single = [ran("TMR-P-JIT", cpu_config="single", settings=names) for names in settings]
+    assert conditions_of(ran("TMR-P-JIT"), *single).endswith(text)
+    assert "single (others " in result_conditions_text(single[0].conditions)
 
 
 def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
     denied = make.result("TMR-P-LAT", status="denied", series=[])
     assert "nothing was measured" in conditions_of(denied)
-    repeated = make.result("TMR-P-LAT", status="failed", complete=False)
-    said = conditions_of(repeated)
-    assert "nothing was measured" not in said
-    assert "how the tests ran is not known" in said
+    said = conditions_of(make.result("TMR-P-LAT", status="failed", complete=False))
+    assert "nothing was measured" not in said and "how the tests ran is not known" in said
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout"])
@@ -129,87 +106,252 @@ def test_what_failed_before_scheduling_is_no_lack_of_realtime(status: str) -> No
     assert header(lacking)[0] == "not scheduled as real-time"
 
 
-def row_of(values: Sequence[int]) -> list[str]:
-    document = make.document(results=[make.result(values=values)])
-    (line,) = [line for line in printed(document).splitlines() if line.startswith(" wakeup")]
-    return line.split()[-7:]
-
-
-def test_the_deepest_quantile_stands_in_the_table() -> None:
-    """1 to 20 000 ns: of 0.5, 0.9, 0.99 and 0.999 the last one, as an upper edge."""
-    line = " ".join(row_of(range(1, 20_001)))
-    assert "p99.9 20.0 us" in line, line
-
-
-def test_the_number_of_waiters_stands_beside_each_figure() -> None:
-    """Also where it is the same in all rows: the system may have given fewer than asked for."""
-    found = [
-        msgspec.structs.replace(
-            make.series([10, 20], "acquire"),
-            labels={"kind": "unnamed", "scope": scope, "waiters": 97},
-        )
-        for scope in ("thread", "process")
-    ]
-    result = msgspec.structs.replace(make.result("SEM-P-ARC"), series=found)
-    text = printed(make.document(results=[result]))
-    for scope in ("thread", "process"):
-        assert f"  {scope}, waiters 97 " in text
-
-
 def test_a_dry_run_does_not_claim_any_cpu(capsys: pytest.CaptureFixture[str]) -> None:
-    test = PlannedTest(
-        test="TMR-P-LAT", params={}, samples=1, duration_ns=0, deadline_ns=1, expected_ns=1
-    )
+    limits = {"samples": 1, "duration_ns": 0, "deadline_ns": 1, "expected_ns": 1}
+    test = PlannedTest(test="TMR-P-LAT", params={}, **limits)
     print_plan(Plan(name="n", profile="quick", target="local", tests=[test]))
-    shown = capsys.readouterr().out
-    assert "any CPU" not in shown and "CPU left to the probe" in shown
-
-
-def test_loads_that_are_cut_in_columns_are_spelled_out_below() -> None:
-    long = [f"stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu {n}" for n in (1, 2)]
-    results = [make.result(conditions=Conditions(load=load)) for load in long]
-    lines = printed(make.document(results=results)).splitlines()
-    assert "stress-ng:…--cpu 2: stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 2" in lines
-    claims = [make.result(series=[], conditions=Conditions(load=load)) for load in long]
-    for one in claims:
-        one.verdicts = [Verdict(name="in_order", passed=True, evidence="seen")]
-    claimed = printed(make.document(results=claims))
-    assert "behaviours of TMR-P-LAT [stress-ng:…--cpu 2]" in claimed
-    assert lines[lines.index("loads with shortened names") + 1] in claimed.splitlines()
-    short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
-    assert "heavy: heavy" not in printed(make.document(results=short))
-
-
-def test_what_an_event_says_to_type_stands_on_a_line_of_its_own() -> None:
-    text = "was refused; grant it (setcap); what to type"
-    tests = [ran("CLK-P-BIN"), ran("TMR-P-JIT")]
-    for test in tests:
-        test.events = [Event(name="not_realtime", text=text, data={"command": "hardstone doctor"})]
-    out = printed(make.document(results=tests))
-    told = [line.strip() for line in out.partition("notes")[2].splitlines()]
-    (command,) = [line for line in told if "hardstone doctor" in line]
-    assert command == as_typed("hardstone doctor")
-    assert "grant it (setcap); what to type" in out
+    out = capsys.readouterr().out
+    assert "any CPU" not in out and "CPU left to the probe" in out
 
 
 @pytest.mark.parametrize("held_us", [None, 0])
 def test_a_wake_up_says_that_idle_states_were_left_alone(held_us: int | None) -> None:
-    result = ran("TMR-P-LAT")
-    result.conditions.dma_latency_us = held_us
-    text = " ".join(printed(make.document(results=[result])).split())
+    text = flat(shown(ran(dma_latency_us=held_us, settings=["single\x1b[31m\x07"])))
     assert ("--dma-latency 0" in text) == (held_us is None)
     assert ("cpu_dma_latency 0 us" in text) == (held_us == 0)
+    assert ("with single" in text) == (held_us is None)
 
 
-def test_an_idle_remark_sends_no_codes_to_the_terminal() -> None:
-    result = ran("TMR-P-LAT")
-    result.conditions.settings = ["single\x1b[31m\x07"]
-    text = printed(make.document(results=[result]))
-    assert "with single" in text
-    assert "\x1b" not in text and "\x07" not in text
+# Figures
+
+
+def claimed(name: str, passed: bool) -> str:
+    verdict = Verdict(name=f"{name}/fifo", passed=passed, evidence="mover went on, first ran")
+    return flat(shown(make.result("THR-B-NEW", series=[], verdicts=[verdict])))
+
+
+def test_a_verdict_that_fails_is_a_failure_if_it_counts() -> None:
+    said = claimed("lowered_setschedparam", False)
+    assert "fail lowered setschedparam: fifo mover went on, first ran" in said
+    assert "(does not count for a rating: The study of 2012 found" in said and "FAIL" not in said
+    assert "pass lowered setschedparam: fifo" in claimed("lowered_setschedparam", True)
+    said = claimed("lower", False)
+    assert "FAIL lower: fifo" in said and "does not count" not in said
+
+
+def test_the_number_of_waiters_stands_beside_each_figure() -> None:
+    """Also where it is the same in all rows: the system may have given fewer than asked for."""
+    labels = [{"kind": "unnamed", "scope": one, "waiters": 97} for one in ("thread", "process")]
+    series = make.series([10, 20], "acquire")
+    found = [msgspec.structs.replace(series, labels=one) for one in labels]
+    text = shown(make.result("SEM-P-ARC", series=found))
+    assert "  thread, waiters 97 " in text and "  process, waiters 97 " in text
 
 
 def test_of_a_throughput_the_least_is_shown_as_the_worst() -> None:
     windows = sample.series("throughput", np.array([2_000_000, 3_000_000]), unit="bytes_per_s")
     *_, worst = cells_of(summarise(windows), 1.0, "", "")
     assert worst.plain == "2 MB/s"
+
+
+def test_short_loads_are_not_spelled_out() -> None:
+    """Long ones are: tests/unit/report/golden/conditions-whole.txt."""
+    short = [make.result(conditions=Conditions(load=load)) for load in ("none", "heavy")]
+    assert "heavy: heavy" not in shown(*short)
+
+
+# Notes
+
+SHORT = "{} reached 3.0 % of a CPU (requested: 10.0 %)"
+ELEMENTS = ("cpu", "disk", "memory")
+
+
+def under(config: str, *events: tuple[str, str], test: str = "TMR-P-LAT") -> Result:
+    reached = [
+        LoadReached(element=one, degree="", asked=0.1, reached=0.03, unit="share", processes=2)
+        for one in ELEMENTS
+    ]
+    return make.result(
+        test,
+        conditions=Conditions(load="heavy", cpu_config=config),
+        events=[with_data(Event(name=name, text=text)) for name, text in events],
+        load=reached,
+    )
+
+
+def noted(*results: Result) -> list[tuple[str, str]]:
+    rows, _ = note_rows(document(*results))
+    return [(who.plain, text.plain) for who, text in rows]
+
+
+LATE = {place: ("late", f"late by {place} ns") for place in (1, 2)}
+OFF = ("not_offline", "it is read-only")
+
+
+@pytest.mark.parametrize(
+    ("results", "rows"),
+    [
+        # one condition keeps each of its notes, and other words are another note
+        (
+            [under("shared", LATE[1], LATE[2])],
+            [("TMR-P-LAT", "late by 1 ns"), ("TMR-P-LAT", "late by 2 ns")],
+        ),
+        (
+            [under("a", LATE[1]), under("b", ("late", "early by 1 ns"))],
+            [("TMR-P-LAT [a]", "late by 1 ns"), ("TMR-P-LAT [b]", "early by 1 ns")],
+        ),
+        # one of many conditions names the first and counts the others
+        (
+            [under(one, ("late", "late")) for one in "abcd"],
+            [("TMR-P-LAT [a]\nand 3 more conditions", "late")],
+        ),
+        # CPUs that stayed online are told once for all tests
+        (
+            [under("shared"), under("single", OFF), under("single", OFF, test="CLK-P-BIN")],
+            [("TMR-P-LAT [single]\nCLK-P-BIN [single]", "it is read-only")],
+        ),
+    ],
+)
+def test_a_note_is_told_once(results: list[Result], rows: list[tuple[str, str]]) -> None:
+    assert noted(*results) == rows
+
+
+def test_what_differs_in_its_figures_is_told_once_for_all_conditions() -> None:
+    results = [under(one) for one in "abc"]
+    for late_ns, result in enumerate(results):
+        data = {"kind": "sleep", "late_ns": late_ns}
+        result.events = [Event(name="late", text=f"late by {late_ns} ns", data=data)]
+    said = "late by 0 ns (and 2 similar, in the report)"
+    assert noted(*results) == [("TMR-P-LAT [a]", said)]
+
+
+@pytest.mark.parametrize(
+    ("events", "texts"),
+    [
+        # elements that fell short are one line that names all
+        (
+            [("load_short", SHORT.format(one)) for one in ELEMENTS],
+            [f"load: {SHORT.format('cpu')}; also short: disk, memory"],
+        ),
+        # a text without a known element is kept whole, and another kind of event is another line
+        (
+            [("load_short", SHORT.format("cpu")), ("load_short", "the keeper was killed")],
+            [f"load: {SHORT.format('cpu')}", "load: the keeper was killed"],
+        ),
+        (
+            [("load_short", SHORT.format("cpu")), ("load_ended_early", "disk : 1 of 2 ended")],
+            [f"load: {SHORT.format('cpu')}", "load: disk : 1 of 2 ended"],
+        ),
+    ],
+)
+def test_a_load_that_fell_short(events: list[tuple[str, str]], texts: list[str]) -> None:
+    found = deviations(document(under("a", *events)))
+    assert [one.text for one in found if one.kind == "load"] == texts
+
+
+def test_what_was_not_put_back_stands_first_and_once_with_what_to_type() -> None:
+    left = ("not_put_back", "/proc/sys/kernel/watchdog: Invalid argument")
+    result = under("shielded", ("load_short", SHORT.format("cpu")), left, left)
+    other = make.result("SEM-P-SIG", status="failed", reason="it broke")
+    first, *others = deviations(document(other, result))
+    assert (first.kind, first.who) == ("left", "TMR-P-LAT [shielded]")
+    assert first.text == f"not restored: {left[1]}"
+    assert first.command == "sudo hardstone shield --restore"
+    assert all(one.kind != "left" for one in others)
+    assert left[1] not in str(noted(other, result))
+
+
+def test_what_to_type_is_not_in_the_words_of_a_deviation() -> None:
+    refused = {"status": "denied", "reason": "EPERM", "remedy": "grant it"}
+    tests = [make.result(n, command="hardstone x", **refused) for n in ("TMR-P-LAT", "TMR-P-JIT")]
+    found = deviations(document(*tests))
+    assert [one.text for one in found] == ["denied: EPERM; grant it", "denied: EPERM"]
+    assert [one.command for one in found] == ["hardstone x", "hardstone x"]
+
+
+# A recording that grows
+
+
+@pytest.mark.parametrize(
+    ("largest", "in_first"),
+    [
+        (600_000, 1),  # 18 steps
+        (1_100_000, 3),  # 19: the first row holds two
+        (11_000_000, 6),  # 22: it holds five
+    ],
+)
+def test_a_wide_distribution_keeps_the_rows_of_its_tail(largest: int, in_first: int) -> None:
+    values = [1, 3, 3, 7, 11, 23, largest]
+    rows = bars(values)
+    assert len(rows) == 18
+    assert (rows[0], rows[-1][2]) == (["1", "ns", str(in_first)], "1")
+    assert sum(int(row[2]) for row in rows) == len(values)
+
+
+def bars(values: Sequence[int]) -> list[list[str]]:
+    """Of each row of the distribution its begin, with the unit, and its count."""
+    progress = Progress(elapsed_ns=60 * 10**9, left_ns=540 * 10**9, rate_hz=None)
+    view = recording_view("TMR-P-LAT", make.result(values=values), "", progress)
+    lines = printed(lambda _, out: make_console(out).print(view), document()).splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("from "))
+    return [line.split()[:3] for line in lines[head + 1 :]]
+
+
+# Variants, warm-up and CPUs of a test
+
+
+def described(test: str, **changed: object) -> Descriptor:
+    found = next(one for one in target_sample.register().tests if one.id == test)
+    return msgspec.structs.replace(found, **changed)
+
+
+ONE_BY_ONE = "variants, measured one after another."
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("THR-P-SLS", f"The values of threads are {ONE_BY_ONE}"),
+        (
+            "SEM-P-ARC",
+            f"The combinations of kinds, scopes and waiters that differ are {ONE_BY_ONE}",
+        ),
+        ("TMR-P-LAT", "The values of cpus are variants, measured at the same time."),
+        ("THR-B-RR", ""),
+        ("CLK-B-RES", ""),
+    ],
+)
+def test_variants(test: str, text: str) -> None:
+    assert variants_text(described(test)) == text
+
+
+@pytest.mark.parametrize(
+    ("test", "count", "text"),
+    [
+        ("SEM-P-SIG", 64, "the first 64 values of each variant and after each rest are not"),
+        ("MUT-P-INV", 1, "the first value of each variant and after each rest is not recorded"),
+        ("THR-B-RR", 2, "the first 2 values of the test and after each rest are not recorded"),
+    ],
+)
+def test_a_warm_up_is_told(test: str, count: int, text: str) -> None:
+    assert text in warm_up_text(described(test, warm_up_samples=count))
+    assert warm_up_text(described(test, warm_up_samples=0)) == ""
+
+
+def test_the_page_of_a_test_tells_both() -> None:
+    test = described("SEM-P-SIG", warm_up_samples=64)
+    series, parameters = docs_tests.page(test, load_catalogue()).split("## Parameters")
+    assert warm_up_text(test) in series.split("## Series")[1]
+    assert variants_text(test, mark="`") in parameters
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        ("SEM-P-SHF", "on one CPU in every CPU configuration"),
+        ("TMR-P-LAT", "bound to the CPU that it measures"),
+        ("RSP-P-FIX", "Under `shared` its threads are not bound"),
+    ],
+)
+def test_where_a_test_runs(test: str, text: str) -> None:
+    assert text in cpu_text(described(test))
