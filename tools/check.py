@@ -165,7 +165,9 @@ GATE = [
     ),
     Check(
         "process",
-        isolated(pytest_call("process", "tests/process", "--ignore=tests/process/cli")),
+        isolated(
+            pytest_call("process", "tests/process", "--ignore=tests/process/cli", "-m", "not full")
+        ),
         ON_PROBE,
     ),
     Check("browser", isolated(pytest_call("browser", "tests/browser")), ON_PROBE),
@@ -196,6 +198,7 @@ BUILDS = [
     Check("probe portable", probe_checks.portable),
     Check("probe musl", probe_checks.musl_linux),
     Check("probe analysis whole", probe_checks.analysis_all, ON_PROBE, at_once=CPUS),
+    Check("builds", isolated(pytest_call("builds", "tests/process", "-m", "full")), ON_PROBE),
     Check("wheel", python_tool("-m", "hatchling", "build", "-d", "build/wheel")),
 ]
 LAB = [

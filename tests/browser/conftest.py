@@ -1,19 +1,37 @@
-"""Chromium for reports: a fresh profile, no network, and a record of what goes wrong."""
+"""Chromium, the pages that it shows, and a record of what goes wrong in them."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from hardstone.cli.main import run
 from hardstone.model import RunDocument
+from hardstone.present.compare_build import compare_view
+from hardstone.present.compare_view import CompareView
 from hardstone.report import write_html
+from hardstone.report.compare_figures import compare_figures
+from hardstone.report.compare_page import write_compare
+from hardstone.report.drawing import Drawer
+from hardstone.subjects import Subject
+from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put
+from tests.unit.present.compared import (
+    emulated_systems,
+    six_systems,
+    twenty_systems,
+    two_systems,
+)
+from tests.unit.present.made_systems import labelled, run_with, spread
 from tests.unit.report import matrix, sample
 from tests.unit.report.hostile import hostile_document, hostile_lookup
 from tests.unit.stats import inventories
+from tests.unit.stats.make import result
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_MS = 180_000  # sanitizers and analysis may have the CPUs
@@ -21,13 +39,20 @@ ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+HEIGHT = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 class Visit:
     """An open page, with every request, message, error and dialog since it was opened."""
 
     def __init__(self, page: Any, url: str) -> None:
-        self.page = page
+        self.page, self.url = page, url
         page.set_default_timeout(PATIENCE_MS)
         self.requests: list[str] = []
         self.trouble: list[str] = []
@@ -41,17 +66,16 @@ class Visit:
         self.trouble.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def walk(self) -> None:
-        """Scroll through the whole page, so that every chart becomes interactive."""
-        for figure in self.page.query_selector_all("figure.chart"):
+    def set_width(self, width: int) -> None:
+        self.page.set_viewport_size({"width": width, "height": HEIGHT})
+
+    def walk(self, figures: Sequence[Any], *, hover: bool = False) -> None:
+        """Scrolls to each of the figures, and waits until its chart is interactive."""
+        for figure in figures:
             figure.scroll_into_view_if_needed()
             self.page.wait_for_function("f => f.querySelector('.plot.live svg')", arg=figure)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.slow)
+            if hover:
+                figure.hover()
 
 
 @pytest.fixture(scope="package")
@@ -65,47 +89,103 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
-    """Opens a report in a context of its own: `visit(path, width=390, ...)`."""
-    opened = []
+@pytest.fixture(scope="package")
+def visit(browser: Any, written: Callable[[str], Path]) -> Callable[..., Visit]:
+    """`visit(name)` loads a page, unless it is there already, as that takes 1 to 2 s of CPU: tests
+    of one page stand together, and leave it as it was."""
+    contexts = {
+        scripts: browser.new_context(java_script_enabled=scripts) for scripts in (True, False)
+    }
+    shown: dict[bool, Visit] = {}
 
-    def open_page(path: Path, *, width: int = 1280, **options: Any) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        opened.append(context)
-        return Visit(context.new_page(), path.as_uri())
+    def open_page(what: str | Path, *, width: int = 1280, scripts: bool = True) -> Visit:
+        path = written(what) if isinstance(what, str) else what
+        seen = shown.get(scripts)
+        is_open = seen is not None and not seen.page.is_closed()
+        if not is_open or seen.url != path.as_uri():
+            page = seen.page if is_open else contexts[scripts].new_page()
+            seen = shown[scripts] = Visit(page, path.as_uri())
+        seen.set_width(width)
+        seen.page.emulate_media(media="screen", color_scheme="light")
+        return seen
 
-    yield open_page
-    for context in opened:
-        context.close()
+    return open_page
 
 
-def _written(place: Path, document: RunDocument, lookup: Any) -> Path:
-    path = place / "report.html"
-    write_html(document, path, lookup)
-    return path
+def report_of(document: RunDocument, lookup: Any = sample.SPECS.get) -> Callable[[Path], None]:
+    return lambda path: write_html(document, path, lookup)
+
+
+def comparison_of(view: CompareView) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        with Drawer() as drawer:
+            write_compare(view, path, compare_figures(view, drawer, live=True))
+
+    return write
+
+
+def counted_view() -> CompareView:
+    """Three runs of a test with a duration, a count and a period that was sustained."""
+
+    def made(number: int) -> Subject:
+        values = spread(500, number)
+        counts = msgspec.structs.replace(labelled(values, "beyond"), unit="count")
+        parts = [labelled(values, "switch", threads=2), counts, labelled(values, "minimal_period")]
+        return run_with(result("THR-P-SLS", series=parts))
+
+    return compare_view([made(1), made(2), made(3)])
+
+
+def long_names() -> CompareView:
+    switch = [labelled(spread(500), "switch", threads=2)]
+    runs = [run_with(result("THR-P-SLS", series=switch), name="W" * size) for size in (250, 300)]
+    return compare_view(runs)
+
+
+def write_hostile_comparison(path: Path) -> None:
+    """By the command itself: of a run with an attack in each text, one with markup in every name,
+    one whose names steer a terminal, one whose figures contradict each other, and a study."""
+    contradicting, attacking = "20261122T000000Z-00000c", "20261123T000000Z-00000d"
+    attacks = msgspec.structs.replace(hostile_document(), id=attacking)
+    runs = {
+        BAD: ODD["markup"](),
+        GOOD: ODD["control characters and direction marks"](GOOD),
+        contradicting: CONTRADICTORY["counts that do not add up"](contradicting),
+        attacking: packed(msgspec.to_builtins(attacks)),
+    }
+    store = path.parent / "store"
+    for run_id, content in runs.items():
+        put(store / "runs" / f"{run_id}.json.gz", content)
+    words = ["compare", *runs, "published:qnx", "-o", str(path), "--store", str(store)]
+    assert run(words) == 3
+
+
+PAGES: dict[str, Callable[[], Callable[[Path], None]]] = {
+    "report": lambda: report_of(sample.document(count=5_000, realtime=False)),
+    "hostile report": lambda: report_of(hostile_document(), hostile_lookup),
+    # Of a run that took nothing but the inventory of POSIX.
+    "inventory": lambda: report_of(inventories.document()),
+    # Four tests under six conditions.
+    "conditions": lambda: report_of(matrix.document(count=1_000)),
+    "two": lambda: comparison_of(two_systems()),
+    "six": lambda: comparison_of(six_systems()),
+    "emulated": lambda: comparison_of(emulated_systems()),
+    "twenty": lambda: comparison_of(twenty_systems()),
+    "counted": lambda: partial(write_compare, counted_view()),
+    "long names": lambda: partial(write_compare, long_names()),
+    "hostile comparison": lambda: write_hostile_comparison,
+}
 
 
 @pytest.fixture(scope="package")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    document = sample.document(count=5_000, realtime=False)
-    return _written(tmp_path_factory.mktemp("report"), document, sample.SPECS.get)
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A page of PAGES, written when it is first asked for."""
+    place = tmp_path_factory.mktemp("pages")
 
+    def page(name: str) -> Path:
+        path = place / f"{name}.html"
+        if not path.exists():
+            PAGES[name]()(path)
+        return path
 
-@pytest.fixture(scope="package")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _written(tmp_path_factory.mktemp("hostile"), hostile_document(), hostile_lookup)
-
-
-@pytest.fixture(scope="package")
-def inventory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of a run that took nothing but the inventory of POSIX."""
-    place = tmp_path_factory.mktemp("inventory")
-    return _written(place, inventories.document(), sample.SPECS.get)
-
-
-@pytest.fixture(scope="package")
-def conditions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report of four tests under six conditions."""
-    document = matrix.document(count=1_000)
-    return _written(tmp_path_factory.mktemp("conditions"), document, sample.SPECS.get)
+    return page

@@ -27,39 +27,39 @@ def door(*checks: Check, lanes: int = 2, **budget_s: float) -> int:
     return check.run_door([Stage(checks, lanes)], is_anew=False, budget_s=budget_s)
 
 
-def test_a_failure_is_shown_and_stops_the_commands_that_build_on_it(
+@pytest.fixture(autouse=True)
+def the_machine_is_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finding out takes half a second of CPU for each door."""
+    monkeypatch.setattr(check, "reference_s", lambda: check.REFERENCE_S)
+
+
+def breaks() -> list[Command]:
+    raise KeyError("no such folder")
+
+
+@pytest.mark.parametrize(
+    ("commands", "at_once", "shown"),
+    [
+        ([exits_with(0, "fine"), exits_with(3, "because"), exits_with(4, "later")], 1, ["because"]),
+        ([exits_with(1, "one"), exits_with(0), exits_with(1, "two")], 2, ["one", "two"]),
+        ([["/nonexistent/tool"]], 1, ["/nonexistent/tool"]),
+        (None, 1, ["KeyError: 'no such folder'"]),
+    ],
+)
+def test_a_failure_is_shown_and_ends_only_what_builds_on_it(
+    commands: list[Command] | None,
+    at_once: int,
+    shown: list[str],
     capsys: pytest.CaptureFixture[str],
-) -> None:
-    commands = [exits_with(0, "fine"), exits_with(3, "because"), exits_with(4, "later")]
-    assert door(Check("example", lambda: commands)) == 1
-    told = capsys.readouterr().out
-    assert "because" in told and "later" not in told
-    assert told.endswith("FAILED: example\n")
-
-
-def test_checks_that_run_at_once_show_every_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = [exits_with(1, "one"), exits_with(0), exits_with(1, "two")]
-    assert door(Check("example", lambda: commands, at_once=2)) == 1
-    told = capsys.readouterr().out
-    assert "one" in told and "two" in told
-
-
-def test_a_missing_program_is_a_failure_and_not_a_crash() -> None:
-    assert door(Check("example", lambda: [["/nonexistent/tool"]])) == 1
-
-
-def test_a_check_that_breaks_is_a_failure_and_ends_nothing_else(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     touched = tmp_path / "touched"
-
-    def breaks() -> list[Command]:
-        raise KeyError("no such folder")
-
     beside = Check("beside", lambda: [["touch", str(touched)]])
-    assert door(Check("example", breaks), beside, lanes=1) == 1
-    assert "KeyError: 'no such folder'" in capsys.readouterr().out
-    assert touched.exists()
+    given = breaks if commands is None else lambda: commands
+    assert door(Check("example", given, at_once=at_once), beside, lanes=1) == 1
+    told = capsys.readouterr().out
+    assert all(one in told for one in shown) and "later" not in told
+    assert told.endswith("FAILED: example\n") and touched.exists()
 
 
 def test_a_skip_tells_its_reason_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,13 +86,6 @@ def test_what_builds_on_a_failure_does_not_run_and_fails(
     assert door(Check("first", lambda: [exits_with(1)]), second) == 1
     assert "second: not run, first failed" in capsys.readouterr().out
     assert not touched.exists()
-
-
-def test_the_other_checks_run_after_a_failure(tmp_path: Path) -> None:
-    touched = tmp_path / "touched"
-    beside = Check("beside", lambda: [["touch", str(touched)]])
-    assert door(Check("first", lambda: [exits_with(1)]), beside, lanes=1) == 1
-    assert touched.exists()
 
 
 def test_the_cpu_time_of_a_check_is_that_of_all_its_processes() -> None:

@@ -56,46 +56,39 @@ NEVER = "def test_it(recorded):\n    assert not recorded, 'never'"
 FINE = "@pytest.mark.parametrize('n', range({}))\ndef test_fine(n):\n    pass\n"
 
 
-def test_a_failure_with_a_witness_is_run_again(suite: Callable[..., Ended]) -> None:
-    """With fixtures of every scope set up anew."""
-    result, count = suite(SECOND, [True, False])
-    result.assert_outcomes(passed=1)
-    assert (result.ret, count) == (0, 2)
-    result.stdout.fnmatch_lines(
-        ["*repeated: 1 of 1*", f"*::test_it: passed in attempt 2, after *so early* ({WITNESS})"]
-    )
+MISTYPED = "def test_it(mistyped):\n    pass"
+AGAIN = f"*::test_it: passed in attempt 2, after *so early* ({WITNESS})"
+LOST = "*failed without a witness in attempt 2*"
 
 
-def test_a_failure_without_a_witness_fails_at_once(suite: Callable[..., Ended]) -> None:
-    result, count = suite(SECOND, [False])
-    result.assert_outcomes(failed=1)
-    assert (result.ret, count) == (1, 1)
-
-
-def test_a_failure_elsewhere_fails_at_once(suite: Callable[..., Ended]) -> None:
-    result, count = suite(SECOND, [True], folder="host")
-    result.assert_outcomes(failed=1)
-    assert (result.ret, count) == (1, 0)
-
-
-def test_a_fixture_that_is_missing_fails_at_once(suite: Callable[..., Ended]) -> None:
-    result, count = suite("def test_it(mistyped):\n    pass", [True])
-    result.assert_outcomes(errors=1)
-    assert (result.ret, count) == (1, 1)
-
-
-def test_a_failure_that_loses_its_witness_fails(suite: Callable[..., Ended]) -> None:
-    result, count = suite(NEVER, [True, False])
-    result.assert_outcomes(failed=1)
-    assert (result.ret, count) == (1, 2)
-    result.stdout.fnmatch_lines(["*failed without a witness in attempt 2*"])
-
-
-def test_a_test_that_passes_is_run_once(suite: Callable[..., Ended]) -> None:
-    result, count = suite(FINE.format(1), [True])
-    result.assert_outcomes(passed=1)
-    assert (result.ret, count) == (0, 1)
-    result.stdout.no_fnmatch_line("*repeated*")
+@pytest.mark.parametrize(
+    ("module", "noisy", "folder", "outcome", "count", "line"),
+    [
+        # fixtures of every scope are set up anew
+        (SECOND, [True, False], "", "passed", 2, AGAIN),
+        (SECOND, [False], "", "failed", 1, ""),
+        (SECOND, [True], "host", "failed", 0, ""),  # a test elsewhere
+        (MISTYPED, [True], "", "errors", 1, ""),
+        (NEVER, [True, False], "", "failed", 2, LOST),
+        (FINE.format(1), [True], "", "passed", 1, ""),
+    ],
+)
+def test_only_a_failure_with_a_witness_is_run_again(
+    suite: Callable[..., Ended],
+    module: str,
+    noisy: list[bool],
+    folder: str,
+    outcome: str,
+    count: int,
+    line: str,
+) -> None:
+    result, attempts = suite(module, noisy, folder=folder)
+    result.assert_outcomes(**{outcome: 1})
+    assert (result.ret, attempts) == (int(outcome != "passed"), count)
+    if line:
+        result.stdout.fnmatch_lines([line])
+    if outcome == "passed" and count == 1:
+        result.stdout.no_fnmatch_line("*repeated*")
 
 
 @pytest.mark.parametrize(

@@ -46,19 +46,6 @@ def test_lines_of_others_are_kept_apart_and_counted(tmp_path: Path) -> None:
     assert [line.strip() for line in result.foreign_lines] == [shown, shown, "login:", "bye"]
 
 
-def test_bytes_that_are_no_text_are_lines_of_others(tmp_path: Path) -> None:
-    result = result_of(measured(tmp_path, {"garbage_bytes": 4000}, *OURS))
-    assert result.complete and result.foreign_count == 1
-    (line,) = result.foreign_lines
-    assert len(line) == 200 and line.isprintable()
-
-
-def test_of_many_lines_the_first_are_kept(tmp_path: Path) -> None:
-    result = result_of(measured(tmp_path, *[KERNEL] * 500, *OURS))
-    assert result.complete and result.foreign_count == 500
-    assert len(result.foreign_lines) == 20
-
-
 @pytest.mark.parametrize("load", ["none", "heavy"])
 @pytest.mark.parametrize("number", range(1, len(OURS) - 1))
 def test_a_line_of_ours_that_others_break_is_missed(tmp_path: Path, number: int, load: str) -> None:
@@ -71,21 +58,6 @@ def test_a_line_of_ours_that_others_break_is_missed(tmp_path: Path, number: int,
     assert result.reason and ("footer" in result.reason)
     assert result.remedy is not None and "dmesg" in result.remedy
     assert result.foreign_count == 2
-
-
-def test_a_footer_that_others_break_is_missed(tmp_path: Path) -> None:
-    outcome = measured(tmp_path, *OURS[:-1], OURS[-1][:9] + KERNEL, OURS[-1][9:])
-    result = result_of(outcome)
-    assert (outcome.exit_code, result.complete) == (EXIT_USAGE, False)
-    assert result.reason is not None and "before its footer" in result.reason
-
-
-def test_elsewhere_a_line_of_others_ends_the_test(tmp_path: Path) -> None:
-    outcome = measured(tmp_path, *OURS[:2], KERNEL, *OURS[2:], noisy=False)
-    result = result_of(outcome)
-    assert (outcome.exit_code, result.status) == (EXIT_USAGE, "failed")
-    assert result.reason is not None and result.reason.startswith("line 3: not a line of")
-    assert result.foreign_count == 0
 
 
 def test_after_a_kill_of_the_tool_they_are_known_again(tmp_path: Path) -> None:

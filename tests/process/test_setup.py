@@ -1,4 +1,4 @@
-"""tools/setup.py at its door: a clone that is moved or copied, and the true cause of failures."""
+"""make setup at its door: a clone that is moved or copied, and the true cause of failures."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 import moved
 import pip_failure
+from tests.conftest import ROOT
 
-pytestmark = pytest.mark.slow  # each makes a .venv
-
-ROOT = Path(__file__).resolve().parents[2]
 # A package without dependencies that says where its source is, in place of the real one:
 # nothing is fetched.
 PYPROJECT = """
@@ -64,15 +63,19 @@ def make_checkout(folder: Path) -> Path:
     return folder
 
 
-def set_up(checkout: Path, **environment: str) -> str:
-    """What `tools/setup.py` tells, without the probe."""
-    done = subprocess.run(
+def set_up(checkout: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`tools/setup.py` without the probe."""
+    return subprocess.run(
         [sys.executable, checkout / "tools" / "setup.py", "--no-probe"],
         env=os.environ | {"PIP_NO_INDEX": "1"} | environment,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def told_by_set_up(checkout: Path, **environment: str) -> str:
+    done = set_up(checkout, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -84,45 +87,42 @@ def runs_from(checkout: Path) -> Path:
     return Path(done.stdout.strip())
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("first place") / "original"
-    folder.mkdir()
-    make_checkout(folder)
-    set_up(folder)
-    return folder
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    (tmp_path / "a clone").mkdir()
+    return make_checkout(tmp_path / "a clone")
 
 
-@pytest.fixture(scope="module")
-def copied(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A copy of the checkout with its .venv, and what its set-up told."""
-    copy = tmp_path_factory.mktemp("copies") / "a copy"
-    shutil.copytree(original, copy, symlinks=True)
-    return copy, set_up(copy)
+@pytest.fixture
+def ready(checkout: Path) -> Path:
+    """A checkout that seems set up: its Python is that of the tests."""
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    moved.write_stamp(checkout / ".venv", checkout)
+    inputs = [checkout / "requirements" / "run.txt", checkout / "pyproject.toml"]
+    digest = sha256(b"".join(file.read_bytes() for file in inputs)).hexdigest()
+    (checkout / ".venv" / "run.stamp").write_text(digest)
+    return checkout
 
 
-def test_setup_does_nothing_twice(original: Path) -> None:
-    assert runs_from(original) == original / "src" / "where.py"
-    assert set_up(original) == ""
-
-
-def test_a_copied_clone_runs_its_own_code(original: Path, copied: tuple[Path, str]) -> None:
-    copy, told = copied
-    assert f".venv was made for {original}" in told
+@pytest.mark.full
+def test_a_clone_that_is_copied_or_moved_runs_its_own_code(checkout: Path, tmp_path: Path) -> None:
+    told_by_set_up(checkout)
+    assert runs_from(checkout) == checkout / "src" / "where.py"
+    assert told_by_set_up(checkout) == ""
+    copy = tmp_path / "a copy"
+    shutil.copytree(checkout, copy, symlinks=True)
+    assert f".venv was made for {checkout}" in told_by_set_up(copy)
     assert runs_from(copy) == copy / "src" / "where.py"
-    assert set_up(copy) == ""
-    assert runs_from(original) == original / "src" / "where.py"
-
-
-def test_a_moved_clone_runs_and_names_links_to_its_former_place(
-    copied: tuple[Path, str], tmp_path: Path
-) -> None:
-    former, _ = copied
-    here = former.rename(tmp_path / "elsewhere")
+    assert told_by_set_up(copy) == ""
+    assert runs_from(checkout) == checkout / "src" / "where.py"
+    here = copy.rename(tmp_path / "elsewhere")
     link = tmp_path / "bin" / "hardstone"
     link.parent.mkdir()
-    link.symlink_to(former / ".venv" / "bin" / "hardstone")
-    told = set_up(here, PATH=f"{link.parent}{os.pathsep}{os.environ['PATH']}")
+    link.symlink_to(copy / ".venv" / "bin" / "hardstone")
+    told = told_by_set_up(here, PATH=f"{link.parent}{os.pathsep}{os.environ['PATH']}")
     assert runs_from(here) == here / "src" / "where.py"
     (command,) = re.findall("to this folder: (ln .*)", told)
     subprocess.run(["sh", "-c", command], check=True)
@@ -130,19 +130,36 @@ def test_a_moved_clone_runs_and_names_links_to_its_former_place(
     assert done.stdout == f"{here}/src/where.py\n"
 
 
-def test_a_link_to_another_program_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "hardstone").symlink_to("/bin/true")
-    assert moved.links_to_former(str(tmp_path), "/former", tmp_path / ".venv") == []
+def test_what_is_set_up_is_left_and_not_in_a_copy(ready: Path, tmp_path: Path) -> None:
+    assert told_by_set_up(ready) == ""
+    copy = tmp_path / "a copy"
+    shutil.copytree(ready, copy, symlinks=True)
+    assert moved.former_folder(copy / ".venv", copy) == str(ready)
+    assert moved.former_folder(ready / ".venv", ready) == ""
+    (copy / ".venv" / moved.STAMP).unlink()
+    assert moved.former_folder(copy / ".venv", copy) == "an unknown folder"
 
 
-def test_a_build_folder_that_was_configured_elsewhere_goes(original: Path) -> None:
-    build = original / "build"
+def test_of_links_only_those_to_the_former_clone_are_named_and_quoted(tmp_path: Path) -> None:
+    place = tmp_path / "a; touch b"
+    place.mkdir()
+    link = place / "hardstone"
+    link.symlink_to("/bin/true")
+    assert moved.links_to_former(str(place), "/former", place / ".venv") == []
+    link.unlink()
+    link.symlink_to("/former/.venv/bin/hardstone")
+    (line,) = moved.links_to_former(str(place), "/former", place / ".venv")
+    assert shlex.split(line.partition("to this folder: ")[2])[-1] == str(link)
+
+
+def test_a_build_folder_that_was_configured_elsewhere_goes(ready: Path) -> None:
+    build = ready / "build"
     configure(build / "ours", as_folder=build / "ours")
     configure(build / "theirs", as_folder=Path("/elsewhere/build/theirs"))
     configure(build / "broken", as_folder=build / "broken")
     (build / "broken" / "meson-info" / "meson-info.json").write_text('{"directories": 1}')
     (build / "kept").mkdir()
-    set_up(original)
+    told_by_set_up(ready)
     assert sorted(path.name for path in build.iterdir()) == ["kept", "ours"]
 
 
@@ -158,35 +175,26 @@ def test_a_real_build_folder_is_known_as_this_checkouts(probe: Path) -> None:
     assert moved.configured_as(probe.parent) == str(probe.parent)
 
 
-def test_a_folder_that_cannot_be_written_is_the_cause(tmp_path: Path) -> None:
-    checkout = tmp_path / "checkout"
-    checkout.mkdir()
-    make_checkout(checkout)
+def test_a_folder_that_cannot_be_written_is_the_cause(checkout: Path) -> None:
     (checkout / ".venv").write_text("a file is in the way")
-    done = subprocess.run(
-        [sys.executable, checkout / "tools" / "setup.py", "--no-probe"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = set_up(checkout)
     assert done.returncode == 1
     assert done.stderr.startswith("setup: cannot make .venv: ")
     assert done.stderr.count("\n") == 1
     assert "python3-venv" not in done.stderr
 
 
-def test_an_index_that_cannot_be_reached_is_the_cause(original: Path) -> None:
+def test_an_index_that_cannot_be_reached_is_the_cause(ready: Path) -> None:
     """Nothing listens on port 9 of this machine: no network is asked."""
-    lock = original / "requirements" / "run.txt"
+    lock = ready / "requirements" / "run.txt"
     lock.write_text(f"nothing==1 --hash=sha256:{'0' * 64}\n")
     done = subprocess.run(
-        [sys.executable, original / "tools" / "setup.py", "--no-probe"],
+        [sys.executable, ready / "tools" / "setup.py", "--no-probe"],
         env=without_index(),
         capture_output=True,
         text=True,
         check=False,
     )
-    lock.write_text("")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "the package index cannot be reached (Connection refused)" in done.stderr
@@ -244,13 +252,14 @@ def test_a_folder_of_somebody_else_is_told_with_what_to_type(tmp_path: Path) -> 
     assert told == [f"{begin}sudo {command}\n", f"{begin}su -c {quoted}\n"]
 
 
-def test_ctrl_c_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_is_one_line(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While .venv is made, which here never ends."""
     os.mkfifo(tmp_path / "begun")
     begins = f"open({str(tmp_path / 'begun')!r}, 'w').close()"
     (tmp_path / "venv.py").write_text(f"import time\n{begins}\ntime.sleep(600)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    checkout = new_checkout(tmp_path / "checkout")
     setup = start(sys.executable, checkout / "tools" / "setup.py", "--no-probe")
     (tmp_path / "begun").read_text()  # a pipe with a name: waits for its writer
     setup.send_signal(signal.SIGINT)
@@ -258,11 +267,11 @@ def test_ctrl_c_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert setup.returncode == 130
 
 
-def test_two_set_ups_of_one_clone_wait_for_each_other(original: Path) -> None:
-    folder = os.open(original, os.O_RDONLY)
+def test_two_set_ups_of_one_clone_wait_for_each_other(ready: Path) -> None:
+    folder = os.open(ready, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
-        setup = start(sys.executable, original / "tools" / "setup.py", "--no-probe")
+        setup = start(sys.executable, ready / "tools" / "setup.py", "--no-probe")
         assert setup.stdout is not None
         told = setup.stdout.readline()
     finally:
@@ -308,9 +317,33 @@ def test_a_connection_that_came_back_is_not_the_cause() -> None:
     assert pip_failure.cause("Killed\n") == ""
 
 
-def test_the_command_for_a_link_is_quoted(tmp_path: Path) -> None:
-    place = tmp_path / "a; touch b"
-    place.mkdir()
-    (place / "hardstone").symlink_to("/former/.venv/bin/hardstone")
-    (line,) = moved.links_to_former(str(place), "/former", place / ".venv")
-    assert shlex.split(line.partition("to this folder: ")[2])[-1] == str(place / "hardstone")
+OLD = 'case "$2" in *platform*) echo 3.9.2 ;; *) exit 1 ;; esac'
+BARE = 'case "$2" in *ensurepip*) exit 1 ;; esac'
+BOTH = "apt-get install python3 python3-venv"
+AS_ROOT = f"su -c 'PATH=$PATH:/usr/sbin:/sbin {BOTH}'"
+
+
+@pytest.mark.parametrize(
+    ("python", "user", "has_sudo", "told"),
+    [
+        (OLD, 1000, True, r"setup: .+, python3 is 3\.9\.2: sudo apt-get install .+"),
+        (BARE, 1000, True, r"setup: .+: sudo apt-get install python3-venv"),
+        ("", 0, False, re.escape(f"setup: there is no python3: {BOTH}")),
+        ("", 0, True, re.escape(f"setup: there is no python3: {BOTH}")),
+        ("", 1000, True, re.escape(f"setup: there is no python3: sudo {BOTH}")),
+        ("", 1000, False, re.escape(f"setup: there is no python3: {AS_ROOT}")),
+    ],
+)
+def test_what_installs_python_is_one_line_as_it_is_typed_there(
+    tmp_path: Path, python: str, user: int, has_sudo: bool, told: str
+) -> None:
+    programs = {"id": f"echo {user}", "sudo": "" if has_sudo else None, "python3": python or None}
+    for name, body in programs.items():
+        if body is not None:
+            (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+            (tmp_path / name).chmod(0o755)
+    command = ["/bin/sh", str(ROOT / "tools/find-python.sh")]
+    env = {"PATH": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(f"{told}\n", done.stderr), done.stderr

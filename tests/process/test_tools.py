@@ -1,4 +1,4 @@
-"""The checks of the C side, the documents that tools write, and the Python that they find."""
+"""The checks of the C side, and what they need and do not find."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,15 +17,18 @@ import pytest
 import docs_output
 import docs_tests
 import gen_docs
+import lab_kernels
 import probe_checks
 import variant_build
 from hardstone.catalogue import load_catalogue
+from hardstone.lab.kernels import KernelFiles, add_kernel
 from hardstone.model import Descriptor, Register
+from lint_c import circle
 from probe_checks import Command, Skip
+from tests.conftest import ROOT
 from tests.host import sanitized
 from tests.process.targets import sample
 
-ROOT = Path(__file__).resolve().parents[2]
 PINNED = ("clang-format", "clang-tidy")
 SOURCES = ROOT / "probe/src"
 
@@ -167,58 +170,6 @@ def test_the_changes_name_the_tests_of_the_register() -> None:
     assert docs_tests.changes(fresh, register) == fresh
 
 
-def test_a_python_that_is_too_old_is_one_line_with_what_to_type(tmp_path: Path) -> None:
-    old = tmp_path / "python3"
-    old.write_text('#!/bin/sh\ncase "$2" in *platform*) echo 3.9.2 ;; *) exit 1 ;; esac\n')
-    old.chmod(0o755)
-    done = find_python(tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "python3 is 3.9.2: sudo apt-get install" in done.stderr
-
-
-def test_no_python_at_all_is_one_line_with_what_to_type(tmp_path: Path) -> None:
-    done = find_python(tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == "setup: there is no python3: sudo apt-get install python3 python3-venv\n"
-
-
-def test_a_python_without_venv_names_the_package(tmp_path: Path) -> None:
-    bare = tmp_path / "python3"
-    bare.write_text('#!/bin/sh\ncase "$2" in *ensurepip*) exit 1 ;; esac\n')
-    bare.chmod(0o755)
-    done = find_python(tmp_path)
-    assert done.stderr.endswith(": sudo apt-get install python3-venv\n")
-
-
-@pytest.mark.parametrize(
-    ("user", "has_sudo", "told"),
-    [
-        (0, False, "apt-get install python3 python3-venv"),
-        (0, True, "apt-get install python3 python3-venv"),
-        (1000, True, "sudo apt-get install python3 python3-venv"),
-        (1000, False, "su -c 'PATH=$PATH:/usr/sbin:/sbin apt-get install python3 python3-venv'"),
-    ],
-)
-def test_what_installs_python_is_said_as_it_is_typed_there(
-    tmp_path: Path, user: int, has_sudo: bool, told: str
-) -> None:
-    done = find_python(tmp_path, user=user, has_sudo=has_sudo)
-    assert done.stderr == f"setup: there is no python3: {told}\n"
-
-
-def find_python(
-    path: Path, *, user: int = 1000, has_sudo: bool = True
-) -> subprocess.CompletedProcess[str]:
-    for name, body in {"id": f"echo {user}", **({"sudo": ""} if has_sudo else {})}.items():
-        (path / name).write_text(f"#!/bin/sh\n{body}\n")
-        (path / name).chmod(0o755)
-    command = ["/bin/sh", str(ROOT / "tools/find-python.sh")]
-    return subprocess.run(
-        command, env={"PATH": str(path)}, capture_output=True, text=True, check=False
-    )
-
-
 def test_the_page_of_a_test_says_which_kinds_enter_the_kernel() -> None:
     (test,) = [one for one in sample.register().tests if one.id == "SEM-P-RTP"]
     _, _, told = docs_tests.page(test, load_catalogue()).partition("enter the kernel\n")
@@ -350,6 +301,55 @@ def test_what_a_source_includes_and_its_other_macros_tell_its_texts_apart(tmp_pa
     assert text("sized.c", "-DHS_CPUS=1") == text("sized.c", "-DHS_CPUS=2")
 
 
+# uint32_t is unsigned long on 32-bit systems with newlib or NuttX.
+LONG_TYPES = """
+#include <inttypes.h>
+#undef PRId32
+#undef PRIu32
+#undef PRIx32
+#define PRId32 "ld"
+#define PRIu32 "lu"
+#define PRIx32 "lx"
+#define int32_t long
+#define uint32_t unsigned long
+"""
+
+
+def complaints(folder: Path, files: Iterable[Path]) -> str:
+    """Of the compiler, about formats of the files where uint32_t is long."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc here")
+    (folder / "types.h").write_text(LONG_TYPES)
+    options = ["-std=c11", "-D_GNU_SOURCE", f"-I{SOURCES}", "-Werror=format", "-fsyntax-only"]
+    command = ["cc", *options, "-include", str(folder / "types.h"), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def here(files: Iterable[Path]) -> list[Path]:
+    return [one for one in files if sys.platform == "linux" or "/linux" not in str(one)]
+
+
+@pytest.mark.full
+def test_formats_hold_where_uint32_is_long(tmp_path: Path) -> None:
+    files = here(SOURCES.rglob("*.c"))
+    assert len(files) > 100
+    assert complaints(tmp_path, files) == ""
+
+
+def test_formats_of_what_has_changed_hold_where_uint32_is_long(tmp_path: Path) -> None:
+    changed = here(probe_checks.changed_files() or set())
+    files = [
+        one for one in changed if one.suffix == ".c" and one.exists() and SOURCES in one.parents
+    ]
+    assert not files or complaints(tmp_path, files) == ""
+    wrong = tmp_path / "wrong.c"
+    wrong.write_text(
+        '#include <stdio.h>\nvoid tell(uint32_t n);\nvoid tell(uint32_t n) { printf("%u", n); }\n'
+    )
+    assert "format" in complaints(tmp_path, [wrong])
+
+
 # Mounts a TMPDIR where no program may run, in a mount name space of its own, then runs the words.
 NOEXEC = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$@"'
 
@@ -393,3 +393,82 @@ def test_checks_get_a_folder_for_temporary_files_where_programs_may_run(tmp_path
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ran\n")
     assert f"no program may run in {tmp_path} (noexec)" in done.stdout
+
+
+EMULATORS = ("qemu-system-x86_64", "qemu-system-aarch64")
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder of programs; it has none."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def add_emulators(programs: Path) -> None:
+    for name in EMULATORS:
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+
+
+def test_without_qemu_the_skip_says_what_to_install(programs: Path) -> None:
+    with pytest.raises(Skip, match=r"debian is not booted: .*qemu-system-x86"):
+        lab_kernels.fetch(1)()
+
+
+def test_without_apt_the_skip_says_why_nothing_was_fetched(programs: Path) -> None:
+    add_emulators(programs)
+    with pytest.raises(Skip, match=r"debian cannot be fetched: .*apt"):
+        lab_kernels.fetch(1)()
+
+
+def test_a_kernel_that_is_there_is_not_fetched_again(programs: Path) -> None:
+    add_emulators(programs)
+    (name,) = lab_kernels.NAMES[:1]
+    files = KernelFiles(
+        arch="x86_64", release="6.1", image=b"image", busybox=b"busybox", config=None, drivers=()
+    )
+    add_kernel(name, files)
+    assert lab_kernels.fetch(1)() == []
+
+
+def test_all_kernels_that_are_missing_are_named(programs: Path) -> None:
+    with pytest.raises(Skip) as skipped:
+        lab_kernels.fetch(len(lab_kernels.STANDARD))()
+    assert [name for name in lab_kernels.NAMES if f"{name} is not" not in str(skipped.value)] == []
+
+
+DEFINED = set("TDRBVW")
+
+
+@pytest.fixture
+def symbols(probe: Path) -> list[tuple[str, str, str]]:
+    """(object file, kind, name) of all that the probe is linked from."""
+    archive = probe.parent / "libprobe.a"
+    if shutil.which("nm") is None or not archive.exists():
+        pytest.skip("nm, or the library that the probe is linked from, is not here")
+    told = subprocess.run(["nm", "-A", archive], capture_output=True, text=True, check=True)
+    rows = [line.rsplit(":", 1) for line in told.stdout.splitlines() if ":" in line]
+    return [(place.split(":")[-1], rest.split()[-2], rest.split()[-1]) for place, rest in rows]
+
+
+def calls(symbols: list[tuple[str, str, str]]) -> dict[str, set[str]]:
+    """Which files define what a file uses, itself left out."""
+    homes = {name: file for file, kind, name in symbols if kind in DEFINED}
+    used: dict[str, set[str]] = defaultdict(set)
+    for file, kind, name in symbols:
+        if kind == "U" and homes.get(name, file) != file:
+            used[file].add(homes[name])
+    return used
+
+
+@pytest.mark.slow
+def test_calls_make_no_circle(symbols: list[tuple[str, str, str]]) -> None:
+    used = calls(symbols)
+    assert len(used) > 50
+    assert circle(used) == []
+
+
+def test_a_circle_of_calls_is_found() -> None:
+    symbols = [("a", "T", "one"), ("a", "U", "two"), ("b", "T", "two"), ("b", "U", "one")]
+    assert circle(calls(symbols)) == ["a", "b", "a"]

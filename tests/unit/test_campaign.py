@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +39,6 @@ from hardstone.stats.moved import environment_moved
 from hardstone.store import CopyCost, Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
-from hardstone.terminal.one_screen import print_screen
 from tests.process.store.fake_probe import recover
 from tests.process.targets import sample
 
@@ -123,8 +121,6 @@ def test_events_tell_what_happens(play: Play) -> None:
             EXIT_UNTRUSTWORTHY,
         ),
         ([{"garbage_bytes": 400}], "failed", "line 1: not JSON", EXIT_USAGE),
-        (["{}"], "failed", "line 1: not a line of", EXIT_USAGE),
-        (["hello"], "failed", "line 1: not JSON", EXIT_USAGE),
         ([{"exit": 0}], "failed", "ended before its footer", EXIT_USAGE),
         ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer", EXIT_USAGE),
         (
@@ -133,20 +129,7 @@ def test_events_tell_what_happens(play: Play) -> None:
             "line 4: not JSON",
             EXIT_USAGE,
         ),
-        ([*sample.stream(FIRST), "{}"], "failed", "not a line of", EXIT_USAGE),
         (sample.stream(SECOND), "failed", "TMR-P-LAT was requested", EXIT_USAGE),
-        (
-            [*sample.stream(FIRST)[:4], sample.stream(FIRST)[3]],
-            "failed",
-            "only the footer",
-            EXIT_USAGE,
-        ),
-        (
-            [*sample.stream(FIRST)[:3], sample.stream(FIRST)[2]],
-            "failed",
-            "a second series",
-            EXIT_USAGE,
-        ),
         (
             [*sample.stream(FIRST), {"exit": 70, "stderr": "late"}],
             "failed",
@@ -355,26 +338,21 @@ class Recorded(FakeTarget):
         yield from super().run(planned, options, backing, stop, on_idle)
 
 
-def test_the_recording_of_a_probe_that_hung_is_read(tmp_path: Path, store: Store) -> None:
-    path = sample.scenario(
-        tmp_path, {FIRST: [{"hang": True}]}, dump=sample.stream(FIRST, calibrated={"turns": 7})
-    )
-    target = Recorded(path)
-    result = Campaign(target, store).run(make((FIRST,)), target.facts()).document.results[0]
-    assert (result.status, result.complete) == ("timeout", False)
+@pytest.mark.parametrize(
+    ("step", "status", "code"),
+    [("hang", "timeout", EXIT_USAGE), ("vanish", "failed", EXIT_UNREACHABLE)],
+)
+def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
+    tmp_path: Path, store: Store, step: str, status: str, code: int
+) -> None:
+    dump = sample.stream(FIRST, calibrated={"turns": 7})
+    target = Recorded(sample.scenario(tmp_path, {FIRST: [{step: True}]}, dump=dump))
+    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    (result,) = outcome.document.results
+    assert (result.status, result.complete, outcome.exit_code) == (status, False, code)
     assert result.series[0].count == 2000
     assert result.conditions.realtime
     assert result.calibrated == {"turns": 7}
-
-
-def test_the_recording_of_a_target_that_was_lost_is_read(tmp_path: Path, store: Store) -> None:
-    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, dump=sample.stream(FIRST))
-    target = Recorded(path)
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
-    result = outcome.document.results[0]
-    assert outcome.exit_code == EXIT_UNREACHABLE
-    assert (result.status, result.complete) == ("failed", False)
-    assert result.series[0].count == 2000
 
 
 @pytest.mark.parametrize(
@@ -408,9 +386,6 @@ def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
     said = "the target's clock ran 10.15 times as fast as this machine's"
     assert document.trust.reasons[0] == said
     assert outcome.exit_code == EXIT_UNTRUSTWORTHY
-    screen = io.StringIO()
-    print_screen(document, screen)
-    assert said in " ".join(screen.getvalue().split())
     assert said in str(head_of(document))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -44,48 +44,39 @@ def result(
 # ---- the number of operations ----
 
 
-def test_the_first_result_of_a_run_is_given_nothing() -> None:
-    test = planned()
-    assert carried(test, []) is test
+LATER = {"add_operations": 999, "copy_operations": 99, "whetstone_operations": 9}
+PART = {"add_operations": 700}
+LEFT_OPEN: list[tuple[PlannedTest, list[Result]]] = [
+    (planned(), []),
+    *((planned(), [result({}, status)]) for status in get_args(Status) if status != "measured"),
+    (planned(block_ns=1_000_000), [result()]),  # other work
+    (sample.planned("TMR-P-LAT", params={"interval_ns": 0}), [result()]),
+]
 
 
-def test_later_results_do_what_the_first_one_found() -> None:
-    later = {"add_operations": 999, "copy_operations": 99, "whetstone_operations": 9}
-    given = carried(planned(), [result(), result(later)])
-    assert given.params == ALL | FOUND
-    assert given.test == TEST and given.samples == planned().samples
+@pytest.mark.parametrize(("test", "results"), LEFT_OPEN)
+def test_without_a_number_of_the_same_work_a_test_calibrates(
+    test: PlannedTest, results: list[Result]
+) -> None:
+    assert carried(test, results) is test
 
 
-@pytest.mark.parametrize("status", ["failed", "denied", "skipped", "timeout", "unsupported"])
-def test_a_result_that_did_not_calibrate_gives_nothing(status: Status) -> None:
-    test = planned()
-    assert carried(test, [result({}, status)]) is test
-    assert carried(test, [result({}, status), result()]).params == ALL | FOUND
-
-
-def test_what_was_found_counts_though_the_measurement_failed() -> None:
-    assert carried(planned(), [result(status="failed")]).params == ALL | FOUND
-
-
-def test_another_block_is_other_work() -> None:
-    test = planned(block_ns=1_000_000)
-    assert carried(test, [result()]) is test
-
-
-def test_what_was_given_stays() -> None:
-    given = carried(planned(add_operations=5), [result(add_operations=5)])
-    assert given.params == ALL | FOUND | {"add_operations": 5}
-
-
-def test_a_stop_within_the_calibration_leaves_the_rest_open() -> None:
-    found = {"add_operations": 700}
-    given = carried(planned(), [result(found, "skipped")])
-    assert given.params == ALL | OPEN | found
-
-
-def test_other_tests_are_given_nothing() -> None:
-    test = sample.planned("TMR-P-LAT", params={"interval_ns": 0})
-    assert carried(test, [result()]) is test
+@pytest.mark.parametrize(
+    ("given", "results", "expected"),
+    [
+        ({}, [result(), result(LATER)], FOUND),  # what the first one found
+        ({}, [result({}, "denied"), result()], FOUND),
+        ({}, [result(status="failed")], FOUND),  # it had calibrated
+        ({}, [result(PART, "skipped")], OPEN | PART),  # stopped within the calibration
+        ({"add_operations": 5}, [result(add_operations=5)], FOUND | {"add_operations": 5}),
+    ],
+)
+def test_later_results_do_what_earlier_ones_found(
+    given: dict[str, Any], results: list[Result], expected: dict[str, int]
+) -> None:
+    test = carried(planned(**given), results)
+    assert test.params == ALL | expected
+    assert (test.test, test.samples) == (TEST, planned().samples)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The catalogue against the register, in both directions, and its own claims."""
+"""The catalogue against the register, what the register says of its tests, and expected times."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import tomllib
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hardstone.catalogue import PROFILES, load_catalogue, parse_catalogue
+from hardstone.catalogue import PROFILES, Entry, load_catalogue, parse_catalogue
 from hardstone.cli.options import plan_options
-from hardstone.expected_time import expected_ns
-from hardstone.model import Descriptor, ParamValue
-from hardstone.plan import Request, make_plan
+from hardstone.expected_time import expected_ns, variant_count
+from hardstone.model import Descriptor, ParamSpec, ParamValue
+from hardstone.plan import Request, make_plan, own_time_ns
+from hardstone.terminal.tests import kind_of
 from tests.process.targets import sample
 
 CATALOGUE = load_catalogue()
@@ -55,12 +59,8 @@ def described(test: str) -> Descriptor:
     return register()[test]
 
 
-def test_every_catalogued_test_is_in_the_register() -> None:
-    assert set(CATALOGUE.ids()) - set(register()) == set()
-
-
-def test_every_registered_test_is_catalogued() -> None:
-    assert set(register()) - set(CATALOGUE.ids()) == set()
+def test_the_catalogue_has_the_tests_of_the_register() -> None:
+    assert set(CATALOGUE.ids()) == set(register())
 
 
 def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
@@ -68,12 +68,14 @@ def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
     assert {test["id"] for test in json.loads(output)["tests"]} == set(CATALOGUE.ids())
 
 
-def test_an_entry_says_what_and_why() -> None:
+def test_an_entry_says_what_and_why_and_what_each_failure_means_for_a_program() -> None:
     for test in CATALOGUE.ids():
         entry = CATALOGUE.entry(test)
         assert entry.category != "other", test
         assert entry.about.endswith(".") and entry.distorts.endswith("."), test
         assert set(entry.profiles) == set(PROFILES), test
+        assert set(entry.means) == {one.name for one in described(test).verdicts}, test
+        assert all(text and not text.endswith(".") for text in entry.means.values()), test
 
 
 def test_what_does_not_count_is_named_with_the_reason() -> None:
@@ -135,11 +137,6 @@ def test_expected_time_is_the_duration_where_there_is_one() -> None:
     assert expected_ns(test, entry, 1000, 0, params) == 1_000_000_000 + test.setup_ns
 
 
-def test_a_test_that_ignores_durations_keeps_its_own_time() -> None:
-    entry, test = CATALOGUE.entry("TMR-B-EDGE"), described("TMR-B-EDGE")
-    assert expected_ns(test, entry, 0, MINUTE_NS, {}) == expected_ns(test, entry, 0, 0, {})
-
-
 def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:
     entry = CATALOGUE.entry("NEW-P-ONE", samples=7, duration_ns=9)
     assert entry.category == "other"
@@ -147,21 +144,11 @@ def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:
     assert entry.profiles["soak"].duration_ns == 9
 
 
-def test_the_published_result_about_semaphores_is_explained() -> None:
-    """No system was vulnerable with them in [G]; every one is here."""
-    about = CATALOGUE.entry("MUT-B-INV").about
-    assert "no system vulnerable with semaphores" in about
-    assert "pthread_mutex in place of sem_t" in about
-
-
 KERNEL_TESTS = [test for test in CATALOGUE.ids() if CATALOGUE.entry(test).enters_kernel]
 
 
-def test_the_tests_of_the_context_switch_say_which_kinds_enter_the_kernel() -> None:
+def test_each_kind_of_the_context_switch_says_when_it_enters_the_kernel() -> None:
     assert KERNEL_TESTS == ["SEM-P-SIG", "SEM-P-RTP"]
-
-
-def test_each_kind_says_when_it_enters_the_kernel() -> None:
     for test in KERNEL_TESTS:
         (kinds,) = [spec for spec in described(test).params if spec.name == "kinds"]
         assert list(CATALOGUE.entry(test).enters_kernel) == kinds.choices, test
@@ -211,8 +198,118 @@ def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
     assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"
 
 
-def test_every_claim_says_what_its_failure_means_for_a_program() -> None:
-    for test in sample.register().tests:
-        told = CATALOGUE.entry(test.id).means
-        assert set(told) == {one.name for one in test.verdicts}
-        assert all(text and not text.endswith(".") for text in told.values())
+TESTS = sample.register().tests
+# Labels that no parameter sets: clocks and timers that a system has, and "total" of all CPUs.
+FIXED = {
+    "CLK-B-RES": {"clock", "mechanism"},
+    "TMR-P-LAT": {"part"},
+    "KRN-P-PRE": {"kind"},
+    "MEM-B-LCK": {"locked"},
+    "IRQ-S-SUS": {"period_ns"},
+}
+# Lists with one number for each variant.
+OF_VARIANTS = {
+    "SEM-P-RTP": ["signal_wait_ns"],
+    "IRQ-S-SUS": ["passed_ns", "failed_ns", "source_failed_ns"],
+}
+
+
+def variant_labels(test: Descriptor) -> list[str | None]:
+    return [spec.label for spec in test.variant_params]
+
+
+def test_labels_of_series_are_those_of_parameters_or_fixed_and_distinct() -> None:
+    for test in TESTS:
+        labels = {label for series in test.series for label in series.labels}
+        assert labels - set(variant_labels(test)) == FIXED.get(test.id, set()), test.id
+        assert kind_of(test.id) != "timing" or set(variant_labels(test)) <= labels, test.id
+        for each in (variant_labels(test), *(one.labels for one in test.series)):
+            assert len(each) == len(set(each)), test.id
+
+
+def test_a_list_of_several_values_makes_variants() -> None:
+    for test in TESTS:
+        lists = [spec.name for spec in test.params if spec.is_list and spec.label is None]
+        assert lists == OF_VARIANTS.get(test.id, []), test.id
+
+
+def test_times_are_said() -> None:
+    for test in TESTS:
+        assert test.setup_ns > 0, test.id
+        assert test.sample_ns > 0 or test.sample_param, test.id
+        assert test.sample_percent >= 100, test.id
+        assert test.extra_samples >= 0 and test.warm_up_samples >= 0, test.id
+        assert test.sample_param in {None, *(spec.name for spec in test.params)}, test.id
+        assert test.series or not test.warm_up_samples, test.id
+
+
+COUNTED = load_catalogue().entry("SEM-P-RTP")
+UNCOUNTED_TEST = load_catalogue().entry("MUT-B-INV")
+
+
+def param(name: str, label: str | None = None, **changed: Any) -> ParamSpec:
+    fields: dict[str, Any] = {"unit": "count", "default": [1, 2], "is_list": True, "about": ""}
+    return ParamSpec(name=name, label=label, **(fields | changed))
+
+
+def descriptor(*params: ParamSpec, **changed: Any) -> Descriptor:
+    fields: dict[str, Any] = {"setup_ns": 1000, "sample_ns": 10}
+    fields |= {"title": "", "source": "", "needs": [], "series": [], "verdicts": []}
+    fields |= {"default_samples": 1, "default_duration_ns": 0}
+    return Descriptor(id="MAD-P-UP", params=list(params), **(fields | changed))
+
+
+def test_variants_are_the_product_of_the_labelled_lists() -> None:
+    test = descriptor(param("kinds", "kind"), param("scopes", "scope"), param("sizes"))
+    params: dict[str, ParamValue] = {
+        "kinds": ["a", "b", "c"],
+        "scopes": ["x", "y"],
+        "sizes": [1] * 9,
+    }
+    assert variant_count(test, params) == 6
+    assert expected_ns(test, COUNTED, 100, 0, params) == 1000 + 100 * 10 * 6
+
+
+def test_variants_at_the_same_time_take_the_time_of_one() -> None:
+    test = descriptor(param("cpus", "cpu", unit="cpu"), is_concurrent=True)
+    assert expected_ns(test, COUNTED, 100, 0, {"cpus": [0, 1, 2]}) == 1000 + 100 * 10
+
+
+def test_an_empty_list_stands_for_one_value() -> None:
+    assert variant_count(descriptor(param("cpus", "cpu")), {"cpus": []}) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "percent", "one_ns"),
+    [(200, 100, 210), (200, 134, 278), ([100, 300], 100, 210), ([1, 2], 100, 12), (None, 100, 10)],
+)
+def test_a_parameter_comes_on_top_on_the_mean_of_its_values(
+    value: ParamValue | None, percent: int, one_ns: int
+) -> None:
+    test = descriptor(param("span_ns"), sample_param="span_ns", sample_percent=percent)
+    params: dict[str, ParamValue] = {} if value is None else {"span_ns": value}
+    assert expected_ns(test, COUNTED, 1, 0, params) == 1000 + one_ns
+
+
+def test_extra_samples_are_taken_for_each_variant_beside_a_duration_too() -> None:
+    test = descriptor(param("kinds", "kind"), extra_samples=5)
+    params: dict[str, ParamValue] = {"kinds": ["a", "b"]}
+    assert expected_ns(test, COUNTED, 0, 7000, params) == 1000 + 5 * 2 * 10 + 7000
+    assert expected_ns(test, COUNTED, 3, 0, params) == 1000 + 8 * 2 * 10
+
+
+@pytest.mark.parametrize(("samples", "duration_ns"), [(0, 0), (500, 0), (0, 10**9)])
+def test_a_test_without_counts_takes_its_own_time(samples: int, duration_ns: int) -> None:
+    test = descriptor(param("kinds", "kind"), extra_samples=5)
+    params: dict[str, ParamValue] = {"kinds": ["a", "b"]}
+    assert expected_ns(test, UNCOUNTED_TEST, samples, duration_ns, params) == 1000 + 5 * 2 * 10
+    assert own_time_ns(test, UNCOUNTED_TEST) == 1000 + 5 * 2 * 10
+
+
+@pytest.mark.slow
+@given(st.sampled_from(sample.register().tests), st.integers(0, 10**9), st.integers(1, 10**6))
+def test_more_samples_never_take_less(test: Descriptor, samples: int, more: int) -> None:
+    entry: Entry = load_catalogue().entry(test.id)
+    params: dict[str, ParamValue] = {spec.name: list(spec.default) for spec in test.params}
+    less_ns = expected_ns(test, entry, samples, 0, params)
+    assert expected_ns(test, entry, samples + more, 0, params) >= less_ns >= test.setup_ns

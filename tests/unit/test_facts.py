@@ -1,13 +1,18 @@
-"""The register of facts against whoever sends one; of source tools/lint.py judges it."""
+"""The register of facts against whoever sends one, and the doctor on facts of guests of the lab."""
 
 from __future__ import annotations
 
-import msgspec
+from pathlib import Path
 
+import msgspec
+import pytest
+
+from hardstone.doctor import diagnose
 from hardstone.doctor.derive import derive
 from hardstone.facts import SUFFIXES, load_facts
-from hardstone.model import Scalar
+from hardstone.model import Facts, Scalar
 from hardstone.stats.moved import STEADY_FACTS
+from hardstone.stats.trust import grade_run
 from tests.process.targets import sample
 from tests.unit.report import sample as report_sample
 from tests.unit.stats import make
@@ -75,3 +80,50 @@ def test_invented_runs_have_facts_of_the_register_only() -> None:
     """A fact that no probe sends hid that the report asked for it."""
     invented = {*report_sample.document().system, *make.document().system}
     assert invented <= set(load_facts())
+
+
+GUESTS = Path(__file__).parent / "doctor" / "guests"
+NAMES = sorted(path.stem for path in GUESTS.glob("*.json"))
+# The rules that tell the kernels apart: found in the first, fine in the second.
+APART = {
+    ("debian-6.1", "debian-rt-6.12"): {"preemption", "preempt-rt", "throttling"},
+    ("debian-rt-6.12", "debian-6.1"): {"fair-server"},
+    ("debian-arm64-6.1-icount", "debian-rt-arm64-6.12"): {"preemption", "preempt-rt", "one-cpu"},
+}
+
+
+def facts_of(name: str) -> dict[str, Scalar]:
+    return msgspec.json.decode((GUESTS / f"{name}.json").read_bytes(), type=Facts).facts
+
+
+def states(name: str) -> dict[str, str]:
+    return {one.rule: one.state for one in diagnose(facts_of(name)).findings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_fact_is_as_the_register_has_it(name: str) -> None:
+    for fact, value in facts_of(name).items():
+        check_value(fact, value)
+
+
+@pytest.mark.parametrize(("found_in", "fine_in"), APART)
+def test_findings_differ_where_the_kernels_do(found_in: str, fine_in: str) -> None:
+    first, second = states(found_in), states(fine_in)
+    for rule in APART[found_in, fine_in]:
+        assert (first[rule], second[rule]) == ("found", "fine"), rule
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_emulation_is_found_and_no_host_is_blamed(name: str) -> None:
+    findings = {one.rule: one for one in diagnose(facts_of(name)).findings}
+    assert findings["emulation"].state == "found" and findings["hypervisor"].steps == []
+    for rule in ("governor", "idle-states", "smt", "battery", "heat"):
+        assert findings[rule].state != "found", rule
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trust_says_what_the_figures_are(name: str) -> None:
+    trust = grade_run(make.document(system=facts_of(name)))
+    said = " ".join(trust.reasons)
+    assert trust.grade == "indicative" and "do not apply to hardware" in said
+    assert ("virtual time" in said) is name.endswith("icount")

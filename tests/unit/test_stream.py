@@ -75,7 +75,8 @@ def test_an_older_remedy_parts_with_its_command(version: int) -> None:
 def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
     empty = {"count": 0, "min": None, "mean": None, "stddev": None, "max": None, "worst": []}
     empty |= {"histogram": {"layout": "log-linear/7", "buckets": []}, "maxima_per_s": []}
-    flood = (with_field(RELEASE, name=f"s{number}", **empty) for number in range(20_000))
+    one = with_field(RELEASE, name="NAME", **empty)
+    flood = (one.replace(b"NAME", b"s%d" % number) for number in range(16_400))
     reader = StreamReader(TEST)
     for line in [HEADER, WAKEUP, *flood]:
         reader.feed(line)
@@ -87,7 +88,7 @@ def test_a_flood_of_series_is_ended_and_what_came_before_is_kept() -> None:
 
 @pytest.mark.slow
 def test_what_a_stream_may_hold_can_be_stored() -> None:
-    loads = (with_field(LOAD, element=f"e{number}") for number in range(5000))
+    loads = (LOAD.replace(b'"cpu"', b'"e%d"' % number) for number in range(5000))
     floods = [[EVENT] * 20_000, loads, [with_field(RESULT, reason="x" * 65_536)]]
     for flood in floods:
         document = make.document(results=[read([HEADER, *flood])])
@@ -334,16 +335,18 @@ def test_what_others_left_without_a_line_end_is_parted_from_a_line_of_the_probe(
     assert result.foreign_lines == ["[  1.0] no line end"]
 
 
-def test_a_line_of_the_probe_that_others_broke_is_missed() -> None:
-    broken = WAKEUP[:100] + b"[  1.0] hello\n"
-    result = noisy(*GOLDEN[:3], broken, WAKEUP[100:], *GOLDEN[4:])
+@pytest.mark.parametrize(("line", "words"), [(3, "the footer counts"), (6, "before its footer")])
+def test_a_line_of_the_probe_that_others_broke_is_missed(line: int, words: str) -> None:
+    cut = GOLDEN[line][:9] + b"[  1.0] hello\n"
+    result = noisy(*GOLDEN[:line], cut, GOLDEN[line][9:], *GOLDEN[line + 1 :])
     assert not result.complete and result.foreign_count == 2
-    assert "the footer counts" in (result.reason or "")
+    assert words in (result.reason or "")
 
 
-def test_only_the_first_lines_of_others_are_kept() -> None:
-    result = noisy(*[BOOT] * 50, *GOLDEN)
+def test_only_the_first_lines_of_others_are_kept_and_the_begin_of_each() -> None:
+    result = noisy(b"\x80\xff" * 2000, *[BOOT] * 49, *GOLDEN)
     assert (result.complete, result.foreign_count, len(result.foreign_lines)) == (True, 50, 20)
+    assert len(result.foreign_lines[0]) == 200 and result.foreign_lines[0].isprintable()
 
 
 def test_where_nobody_else_writes_a_line_of_others_ends_the_stream() -> None:

@@ -1,4 +1,4 @@
-"""The points of a sweep: what is asked next, on made-up kernels."""
+"""The points of a sweep: what is asked next, on made-up kernels; and what does not fit together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import Event, Plan, PlannedTest, Result
-from hardstone.plan.problems import PlanError
+from hardstone.model import Event, ParamValue, Plan, PlannedTest, Result
+from hardstone.plan.problems import PlanError, Problems
 from hardstone.plan.sweep import Sweeper
 from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
 from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
 from hardstone.plan.sweep_request import usual_threads
 from hardstone.plan.sweep_results import curve_of, masses_of, read_results, single
+from hardstone.plan.tire_params import check_tire
 from tests.sweeps import SECOND_NS, Kernel, facts, plan_of, register, result_of, threshold
 
 SIZES = st.integers(1, 250_000).map(lambda n: 4 * n)
@@ -406,3 +407,51 @@ def test_a_plan_without_a_point_of_each_condition_is_refused() -> None:
     tests = [one for one in plan.tests if one.load == "none"]
     with pytest.raises(ValueError, match="lacks a point"):
         Sweeper(msgspec.structs.replace(plan, tests=tests), register())
+
+
+TIRE_TEST = "SIM-S-RT"
+FINE: dict[str, ParamValue] = {
+    "masses": [400, 4000],
+    "threads": [1, 2],
+    "step_ns": 10_000_000,
+    "stiffness_per_s2": 0,
+}
+WRONG: list[tuple[dict[str, ParamValue], list[str]]] = [
+    ({"masses": [400, 402]}, ["SIM-S-RT masses: 402 is no multiple of 4; give 400 or 404"]),
+    ({"masses": [3], "threads": [1]}, ["SIM-S-RT masses: 3 is no multiple of 4; give 4"]),
+    (
+        {"masses": [400, 8], "threads": [1, 9]},
+        ["SIM-S-RT threads: 9 for 8 masses; give at most as many threads as masses"],
+    ),
+    (
+        {"stiffness_per_s2": 1_000_000},
+        [
+            "SIM-S-RT step_ns: 10 ms is unstable at 1000000 per s^2; "
+            "give 408248ns or less, or leave stiffness_per_s2 out"
+        ],
+    ),
+]
+
+
+def told(params: dict[str, ParamValue]) -> list[str]:
+    problems = Problems()
+    check_tire(TIRE_TEST, params, problems)
+    return list(problems.lines)
+
+
+@pytest.mark.parametrize(("change", "wanted"), WRONG)
+def test_what_does_not_fit_is_told(change: dict[str, ParamValue], wanted: list[str]) -> None:
+    assert told(FINE | change) == wanted
+
+
+def test_what_fits_is_not() -> None:
+    assert told(FINE) == []
+    assert told({"interval_ns": 5}) == []  # another test
+    assert told(FINE | {"stiffness_per_s2": 1_000_000, "step_ns": 408_248}) == []
+
+
+@pytest.mark.slow
+@given(st.integers(1, 10**6), st.integers(1, 256))
+def test_a_size_is_refused_or_is_a_tire(quarter: int, threads: int) -> None:
+    complaints = told(FINE | {"masses": [4 * quarter], "threads": [threads]})
+    assert bool(complaints) == (threads > 4 * quarter)

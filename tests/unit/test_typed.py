@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,10 @@ from hardstone.calling import as_typed, grant_commands
 from hardstone.cli.main import run
 from lint_docs import BY_SUDO, as_words, commands_of, fenced
 from lint_tree import File
+from tests.conftest import ROOT
+from tests.process.cli.bad_documents import BAD, packed, put, whole
 from tests.process.targets import sample
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [
     File(ROOT, str(path.relative_to(ROOT)))
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,23 +82,32 @@ def test_what_measures_can_be_planned_here(
 
 
 SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# `--hint` prints what a command of that store would say is to be typed.
+SCRIPT = """#!{python}
+import sys
+from pathlib import Path
+if sys.argv[1:] == ["--hint"]:
+    from hardstone.calling import as_typed, stay_in
+    stay_in(Path("a store"))
+    print(as_typed("hardstone runs"))
+else:
+    from hardstone.__main__ import main
+    main()
+"""
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Path]:
+def shell(tmp_path: Path) -> Path:
     """A folder with a space, hardstone in its .venv, and a sudo that has a PATH of its own."""
     clone = tmp_path / "a clone"
-    scripts = clone / ".venv" / "bin"
-    scripts.mkdir(parents=True)
-    script = f"#!{sys.executable}\nfrom hardstone.__main__ import main\nmain()\n"
     for path, text in (
-        (scripts / "hardstone", script),
+        (clone / ".venv" / "bin" / "hardstone", SCRIPT.format(python=sys.executable)),
         (tmp_path / "sudo" / "sudo", f'#!/bin/sh\nPATH={SECURE_PATH}\nexport PATH\nexec "$@"\n'),
     ):
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True)
         path.write_text(text)
         path.chmod(0o755)
-    yield clone
+    return clone
 
 
 def typed(
@@ -132,46 +141,48 @@ def to_type(text: str) -> list[str]:
 @pytest.mark.parametrize("user", [{}, {"SUDO_UID": "1000"}], ids=["themselves", "by sudo"])
 @pytest.mark.parametrize("activated", [False, True], ids=["plain", "activated"])
 @pytest.mark.parametrize("folder", [".", ".."], ids=["in the clone", "elsewhere"])
-def test_hints_after_a_run_work_as_typed(
-    shell: Path, tmp_path: Path, user: dict[str, str], activated: bool, folder: str
+def test_hints_work_as_typed(
+    shell: Path, user: dict[str, str], activated: bool, folder: str
 ) -> None:
     if user and os.geteuid() != 0:
         pytest.skip("who became root is asked of root only")
-    scenario = sample.scenario(tmp_path, {"SEM-P-SIG": [*sample.stream("SEM-P-SIG")]})
     where = (shell / folder).resolve()
+    put(where / "a store" / "runs" / f"{BAD}.json.gz", packed(whole()))
     script = shlex.quote(str(shell / ".venv/bin/hardstone"))
-    command = f"{script} run SEM-P-SIG --target fake:{scenario} --store 'a store'"
-    done = typed(shell, command, activated=activated, folder=where, **user)
+    hint = typed(shell, f"{script} --hint", activated=activated, folder=where, **user).stdout
+    assert hint.startswith("sudo " if user else "hardstone " if activated else ""), hint
+    done = typed(shell, hint, activated=activated, folder=where, **user)
+    assert done.returncode == 0, (hint, done.stderr)
+    assert BAD in done.stdout
+
+
+@pytest.mark.slow
+def test_the_hint_after_a_run_works_as_typed(shell: Path, tmp_path: Path) -> None:
+    scenario = sample.scenario(tmp_path, {"SEM-P-SIG": [*sample.stream("SEM-P-SIG")]})
+    command = f"hardstone run SEM-P-SIG --target fake:{scenario} --store 'a store'"
+    done = typed(shell, command, activated=True, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     label = "all of it "
-    hints = [
-        line[len(label) :].strip() for line in done.stdout.splitlines() if line.startswith(label)
-    ]
-    assert len(hints) == 1
-    assert hints[0].startswith("sudo " if user else "hardstone " if activated else "") and (
-        not activated or user or hints[0].startswith("hardstone show")
-    )
-    again = typed(shell, hints[0], activated=activated, folder=where, **user)
-    assert again.returncode == 0, (hints, again.stderr)
-    assert "SEM-P-SIG" in again.stdout
+    (hint,) = [line for line in done.stdout.splitlines() if line.startswith(label)]
+    again = typed(shell, hint.removeprefix(label), activated=True, folder=tmp_path)
+    assert again.returncode == 0 and "SEM-P-SIG" in again.stdout, again.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "activated"),
     [
-        "run TMR-P-LATT",
-        "show last --store 'a store'",
-        "doctor --explain zzzz",
-        "list --frob",
-        "show",
+        ("run TMR-P-LATT", False),
+        ("show last --store 'a store'", True),
+        ("doctor --explain zzzz", False),
+        ("list --frob", True),
+        ("show", False),
     ],
 )
-@pytest.mark.parametrize("activated", [False, True], ids=["plain", "activated"])
 def test_hints_of_errors_work_as_typed(
-    shell: Path, probe: Path, wrong: str, activated: bool
+    shell: Path, remembering_probe: Path, wrong: str, activated: bool
 ) -> None:
-    more = {"HARDSTONE_PROBE": str(probe)}
+    more = {"HARDSTONE_PROBE": str(remembering_probe)}
     script = "hardstone" if activated else ".venv/bin/hardstone"
     done = typed(shell, f"{script} {wrong}", activated=activated, **more)
     assert done.returncode == 2

@@ -37,15 +37,11 @@ def finding(rule: str, facts: dict[str, Scalar]) -> Finding:
 def test_the_document_obeys_its_schema() -> None:
     path = schema.FOLDER / schema.file_name(DOCTOR_SCHEMA)
     validator = Draft202012Validator(msgspec.json.decode(path.read_bytes()))
+    golden = msgspec.json.decode(GOLDEN.read_bytes())
+    validator.validate(golden)
+    assert {one["state"] for one in golden["findings"]} == {"found", "fine", "unknown"}
     for facts in ({}, machine(), machine(limits__can_lock=False, user__effective_id=0)):
         validator.validate(msgspec.json.decode(msgspec.json.encode(diagnose(facts))))
-
-
-def test_the_golden_document_is_valid_and_comes_back_as_it_was() -> None:
-    path = schema.FOLDER / schema.file_name(DOCTOR_SCHEMA)
-    golden = msgspec.json.decode(GOLDEN.read_bytes())
-    Draft202012Validator(msgspec.json.decode(path.read_bytes())).validate(golden)
-    assert {one["state"] for one in golden["findings"]} == {"found", "fine", "unknown"}
 
 
 def test_counts_and_conclusion_agree_with_the_findings() -> None:
@@ -66,11 +62,12 @@ def test_advice_is_short_and_names_the_next_step() -> None:
     assert advice_lines(diagnose(machine())) == []
 
 
-@pytest.mark.parametrize("target", ["lab:debian", "lab:debian-rt@6.12,preempt=full,deterministic"])
+@pytest.mark.parametrize("target", ["lab:debian-rt@6.12,preempt=full", "lab:debian,append=a b"])
 def test_the_next_step_asks_the_system_that_was_judged(target: str) -> None:
     *_, last = advice_lines(diagnose(machine(cpu__smt=True), target=target))
-    assert last == f"what to type: hardstone doctor --target {target}"
-    assert parted_text(last) == ("what to type", f"hardstone doctor --target {target}")
+    command = f"hardstone doctor --target {shlex.quote(target)}"
+    assert last == f"what to type: {command}"
+    assert " " in target or parted_text(last) == ("what to type", command)
 
 
 def test_a_command_holds_the_values_of_this_machine() -> None:
@@ -256,10 +253,7 @@ def test_no_command_is_suggested_that_would_change_the_host_of_a_guest() -> None
     assert "boots anew for each command" in steps["same-pages"][0].words
 
 
-def test_commands_name_the_target() -> None:
-    lacking = machine(limits__can_lock=False)
-    *_, step = advice_lines(diagnose(lacking, target="lab:debian,append=a b"))
-    assert step == "what to type: hardstone doctor --target 'lab:debian,append=a b'"
+def test_the_command_that_proves_names_the_target() -> None:
     assert prove_command("ticks", "local") == "sudo hardstone doctor --prove ticks"
     assert prove_command("ticks", "lab:rt") == "hardstone doctor --prove ticks --target lab:rt"
 

@@ -65,29 +65,8 @@ SPOILT: dict[str, dict[str, Any]] = {
     "timer-migration": {"kernel__nohz_full_cpus": None, "kernel__isolated_cpus": None},
 }
 
-# How much each weighs: what blocks makes the command exit with 5.
-LEVELS: dict[str, tuple[str, ...]] = {
-    "blocks": ("realtime-priority", "group-budget", "memory-lock", "timer-resolution"),
-    "hurts": (
-        *("priority-limit", "memlock-limit", "realtime-time", "preemption", "throttling-tight"),
-        *("clock-source", "governor", "idle-states", "smt", "balancer", "interrupts-here"),
-        *(
-            "hypervisor",
-            "emulation",
-            "steal",
-            "huge-pages",
-            "numa-balancing",
-            "tracing",
-            "lock-checking",
-        ),
-        *("battery", "heat", "tasks-above"),
-    ),
-    "note": (
-        *("preempt-rt", "throttling", "fair-server", "tick-rate", "one-cpu", "isolated-cpus"),
-        *("ticks", "interrupts-one-cpu", "interrupts-everywhere", "container", "swap"),
-        *("same-pages", "watchdog", "tasks", "mitigations", "timer-migration"),
-    ),
-}
+# What makes the command exit with 5.
+BLOCKING = {"realtime-priority", "group-budget", "memory-lock", "timer-resolution"}
 
 # What looks fine and is not known to be: the rule, the facts left out, the facts changed.
 TRAPS: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
@@ -417,10 +396,8 @@ def test_a_kernel_that_cannot_do_without_ticks_is_not_asked_to(
     assert ("rcu_nocbs=3" in found[-1].words) == bool(nocbs)
 
 
-def test_every_rule_has_its_level() -> None:
-    wanted = {rule: level for level, rules in LEVELS.items() for rule in rules}
-    assert {name: rule.level for name, rule in load_rules().items()} == wanted
-    assert sum(map(len, LEVELS.values())) == len(wanted)
+def test_what_blocks_is_what_no_measurement_can_do_without() -> None:
+    assert {name for name, one in load_rules().items() if one.level == "blocks"} == BLOCKING
 
 
 def test_figures_of_other_systems_are_history() -> None:

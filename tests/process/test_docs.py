@@ -1,0 +1,214 @@
+"""What tools write into the documents is new, cut as asked, and worded as it is today."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import gzip
+import io
+import os
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+import docs_output
+import hardstone
+from hardstone.errors import HardstoneError
+from hardstone.present.key_figures import LIMIT_OF_MAXIMA
+from hardstone.stats.trust import grade_run
+from hardstone.store import default_root
+from tests.conftest import ROOT
+from tests.unit.stats.test_trust import CASES as TRUST_CASES
+
+LINES = ["head", "", "test A", "a 1", "", "test B", "b 1", "b 2", "", "end"]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "shown"),
+    [
+        (" /test/", ["...", "test A", "...", "test B", "..."]),
+        (" /^test B/../^$/", ["...", "test B", "b 1", "b 2", "", "..."]),
+        (" /head/ /^end$/", ["head", "...", "end"]),
+        (" /a 1/../a 1/", ["...", "a 1", "..."]),
+        ("", []),
+    ],
+)
+def test_chosen_lines_are_kept_and_gaps_are_marked(addresses: str, shown: list[str]) -> None:
+    assert docs_output.kept(LINES, addresses) == shown
+
+
+@pytest.mark.parametrize("addresses", [" /nothing/", " /head/../nothing/", " test", " /head/ x"])
+def test_an_address_without_a_line_is_an_error(addresses: str) -> None:
+    with pytest.raises(ValueError, match=r"any more|no addresses"):
+        docs_output.kept(LINES, addresses)
+
+
+def test_a_choice_stays_when_output_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docs_output, "run", lambda *asked: "\n".join(LINES))
+    old = "<!-- output: x -->\n<!-- shown: /head/ -->\n```text\nold\n```\n<!-- end -->\n"
+    new = docs_output.refresh(old, measure=False)
+    assert new == old.replace("old", "$ x\nhead\n...")
+    assert docs_output.refresh(new, measure=False) == new
+
+
+def test_measured_blocks_are_left_alone_unless_asked() -> None:
+    text = "<!-- measured: x -->\n<!-- shown: /head/ -->\n```text\nold\n```\n<!-- end -->\n"
+    seen: list[Path] = []
+    assert docs_output.refresh(text, measure=False, afterwards=seen.append) == text
+    assert len(seen) == 1
+
+
+LAB = "<!-- measured: hardstone run X --target lab:{} -->\n<!-- fails -->\nold\n<!-- end -->\n"
+
+
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: str) -> None:
+    """A hardstone in whose lab are `kernels`, and whose targets cannot be reached."""
+    path = tmp_path / "hardstone"
+    path.write_text(
+        f"#!/bin/sh\ncase $1 in lab) echo '{kernels}' ;; *) echo gone; exit 4 ;; esac\n"
+    )
+    path.chmod(0o755)
+    monkeypatch.setitem(docs_output.PROGRAMS, "hardstone", path)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "said"),
+    [
+        ("[]", "debian-rt is not in the lab: hardstone lab get debian-rt"),
+        ('[{"name": "debian-rt", "has_emulator": false, "arch": "x86_64"}]', "no QEMU for x86_64"),
+    ],
+)
+def test_a_block_without_its_guest_is_kept_and_the_reason_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kernels: str,
+    said: str,
+) -> None:
+    program(tmp_path, monkeypatch, kernels)
+    text = LAB.format("debian-rt,preempt=full")
+    assert docs_output.refresh(text, measure=True) == text
+    assert said in capsys.readouterr().out
+
+
+def test_a_block_shows_a_target_that_cannot_be_reached_only_where_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, '[{"name": "debian", "has_emulator": true}]')
+    text = LAB.format("debian")
+    fresh = docs_output.refresh(text, measure=True)
+    assert "<!-- fails -->\n```text\n$ hardstone run X --target lab:debian\ngone\n```" in fresh
+    with pytest.raises(RuntimeError, match="ended with 4"):
+        docs_output.refresh(text.replace("<!-- fails -->\n", ""), measure=True)
+
+
+def test_only_the_blocks_asked_for_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, monkeypatch, '[{"name": "debian", "has_emulator": true}]')
+    text = LAB.format("debian")
+    assert docs_output.refresh(text, measure=True, matching="lab:other") == text
+    assert docs_output.refresh(text, measure=True, matching="lab:debian") != text
+
+
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+ONE_TEST = r"[A-Z]{3}-[A-Z]-[A-Z]+(?: \[[^\]]+\])?"
+
+
+def reason_patterns() -> list[re.Pattern[str]]:
+    """What the rules of trust say now, with any figures, tests and names in it."""
+    said = {reason for _, _, document in TRUST_CASES for reason in grade_run(document).reasons}
+    loose = (
+        (r"[A-Z]{3}\\-[A-Z]\\-[A-Z]+", rf"{ONE_TEST}(?:, {ONE_TEST})*(?: and \d+ more)?"),
+        (r"\\\(kvm\\\)", r"\\(\\w+\\)"),
+        (r"less\\ than\\ 1\\ ms|[0-9]+\\ ms", r"(?:less than [0-9]+|[0-9]+) ms"),
+    )
+    patterns = []
+    for reason in said:
+        pattern = re.escape(reason)
+        for old, new in loose:
+            pattern = re.sub(old, lambda _, new=new: new.replace("\\\\", "\\"), pattern)
+        patterns.append(re.compile(pattern))
+    return patterns
+
+
+def test_measured_output_is_worded_as_it_is_today() -> None:
+    """Its figures differ from run to run, so that it is not made anew by every check."""
+    patterns = reason_patterns()
+    blocks = [one for path in DOCUMENTS for one in docs_output.BLOCK.findall(path.read_text())]
+    measured = [(command, block) for kind, command, block in blocks if kind == "measured"]
+    assert measured
+    for command, block in measured:
+        for section in re.findall(r"^trust: \w+\n((?: +\S.*\n)*)", block, re.MULTILINE):
+            rest = " ".join(section.split())
+            for pattern in patterns:
+                rest = pattern.sub("", rest, count=1)
+            assert rest.strip() == "", f"{command}: make docs ARGS=--measure"
+        if "worst observed:" in block:
+            assert LIMIT_OF_MAXIMA in " ".join(block.split()), (
+                f"{command}: make docs ARGS=--measure"
+            )
+
+
+@pytest.mark.slow
+def test_generated_documents_are_up_to_date(probe: Path) -> None:
+    command = [sys.executable, "tools/gen_docs.py", "--check"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"make docs\n{done.stdout}{done.stderr}"
+
+
+PAGE = ROOT / "docs" / "reference" / "python.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUNS = ("run-1-conditions", "run-3-troubled")  # the last one is "last"
+
+
+def examples(text: str) -> list[doctest.Example]:
+    blocks = BLOCK.findall(text)
+    return [one for block in blocks for one in doctest.DocTestParser().get_examples(block)]
+
+
+@pytest.fixture
+def stored(own_home: Path) -> Path:
+    """The store of the page, at its default place."""
+    runs = default_root() / "runs"
+    runs.mkdir(parents=True)
+    for name in RUNS:
+        path = ROOT / "schema" / "golden" / f"{name}.json"
+        run = hardstone.load(path)
+        (runs / f"{run.id}.json.gz").write_bytes(gzip.compress(path.read_bytes()))
+    return runs
+
+
+def shown(source: str, names: dict[str, object]) -> str:
+    """What Python's prompt shows: the value of an expression, or the last line of an error."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            code = compile(source, "<page>", "single")
+            exec(code, names)  # noqa: S102  the page is ours
+        except HardstoneError as error:
+            print("".join(traceback.format_exception_only(error)), end="")
+    return out.getvalue()
+
+
+def test_every_example_shows_what_the_page_says(stored: Path) -> None:
+    names: dict[str, object] = {}
+    found = examples(PAGE.read_text("utf-8"))
+    assert len(found) > 40
+    for one in found:
+        assert shown(one.source, names) == one.want, one.source
+
+
+def test_a_figure_that_the_page_has_wrong_is_found(stored: Path) -> None:
+    names: dict[str, object] = {}
+    found = examples(PAGE.read_text("utf-8").replace("1126382", "1126381"))
+    wrong = [one.source for one in found if shown(one.source, names) != one.want]
+    assert len(wrong) == 2 and all("max" in one or "worst" in one for one in wrong)

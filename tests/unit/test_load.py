@@ -1,0 +1,114 @@
+"""What the toolkit takes for a load is one to the probe, and docs/reference/load.md has each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from hardstone.model import Loads
+from hardstone.plan.mixes import read_mix
+from hardstone.plan.problems import Problems
+from tests.conftest import ROOT
+from tests.unit.test_plan_loads import FORMS, NO_LOADS
+
+# Both refuse these, each in its words.
+FAULTY = [
+    *(load for load, _ in NO_LOADS),
+    *("cpu=99us/1ms", "cpu=1s/11s", "cpu=1ms/999us", "network=100001/s", "network=-1/s"),
+    *("storm=5001", "storm=99999999999999999999", "build=0", "build=5001", "build=1/s"),
+    *("messages=251", "@cpu", "cpu@host:7", "storm=3@host:7", "network@host:7", "network=5/s@:7"),
+    *("network=5/s@h:", "network=5/s@h:65536", "network=5/s@ho st:7", "network=5/s@h:7@h:7"),
+]
+# Each limit of a degree, from within.
+LIMITS = [
+    *("cpu=100us/1ms", "cpu=1ms/1ms", "disk=10s/10s", "memory=100us/10s", "syscall=1ms/1s"),
+    *("network=1/s", "network=100000/s", "interrupt=100000/s", "storm=1", "storm=5000"),
+    *("build=1", "build=5000", "build=5000@cpu", "search@cpu", "heavy@cpu", "storm@cpu", "latstat"),
+    *("messages=1", "messages=250", "messages@cpu"),
+]
+
+
+@pytest.fixture(scope="module")
+def known(probe: Path) -> Loads:
+    done = subprocess.run([probe, "load", "--list", "--json"], capture_output=True, check=True)
+    return msgspec.json.decode(done.stdout, type=Loads)
+
+
+def refusal(probe: Path, load: str) -> str:
+    """What the probe has against `load`; nothing where it takes it for one."""
+    done = subprocess.run(
+        [probe, "load", "--check", load], capture_output=True, text=True, check=False
+    )
+    # 5: stress-ng is not installed, which the text of a load cannot help
+    assert done.returncode in (0, 2, 5), done.stderr
+    return done.stderr if done.returncode == 2 else ""
+
+
+def form(load: str, known: Loads) -> str | None:
+    problems = Problems()
+    text = read_mix(load, known, problems).text()
+    return text if problems.is_empty else None
+
+
+@pytest.mark.parametrize("load", [*(one for pair in FORMS for one in pair), *LIMITS])
+def test_the_form_of_a_load_is_a_load_to_the_probe(probe: Path, known: Loads, load: str) -> None:
+    if load == "none":
+        return  # stands for no load at all, to both
+    found = form(load, known)
+    assert found is not None and refusal(probe, found) == ""
+
+
+@pytest.mark.parametrize("load", LIMITS)
+def test_what_the_probe_takes_the_toolkit_takes(probe: Path, known: Loads, load: str) -> None:
+    assert refusal(probe, load) == "" and form(load, known) is not None
+
+
+@pytest.mark.parametrize("load", FAULTY)
+def test_both_refuse_what_is_no_load(probe: Path, known: Loads, load: str) -> None:
+    assert form(load, known) is None and refusal(probe, load) != ""
+
+
+@pytest.mark.slow
+def test_the_probe_does_as_much_for_both_texts(probe: Path, known: Loads) -> None:
+    """By what its own stream says: as typed, and in the one form."""
+    asked = []
+    for load in ("search+cpu=010ms/100ms", form("search+cpu=0.01s/0.1s", known) or ""):
+        command = [probe, "load", load, "--duration-ns", "200000000", "--json"]
+        done = subprocess.run(command, capture_output=True, check=True)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        asked.append({one["element"]: one["asked"] for one in lines if one["type"] == "load"})
+    assert asked[0] == asked[1] == {"cpu": 0.1, "search": None}
+
+
+PAGE = ROOT / "docs" / "reference" / "load.md"
+EVENTS = ("load_short", "load_unseen", "load_ended_early", "load_limited", "load_not_settled")
+
+
+def rows() -> dict[str, list[str]]:
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0].strip("`").partition(":")[0]: row for row in cells}
+
+
+def test_every_element_has_its_row_and_every_row_its_element(known: Loads) -> None:
+    elements = {element.name for element in known.elements}
+    assert set(rows()) == elements | set(EVENTS)
+
+
+def test_the_default_degrees_are_those_of_the_probe(known: Loads) -> None:
+    for element in known.elements:
+        said = rows()[element.name][2].strip("`")
+        expected = element.default or ("options" if element.degree else "none")
+        assert said == expected
+
+
+def test_the_mixes_are_those_of_the_probe(known: Loads) -> None:
+    mixes = {mix.name: mix.load for mix in known.mixes}
+    assert mixes["storm"] in PAGE.read_text()
+    elements = [element.name for element in known.elements]
+    heavy = [term.partition("=")[0] for term in mixes["heavy"].split("+")]
+    assert heavy == elements[: elements.index("search") + 1]
