@@ -1,14 +1,27 @@
-"""From an address to the one series of a run, and why there is none."""
+"""From an address to the one series of a run, and why there is none; and what that gives for a
+published statistic: never a quantile that it cannot know."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict
-from hardstone.published import Address, AddressError, Resolved, parse_address, resolve
+from hardstone.published import (
+    Address,
+    AddressError,
+    Resolved,
+    is_of_kernel_time,
+    length_of,
+    parse_address,
+    resolve,
+    value_of,
+)
+from hardstone.stats.kernel_operations import kernel_time_of
 from tests.unit.stats import make
+from tests.unit.stats.blocked import kernel_result, with_reference_at_work
 
 
 def one(name: str, count: int = 3, **labels: int | str) -> Series:
@@ -19,7 +32,9 @@ def one(name: str, count: int = 3, **labels: int | str) -> Series:
 
 def under(test: str, series: list[Series], load: str = "none", **changed: Any) -> Result:
     conditions = Conditions(load=load, policy="fifo", cpu_config=changed.pop("config", "shared"))
-    return Result(test=test, status="measured", conditions=conditions, series=series, **changed)
+    return Result(
+        **{"test": test, "status": "measured", "series": series} | changed, conditions=conditions
+    )
 
 
 def run(*results: Result) -> RunDocument:
@@ -38,121 +53,100 @@ CREATED = under(
 RING = under("THR-P-SLS", [one("switch", threads=2), one("switch", threads=128)])
 
 
+def ring(**changed: Any) -> Result:
+    return under("THR-P-SLS", [one("switch", threads=2)], **changed)
+
+
 def contended(*waiters: int, asked: tuple[int, ...] = (1, 8, 128)) -> Result:
     series = [one("acquire", kind="unnamed", waiters=number) for number in waiters]
     return under("SEM-P-ARC", series, params={"waiters": list(asked), "kinds": ["unnamed"]})
 
 
-def found(text: str, *results: Result, **conditions: str) -> Resolved:
-    return resolve(parse_address(text), run(*results), **conditions)
+def found(address: str | Address, *results: Result, **conditions: str) -> Resolved:
+    parsed = parse_address(address) if isinstance(address, str) else address
+    return resolve(parsed, run(*results), **conditions)
 
 
-def labels(resolved: Resolved) -> dict[str, int | str]:
-    assert resolved.series is not None
-    return resolved.series.labels
-
-
-def refused(text: str, *results: Result, **conditions: str) -> str:
-    with pytest.raises(AddressError) as caught:
-        found(text, *results, **conditions)
-    return str(caught.value)
+CREATE = {scope: Address("SEM-P-NEW", ("used", "create"), {"kind": "named", "scope": scope})
+          for scope in ("thread", "process")}  # fmt: skip
+UNNAMED = Address("SEM-P-NEW", ("used", "create"), {"kind": "unnamed", "scope": "process"})
 
 
 @pytest.mark.parametrize(
-    "text", ["SEM-P-NEW/used/unnamed/thread/create", "SEM-P-NEW/thread/unnamed/used/create"]
+    ("address", "result", "place"),
+    [
+        ("SEM-P-NEW/used/unnamed/thread/create", CREATED, 0),
+        ("SEM-P-NEW/thread/unnamed/used/create", CREATED, 0),
+        (UNNAMED, CREATED, 1),  # labels by name
+        # what is measured once serves both scopes
+        *((f"SEM-P-NEW/used/named/{scope}/create", CREATED, 2) for scope in CREATE),
+        *((address, CREATED, 2) for address in CREATE.values()),
+        ("thr-p-sls/128", RING, 1),  # the series goes without saying where there is one
+        ("SEM-P-ARC/128/acquire", contended(1, 8, 128), 2),
+    ],
 )
-def test_values_name_one_series(text: str) -> None:
-    resolved = found(text, CREATED, RING)
-    assert resolved.series is CREATED.series[0] and resolved.notes == []
+def test_an_address_names_one_series(address: str | Address, result: Result, place: int) -> None:
+    resolved = found(address, result, make.result())
+    assert resolved.series is result.series[place] and resolved.notes == []
 
 
-def test_labels_by_name() -> None:
-    address = Address("SEM-P-NEW", ("used", "create"), {"kind": "unnamed", "scope": "process"})
-    assert resolve(address, run(CREATED)).series is CREATED.series[1]
+DENIED = Result(test="THR-P-SLS", status="denied", reason="no right", remedy="ask")
+DOCTOR = Result(
+    test="THR-P-SLS", status="denied", reason="no right", remedy="ask", command="hardstone doctor"
+)
+FAILED = under("THR-B-RR", [one("first_slice")], status="failed", reason="no burst was left whole")
 
 
-def test_the_series_goes_without_saying_where_there_is_one() -> None:
-    assert labels(found("thr-p-sls/128", RING)) == {"threads": 128}
-
-
-def test_a_number_is_whole() -> None:
-    assert "there are threads 2; threads 128" in refused("THR-P-SLS/12", RING)
-
-
-@pytest.mark.parametrize("scope", ["thread", "process"])
-def test_what_is_measured_once_serves_both_scopes(scope: str) -> None:
-    assert labels(found(f"SEM-P-NEW/used/named/{scope}/create", CREATED))["scope"] == "both"
-    address = Address("SEM-P-NEW", ("used", "create"), {"kind": "named", "scope": scope})
-    assert labels(resolve(address, run(CREATED)))["scope"] == "both"
-
-
-def test_several_that_fit_are_refused_with_their_labels() -> None:
-    told = refused("SEM-P-NEW/used/unnamed/create", CREATED)
-    assert "2 series of create match" in told
-    assert "scope thread; case used, kind unnamed, scope process" in told
-
-
-def test_an_unnamed_series_among_several_is_refused() -> None:
-    assert "has the series create, delete" in refused("SEM-P-NEW/used/named", CREATED)
-
-
-def test_what_was_not_run_says_what_to_type() -> None:
-    assert "the run has no TMR-P-LAT; hardstone run TMR-P-LAT" in refused("TMR-P-LAT", RING)
-
-
-def test_the_load_that_a_study_names_is_needed() -> None:
-    address = Address("THR-P-SLS", ("2",), conditions={"load": "heavy"})
-    with pytest.raises(
-        AddressError, match="under load heavy; hardstone run THR-P-SLS --load heavy"
-    ):
-        resolve(address, run(RING))
-    loaded = under("THR-P-SLS", [one("switch", threads=2)], load="heavy")
-    assert resolve(address, run(RING, loaded)).series is loaded.series[0]
-    assert resolve(address, run(RING, loaded), load="none").series is loaded.series[0]
+@pytest.mark.parametrize(
+    ("address", "results", "told"),
+    [
+        ("THR-P-SLS/12", [RING], "there are threads 2; threads 128"),  # a number is whole
+        ("SEM-P-NEW/used/unnamed/create", [CREATED], "2 series of create match"),
+        (
+            "SEM-P-NEW/used/unnamed/create",
+            [CREATED],
+            "scope thread; case used, kind unnamed, scope process",
+        ),
+        ("SEM-P-NEW/used/named", [CREATED], "has the series create, delete"),
+        ("TMR-P-LAT", [RING], "the run has no TMR-P-LAT; hardstone run TMR-P-LAT"),
+        ("THR-P-SLS/2", [RING, ring(config="single")], "2 results of THR-P-SLS; name the load"),
+        ("THR-P-SLS/2", [DENIED], "THR-P-SLS/2: denied, no right; ask"),
+        ("THR-P-SLS/2", [DOCTOR], "no right; ask: hardstone doctor"),
+        ("THR-P-SLS/2", [under("THR-P-SLS", [one("switch", 0, threads=2)])], "has no values"),
+        # another number does not stand for one that nobody asked for
+        ("SEM-P-ARC/128", [contended(1, 8, 97, asked=(1, 8, 97))], "no series with 128"),
+        ("SEM-P-ARC/128", [contended(1, 8)], "no series with 128"),  # cut off
+        ("SEM-P-ARC/8", [contended(1, 97)], "no series with 8"),  # more do not stand for fewer
+        ("THR-B-RR", [FAILED], "no verdict (failed: no burst was left whole)"),
+        (
+            Address("THR-P-SLS", ("2",), conditions={"load": "heavy"}),
+            [RING],
+            "under load heavy; hardstone run THR-P-SLS --load heavy",
+        ),
+    ],
+)
+def test_without_one_series_it_says_why_and_what_to_type(
+    address: str | Address, results: list[Result], told: str
+) -> None:
+    with pytest.raises(AddressError) as caught:
+        found(address, *results)
+    assert told in str(caught.value)
 
 
 def test_several_results_are_chosen_from_by_conditions() -> None:
-    single = under("THR-P-SLS", [one("switch", threads=2)], config="single")
-    assert "2 results of THR-P-SLS; name the load" in refused("THR-P-SLS/2", RING, single)
-    chosen = found("THR-P-SLS/2", RING, single, cpu_config="single")
-    assert chosen.result is single
+    loaded, single = ring(load="heavy"), ring(config="single")
+    address = Address("THR-P-SLS", ("2",), conditions={"load": "heavy"})
+    assert found(address, RING, loaded).series is loaded.series[0]
+    assert found(address, RING, loaded, load="none").series is loaded.series[0]
+    assert found("THR-P-SLS/2", RING, single, cpu_config="single").result is single
 
 
-def test_what_could_not_be_measured_says_why() -> None:
-    denied = Result(test="THR-P-SLS", status="denied", reason="no right", remedy="ask")
-    assert refused("THR-P-SLS/2", denied) == "THR-P-SLS/2: denied, no right; ask"
-    denied.command = "hardstone doctor"
-    assert refused("THR-P-SLS/2", denied).endswith("no right; ask: hardstone doctor")
-
-
-def test_a_series_without_values_is_no_figure() -> None:
-    empty = under("THR-P-SLS", [one("switch", count=0, threads=2)])
-    assert "the series has no values" in refused("THR-P-SLS/2", empty)
-
-
-@pytest.mark.parametrize("labels_", [{}, {"waiters": "128"}])
-def test_fewer_waiters_than_asked_for_are_said(labels_: dict[str, str]) -> None:
-    parts = ("acquire",) if labels_ else ("128", "acquire")
-    resolved = resolve(Address("SEM-P-ARC", parts, labels_), run(contended(1, 8, 97)))
-    assert labels(resolved)["waiters"] == 97
+@pytest.mark.parametrize("labels", [{}, {"waiters": "128"}])
+def test_fewer_waiters_than_asked_for_are_said(labels: dict[str, str]) -> None:
+    parts = ("acquire",) if labels else ("128", "acquire")
+    resolved = found(Address("SEM-P-ARC", parts, labels), contended(1, 8, 97))
+    assert resolved.series.labels["waiters"] == 97
     assert resolved.notes == ["97 waiters instead of 128"]
-
-
-def test_as_many_waiters_as_published_need_no_note() -> None:
-    resolved = found("SEM-P-ARC/128/acquire", contended(1, 8, 128))
-    assert (labels(resolved)["waiters"], resolved.notes) == (128, [])
-
-
-def test_another_number_does_not_stand_for_one_that_nobody_asked_for() -> None:
-    assert "no series with 128" in refused("SEM-P-ARC/128", contended(1, 8, 97, asked=(1, 8, 97)))
-
-
-def test_what_was_cut_off_is_not_taken_for_fewer() -> None:
-    assert "no series with 128" in refused("SEM-P-ARC/128", contended(1, 8))
-
-
-def test_more_do_not_stand_for_fewer() -> None:
-    assert "no series with 8" in refused("SEM-P-ARC/8", contended(1, 97))
 
 
 def test_a_behaviour_is_its_verdicts() -> None:
@@ -160,12 +154,6 @@ def test_a_behaviour_is_its_verdicts() -> None:
     behaviour = under("THR-B-RR", [one("first_slice")], verdicts=[verdict])
     assert found("THR-B-RR", behaviour).verdicts == [verdict]
     assert found("THR-B-RR/first_slice", behaviour).series is behaviour.series[0]
-
-
-def test_a_behaviour_without_a_verdict_says_why() -> None:
-    behaviour = under("THR-B-RR", [one("first_slice")])
-    behaviour.status, behaviour.reason = "failed", "no burst was left whole"
-    assert "no verdict (failed: no burst was left whole)" in refused("THR-B-RR", behaviour)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +165,64 @@ def test_a_behaviour_without_a_verdict_says_why() -> None:
     ],
 )
 def test_a_result_that_is_not_whole_says_so(changed: dict[str, Any], note: str) -> None:
-    ring = under("THR-P-SLS", [one("switch", threads=2)])
-    for name, value in changed.items():
-        setattr(ring, name, value)
-    assert found("THR-P-SLS/2", ring).notes == [note]
+    assert found("THR-P-SLS/2", ring(**changed)).notes == [note]
 
 
 @pytest.mark.parametrize("text", ["", "/", "THR-P-SLS/", "THR-P-SLS//switch", "/switch"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(Exception, match="not the address of a figure"):
         parse_address(text)
+
+
+# ---- values ----
+
+
+@pytest.mark.parametrize(
+    ("values", "statistic", "expected"),
+    [
+        ([10, 20, 30], "min", 10),
+        ([10, 20, 30], "mean", 20),
+        ([10, 20, 30], "max", 30),
+        (range(1, 2001), "p99", pytest.approx(1980, rel=0.01)),
+    ],
+)
+def test_what_a_series_holds(values: list[int], statistic: str, expected: object) -> None:
+    assert value_of(make.series(values), statistic) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "statistic", "why"),
+    [
+        (np.arange(2000), "p99.9999", "2000 values are too few for p99"),
+        *(([], statistic, "has no values") for statistic in ("min", "mean", "max")),
+        ([1], "time_99", "has no 'time_99'"),
+    ],
+)
+def test_what_a_series_cannot_know(values: list[int], statistic: str, why: str) -> None:
+    with pytest.raises(AddressError, match=why):
+        value_of(make.series(values), statistic)
+
+
+@pytest.mark.parametrize(("statistic", "share"), [("time_90", 0.9), ("time_99", 0.99)])
+def test_time_in_sections_is_that_of_the_operation(statistic: str, share: float) -> None:
+    result = kernel_result()
+    expected = kernel_time_of(result).whole.blocking.lengths[share]
+    assert is_of_kernel_time(statistic)
+    assert length_of(found("KRN-P-PRE/all/dispatch", result), statistic) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (kernel_result(share=None), "the time in the kernel was not counted"),
+        (kernel_result(count=100), "300 releases are too few for time_99"),
+        (kernel_result(count=50), "the reference .* is missing or short"),
+        (with_reference_at_work(kernel_result(), still=0.6), "other processes had the CPU for"),
+        (make.result(), "TMR-P-LAT has no time in sections"),
+    ],
+)
+def test_time_in_sections_that_cannot_be_told(result: Result, why: str) -> None:
+    is_kernel = result.test == "KRN-P-PRE"
+    address = "KRN-P-PRE/all/dispatch" if is_kernel else "TMR-P-LAT/total/wakeup"
+    with pytest.raises(AddressError, match=why):
+        length_of(found(address, result), "time_99")

@@ -50,7 +50,7 @@ def results(
 def full_run(**changed: object) -> RunDocument:
     """A run of the profile `standard` under load."""
     fields: dict[str, object] = {"results": results(), "plan": planned(["heavy"], ["shared"])}
-    return make.document(**(fields | changed))  # type: ignore[arg-type]
+    return make.document(**(fields | changed))
 
 
 def planned(loads: list[str], configs: list[str], **changed: object) -> Plan:
@@ -64,7 +64,7 @@ def planned(loads: list[str], configs: list[str], **changed: object) -> Plan:
         "cpu_config": ",".join(configs),
         "cpu_configs": configs,
     }
-    return Plan(**(fields | changed))  # type: ignore[arg-type]
+    return Plan(**(fields | changed))
 
 
 def result_of(document: RunDocument, test: str) -> Result:

@@ -75,7 +75,7 @@ def idle(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
 def dispatch(
     operation: str, values: Sequence[int] | NDArray[np.int64], name: str = "dispatch"
 ) -> Series:
-    found = make.series(values, name)  # type: ignore[arg-type]
+    found = make.series(values, name)
     found.labels = {"operation": operation}
     return found
 

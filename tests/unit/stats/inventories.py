@@ -9,19 +9,12 @@ from tests.unit.stats import make
 
 WORKS = "200809 200809 works"
 # Of these POSIX has neither a macro nor a name for sysconf.
-UNITS = {
-    *("single_process", "multi_process", "signals", "c_lang_jump", "signal_jump"),
-    *("c_lang_support", "c_lang_math", "device_io", "device_specific", "fd_mgmt"),
-    *("file_system", "file_attributes", "fifo", "pipe", "user_groups", "mutexes"),
-    *(
-        "condition_variables",
-        "file_locking",
-        "networking",
-        "event_mgmt",
-        "symbolic_links",
-        "xsi_threads_ext",
-    ),
-}
+_UNITS = (
+    "single_process multi_process signals c_lang_jump signal_jump c_lang_support c_lang_math "
+    "device_io device_specific fd_mgmt file_system file_attributes fifo pipe user_groups mutexes "
+    "condition_variables file_locking networking event_mgmt symbolic_links xsi_threads_ext"
+)
+UNITS = set(_UNITS.split())
 
 
 def told(name: str) -> str:
@@ -59,54 +52,33 @@ def options(part: str, found: dict[str, str]) -> Event:
     return event("posix_options", part=part, **found)
 
 
+LIMITS = {"mq_prio_max": 32_768, "rtsig_max": 32, "sigqueue_max": -1, "timer_max": 16}
+LIMITS |= {"priorities_fifo_count": 99, "priorities_rr_count": 99}
+CLOCKS = ("realtime_ns", "monotonic_ns", "process_cputime_ns", "thread_cputime_ns")
+MISSING = ["message_passing", "sporadic_server", "typed_memory_objects"]
+
+
+def profile(name: str, *missing: str, **data: DataValue) -> Event:
+    data |= {"missing_count": len(missing), "missing": ",".join(missing)}
+    return event("posix_profile", profile=name, is_satisfied=not missing, **data)
+
+
 def events(odd: dict[str, str] | None = None) -> list[Event]:
     odd = ODD if odd is None else odd
+    why = {"option": "message_passing", "call": "mq_open", "why": "Function not implemented"}
+    next_one = {"next_missing": "typed_memory_objects", "next_missing_count": 1}
     return [
         *(
             options(part, {name: odd.get(name, told) for name, told in found.items()})
             for part, found in EVERY_PART.items()
         ),
-        event(
-            "posix_option_why",
-            option="message_passing",
-            call="mq_open",
-            why="Function not implemented",
-        ),
-        event(
-            "posix_limits",
-            mq_prio_max=32_768,
-            rtsig_max=32,
-            sigqueue_max=-1,
-            timer_max=16,
-            priorities_fifo_count=99,
-            priorities_rr_count=99,
-        ),
-        event(
-            "posix_clocks",
-            realtime_ns=1,
-            monotonic_ns=1,
-            process_cputime_ns=1,
-            thread_cputime_ns=1,
-        ),
+        event("posix_option_why", **why),
+        event("posix_limits", **LIMITS),
+        event("posix_clocks", **dict.fromkeys(CLOCKS, 1)),
         event("posix_profile", profile="PSE51", is_satisfied=1, missing_count=0, missing=""),
-        event("posix_profile", profile="PSE52", is_satisfied=True, missing_count=0, missing=""),
-        event(
-            "posix_profile",
-            profile="PSE53",
-            is_satisfied=False,
-            missing_count=2,
-            missing="message_passing,sporadic_server",
-        ),
-        event(
-            "posix_profile",
-            profile="PSE54",
-            is_satisfied=False,
-            missing_count=3,
-            missing="message_passing,sporadic_server,typed_memory_objects",
-            denied_count=1,
-            next_missing="typed_memory_objects",
-            next_missing_count=1,
-        ),
+        profile("PSE52"),
+        profile("PSE53", *MISSING[:2]),
+        profile("PSE54", *MISSING, denied_count=1, **next_one),
         event("posix_named_only", parts="1003.1h,1003.21"),
     ]
 

@@ -45,7 +45,7 @@ def blocks(
         "policy": "fifo",
     }
     columns = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
-    return Table(name="blocks", data=about | data, columns=columns)  # type: ignore[arg-type]
+    return Table(name="blocks", data=about | data, columns=columns)
 
 
 def steps(count: int, *, period_ns: int = 10 * MS, late: int = 0) -> list[list[int]]:

@@ -23,7 +23,7 @@ def ordered(
     limit: int = MAX_VALUE,
 ) -> Series:
     """`values`, shape (n,), in the order in which they were measured."""
-    made = series(values, layout=layout, limit=limit)  # type: ignore[arg-type]
+    made = series(values, layout=layout, limit=limit)
     begins = np.arange(0, values.size, per_interval)
     made.maxima_per_s = np.maximum.reduceat(values, begins).tolist()
     large = (

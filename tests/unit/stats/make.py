@@ -9,7 +9,6 @@ import numpy as np
 from hardstone.model import (
     RUN_SCHEMA,
     Conditions,
-    Histogram,
     Instrument,
     PairCost,
     Plan,
@@ -71,7 +70,7 @@ def result(test: str = "TMR-P-LAT", values: Sequence[int] = (1, 2, 3), **changed
         "series": [series(values)],
         "environment": {"steal_ns": 0, "throttled_count": 0},
     }
-    return Result(**(fields | changed))  # type: ignore[arg-type]
+    return Result(**(fields | changed))
 
 
 def document(*, run_id: str = "20261121T032200Z-1a2b3c", **changed: object) -> RunDocument:
@@ -89,13 +88,9 @@ def document(*, run_id: str = "20261121T032200Z-1a2b3c", **changed: object) -> R
         "instrument": instrument(),
         "results": [result()],
     }
-    return RunDocument(**(fields | changed))  # type: ignore[arg-type]
-
-
-def counts(histogram: Histogram) -> dict[int, int]:
-    return dict(histogram.buckets)
+    return RunDocument(**(fields | changed))
 
 
 def plan_of(tests: list[PlannedTest], **changed: object) -> Plan:
     fields: dict[str, object] = {"name": "evening", "profile": "standard", "target": "local"}
-    return Plan(**(fields | changed), tests=tests)  # type: ignore[arg-type]
+    return Plan(**(fields | changed), tests=tests)

@@ -81,16 +81,10 @@ def result(
 
 
 def with_cause(
-    value_ns: int = VALUE_NS,
-    busiest: str = "LOC",
-    policy: str | None = "other",
-    **changed: int,
+    value_ns: int = VALUE_NS, busiest: str = "LOC", policy: str | None = "other", **changed: int
 ) -> Result:
     """A value in the second BAD, whose counters are changed, and two quiet ones listed."""
-    listed = [
-        second(BAD, QUIET | changed, busiest=busiest),
-        *(second(one) for one in (3, 20)),
-    ]
+    listed = [second(BAD, QUIET | changed, busiest=busiest), *(second(one) for one in (3, 20))]
     worst = [at(BAD, value_ns), at(3, value_ns // 8), at(20, value_ns // 9)]
     return result(worst, [*listed, whole(listed)], policy=policy)
 

@@ -1,9 +1,16 @@
-"""A part that resumed a run: joined to it, or a result of its own that says why."""
+"""A part that resumed a run: joined to it, or a result of its own that says why; two records
+joined are the record of both; of a sweep each point is there once, whatever ended a part."""
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+from typing import Any
+
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hardstone.event_names import JOINED, NEW_PART, NOT_RESUMED, THRESHOLD
 from hardstone.model import (
@@ -11,14 +18,23 @@ from hardstone.model import (
     Event,
     Interval,
     LoadReached,
+    PlannedTest,
     Result,
     RunDocument,
+    Scalar,
+    Series,
     Tool,
     Trace,
     Worst,
 )
+from hardstone.plan.sweep import Sweeper
+from hardstone.plan.sweep_results import curve_of, is_whole, masses_of
+from hardstone.stats.identity import series_problem
 from hardstone.stats.joined_run import joined_run, measured_ns, parts_of
+from hardstone.stats.joined_series import empty_like, joined_series
+from hardstone.stats.joined_sweep import joined_points, unmeasured_tests
 from hardstone.stats.watched import worst_breach
+from tests.sweeps import plan_of, register, result_of
 from tests.unit.stats import make
 
 SECOND_NS = 1_000_000_000
@@ -34,44 +50,63 @@ UPTIME_NS = 500 * SECOND_NS
 def recording(
     number: int,
     *,
-    begin_s: float,
+    begin_s: float | None = None,
     seconds: int = 10,
     values: tuple[int, ...] = (1000, 2000, 3000),
     complete: bool = True,
     system: dict[str, object] | None = None,
+    of_result: dict[str, object] | None = None,
     **changed: object,
 ) -> RunDocument:
-    """Part `number`, which began `begin_s` after the first."""
+    """Part `number`, which began `begin_s` after the first, or 13 s after the one before."""
+    begin_s = 13 * number if begin_s is None else begin_s
     series = make.series(values)
     series.maxima_per_s = [max(values)] if values else []
-    result = make.result(
-        values=values,
-        complete=complete,
-        series=[series] if values else [],
-        duration_ns=seconds * SECOND_NS,
-        started_uptime_ns=UPTIME_NS + round(begin_s * SECOND_NS),
-    )
+    found: dict[str, object] = {
+        "complete": complete,
+        "series": [series] if values else [],
+        "duration_ns": seconds * SECOND_NS,
+        "started_uptime_ns": UPTIME_NS + round(begin_s * SECOND_NS),
+    }
     fields: dict[str, object] = {
         "run_id": f"20261121T03220{number}Z-1a2b3c",
-        "results": [result],
+        "results": [make.result(**(found | (of_result or {})))],
         "system": {**SYSTEM, **(system or {})},
         "status": "complete" if complete else "incomplete",
     }
-    return make.document(**(fields | changed))  # type: ignore[arg-type]
+    return make.document(**(fields | changed))
 
 
-def change(run: RunDocument, **changed: object) -> RunDocument:
-    for name, value in changed.items():
-        setattr(run.results[0], name, value)
-    return run
+def part(number: int, **of_result: object) -> RunDocument:
+    return recording(number, of_result=of_result)
 
 
 def marks(result: Result) -> list[Event]:
     return [one for one in result.events if one.name in (JOINED, NEW_PART, NOT_RESUMED)]
 
 
+def joined(*parts: RunDocument) -> RunDocument:
+    whole, *others = parts
+    for one in others:
+        whole = joined_run(whole, one)
+    return whole
+
+
+def mark_of(*parts: RunDocument) -> Event:
+    """That of the last result."""
+    return marks(joined(*parts).results[-1])[-1]
+
+
+def new_part(*parts: RunDocument) -> object:
+    """Why the last part is a result of its own."""
+    whole = joined(*parts)
+    (mark,) = marks(whole.results[-1])
+    assert (len(whole.results), mark.name) == (2, NEW_PART)
+    return mark.data["reason"]
+
+
 def test_the_gap_is_that_of_the_clock_since_boot() -> None:
-    whole = joined_run(recording(0, begin_s=0), recording(1, begin_s=13.5))
+    whole = joined(recording(0), recording(1, begin_s=13.5))
     (result,) = whole.results
     (mark,) = marks(result)
     assert (mark.name, mark.at_ns) == (JOINED, round(13.5 * SECOND_NS))
@@ -80,190 +115,159 @@ def test_the_gap_is_that_of_the_clock_since_boot() -> None:
     assert mark.data["ended_at_ns"] == 10 * SECOND_NS
     assert result.series[0].count == 6
     assert (result.duration_ns, measured_ns(whole)) == (20 * SECOND_NS, 20 * SECOND_NS)
-    assert [part.id for part in whole.parts] == [
-        "20261121T032200Z-1a2b3c",
-        "20261121T032201Z-1a2b3c",
-    ]
+    ids = ["20261121T032200Z-1a2b3c", "20261121T032201Z-1a2b3c"]
+    assert [one.id for one in whole.parts] == ids
+    early = recording(1, begin_s=13.5, started_utc="1999-01-01T00:00:00Z")  # of no account
+    assert mark_of(recording(0), early).data["gap_ns"] == round(3.5 * SECOND_NS)
 
 
-def test_the_clock_of_the_wall_has_no_say() -> None:
-    early = recording(1, begin_s=13.5, started_utc="1999-01-01T00:00:00Z")
-    mark = marks(joined_run(recording(0, begin_s=0), early).results[0])[0]
-    assert mark.data["gap_ns"] == round(3.5 * SECOND_NS)
-
-
-def test_what_was_cut_off_may_have_lasted_an_interval_longer() -> None:
-    cut = recording(0, begin_s=0, complete=False)
-    whole = joined_run(cut, recording(1, begin_s=13.5))
+def test_what_was_cut_off_may_have_lasted_an_interval_longer_and_at_most_the_gap() -> None:
+    cut = recording(0, complete=False)
+    whole = joined(cut, recording(1))
     (mark,) = marks(whole.results[0])
     assert mark.data["uncertainty_ns"] == SECOND_NS
     assert "the first 1 s of which may be recorded" in mark.text
     assert (whole.status, whole.results[0].complete) == ("complete", True)
-
-
-def test_no_more_than_the_gap_may_have_been_recorded() -> None:
-    cut = recording(0, begin_s=0, complete=False)
-    (mark,) = marks(joined_run(cut, recording(1, begin_s=10.25)).results[0])
-    assert mark.text == (
+    assert mark_of(cut, recording(1, begin_s=10.25)).text == (
         "resumed: nothing is known of 250 ms, "
         "the first 250 ms of which may be recorded: it was cut off"
     )
 
 
 def test_many_parts_lie_one_after_another() -> None:
-    whole = recording(0, begin_s=0, complete=False)
-    for number in range(1, 10):
-        whole = joined_run(whole, recording(number, begin_s=number * 12, complete=number == 9))
+    parts = [recording(n, begin_s=n * 12, complete=n == 9) for n in range(10)]
+    whole = joined(*parts)
     (result,) = whole.results
     found = marks(result)
     assert [one.at_ns for one in found] == [n * 12 * SECOND_NS for n in range(1, 10)]
-    assert {one.data["gap_ns"] for one in found} == {2 * SECOND_NS}
-    gaps_ns = sum(int(str(one.data["gap_ns"])) for one in found)
-    assert result.duration_ns + gaps_ns == 9 * 12 * SECOND_NS + 10 * SECOND_NS
+    assert [one.data["gap_ns"] for one in found] == [2 * SECOND_NS] * 9
+    assert result.duration_ns == 10 * 10 * SECOND_NS
     assert len(parts_of(whole)) == 10
 
 
 def test_a_part_is_added_once() -> None:
-    part = recording(1, begin_s=12)
-    once = joined_run(recording(0, begin_s=0), part)
-    assert joined_run(once, part) == once
+    once = joined(recording(0), recording(1))
+    assert joined_run(once, recording(1)) == once
+
+
+REBOOT = {"os.boot_id": "boot-2"}
+ANOTHER = "another machine: machine.arch was x86_64, is aarch64"
 
 
 @pytest.mark.parametrize(
     ("system", "said"),
     [
-        ({"os.boot_id": "boot-2"}, "the machine was rebooted"),
+        (REBOOT, "the machine was rebooted"),
         (
-            {"os.boot_id": "boot-2", "kernel.release": "6.13"},
+            REBOOT | {"kernel.release": "6.13"},
             "the machine was rebooted: kernel.release was 6.12.0-rt, is 6.13",
         ),
         ({"os.boot_id": None}, "whether it is the same boot of the same machine is not known"),
-        (
-            {"os.boot_id": "boot-2", "machine.arch": "aarch64"},
-            "another machine: machine.arch was x86_64, is aarch64",
-        ),
-        ({"machine.arch": "aarch64"}, "another machine: machine.arch was x86_64, is aarch64"),
+        (REBOOT | {"machine.arch": "aarch64"}, ANOTHER),
+        ({"machine.arch": "aarch64"}, ANOTHER),
     ],
 )
 def test_another_boot_or_machine_is_a_new_part(system: dict[str, object], said: str) -> None:
-    first, part = recording(0, begin_s=0), recording(1, begin_s=13, system=system)
-    whole = joined_run(first, part)
+    parts = recording(0), recording(1, system=system)
+    assert new_part(*parts) == said
+    whole = joined(*parts)
     assert [result.series[0].count for result in whole.results] == [3, 3]
-    (mark,) = marks(whole.results[1])
-    assert (mark.name, mark.data["reason"]) == (NEW_PART, said)
     assert [one.result for one in whole.parts] == [0, 1]
     assert whole.parts[1].system["os.boot_id" if "os.boot_id" in system else "machine.arch"] != ""
 
 
-def test_a_clock_that_went_back_is_a_new_part() -> None:
-    whole = joined_run(recording(0, begin_s=0), recording(1, begin_s=5))
-    assert "went back" in str(marks(whole.results[1])[0].data["reason"])
+IDLE_BOUND = {us: Conditions(load="none", dma_latency_us=us) for us in (0, 100)}
 
 
-def test_without_a_begin_on_the_clock_since_boot_it_is_a_new_part() -> None:
-    part = change(recording(1, begin_s=13), started_uptime_ns=None)
-    whole = joined_run(recording(0, begin_s=0), part)
-    assert "not known on the clock" in str(marks(whole.results[1])[0].data["reason"])
-
-
-def test_other_conditions_are_never_mixed() -> None:
-    part = recording(1, begin_s=13)
-    part.results[0].conditions = Conditions(load="heavy", policy="other", realtime=False)
-    whole = joined_run(recording(0, begin_s=0), part)
-    reason = marks(whole.results[1])[0].data["reason"]
-    assert reason == "other conditions: policy was fifo, is other"
-
-
-def test_another_bound_on_idle_states_is_another_condition() -> None:
-    first, part = recording(0, begin_s=0), recording(1, begin_s=13)
-    for run, bound_us in ((first, 0), (part, 100)):
-        run.results[0].conditions = Conditions(load="none", dma_latency_us=bound_us)
-    reason = marks(joined_run(first, part).results[1])[0].data["reason"]
-    assert reason == "other conditions: dma_latency_us was 0, is 100"
+@pytest.mark.parametrize(
+    ("first", "later", "said"),
+    [
+        (part(0), recording(1, begin_s=5), "the clock that counts from boot went back"),
+        (part(0), part(1, started_uptime_ns=None), "when it began is not known on the clock"),
+        (
+            part(0),
+            part(1, conditions=Conditions(load="heavy", policy="other", realtime=False)),
+            "other conditions: policy was fifo, is other",
+        ),
+        (
+            part(0, conditions=IDLE_BOUND[0]),
+            part(1, conditions=IDLE_BOUND[100]),
+            "other conditions: dma_latency_us was 0, is 100",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_a_new_part(
+    first: RunDocument, later: RunDocument, said: str
+) -> None:
+    assert said in new_part(first, later)
 
 
 def test_the_breach_is_the_largest_of_all_cpus() -> None:
-    first = recording(0, begin_s=0)
-    found = []
-    for cpu, value in ((0, 3000), (1, 9000), (2, 5000)):
-        series = make.series([value])
+    found = [make.series([value]) for value in (3000, 9000, 5000)]
+    for cpu, series in enumerate(found):
         series.labels = {"cpu": cpu}
-        series.worst = [Worst(value_ns=value, at_ns=5, index=0)]
-        found.append(series)
-    breach = worst_breach(change(first, series=found).results[0], 2500)
-    assert breach is not None
+        series.worst = [Worst(value_ns=series.max, at_ns=5, index=0)]
+    breach = worst_breach(make.result(series=found), 2500)
     assert (breach.value_ns, breach.cpu) == (9000, 1)
 
 
 def test_a_third_part_is_joined_to_the_one_of_its_boot() -> None:
-    other = recording(1, begin_s=13, system={"os.boot_id": "boot-2"})
-    whole = joined_run(joined_run(recording(0, begin_s=0), other), recording(2, begin_s=30))
+    whole = joined(recording(0), recording(1, system=REBOOT), recording(2, begin_s=30))
     assert [result.series[0].count for result in whole.results] == [6, 3]
     assert marks(whole.results[0])[0].data["gap_ns"] == 20 * SECOND_NS
 
 
 def test_what_recorded_nothing_leaves_the_figures_and_says_so() -> None:
-    part = change(
-        recording(1, begin_s=13, values=()), status="denied", reason="no right", complete=True
-    )
-    first = recording(0, begin_s=0, complete=False)
-    whole = joined_run(first, part)
+    denied = recording(1, values=(), of_result={"status": "denied", "reason": "no right"})
+    first = recording(0, complete=False)
+    whole = joined(first, denied)
     assert whole.results[0].series == first.results[0].series
     assert "no right" in marks(whole.results[0])[0].text
     assert whole.status == "incomplete"
-    again = joined_run(whole, recording(2, begin_s=20))
-    assert marks(again.results[0])[1].data["gap_ns"] == 10 * SECOND_NS
+    assert mark_of(whole, recording(2, begin_s=20)).data["gap_ns"] == 10 * SECOND_NS
 
 
 def test_a_run_that_had_nothing_yet_becomes_its_first_part() -> None:
-    first = recording(0, begin_s=0, values=(), complete=False)
-    whole = joined_run(first, recording(1, begin_s=13))
-    assert [result.series[0].count for result in whole.results] == [3]
-    assert marks(whole.results[0]) == []
+    (result,) = joined(recording(0, values=(), complete=False), recording(1)).results
+    assert (result.series[0].count, marks(result)) == (3, [])
 
 
 def test_another_build_of_the_probe_is_told() -> None:
-    first = recording(0, begin_s=0, tool=Tool(version="1", probe_sha256="aaaa"))
-    part = recording(1, begin_s=13, tool=Tool(version="2", probe_sha256="bbbb"))
-    mark = marks(joined_run(first, part).results[0])[0]
+    tools = [Tool(version=one, probe_sha256=sha) for one, sha in (("1", "aaaa"), ("2", "bbbb"))]
+    mark = mark_of(*(recording(number, tool=tool) for number, tool in enumerate(tools)))
     assert mark.data["has_other_tool"] is True
     assert "the tool changed: 1 with probe not known (aaaa) before" in mark.text
 
 
 def test_a_setting_that_moved_between_both_has_moved_during_the_run() -> None:
-    first = recording(0, begin_s=0, system={"power.governor": "performance"})
-    part = recording(1, begin_s=13, system={"power.governor": "powersave"})
-    whole = joined_run(first, part)
-    (moved,) = whole.environment_moved
-    assert (moved.fact, moved.before, moved.after) == (
-        "power.governor",
-        "performance",
-        "powersave",
+    governors = ("performance", "powersave")
+    whole = joined(
+        *(recording(n, system={"power.governor": one}) for n, one in enumerate(governors))
     )
+    (moved,) = whole.environment_moved
+    assert (moved.fact, moved.before, moved.after) == ("power.governor", *governors)
     assert any("changed during the run" in reason for reason in whole.trust.reasons)
 
 
 def test_counters_add_and_what_one_part_lacks_is_told() -> None:
-    first = change(
-        recording(0, begin_s=0), environment={"steal_ns": 5, "load_average_1min_milli": 9}
-    )
-    part = change(
-        recording(1, begin_s=13), environment={"steal_ns": 7, "load_average_1min_milli": 4}
-    )
-    result = joined_run(first, part).results[0]
+    environments = [{"steal_ns": 5, "load_average_1min_milli": 9}]
+    environments += [{"steal_ns": 7, "load_average_1min_milli": 4}]
+    first, later = (part(number, environment=one) for number, one in enumerate(environments))
+    (result,) = joined(first, later).results
     assert result.environment == {"steal_ns": 12, "load_average_1min_milli": 4}
-    cut = change(recording(2, begin_s=30), environment={})
-    mark = marks(joined_run(first, cut).results[0])[0]
-    assert "of one part only: counters of the kernel" in mark.text
+    text = mark_of(first, part(2, environment={})).text
+    assert "of one part only: counters of the kernel" in text
 
 
-def test_lines_of_other_programs_are_counted_in_both_parts() -> None:
-    first = change(recording(0, begin_s=0), foreign_count=3, foreign_lines=["a", "b"])
-    part = change(recording(1, begin_s=13), foreign_count=4, foreign_lines=["c"])
-    result = joined_run(first, part).results[0]
-    assert (result.foreign_count, result.foreign_lines) == (7, ["a", "b"])
-    silent = joined_run(recording(0, begin_s=0), part).results[0]
-    assert (silent.foreign_count, silent.foreign_lines) == (4, ["c"])
+@pytest.mark.parametrize(
+    ("first", "count", "lines"),
+    [(part(0, foreign_count=3, foreign_lines=["a", "b"]), 7, ["a", "b"]), (part(0), 4, ["c"])],
+)
+def test_lines_of_other_programs_are_counted_in_both_parts(
+    first: RunDocument, count: int, lines: list[str]
+) -> None:
+    (result,) = joined(first, part(1, foreign_count=4, foreign_lines=["c"])).results
+    assert (result.foreign_count, result.foreign_lines) == (count, lines)
 
 
 @pytest.mark.parametrize(
@@ -279,9 +283,9 @@ def test_the_busiest_interrupt_is_counted_where_it_is_the_same(
     def counted(number: int, busiest: str, count: int) -> RunDocument:
         whole = Interval(at_ns=0, span_ns=10 * SECOND_NS, cpu=1, whole=True, busiest=busiest)
         whole.counters = {"interrupts_count": count + 10, "busiest_count": count}
-        return change(recording(number, begin_s=13 * number), intervals=[whole])
+        return part(number, intervals=[whole])
 
-    result = joined_run(counted(0, "24: eth0", 30), counted(1, later, 40)).results[0]
+    (result,) = joined(counted(0, "24: eth0", 30), counted(1, later, 40)).results
     (whole,) = result.intervals
     assert (whole.busiest, whole.counters) == (kept, counters)
 
@@ -300,28 +304,28 @@ def reached(share: float, least: float, busy_ns: int) -> LoadReached:
 
 
 def test_the_load_reached_is_the_mean_over_the_time_and_the_least_of_both() -> None:
-    first = change(recording(0, begin_s=0, seconds=10), load=[reached(0.1, 0.09, 5)])
-    part = change(recording(1, begin_s=13, seconds=30), load=[reached(0.06, 0.02, 7)])
-    (load,) = joined_run(first, part).results[0].load
+    first = recording(0, seconds=10, of_result={"load": [reached(0.1, 0.09, 5)]})
+    later = recording(1, seconds=30, of_result={"load": [reached(0.06, 0.02, 7)]})
+    (load,) = joined(first, later).results[0].load
     assert load.reached == pytest.approx(0.07)
     assert (load.least, load.counters) == (0.02, {"busy_ns": 12})
 
 
 def test_seconds_and_traces_move_with_their_part() -> None:
-    def seen(number: int, begin_s: float) -> RunDocument:
-        single = Interval(at_ns=7, span_ns=SECOND_NS, cpu=1, counters={"steal_ns": 1})
-        whole = msgspec.structs.replace(
-            single, at_ns=0, span_ns=10 * SECOND_NS, whole=True, counters={"steal_ns": 10}
-        )
-        trace = Trace(at_ns=9, value_ns=3000, lines=["a"])
-        return change(
-            recording(number, begin_s=begin_s),
-            intervals=[single, whole],
-            traces=[trace],
+    def seen(number: int) -> RunDocument:
+        return part(
+            number,
+            intervals=[
+                Interval(at_ns=7, span_ns=SECOND_NS, cpu=1, counters={"steal_ns": 1}),
+                Interval(
+                    at_ns=0, span_ns=10 * SECOND_NS, cpu=1, counters={"steal_ns": 10}, whole=True
+                ),
+            ],
+            traces=[Trace(at_ns=9, value_ns=3000, lines=["a"])],
             events=[Event(name="x", text="x", at_ns=4)],
         )
 
-    result = joined_run(seen(0, 0), seen(1, 13)).results[0]
+    (result,) = joined(seen(0), seen(1)).results
     shift_ns = 13 * SECOND_NS
     assert [one.at_ns for one in result.intervals if not one.whole] == [7, shift_ns + 7]
     (whole,) = [one for one in result.intervals if one.whole]
@@ -331,32 +335,21 @@ def test_seconds_and_traces_move_with_their_part() -> None:
 
 
 def test_words_of_one_part_are_not_those_of_the_whole() -> None:
-    first, second, third = (
-        change(
-            recording(number, begin_s=13 * number), reason=f"stopped early, after {number + 1} s"
-        )
-        for number in range(3)
-    )
-    result = joined_run(joined_run(first, second), third).results[0]
-    assert result.reason == "part 3: stopped early, after 3 s"
-    whole = joined_run(joined_run(first, second), recording(2, begin_s=26))
-    assert whole.results[0].reason is None
+    first, second, third = (part(n, reason=f"stopped early, after {n + 1} s") for n in range(3))
+    reason = joined(first, second, third).results[0].reason
+    assert reason == "part 3: stopped early, after 3 s"
+    assert joined(first, second, part(2)).results[0].reason is None
 
 
 def test_an_event_of_a_whole_part_names_it() -> None:
-    def with_events(number: int, *events: Event) -> RunDocument:
-        return change(recording(number, begin_s=13 * number), events=list(events))
-
     def traced(count: int) -> Event:
         return Event(name="traced", text=f"{count} values", data={"count": count, "cpus": [0, 1]})
 
     worst = Event(name="parts_worst", text="2 us", at_ns=5)
     moment = Event(name="x", text="then", at_ns=5)
-    whole = joined_run(
-        with_events(0, traced(1), worst, moment), with_events(1, traced(1), worst, moment)
-    )
-    whole = joined_run(whole, with_events(2, traced(7), worst))
-    told = [one.text for one in whole.results[0].events if one.name != JOINED]
+    events = [[traced(1), worst, moment], [traced(1), worst, moment], [traced(7), worst]]
+    (result,) = joined(*(part(n, events=found) for n, found in enumerate(events))).results
+    told = [one.text for one in result.events if one.name != JOINED]
     assert told == [
         "parts 1, 2: 1 values",
         "part 1: 2 us",
@@ -366,29 +359,27 @@ def test_an_event_of_a_whole_part_names_it() -> None:
         "part 3: 7 values",
         "part 3: 2 us",
     ]
-    assert whole.results[0].events[0].data == {"count": 1, "cpus": [0, 1], "of_parts": "1, 2"}
+    assert result.events[0].data == {"count": 1, "cpus": [0, 1], "of_parts": "1, 2"}
 
 
 def test_a_failure_stays_one() -> None:
-    lost = change(recording(0, begin_s=0), status="failed", reason="its CPU was not given")
-    result = joined_run(lost, recording(1, begin_s=13)).results[0]
+    lost = part(0, status="failed", reason="its CPU was not given")
+    result = joined(lost, recording(1)).results[0]
     assert (result.status, result.reason) == ("failed", "its CPU was not given")
 
 
 def test_a_breach_that_nobody_saw_is_marked() -> None:
-    first = recording(0, begin_s=0, complete=False)
+    first = recording(0, complete=False)
     first.plan = msgspec.structs.replace(first.plan, watched_ns=2500)
-    series = first.results[0].series[0]
-    series.worst = [Worst(value_ns=3000, at_ns=5, index=0)]
-    whole = joined_run(first, recording(1, begin_s=13, values=(1000,)))
-    again = joined_run(whole, recording(2, begin_s=26, values=(1000,)))
-    for run in (whole, again):
-        assert [one.name for one in run.results[0].events].count(THRESHOLD) == 1
+    first.results[0].series[0].worst = [Worst(value_ns=3000, at_ns=5, index=0)]
+    parts = [first, *(recording(n, values=(1000,)) for n in (1, 2))]
+    for whole in (joined(*parts[:2]), joined(*parts)):
+        assert [one.name for one in whole.results[0].events].count(THRESHOLD) == 1
 
 
 def test_trust_says_how_long_nobody_looked() -> None:
-    other = recording(2, begin_s=3, system={"os.boot_id": "boot-2"})
-    whole = joined_run(joined_run(recording(0, begin_s=0), recording(1, begin_s=75)), other)
+    other = recording(2, begin_s=3, system=REBOOT)
+    whole = joined(recording(0), recording(1, begin_s=75), other)
     said = (
         "TMR-P-LAT was resumed: 1 min 5 s of gaps between its parts are not known, "
         "1 of its parts are of another boot, machine or condition"
@@ -397,17 +388,17 @@ def test_trust_says_how_long_nobody_looked() -> None:
     assert whole.trust.grade != "full"
 
 
-PARTS = "interrupt", "dispatch", "return"
+# ---- tracing ----
 
 
 def seen(number: int, *events: Event, parts: str = "auto", split: int = 0) -> RunDocument:
     """Part `number` with events, and with `split` values of each part of a wake-up."""
-    run = recording(number, begin_s=13 * number)
-    for name in PARTS:
+    run = part(number, events=list(events), params={"parts": parts})
+    for name in ("interrupt", "dispatch", "return"):
         series = make.series([100] * split)
         series.labels = {"part": name}
         run.results[0].series.append(series)
-    return change(run, events=list(events), params={"parts": parts})
+    return run
 
 
 def by(source: str) -> Event:
@@ -416,30 +407,30 @@ def by(source: str) -> Event:
 
 TOTALS_ONLY = Event(name="parts_not_seen", text="tracefs is not mounted", data={})
 KEPT = Event(name="traced", text="the kernel recorded events", data={})
+SOURCE = "the source of the parts was"
 
 
 @pytest.mark.parametrize(
     ("first", "later", "said"),
     [
-        (seen(0, by("tracepoints")), seen(1, TOTALS_ONLY), "was tracepoints, is none"),
-        (seen(0, TOTALS_ONLY), seen(1, by("timerlat"), split=3), "was none, is timerlat"),
-        (seen(0, by("tracepoints")), seen(1, by("timerlat")), "was tracepoints, is timerlat"),
-        (seen(0, split=3), seen(1, TOTALS_ONLY), "was timerlat or tracepoints, is none"),
-        (seen(0, parts="none"), seen(1, split=3), "was none, is timerlat or tracepoints"),
+        (seen(0, by("tracepoints")), seen(1, TOTALS_ONLY), f"{SOURCE} tracepoints, is none"),
+        (seen(0, TOTALS_ONLY), seen(1, by("timerlat"), split=3), f"{SOURCE} none, is timerlat"),
+        (seen(0, by("tracepoints")), seen(1, by("timerlat")), f"{SOURCE} tracepoints, is timerlat"),
+        (seen(0, split=3), seen(1, TOTALS_ONLY), f"{SOURCE} timerlat or tracepoints, is none"),
+        (seen(0, parts="none"), seen(1, split=3), f"{SOURCE} none, is timerlat or tracepoints"),
         (
             seen(0, parts="timerlat", split=3),
             seen(1, by("tracepoints")),
-            "was timerlat, is tracepoints",
+            f"{SOURCE} timerlat, is tracepoints",
         ),
+        (seen(0, KEPT), seen(1), "--trace was on, is off"),
+        (seen(0), seen(1, KEPT), "--trace was off, is on"),
     ],
 )
-def test_totals_with_and_without_tracing_are_never_mixed(
+def test_values_with_and_without_tracing_are_never_mixed(
     first: RunDocument, later: RunDocument, said: str
 ) -> None:
-    whole = joined_run(first, later)
-    (mark,) = marks(whole.results[1])
-    assert mark.name == NEW_PART
-    assert mark.data["reason"] == f"other conditions: the source of the parts {said}"
+    assert new_part(first, later) == f"other conditions: {said}"
 
 
 @pytest.mark.parametrize(
@@ -453,23 +444,272 @@ def test_totals_with_and_without_tracing_are_never_mixed(
     ],
 )
 def test_a_source_that_is_not_known_is_no_other_one(first: RunDocument, later: RunDocument) -> None:
-    (result,) = joined_run(first, later).results
+    (result,) = joined(first, later).results
     assert marks(result)[0].name == JOINED
 
 
 def test_the_source_is_that_of_all_parts_before() -> None:
-    whole = joined_run(seen(0, split=3), seen(1, by("tracepoints"), split=3))
-    again = joined_run(whole, seen(2, by("timerlat"), split=3))
+    whole = joined(seen(0, split=3), seen(1, by("tracepoints"), split=3))
+    again = joined(whole, seen(2, by("timerlat"), split=3))
     assert "was tracepoints, is timerlat" in marks(again.results[1])[0].text
-    assert joined_run(again, seen(3, split=3)).results[1].series[0].count == 6
+    assert joined(again, seen(3, split=3)).results[1].series[0].count == 6
+
+
+# ---- series ----
+
+Value = tuple[int, int]  # at_ns, value
+STREAMS = st.lists(
+    st.tuples(st.integers(0, 20 * SECOND_NS), st.integers(0, 2**40)), max_size=40
+).map(sorted)
+
+
+def recorded(
+    stream: list[Value], *, interval_ns: int = SECOND_NS, layout: str = "log-linear/10"
+) -> Series:
+    """The record that a recorder makes of a stream, value by value."""
+    series = make.series([value for _, value in stream], layout=layout)
+    worst = [Worst(value_ns=v, at_ns=at, index=n) for n, (at, v) in enumerate(stream)]
+    series.worst = sorted(worst, key=lambda one: (-one.value_ns, one.at_ns, one.index))[:32]
+    length = stream[-1][0] // interval_ns + 1 if stream else 0
+    series.maxima_per_s = [
+        max((v for at, v in stream if at // interval_ns == number), default=None)
+        for number in range(length)
+    ]
+    series.maxima_interval_ns = interval_ns
+    return series
+
+
+def later(stream: list[Value], shift_ns: int) -> list[Value]:
+    return [(at + shift_ns, value) for at, value in stream]
+
+
+def same(found: Series, expected: Series) -> None:
+    fields = ("count", "min", "max", "histogram", "worst", "maxima_per_s", "maxima_interval_ns")
+    for name in fields:
+        assert getattr(found, name) == getattr(expected, name), name
+    for name in ("mean", "stddev"):
+        moment = getattr(expected, name)
+        if moment is not None:
+            moment = pytest.approx(moment, rel=1e-9, abs=1e-3)
+        assert getattr(found, name) == moment, name
+    assert series_problem(found) is None
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(STREAMS, STREAMS, STREAMS, st.integers(21, 100))
+def test_joined_records_are_the_record_of_all_in_any_order(
+    first: list[Value], second: list[Value], third: list[Value], shift_s: int
+) -> None:
+    shift_ns = shift_s * SECOND_NS
+    one, two, three = recorded(first), recorded(second), recorded(third)
+    both = joined_series(one, two, shift_ns)
+    same(both, recorded([*first, *later(second, shift_ns)]))
+    right = joined_series(one, joined_series(two, three, shift_ns), shift_ns)
+    same(joined_series(both, three, 2 * shift_ns), right)
+    same(joined_series(one, empty_like(one), 0), one)
+    same(joined_series(empty_like(one), one, 0), one)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(STREAMS, STREAMS, st.sampled_from([(1, 4), (4, 1), (2, 4)]), st.integers(6, 20))
+def test_different_intervals_of_maxima_give_the_longer(
+    first: list[Value], second: list[Value], seconds: tuple[int, int], shift: int
+) -> None:
+    longer_ns = max(seconds) * SECOND_NS
+    one, other = (
+        recorded(stream, interval_ns=span * SECOND_NS)
+        for stream, span in zip((first, second), seconds, strict=True)
+    )
+    found = joined_series(one, other, shift * longer_ns)
+    if first and second:
+        whole = [*first, *later(second, shift * longer_ns)]
+        same(found, recorded(whole, interval_ns=longer_ns))
+
+
+def test_a_gap_is_null_and_maxima_move_by_half_an_interval_at_most() -> None:
+    first = recorded([(0, 5), (SECOND_NS, 7)])
+    second = recorded([(0, 9), (SECOND_NS, 3)])
+    maxima = [
+        joined_series(first, second, ns).maxima_per_s for ns in (4_400_000_000, 4_600_000_000)
+    ]
+    assert maxima == [[5, 7, None, None, 9, 3], [5, 7, None, None, None, 9, 3]]
+
+
+def test_a_gap_of_years_takes_no_memory() -> None:
+    year_ns = 365 * 86_400 * SECOND_NS
+    found = joined_series(recorded([(0, 5)]), recorded([(0, 9)]), 50 * year_ns)
+    assert len(found.maxima_per_s) <= 1 << 20
+    assert found.maxima_per_s[0] == 5 and found.maxima_per_s[-1] == 9
+    assert series_problem(found) is None
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(STREAMS, STREAMS)
+def test_histograms_of_two_layouts_add_in_the_coarser(
+    first: list[Value], second: list[Value]
+) -> None:
+    shift_ns = 30 * SECOND_NS
+    one, other = recorded(first, layout="log-linear/7"), recorded(second)
+    expected = recorded([*first, *later(second, shift_ns)], layout="log-linear/7")
+    for found in (joined_series(one, other, shift_ns), joined_series(other, one, shift_ns)):
+        assert found.histogram == expected.histogram
+        assert all(a[0] < b[0] for a, b in pairwise(found.histogram.buckets))
+
+
+def test_what_ran_before_stays_with_its_value() -> None:
+    first, second = make.series([100]), make.series([200])
+    second.worst = [Worst(value_ns=200, at_ns=5, index=0, before="hog", before_thread=77)]
+    (worst, *_) = joined_series(first, second, 1_000).worst
+    assert (worst.at_ns, worst.before, worst.before_thread) == (1_005, "hog", 77)
+
+
+# ---- sweeps ----
+
+PLAN = plan_of(threads="1", frames="0", has_fast=False, points="10")
+BOOT: dict[str, Scalar] = {"os.boot_id": "one", "machine.arch": "x86_64"}
+CUT: dict[str, Any] = {"complete": False, "status": "failed", "reason": "ended"}
+Point = tuple[PlannedTest, Result]
+
+
+def sweep(
+    results: list[Result], tests: list[PlannedTest], number: int = 0, **changed: Any
+) -> RunDocument:
+    """A run, or the part of that number, with the results of its first tests."""
+    fields: dict[str, Any] = {
+        "run_id": f"20261125T10{number:02}00Z-abcdef",
+        "plan": msgspec.structs.replace(PLAN, tests=tests),
+        "status": "incomplete",
+        "system": BOOT,
+    }
+    return make.document(results=results, **(fields | changed))
+
+
+def point(masses: int, **changed: Any) -> Point:
+    template = PLAN.tests[-1]
+    planned = msgspec.structs.replace(template, params={**template.params, "masses": [masses]})
+    return planned, result_of(planned, **changed)
+
+
+def swept(*points: Point, number: int = 0, **changed: Any) -> RunDocument:
+    return sweep([one for _, one in points], [one for one, _ in points], number, **changed)
+
+
+def check(document: RunDocument) -> None:
+    for planned, result in zip(document.plan.tests, document.results, strict=False):
+        assert (curve_of(planned), masses_of(planned)) == (curve_of(result), masses_of(result))
+
+
+def masses(of: list[Any]) -> list[int]:
+    return [masses_of(one) for one in of]
+
+
+def test_a_point_that_was_cut_off_is_there_once() -> None:
+    whole = swept(point(400), point(800), point(1600, **CUT))
+    later = swept(point(1600), point(3200), number=1, status="complete")
+    found = joined(whole, later)
+    assert masses(found.results) == [400, 800, 1600, 3200]
+    assert all(map(is_whole, found.results)) and found.status == "complete"
+    assert [one.result for one in found.parts] == [0, 2]
+    assert [one.duration_ns for one in found.parts] == [3 * 10**9, 2 * 10**9]
+    assert joined_run(found, later) is found
+    check(found)
+
+
+def test_one_that_was_cut_off_again_is_there_once_too() -> None:
+    whole = swept(point(400), point(800, **CUT))
+    found = joined(whole, swept(point(800, **CUT), number=1))
+    assert [is_whole(one) for one in found.results] == [True, False]
+    assert masses(unmeasured_tests(found)) == [800]
+    last = joined(found, swept(point(800), point(1600), number=2))
+    assert masses(last.results) == [400, 800, 1600]
+    assert [one.result for one in last.parts] == [0, None, 1]
+    check(last)
+
+
+def test_a_repeat_that_was_cut_off_leaves_the_first_one() -> None:
+    found = joined(swept(point(400), point(400, **CUT)), swept(point(400), number=1))
+    assert [is_whole(one) for one in found.results] == [True, True]
+
+
+def test_what_was_skipped_or_not_begun_is_no_result() -> None:
+    skipped = {"status": "skipped", "series": []}
+    whole = swept(point(400), point(800, **skipped), point(1600))
+    whole.results.pop()
+    later = swept(point(800), point(1600, **skipped), number=1, status="interrupted")
+    found = joined(whole, later)
+    assert masses(found.results) == [400, 800]
+    assert masses(found.plan.tests) == [400, 800, 1600]
+    assert found.status == "interrupted"
+
+
+def test_a_part_that_measured_nothing_changes_no_result() -> None:
+    whole = swept(point(400), point(800, **CUT))
+    found = joined(whole, sweep([], [point(800)[0]], number=1))
+    assert found.results == whole.results and found.parts[1].result is None
+    assert masses(found.plan.tests) == [400, 800]
+    assert masses(unmeasured_tests(found)) == [800]
+    check(found)
+
+
+def test_a_probe_that_failed_twice_is_asked_once() -> None:
+    whole = swept(point(400), point(800, **CUT), point(800, **CUT))
+    assert masses(unmeasured_tests(whole)) == [800]
 
 
 @pytest.mark.parametrize(
-    ("first", "later", "said"),
-    [(seen(0, KEPT), seen(1), "on, is off"), (seen(0), seen(1, KEPT), "off, is on")],
+    ("changed", "why"),
+    [
+        ({"os.boot_id": "two"}, "the machine was rebooted"),
+        ({"machine.arch": "aarch64"}, ANOTHER),
+        ({"os.boot_id": None}, "is not known"),
+    ],
 )
-def test_a_part_with_trace_is_not_joined_to_one_without(
-    first: RunDocument, later: RunDocument, said: str
-) -> None:
-    (mark,) = marks(joined_run(first, later).results[1])
-    assert mark.data["reason"] == f"other conditions: --trace was {said}"
+def test_points_of_another_system_say_so(changed: dict[str, Scalar], why: str) -> None:
+    later = swept(point(800), point(1600), number=1, system=BOOT | changed)
+    found = joined(swept(point(400)), later)
+    marked = [[one.name for one in result.events] for result in found.results]
+    assert marked == [[], [NEW_PART], []]
+    assert why in found.results[1].events[0].text
+    assert later.results[0].events == []  # the part itself is as it was
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**32), st.integers(400, 20_000))
+@settings(max_examples=12)
+def test_killed_anywhere_any_number_of_times(seed: int, most: int) -> None:
+    """The document in the end has the points of a sweep that nothing ended, in their order."""
+    draw = random.Random(seed)
+
+    def measured(planned: PlannedTest) -> Result:
+        return result_of(planned, missed=3 * (masses_of(planned) > most))
+
+    def next_of(results: list[Result]) -> list[PlannedTest]:
+        return Sweeper(PLAN, register()).next_tests(results, 0)
+
+    wanted, left = [], list(PLAN.tests)
+    while left or (left := next_of(wanted)):
+        wanted.append(measured(left.pop(0)))
+    whole = sweep([], list(PLAN.tests))
+    for number in range(200):
+        done = [one for one in whole.results if is_whole(one)]
+        tests, results = unmeasured_tests(whole), list[Result]()
+        for _ in range(draw.randrange(6)):
+            if len(results) == len(tests):
+                tests += next_of([*done, *results])
+            if len(results) < len(tests):
+                results.append(measured(tests[len(results)]))
+        if results and draw.random() < 0.5:
+            results[-1] = msgspec.structs.replace(results[-1], **CUT)
+        found = joined_points(whole, sweep(results, tests, number), [], None)
+        whole = sweep(found.results, found.tests)
+        check(whole)
+        if not unmeasured_tests(whole) and not next_of(whole.results):
+            break
+    keys = [
+        [(one.test, masses_of(one), is_whole(one)) for one in results]
+        for results in (whole.results, wanted)
+    ]
+    assert keys[0] == keys[1]

@@ -1,4 +1,4 @@
-"""The analysis of periodic noise on records whose combs are known."""
+"""The analysis of periodic noise, on records of a watching loop whose combs are known."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardstone.model import Instrument, Noise, NoiseComb, PairCost, Result, Series, Window
+from hardstone.model import Event, Noise, NoiseComb, Result, Series, Window
 from hardstone.stats.comb import Line
 from hardstone.stats.identity import series_problem, windows_problem
+from hardstone.stats.joined_results import joined_results
 from hardstone.stats.noise import with_noise
 from hardstone.stats.noise_gaps import Gaps, gaps_of, merged_gaps, share_within
+from hardstone.stats.noise_points import gap_points
+from hardstone.store.documents import encode_document, parse_document
+from tests.unit.stats import make
 from tests.unit.stats.made_gaps import Machine, S, result_of
 
 
-def analysed(machine: Machine, **watch: int | str | None) -> Noise:
-    return only_noise(with_noise(result_of(machine.windows(timer_hz=250), **watch)))
-
-
-def only_noise(result: Result) -> Noise:
-    (noise,) = result.noise
+def noise_of(result: Result) -> Noise:
+    (noise,) = with_noise(result).noise
     return noise
+
+
+def analysed(windows: list[Window], **watch: int | str | None) -> Noise:
+    return noise_of(result_of(windows, **watch))
 
 
 def only(noise: Noise, name: str) -> NoiseComb:
     (comb,) = [one for one in noise.combs if one.name == name]
     return comb
-
-
-def _rate(windows: list[Window], name: str) -> float:
-    return only(only_noise(with_noise(result_of(windows))), name).rate_hz
 
 
 def series(result: Result, name: str) -> Series:
@@ -45,7 +45,7 @@ def series(result: Result, name: str) -> Series:
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10**6),
     ppm=st.floats(-300, 300),
@@ -58,7 +58,7 @@ def test_a_tick_is_found_whatever_its_drift(seed: int, ppm: float, hz: int, rest
     machine.noise(50, 2_000)
     windows = machine.windows(timer_hz=hz, rests=rests)
     result = with_noise(result_of(windows, tick_ns=round(1e9 / hz)))
-    noise = only_noise(result)
+    (noise,) = result.noise
     assert noise.tick_ppm == pytest.approx(ppm, abs=10)
     tick = only(noise, "tick")
     assert tick.coverage > 0.95
@@ -70,8 +70,8 @@ def test_a_tick_is_found_whatever_its_drift(seed: int, ppm: float, hz: int, rest
 def test_a_minute_at_the_largest_drift() -> None:
     machine = Machine(3, seconds=60)
     machine.comb(250, 12_000, ppm=290)
-    machine.noise(200, 5_000)
-    noise = analysed(machine)
+    machine.noise(50, 5_000)
+    noise = analysed(machine.windows(timer_hz=250))
     assert noise.tick_ppm == pytest.approx(290, abs=0.1)
     assert only(noise, "tick").coverage > 0.99
 
@@ -81,12 +81,11 @@ def test_missing_slots_down_to_nine_of_ten() -> None:
     few, many = Machine(4), Machine(4)
     few.comb(250, 9_000, missing=0.07)
     many.comb(250, 9_000, missing=0.2)
-    assert only(analysed(few), "tick").coverage == pytest.approx(0.93, abs=0.02)
-    noise = analysed(many)
-    assert [one.name for one in noise.combs] == ["irregular"]
-    assert noise.combs[0].coverage == pytest.approx(0.8, abs=0.03)
-    assert noise.no_tick is not None
-    assert "at 250.00 Hz 8" in noise.no_tick
+    found = only(analysed(few.windows(timer_hz=250)), "tick")
+    assert found.coverage == pytest.approx(0.93, abs=0.02)
+    noise = analysed(many.windows(timer_hz=250))
+    assert only(noise, "irregular").coverage == pytest.approx(0.8, abs=0.03)
+    assert len(noise.combs) == 1 and "at 250.00 Hz 8" in noise.no_tick
 
 
 @pytest.mark.slow
@@ -96,7 +95,7 @@ def test_missing_slots_down_to_nine_of_ten() -> None:
 def test_jitter_widens_the_tolerance(jitter_ns: float, tolerance_ns: int) -> None:
     machine = Machine(5)
     machine.comb(250, 9_000, jitter_ns=jitter_ns)
-    tick = only(analysed(machine), "tick")
+    tick = only(analysed(machine.windows(timer_hz=250)), "tick")
     assert tick.tolerance_ns == tolerance_ns
     assert list(tick.within.values()) == sorted(tick.within.values())
 
@@ -106,12 +105,14 @@ def test_jitter_widens_the_tolerance(jitter_ns: float, tolerance_ns: int) -> Non
 
 @pytest.mark.slow
 def test_a_guests_tick_on_a_hosts() -> None:
-    """docs/method.md: a 1000 Hz comb of 10.6 us with every fourth slot 28.3 us."""
-    machine = Machine(6, seconds=20)
+    """docs/method.md: a 1000 Hz comb of 10.6 us with every fourth slot 28.3 us. Where the kernel
+    counts all of it, it is one tick of 1000 Hz with more work in every fourth: a mark."""
+    machine = Machine(6, seconds=12)
     machine.comb(1000, 10_600, every=(4, 28_300))
+    quiet = machine.windows(timer_hz=1000)
     machine.noise(30, 3_000)
     result = with_noise(result_of(machine.windows(timer_hz=250)))
-    noise = only_noise(result)
+    (noise,) = result.noise
     host, tick = only(noise, "host tick"), only(noise, "tick")
     assert host.rate_hz == pytest.approx(1000, rel=1e-6)
     assert tick.rate_hz == pytest.approx(250, rel=1e-6)
@@ -119,30 +120,22 @@ def test_a_guests_tick_on_a_hosts() -> None:
     assert tick.median_ns == pytest.approx(28_300, rel=0.02)
     assert tick.beyond_ns == pytest.approx(28_300 - 10_600, rel=0.02)
     assert series(result, "tick").mean == pytest.approx(28_300, rel=0.03)
-    assert series(result, "other").count > 0.74 * 1000 * 15
-
-
-@pytest.mark.slow
-def test_the_same_where_the_kernel_counts_all_of_it() -> None:
-    """A kernel of 1000 Hz that works more in every fourth tick: one tick with a mark."""
-    machine = Machine(6, seconds=20)
-    machine.comb(1000, 10_600, every=(4, 28_300))
-    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=1000), tick_ns=1_000_000)))
-    (tick,) = noise.combs
-    assert tick.name == "tick"
+    assert series(result, "other").count > 0.74 * 1000 * 9
+    (tick,) = analysed(quiet, tick_ns=1_000_000).combs
     (mark,) = tick.marks
-    assert (mark.every, mark.rest_median_ns) == (4, pytest.approx(10_600, rel=0.02))
+    assert (tick.name, mark.every) == ("tick", 4)
+    assert mark.rest_median_ns == pytest.approx(10_600, rel=0.02)
     assert mark.median_ns == pytest.approx(28_300, rel=0.02)
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4)
 @given(seed=st.integers(0, 10**6), ppm=st.floats(2, 50))
 def test_a_host_that_drifts_through_the_guests_tick(seed: int, ppm: float) -> None:
     machine = Machine(seed, seconds=12)
     machine.comb(1000, 6_000, ppm=ppm)
     machine.comb(250, 15_000)
-    noise = analysed(machine)
+    noise = analysed(machine.windows(timer_hz=250))
     assert only(noise, "host tick").median_ns == pytest.approx(6_000, rel=0.05)
     assert only(noise, "tick").median_ns == pytest.approx(15_000, rel=0.05)
 
@@ -152,7 +145,7 @@ def test_a_timer_of_the_same_cpu() -> None:
     machine = Machine(8)
     machine.comb(250, 12_000)
     machine.comb(170, 7_000)
-    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=420))))
+    noise = analysed(machine.windows(timer_hz=420))
     timer = only(noise, "timer")
     assert timer.rate_hz == pytest.approx(170, rel=1e-5)
     assert timer.median_ns == pytest.approx(7_000, rel=0.05)
@@ -160,26 +153,28 @@ def test_a_timer_of_the_same_cpu() -> None:
 
 
 @pytest.mark.slow
-def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count() -> None:
+@pytest.mark.parametrize(("all_hz", "name"), [(342, "periodic"), (260, "uncounted")])
+def test_interrupts_that_are_no_timers_and_those_that_the_kernel_does_not_count(
+    all_hz: int, name: str
+) -> None:
     machine = Machine(9)
     machine.comb(250, 12_000)
     machine.comb(90, 7_000)
-    windows = machine.windows(timer_hz=250, all_hz=342)
-    assert _rate(windows, "periodic") == pytest.approx(90)
-    windows = machine.windows(timer_hz=250, all_hz=260)
-    assert _rate(windows, "uncounted") == pytest.approx(90)
+    noise = analysed(machine.windows(timer_hz=250, all_hz=all_hz))
+    assert only(noise, name).rate_hz == pytest.approx(90)
 
 
 @pytest.mark.slow
-def test_too_few_counts_for_all_that_might_be_timers() -> None:
+@pytest.mark.parametrize(
+    ("timer_hz", "all_hz", "name"), [(420, 450, "periodic"), (530, 530, "timer")]
+)
+def test_too_few_counts_for_all_that_might_be_timers(timer_hz: int, all_hz: int, name: str) -> None:
     machine = Machine(10)
     machine.comb(250, 12_000)
     machine.comb(170, 7_000)
     machine.comb(110, 7_000)
-    few = only_noise(with_noise(result_of(machine.windows(timer_hz=420, all_hz=450))))
-    assert sorted(one.name for one in few.combs) == ["periodic", "periodic", "tick"]
-    all_of_them = only_noise(with_noise(result_of(machine.windows(timer_hz=530))))
-    assert sorted(one.name for one in all_of_them.combs) == ["tick", "timer", "timer"]
+    noise = analysed(machine.windows(timer_hz=timer_hz, all_hz=all_hz))
+    assert sorted(one.name for one in noise.combs) == sorted([name, name, "tick"])
 
 
 @pytest.mark.slow
@@ -189,9 +184,9 @@ def test_a_few_long_gaps_in_many_short_ones() -> None:
     machine.noise(3_000, 3_000)
     machine.comb(250, 15_000)
     machine.comb(21, 1_000_000, spread=0.01)
-    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=271))))
-    assert only(noise, "timer").rate_hz == pytest.approx(21, rel=1e-4)
-    assert only(noise, "timer").median_ns == pytest.approx(1_000_000, rel=0.05)
+    timer = only(analysed(machine.windows(timer_hz=271)), "timer")
+    assert timer.rate_hz == pytest.approx(21, rel=1e-4)
+    assert timer.median_ns == pytest.approx(1_000_000, rel=0.05)
 
 
 @pytest.mark.slow
@@ -200,8 +195,7 @@ def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
     machine.comb(100, 20_000, phase_ns=1e6)
     machine.comb(100, 15_000, phase_ns=6.3e6, ppm=8)
     machine.noise(100, 2_000)
-    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=200))))
-    rates = [one.rate_hz for one in noise.combs]
+    rates = [one.rate_hz for one in analysed(machine.windows(timer_hz=200)).combs]
     assert rates == [pytest.approx(100, rel=1e-4)] * 2
 
 
@@ -210,9 +204,7 @@ def test_a_tick_that_long_gaps_swallow() -> None:
     machine = Machine(22, seconds=6)
     machine.comb(250, 15_000)
     machine.noise(20, 25_000_000)
-    windows = machine.windows(timer_hz=150, rests=False)
-    noise = only_noise(with_noise(result_of(windows)))
-    tick = only(noise, "tick")
+    tick = only(analysed(machine.windows(timer_hz=150, rests=False)), "tick")
     assert tick.count < 0.75 * 250 * 6
     assert tick.coverage > 0.95
 
@@ -221,13 +213,12 @@ def test_a_tick_that_long_gaps_swallow() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hz", [20, 300, 5_000])
-def test_random_noise_has_no_comb(hz: int) -> None:
-    """No false one in ten records of each density."""
-    for seed in range(10):
+@pytest.mark.parametrize(("hz", "records"), [(2, 5), (20, 10), (300, 5), (5_000, 1)])
+def test_random_noise_has_no_comb(hz: int, records: int) -> None:
+    for seed in range(records):
         machine = Machine(seed, seconds=5)
         machine.noise(hz, 4_000)
-        noise = analysed(machine)
+        noise = analysed(machine.windows(timer_hz=250))
         assert noise.combs == []
         assert noise.no_tick is not None
 
@@ -236,33 +227,39 @@ def test_a_kernel_that_stops_its_tick_says_so() -> None:
     machine = Machine(11)
     machine.noise(100, 4_000)
     result = with_noise(result_of(machine.windows(timer_hz=1)))
-    noise = only_noise(result)
-    assert noise.no_tick is not None
+    (noise,) = result.noise
     assert "nohz_full" in noise.no_tick
     assert series(result, "tick").count == 0
     assert noise.tick_period_ns is None
+
+
+def test_a_comb_that_ends_half_way_is_no_tick() -> None:
+    machine = Machine(25, seconds=6)
+    machine.comb(250, 9_000)
+    is_early = machine.begin[0] < 3e9
+    machine.begin[0], machine.length[0] = machine.begin[0][is_early], machine.length[0][is_early]
+    noise = analysed(machine.windows(timer_hz=125))
+    assert noise.combs == []
+    assert "the kernel counted 558 timer interrupts in 4.50 s" in noise.no_tick
 
 
 def test_a_hosts_comb_at_the_ticks_rate_is_no_tick_where_the_kernel_counts_none() -> None:
     machine = Machine(12)
     machine.comb(250, 9_000)
     result = with_noise(result_of(machine.windows(timer_hz=2)))
-    assert [one.name for one in only_noise(result).combs] == ["host tick"]
+    assert [one.name for one in result.noise[0].combs] == ["host tick"]
     assert series(result, "tick").count == 0
 
 
 @pytest.mark.slow
 def test_a_kernel_that_says_nothing_of_its_tick() -> None:
-    machine = Machine(13)
+    machine, empty = Machine(13), Machine(13)
     machine.comb(300, 9_000)
-    noise = only_noise(with_noise(result_of(machine.windows(), tick_ns=None)))
+    empty.noise(100, 4_000)
+    noise = analysed(machine.windows(), tick_ns=None)
     assert only(noise, "tick").rate_hz == pytest.approx(300, rel=1e-5)
     assert noise.tick_ppm is None
-    empty = Machine(13)
-    empty.noise(100, 4_000)
-    noise = only_noise(with_noise(result_of(empty.windows(), tick_ns=None)))
-    assert noise.no_tick is not None
-    assert "does not say" in noise.no_tick
+    assert "does not say" in analysed(empty.windows(), tick_ns=None).no_tick
 
 
 @pytest.mark.slow
@@ -283,9 +280,8 @@ def test_a_window_that_says_to_last_for_years_takes_no_memory(end_ns: int) -> No
         assert tracemalloc.get_traced_memory()[1] < 300_000_000
     finally:
         tracemalloc.stop()
-    noise = only_noise(result)
+    (noise,) = result.noise
     assert noise.combs == []
-    assert noise.no_tick is not None
     assert "more than its gaps can tell of" in noise.no_tick
     other = series(result, "other")
     assert other.count == len(window.length_ns)
@@ -294,7 +290,7 @@ def test_a_window_that_says_to_last_for_years_takes_no_memory(end_ns: int) -> No
 
 def test_a_loop_that_saw_nothing() -> None:
     result = with_noise(result_of(Machine(14).windows(timer_hz=0)))
-    noise = only_noise(result)
+    (noise,) = result.noise
     assert (noise.gaps_count, noise.combs, noise.noise_ns) == (0, [], 0)
     assert [one.count for one in result.series] == [0, 0]
 
@@ -319,8 +315,7 @@ def test_throttling_is_named(release: str, runtime_ns: int | None, name: str) ->
     machine.comb(1, left_ns, jitter_ns=4e6, spread=0.03)
     windows = machine.windows(timer_hz=250, rests=False, window_ns=2 * S)
     period = S if runtime_ns else None
-    result = result_of(windows, release=release, rt_runtime_ns=runtime_ns, rt_period_ns=period)
-    noise = only_noise(with_noise(result))
+    noise = analysed(windows, release=release, rt_runtime_ns=runtime_ns, rt_period_ns=period)
     comb = only(noise, name)
     assert comb.rate_hz == pytest.approx(1, rel=0.05)
     assert comb.median_ns == pytest.approx(left_ns, rel=0.05)
@@ -341,7 +336,7 @@ def test_throttling_that_begins_in_the_tick_is_no_tick(
     machine.comb(1, 50e6, phase_ns=801e6, spread=0.002)
     windows = machine.windows(timer_hz=250, all_hz=260, rests=False)
     result = with_noise(result_of(windows, release=release, rt_runtime_ns=runtime_ns))
-    noise = only_noise(result)
+    (noise,) = result.noise
     tick, pause = only(noise, "tick"), only(noise, name)
     assert (pause.count, pause.rate_hz) == (10, pytest.approx(1, rel=0.01))
     assert pause.median_ns == pytest.approx(50e6, rel=0.01)
@@ -361,31 +356,22 @@ def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
     windows = machine.windows(timer_hz=100, rests=False, window_ns=2 * S)
     budget = {"rt_runtime_ns": 95_000_000, "rt_period_ns": 100_000_000}
     result = with_noise(result_of(windows, tick_ns=10_000_000, **budget))
-    noise = only_noise(result)
+    (noise,) = result.noise
     assert only(noise, "throttling").count == 100
     tick = only(noise, "tick")
     assert (tick.tolerance_ns, tick.coverage) == (400_000, pytest.approx(1, abs=0.01))
     assert 900 <= tick.count < 1000  # of some a gap of their own ended before the throttling
-    assert (series(result, "tick").max or 0) < 20_000
+    assert series(result, "tick").max < 20_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at_s", [(3.1, 3.5), (1.2, 6.6), (0.9, 14.3)])
+@pytest.mark.parametrize("at_s", [(3.1,), (3.1, 3.5), (1.2, 6.6), (0.9, 14.3)])
 def test_long_gaps_at_no_whole_periods_are_not_throttling(at_s: tuple[float, ...]) -> None:
     machine = Machine(16, seconds=16)
     machine.comb(250, 12_000)
     machine.begin.append(np.array(at_s) * 1e9)
     machine.length.append(np.full(len(at_s), 50e6))
-    noise = only_noise(with_noise(result_of(machine.windows(timer_hz=250, rests=False))))
-    assert {one.name for one in noise.combs} == {"tick"}
-
-
-def test_one_long_gap_is_not_throttling() -> None:
-    machine = Machine(16)
-    machine.comb(250, 12_000)
-    machine.begin.append(np.array([3.1e9]))
-    machine.length.append(np.array([50e6]))
-    noise = analysed(machine)
+    noise = analysed(machine.windows(timer_hz=250, rests=False))
     assert {one.name for one in noise.combs} == {"tick"}
 
 
@@ -398,13 +384,12 @@ def test_gaps_that_found_no_room() -> None:
     machine.comb(250, 12_000)
     windows = machine.windows(timer_hz=250)
     windows[20].dropped_count = 3
-    noise = only_noise(with_noise(result_of(windows)))
+    noise = analysed(windows)
     assert noise.left_out_windows == len(windows) - 20
     assert any("no room" in one for one in noise.notes)
     windows[0].dropped_count = 1
-    noise = only_noise(with_noise(result_of(windows)))
+    noise = analysed(windows)
     assert noise.watched_ns == 0
-    assert noise.no_tick is not None
     assert "gaps_count" in noise.no_tick
 
 
@@ -412,47 +397,43 @@ def test_doubts_are_said() -> None:
     machine = Machine(18, seconds=3)
     machine.comb(250, 12_000)
     result = result_of(machine.windows(timer_hz=250))
-    assert only_noise(with_noise(result)).notes == []
+    assert noise_of(result).notes == []
     result.conditions.realtime = False
     result.environment = {"steal_ns": 40_000_000}
-    result.instrument = _instrument()
-    said = " ".join(only_noise(with_noise(result)).notes)
-    assert "not real-time" in said
-    assert "hypervisor took 40 ms" in said
-    assert "not trusted (it stepped back)" in said
+    result.instrument = make.instrument(trusted=False)
+    said = " ".join(noise_of(result).notes)
+    for part in ("not real-time", "hypervisor took 40 ms", "not trusted (it stepped back)"):
+        assert part in said
     result.conditions.clock = "monotonic"
-    said = " ".join(only_noise(with_noise(result)).notes)
-    assert "clock_gettime" in said
-
-
-def _instrument() -> Instrument:
-    pair = PairCost(count=1, min=1, median=1, p99=1, mean=1.0, max=1)
-    return Instrument(
-        clock="tsc",
-        trusted=False,
-        reason="it stepped back",
-        counter_hz=10**9,
-        calibration_ppb=1.0,
-        drift_ppb=1.0,
-        quantum_ns=1.0,
-        pair=pair,
-        record_step_ns=1.0,
-        perturbation_ns=1.0,
-    )
+    assert "clock_gettime" in " ".join(noise_of(result).notes)
 
 
 # ---- the result ----
 
 
+def ticking(seed: int, seconds: float) -> Result:
+    machine = Machine(seed, seconds=seconds)
+    machine.comb(250, 9_000)
+    return with_noise(result_of(machine.windows(timer_hz=250)))
+
+
 @pytest.mark.slow
-def test_the_analysis_can_be_made_again() -> None:
-    machine = Machine(19, seconds=4)
-    machine.comb(250, 12_000)
-    once = with_noise(result_of(machine.windows(timer_hz=250)))
+def test_the_analysis_can_be_made_again_and_is_stored() -> None:
+    once = ticking(19, 3)
     assert with_noise(once) == once
     assert [one.name for one in once.series] == ["tick", "other"]
-    stored = msgspec.json.decode(msgspec.json.encode(once), type=Result)
-    assert with_noise(stored) == once
+    document = make.document(results=[once])
+    raw = msgspec.json.encode(document)
+    stored = parse_document(raw, "the run")
+    assert encode_document(stored) == encode_document(document)
+    assert with_noise(stored.results[0]) == once
+
+
+def test_a_document_with_an_impossible_window_is_refused() -> None:
+    bad = Window(begin_ns=100, end_ns=1_000, distance_ns=[50, 100, 700], length_ns=[1, 1, 999])
+    result = make.result("CLK-P-DUR", windows=[bad])
+    with pytest.raises(Exception, match="after its window"):
+        parse_document(msgspec.json.encode(make.document(results=[result])), "the run")
 
 
 def test_a_result_without_windows_stays_as_it_is() -> None:
@@ -461,7 +442,7 @@ def test_a_result_without_windows_stays_as_it_is() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), hz=st.floats(0.2, 3_000), length_ns=st.floats(300, 100_000))
 def test_every_gap_is_in_one_series(seed: int, hz: float, length_ns: float) -> None:
     machine = Machine(seed, seconds=1)
@@ -474,33 +455,57 @@ def test_every_gap_is_in_one_series(seed: int, hz: float, length_ns: float) -> N
     made = [series(result, "tick"), series(result, "other")]
     assert sum(one.count for one in made) == gaps.begin.size
     assert [series_problem(one) for one in made] == [None, None]
+    assert [one.maxima_interval_ns for one in made] == [S, S]
     total = sum((one.mean or 0) * one.count for one in made)
     assert total == pytest.approx(float(gaps.length.sum()))
+
+
+def test_joined_recordings_keep_what_was_found_in_each() -> None:
+    first, second = ticking(31, 3), ticking(31, 3)
+    shift_ns = 100 * S
+    joined = joined_results(first, second, shift_ns, Event(name="joined", text=""))
+    assert joined.noise == [*first.noise, *second.noise]
+    assert windows_problem(joined.windows) is None
+    assert joined.windows[len(first.windows)].begin_ns == second.windows[0].begin_ns + shift_ns
+    assert series(joined, "tick").count == first.series[0].count + second.series[0].count
+    assert gap_points(joined) == []
+
+
+@pytest.mark.slow
+def test_points_of_a_picture() -> None:
+    machine = Machine(32, seconds=3)
+    machine.comb(250, 9_000)
+    machine.noise(1_000, 2_000)
+    result = with_noise(result_of(machine.windows(timer_hz=250)))
+    points = gap_points(result, most=300)
+    assert 200 <= len(points) <= 300
+    assert max(one.length_ns for one in points) == max(one.max or 0 for one in result.series)
+    assert all(-2_000_000 <= one.at_ns <= 2_000_000 for one in points)
+    assert all(abs(one.at_ns) <= 25_000 for one in points if one.is_tick)
+    assert any(one.is_tick for one in points)
 
 
 # ---- parts ----
 
 
-def _gaps(*begin_length: tuple[int, int]) -> Gaps:
+def gaps(*begin_length: tuple[int, int]) -> Gaps:
     begin, length = (np.array(one, dtype=np.int64) for one in zip(*begin_length, strict=True))
     bounds = np.array([0, 1_000_000], dtype=np.int64)
     return Gaps(begin, length, bounds, bounds + 1_000_000)
 
 
 def test_gaps_closer_than_a_microsecond_are_one() -> None:
-    merged = merged_gaps(
-        _gaps((0, 500), (1_499, 100), (2_599, 10), (999_000, 900), (1_000_000, 50))
-    )
-    assert merged.begin.tolist() == [0, 2_599, 999_000, 1_000_000]
-    assert merged.length.tolist() == [1_599, 10, 900, 50]
+    found = merged_gaps(gaps((0, 500), (1_499, 100), (2_599, 10), (999_000, 900), (1_000_000, 50)))
+    assert found.begin.tolist() == [0, 2_599, 999_000, 1_000_000]
+    assert found.length.tolist() == [1_599, 10, 900, 50]
 
 
 def test_the_chance_of_a_moment_by_counting() -> None:
-    gaps = _gaps((100_000, 10), (130_000, 10), (900_000, 10))
+    found = gaps((100_000, 10), (130_000, 10), (900_000, 10))
     near = np.zeros(2_000_000, dtype=bool)
-    for begin in gaps.begin:
+    for begin in found.begin:
         near[begin - 25_000 : begin + 25_000] = True
-    assert share_within(gaps, 25_000) == pytest.approx(near.mean())
+    assert share_within(found, 25_000) == pytest.approx(near.mean())
 
 
 def test_slots_of_a_line() -> None:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Event, Plan
 from hardstone.plan import Request, make_plan
 from hardstone.plan.rest_of_search import rest_of_search
-from hardstone.stats.sustained import (
-    Bracket,
-    Step,
-    bracket_of,
-    ended_sources,
-    steps_of,
-)
+from hardstone.stats.sustained import Bracket, Step, bracket_of, ended_sources, steps_of
 from tests.process.targets import sample
 from tests.unit.stats import make
 
@@ -35,7 +29,7 @@ def step_event(
         "is_source_limited": limited,
         "passed": lost == 0 and not limited,
     }
-    return Event(name="sustained_step", text="a step", data=data | changed)  # type: ignore[arg-type]
+    return Event(name="sustained_step", text="a step", data=data | changed)
 
 
 def steps(*events: Event) -> list[Step]:
@@ -56,19 +50,18 @@ def test_the_bracket_is_between_what_passed_and_what_failed() -> None:
     assert bracket_of(found, "external") == Bracket()
 
 
-def test_a_limit_of_the_source_is_known_as_such() -> None:
-    found = steps(step_event(1000, limited=True), step_event(2000))
-    assert bracket_of(found, "ipi") == Bracket(2000, source_failed_ns=1000)
-
-
-def test_what_failed_above_what_passed_is_no_bound() -> None:
-    found = steps(step_event(4000, lost=1), step_event(2000))
-    assert bracket_of(found, "ipi") == Bracket(2000, 0)
-
-
-def test_only_failures_are_a_bound_too() -> None:
-    found = steps(step_event(1000, lost=5), step_event(2000, lost=5))
-    assert bracket_of(found, "ipi") == Bracket(0, 2000)
+@pytest.mark.parametrize(
+    ("events", "bracket"),
+    [
+        # a limit of the source is known as such
+        ([step_event(1000, limited=True), step_event(2000)], Bracket(2000, source_failed_ns=1000)),
+        # what failed above what passed is no bound, only failures are
+        ([step_event(4000, lost=1), step_event(2000)], Bracket(2000, 0)),
+        ([step_event(1000, lost=5), step_event(2000, lost=5)], Bracket(0, 2000)),
+    ],
+)
+def test_which_steps_bound_the_search(events: list[Event], bracket: Bracket) -> None:
+    assert bracket_of(steps(*events), "ipi") == bracket
 
 
 @pytest.mark.parametrize(
@@ -91,6 +84,7 @@ def test_sources_whose_search_has_ended() -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(200, 10**6), st.booleans()), max_size=30))
 def test_the_bracket_holds_for_any_steps(tried: list[tuple[int, bool]]) -> None:
     found = steps(*(step_event(period, lost=0 if passed else 1) for period, passed in tried))
@@ -114,7 +108,6 @@ TIMER = {"timer": {"passed_ns": 2800, "failed_ns": 2400}}
 
 def test_the_rest_are_the_sources_that_have_not_ended() -> None:
     rest = rest_of_search(searched("ipi", "timer", "external"), {"ipi"}, TIMER)
-    assert rest is not None
     params = rest.tests[0].params
     assert params["source"] == ["timer", "external"]
     assert (params["passed_ns"], params["failed_ns"]) == ([2800, 0], [2400, 0])

@@ -1,162 +1,141 @@
+"""The grade of a run: every cause that lowers it, with its reason; among them the clock of the
+target, and a run that is shorter than `standard`."""
+
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import structs
 
+from hardstone.catalogue import load_catalogue
 from hardstone.model import (
     ClockCheck,
     Conditions,
     DataValue,
+    Descriptor,
     Event,
     Moved,
     Plan,
+    PlannedTest,
     RunDocument,
     Scalar,
     Skew,
     Verdict,
 )
+from hardstone.plan import Request, make_plan
+from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.trust import RULES, grade_run
+from tests.process.targets import sample
 from tests.unit.stats import make
 
+MINUTE_NS = 60_000_000_000
 
-def _skewed(*, consistent: bool) -> RunDocument:
+
+def of(**result: object) -> RunDocument:
+    return make.document(results=[make.result(**result)])
+
+
+def on(**facts: Scalar) -> RunDocument:
+    return make.document(system={name.replace("__", "."): value for name, value in facts.items()})
+
+
+def told(name: str, *tests: str) -> RunDocument:
+    event = Event(name=name, text="how it was")
+    tests = tests or ("TMR-P-LAT",)
+    return make.document(results=[make.result(test, events=[event]) for test in tests])
+
+
+def skewed(*, consistent: bool) -> RunDocument:
     instrument = make.instrument()
-    instrument.skew = [
-        Skew(cpu_a=0, cpu_b=1, offset_ns=900, bound_ns=50, consistent=consistent),
-    ]
+    skew = Skew(cpu_a=0, cpu_b=1, offset_ns=900, bound_ns=50, consistent=consistent)
+    instrument.skew = [skew]
     return make.document(instrument=instrument)
 
 
-def _broken() -> RunDocument:
+def broken() -> RunDocument:
     document = make.document()
     document.results[0].series[0].count += 1
     return document
 
 
-def _broken_pair() -> RunDocument:
+def broken_pair() -> RunDocument:
     document = make.document()
-    assert document.instrument is not None
     document.instrument.pair.max = 1
     return document
 
 
-def _plan(**changed: str) -> Plan:
-    return Plan(**({"name": "n", "profile": "standard", "target": "local"} | changed), tests=[])  # type: ignore[arg-type]
-
-
-def _counted(name: str) -> RunDocument:
-    return make.document(results=[make.result(environment={name: 1})])
-
-
-def _throttled(*tests: str) -> RunDocument:
-    events = [Event(name="throttled", text="the kernel stopped real-time tasks")]
-    return make.document(results=[make.result(test, events=events) for test in tests])
-
-
-def _told(name: str) -> RunDocument:
-    return make.document(results=[make.result(events=[Event(name=name, text="how it was")])])
-
-
-def _worked(*operations: int) -> RunDocument:
+def worked(*operations: int) -> RunDocument:
     results = [make.result("RSP-P-FIX", calibrated={"add_operations": one}) for one in operations]
     return make.document(results=results)
 
 
-def _clocked(target_s: int, uncertain_s: int) -> RunDocument:
-    second_ns = 1_000_000_000
-    return make.document(
-        clock_check=ClockCheck(
-            host_ns=60 * second_ns,
-            target_ns=target_s * second_ns,
-            uncertainty_ns=uncertain_s * second_ns,
-        )
-    )
+def clock(ratio: float, uncertainty_ns: int = 0, host_ns: int = MINUTE_NS) -> ClockCheck:
+    target_ns = round(host_ns * ratio)
+    return ClockCheck(host_ns=host_ns, target_ns=target_ns, uncertainty_ns=uncertainty_ns)
 
 
-def _instrument(clock: str) -> RunDocument:
+def untrusted(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
 
 UNPRIVILEGED = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
-
-
-def _unprivileged(status: str) -> RunDocument:
-    return make.document(results=[make.result(status=status, conditions=UNPRIVILEGED)])
-
-
-MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
-
-
-def parts_seen(matched: int, *, not_slept: int) -> Event:
-    data: dict[str, DataValue] = {
-        "sample_count": 1000,
-        "matched_count": matched,
-        "not_slept_count": not_slept,
-    }
-    return Event(name="parts_seen", text="", data=data)
-
-
-def by_timerlat(matched: int) -> Event:
-    event = parts_seen(matched, not_slept=0)
-    event.data["source"] = "timerlat"
-    return event
-
-
-RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
+MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
+RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
+
+
+def parts_seen(matched: int, not_slept: int = 0, **data: DataValue) -> RunDocument:
+    data |= {"sample_count": 1000, "matched_count": matched, "not_slept_count": not_slept}
+    return of(events=[Event(name="parts_seen", text="", data=data)])
+
+
+def stolen(*spans_ns: int) -> RunDocument:
+    environments = [{"steal_ns": span} for span in spans_ns]
+    return make.document(
+        results=[make.result(f"SEM-P-{n}", environment=one) for n, one in enumerate(environments)]
+    )
+
 
 CASES = [
-    ("untrustworthy", "pairs do not ascend", _broken_pair()),
-    ("untrustworthy", "settings not restored after TMR-P-LAT", _told("not_put_back")),
-    ("untrustworthy", "throttling", _throttled("TMR-P-LAT")),
+    ("untrustworthy", "pairs do not ascend", broken_pair()),
+    ("untrustworthy", "settings not restored after TMR-P-LAT", told("not_put_back")),
+    ("untrustworthy", "throttling", told("throttled")),
     ("untrustworthy", "unequal work, so the times are not comparable: RSP-P-FIX",
-     _worked(700, 700, 699)),
-    ("untrustworthy", "the conditions differed from the request", _told("conditions_differ")),
-    ("untrustworthy", "the counter failed its checks", _instrument("tsc")),
-    ("untrustworthy", "CPUs 0 and 1 disagree", _skewed(consistent=False)),
-    ("untrustworthy", "ran 10 times as fast as this machine's", _clocked(600, 0)),
-    ("indicative", "could not be held against this machine's", _clocked(60, 1)),
-    ("untrustworthy", "the count is 4", _broken()),
-    ("indicative", "virtual machine (kvm)", make.document(system={"virtual.hypervisor": "kvm"})),
-    ("indicative", "emulated", make.document(system={"virtual.emulated": True})),
+     worked(700, 700, 699)),
+    ("untrustworthy", "the conditions differed from the request", told("conditions_differ")),
+    ("untrustworthy", "the counter failed its checks", untrusted("tsc")),
+    ("untrustworthy", "CPUs 0 and 1 disagree", skewed(consistent=False)),
+    ("untrustworthy", "ran 10 times as fast as this machine's",
+     make.document(clock_check=clock(10))),
+    ("indicative", "could not be held against this machine's",
+     make.document(clock_check=clock(1, 1_000_000_000))),
+    ("untrustworthy", "the count is 4", broken()),
+    ("indicative", "virtual machine (kvm)", on(virtual__hypervisor="kvm")),
+    ("indicative", "emulated", on(virtual__emulated=True)),
     ("indicative", "virtual time: each instruction takes the same time",
-     make.document(system={"virtual.time": "instructions"})),
-    ("indicative", "the load fell short", _told("load_short")),
-    ("indicative", "the load fell short", _told("load_unseen")),
-    ("indicative", "the load fell short", _told("load_ended_early")),
-    ("indicative", "steal time", _counted("steal_ns")),
-    ("indicative", "because of heat", _counted("thermal_throttled_count")),
-    ("indicative", "not scheduled as real-time: TMR-P-LAT", _unprivileged("measured")),
-    ("indicative", "not trusted", _instrument("monotonic")),
+     on(virtual__time="instructions")),
+    ("indicative", "the load fell short", told("load_short")),
+    ("indicative", "the load fell short", told("load_unseen")),
+    ("indicative", "the load fell short", told("load_ended_early")),
+    ("indicative", "steal time", of(environment={"steal_ns": 1})),
+    ("indicative", "because of heat", of(environment={"thermal_throttled_count": 1})),
+    ("indicative", "not scheduled as real-time: TMR-P-LAT", of(conditions=UNPRIVILEGED)),
+    ("indicative", "not trusted", untrusted("monotonic")),
     ("indicative", "cpu.governor", make.document(environment_moved=MOVED)),
     ("indicative", "clock was set back", make.document(finished_utc="2026-11-21T03:21:59Z")),
     ("indicative", "the run is interrupted", make.document(status="interrupted")),
-    (
-        "indicative",
-        "TMR-P-LAT was resumed: 1 min 5 s of gaps",
-        make.document(results=[make.result(events=[RESUMED])]),
-    ),
-    (
-        "indicative",
-        "1 totals are missing, and so may be the worst one: TMR-P-LAT",
-        make.document(results=[make.result(events=[by_timerlat(999)])]),
-    ),
-    ("indicative", "more events than fit, some are not known: TMR-P-LAT", _told("events_dropped")),
-    ("indicative", "synchronisation means nothing: TMR-P-LAT", _told("file_in_memory")),
-    ("indicative", "files on a network file system", _told("file_on_network")),
-    (
-        "indicative",
-        "the parts of many wake-ups were not seen: TMR-P-LAT",
-        make.document(results=[make.result(events=[parts_seen(980, not_slept=0)])]),
-    ),
-    ("indicative", "incomplete: TMR-P-LAT", make.document(results=[make.result(complete=False)])),
-    ("indicative", "shorter than standard", make.document(plan=_plan(profile="quick"))),
-    ("indicative", "no load", make.document(results=[make.result(conditions=NO_LOAD)])),
-    (
-        "indicative",
-        "load or scheduling is not known: TMR-P-LAT",
-        make.document(results=[make.result(conditions=Conditions())]),
-    ),
+    ("indicative", "TMR-P-LAT was resumed: 1 min 5 s of gaps", of(events=[RESUMED])),
+    ("indicative", "1 totals are missing, and so may be the worst one: TMR-P-LAT",
+     parts_seen(999, source="timerlat")),
+    ("indicative", "more events than fit, some are not known: TMR-P-LAT", told("events_dropped")),
+    ("indicative", "synchronisation means nothing: TMR-P-LAT", told("file_in_memory")),
+    ("indicative", "files on a network file system", told("file_on_network")),
+    ("indicative", "the parts of many wake-ups were not seen: TMR-P-LAT", parts_seen(980)),
+    ("indicative", "incomplete: TMR-P-LAT", of(complete=False)),
+    ("indicative", "shorter than standard", make.document(plan=make.plan_of([], profile="quick"))),
+    ("indicative", "no load", of(conditions=NO_LOAD)),
+    ("indicative", "load or scheduling is not known: TMR-P-LAT", of(conditions=Conditions())),
 ]  # fmt: skip
 
 
@@ -165,19 +144,8 @@ def test_each_cause_lowers_the_grade_with_its_reason(
     grade: str, said: str, document: RunDocument
 ) -> None:
     trust = grade_run(document)
-    assert trust.grade == grade
-    assert len(trust.reasons) == 1
-    assert said in trust.reasons[0]
-
-
-def test_wake_ups_that_did_not_sleep_have_no_parts() -> None:
-    document = make.document(results=[make.result(events=[parts_seen(700, not_slept=300)])])
-    assert grade_run(document).grade == "full"
-
-
-def test_timerlat_that_saw_all_of_them_lowers_nothing() -> None:
-    document = make.document(results=[make.result(events=[by_timerlat(1000)])])
-    assert grade_run(document).grade == "full"
+    (reason,) = trust.reasons
+    assert trust.grade == grade and said in reason
 
 
 def test_every_rule_has_a_case() -> None:
@@ -185,29 +153,68 @@ def test_every_rule_has_a_case() -> None:
     assert fired == set(RULES)
 
 
-def test_a_guest_that_may_be_emulated() -> None:
-    facts: dict[str, Scalar] = {"virtual.hypervisor": "QEMU virt", "virtual.emulated": None}
-    reasons = grade_run(make.document(system=facts)).reasons
-    assert reasons[0].startswith("virtual machine (QEMU virt)") and "is not known" in reasons[0]
+@pytest.mark.parametrize(
+    "document",
+    [
+        make.document(),
+        told("stall"),
+        skewed(consistent=True),
+        parts_seen(700, not_slept=300),
+        parts_seen(1000, source="timerlat"),
+        on(virtual__emulated=None),  # what cannot exclude emulation is not blamed
+        on(virtual__time=None, virtual__emulated=False),
+        worked(700, 700),
+        make.document(clock_check=clock(1)),
+        make.document(clock_check=None),
+        # a clock that was asked for is no reason
+        structs.replace(untrusted("monotonic"), plan=make.plan_of([], clock="monotonic")),
+        # what did not run, or failed before it measured, says nothing about scheduling
+        of(status="denied", conditions=UNPRIVILEGED),
+        of(status="failed", series=[], conditions=UNPRIVILEGED),
+        of(status="timeout", series=[make.series([])], conditions=UNPRIVILEGED),
+    ],
+)
+def test_a_sound_run_is_trusted_in_full(document: RunDocument) -> None:
+    trust = grade_run(document)
+    assert (trust.grade, trust.reasons) == ("full", [])
+
+
+TICKS = "counted in kernel ticks"
 
 
 @pytest.mark.parametrize(
-    "facts", [{"virtual.emulated": None}, {"virtual.time": None, "virtual.emulated": False}]
-)
-def test_what_cannot_exclude_emulation_is_not_blamed(facts: dict[str, Scalar]) -> None:
-    assert grade_run(make.document(system=facts)).grade == "full"
-
-
-def test_an_emulator_is_known_by_its_name_too() -> None:
-    reasons = grade_run(make.document(system={"virtual.hypervisor": "TCGTCGTCGTCG"})).reasons
-    assert "emulated" in reasons[0] and reasons[1].startswith("virtual machine")
-
-
-def test_what_the_times_are_comes_before_what_hinders_them() -> None:
-    facts: dict[str, Scalar] = {"virtual.emulated": True, "virtual.hypervisor": "TCGTCGTCGTCG"}
-    reasons = grade_run(make.document(system=facts | {"virtual.time": "instructions"})).reasons
-    starts = ("virtual time", "the processor is emulated", "virtual machine")
-    assert all(map(str.startswith, reasons, starts))
+    ("document", "starts"),
+    [
+        (on(virtual__hypervisor="QEMU virt", virtual__emulated=None),
+         ["virtual machine (QEMU virt): whether its processor is emulated is not known"]),
+        # an emulator is known by its name too
+        (on(virtual__hypervisor="TCGTCGTCGTCG"), ["the processor is emulated", "virtual machine"]),
+        # what the times are comes before what hinders them
+        (on(virtual__emulated=True, virtual__hypervisor="TCGTCGTCGTCG",
+            virtual__time="instructions"),
+         ["virtual time", "the processor is emulated", "virtual machine"]),
+        # the gravest stands first
+        (structs.replace(told("throttled"), system={"virtual.hypervisor": "kvm"}),
+         ["TMR-P-LAT lost CPU time (throttling or preemption)", "virtual machine (kvm)"]),
+        (told("throttled", "SEM-P-SIG", "TMR-P-LAT"),
+         ["SEM-P-SIG, TMR-P-LAT lost CPU time (throttling or preemption)"]),
+        *((of(status=status, conditions=UNPRIVILEGED), ["not scheduled as real-time: TMR-P-LAT"])
+          for status in ("measured", "failed", "timeout")),
+        (of(status="failed", series=[], conditions=UNPRIVILEGED,
+            verdicts=[Verdict(name="order", passed=True, evidence="3 of 3")]),
+         ["not scheduled as real-time: TMR-P-LAT"]),
+        (stolen(*[10_000_000] * 9), ["steal time during SEM-P-0, SEM-P-1, SEM-P-2 and 6 more"]),
+        (stolen(10_000_000, 0, 1_230_000_000),
+         [f"steal time during SEM-P-0, SEM-P-2: 1240 ms in total, {TICKS}"]),
+        (stolen(1), [f"steal time during SEM-P-0: less than 1 ms in total, {TICKS}"]),
+    ],
+)  # fmt: skip
+def test_reasons_name_tests_and_figures_the_gravest_first(
+    document: RunDocument, starts: list[str]
+) -> None:
+    reasons = grade_run(document).reasons
+    assert len(reasons) == len(starts)
+    assert all(map(str.startswith, reasons, starts)), reasons
 
 
 @pytest.mark.parametrize(
@@ -227,90 +234,247 @@ def test_a_guest_whose_clock_was_never_read_is_told(
     assert ("the target's clock was not held against this machine's" in reasons) == is_told
 
 
-def test_a_sound_run_is_trusted_in_full() -> None:
-    assert grade_run(make.document()).grade == "full"
-    assert grade_run(_skewed(consistent=True)).reasons == []
-
-
-def test_the_gravest_reason_stands_first() -> None:
-    trust = grade_run(
-        make.document(
-            system={"virtual.hypervisor": "kvm"},
-            results=_throttled("TMR-P-LAT").results,
-        )
-    )
-    assert trust.grade == "untrustworthy"
-    assert "throttling" in trust.reasons[0] and "kvm" in trust.reasons[1]
-
-
-def test_equal_work_and_unlike_requests_are_fine() -> None:
-    assert grade_run(_worked(700, 700)).reasons == []
-    document = _worked(700, 70)
-    document.results[1].params = {"block_ns": 1_000_000}
-    assert grade_run(document).reasons == []
-    document.results[1].params = {"add_operations": 70}
-    assert "unequal" in grade_run(document).reasons[0]
-
-
-def test_throttling_is_known_by_its_event_and_names_the_tests() -> None:
-    document = _throttled("SEM-P-SIG", "TMR-P-LAT")
-    document.results.append(make.result("CLK-P-BIN", events=[Event(name="stall", text="late")]))
-    assert grade_run(document).reasons == [
-        "SEM-P-SIG, TMR-P-LAT lost CPU time (throttling or preemption)"
-    ]
-
-
-def test_a_clock_that_was_asked_for_is_no_reason() -> None:
-    instrument = make.instrument(clock="monotonic", trusted=False)
-    assert (
-        grade_run(make.document(instrument=instrument, plan=_plan(clock="monotonic"))).grade
-        == "full"
-    )
-
-
-@pytest.mark.parametrize("status", ["measured", "failed", "timeout"])
-def test_what_ran_without_realtime_counts_however_it_ended(status: str) -> None:
-    assert grade_run(_unprivileged(status)).reasons == ["not scheduled as real-time: TMR-P-LAT"]
-
-
-@pytest.mark.parametrize("status", ["failed", "timeout"])
-def test_what_failed_before_it_measured_says_nothing_about_scheduling(status: str) -> None:
-    result = make.result(status=status, series=[], conditions=UNPRIVILEGED)
-    assert grade_run(make.document(results=[result])).grade == "full"
-    result.series = [make.series([])]
-    assert grade_run(make.document(results=[result])).grade == "full"
-    result.verdicts = [Verdict(name="order", passed=True, evidence="3 of 3")]
-    assert grade_run(make.document(results=[result])).grade == "indicative"
-
-
-def test_a_test_that_did_not_run_says_nothing_about_scheduling() -> None:
-    assert grade_run(_unprivileged("denied")).grade == "full"
-
-
-def _stolen(*spans_ns: int) -> list[str]:
-    results = [
-        make.result(test=f"SEM-P-{n}", environment={"steal_ns": span})
-        for n, span in enumerate(spans_ns)
-    ]
-    return grade_run(make.document(results=results)).reasons
-
-
-def test_many_tests_are_counted_and_not_listed() -> None:
-    (reason,) = _stolen(*[10_000_000] * 9)
-    assert reason.startswith("steal time during SEM-P-0, SEM-P-1, SEM-P-2 and 6 more")
-
-
-def test_the_time_that_was_taken_away_is_said_in_all() -> None:
-    ticks = "counted in kernel ticks"
-    assert _stolen(10_000_000, 0, 1_230_000_000) == [
-        f"steal time during SEM-P-0, SEM-P-2: 1240 ms in total, {ticks}"
-    ]
-    assert _stolen(1)[0].endswith(f": less than 1 ms in total, {ticks}")
+@pytest.mark.parametrize(
+    ("params", "is_told"), [({"block_ns": 1_000_000}, False), ({"add_operations": 70}, True)]
+)
+def test_unlike_requests_may_have_unequal_work(params: dict[str, int], is_told: bool) -> None:
+    document = worked(700, 70)
+    document.results[1].params = params
+    assert any("unequal" in one for one in grade_run(document).reasons) == is_told
 
 
 def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
-    short = [Event(name="load_short", text="too little")]
-    document = make.document(results=[make.result(), make.result(events=short)])
+    document = make.document(results=[make.result(), *told("load_short").results])
     document.results[0].conditions.cpu_config = "shielded"
     (reason,) = grade_run(document).reasons
     assert reason.endswith("during TMR-P-LAT [shared]")
+
+
+# ---- the clock of the target beside that of this machine ----
+
+MOST = 2**63 - 1
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.009, 0.991, 1.01, 0.99])
+def test_clocks_within_one_percent_agree(ratio: float) -> None:
+    one = clock(ratio, 1_000_000)
+    assert (clocks_apart(one), clocks_not_held(one)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (clock(1.011), "ran 1.011 times as fast"),
+        (clock(0.989), "ran 0.989 times as fast"),
+        (clock(10.15), "ran 10.15 times as fast as this machine's"),
+        (clock(0.1), "ran 0.1 times as fast"),
+        (clock(1e-6), "ran less than 0.001 times as fast"),
+        (clock(12_345_678.0), "ran 12\N{NO-BREAK SPACE}345\N{NO-BREAK SPACE}678 times as fast"),
+        (clock(0), "the target's clock stood still"),
+        (clock(-1), "the target's clock went back"),
+        (clock(10, 2_000_000_000), "10 times"),  # in spite of a long round trip
+    ],
+)
+def test_clocks_apart_are_told_in_figures(one: ClockCheck, said: str) -> None:
+    assert said in clocks_apart(one)
+    assert clocks_not_held(one) is None
+
+
+@pytest.mark.parametrize(("uncertainty_ns", "is_apart"), [(4, True), (5, False)])
+def test_the_uncertainty_counts_for_the_target(uncertainty_ns: int, is_apart: bool) -> None:
+    target_ns = MINUTE_NS + MINUTE_NS // 100 + 5
+    one = ClockCheck(host_ns=MINUTE_NS, target_ns=target_ns, uncertainty_ns=uncertainty_ns)
+    assert bool(clocks_apart(one)) == is_apart
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (clock(1.0, 700_000_000), "uncertain by 700 ms in 60 s"),
+        (clock(1.0, 0, host_ns=0), "uncertain by 0 ns in 0 ns"),
+        (clock(1.0, 5_000, host_ns=0), "uncertain by 5 us in 0 ns"),
+        (clock(10, 0, host_ns=-7), "in 0 ns"),
+    ],
+)
+def test_a_span_that_proves_nothing(one: ClockCheck, said: str) -> None:
+    assert clocks_apart(one) is None
+    assert said in clocks_not_held(one)
+
+
+@pytest.mark.parametrize("host_ns", [-MOST, 0, 1, MOST])
+@pytest.mark.parametrize("target_ns", [-MOST, 0, 1, MOST])
+@pytest.mark.parametrize("uncertainty_ns", [-MOST, 0, 1, MOST])
+def test_no_figure_is_too_large(host_ns: int, target_ns: int, uncertainty_ns: int) -> None:
+    one = ClockCheck(host_ns=host_ns, target_ns=target_ns, uncertainty_ns=uncertainty_ns)
+    reasons = [clocks_apart(one), clocks_not_held(one)]
+    assert None in reasons
+    assert all(len(text) < 150 for text in reasons if text is not None)
+
+
+# ---- shorter than standard: by lengths, else by the profile's name ----
+
+SHORTER = "run shorter than standard"
+LONG_NS = 110_000_000_000  # of TMR-P-LAT under `standard`
+INT64 = 2**63
+DESCRIPTORS = sample.register().tests
+
+
+def reasons(plan: Plan, *, descriptors: list[Descriptor] = DESCRIPTORS) -> list[str]:
+    """Of a run that has no other reason."""
+    return grade_run(make.document(plan=plan, descriptors=descriptors)).reasons
+
+
+def asked(*tests: str, profile: str = "standard", **typed: str) -> list[str]:
+    """Reasons of the run that a command line asks for."""
+    wanted = Request(tests=tests, profile=profile, **typed)
+    return reasons(make_plan(wanted, sample.register(), load_catalogue()))
+
+
+def planned(test: str, samples: int, duration_ns: int, *, profile: str = "standard") -> Plan:
+    one = sample.planned(test, samples=samples, duration_ns=duration_ns)
+    return make.plan_of([one], profile=profile)
+
+
+@pytest.mark.parametrize("test", [*load_catalogue().ids(), "*"])
+def test_every_test_and_the_battery_are_as_long_as_their_profile(test: str) -> None:
+    is_longer = True
+    if test != "*":
+        profiles = load_catalogue().entry(test).profiles
+        is_longer = profiles["quick"] != profiles["standard"]
+    assert asked(test, profile="quick") == ([SHORTER] if is_longer else [])
+    assert asked(test, profile="standard") == asked(test, profile="soak") == []
+
+
+@pytest.mark.parametrize(
+    ("test", "typed", "is_short"),
+    [
+        ("TMR-P-LAT", {"duration": "0.1"}, True),
+        ("TMR-P-LAT", {"duration": "109.999s"}, True),
+        ("TMR-P-LAT", {"duration": "110s"}, False),
+        ("RSP-P-FIX", {"samples": "799"}, True),
+        ("RSP-P-FIX", {"samples": "800"}, False),
+        ("TMR-P-LAT", {"duration": "10m", "samples": "5"}, True),
+        ("TMR-P-LAT", {"duration": "1s", "samples": "1000000"}, True),
+        ("RSP-P-FIX", {"duration": "1s", "samples": "1000"}, True),
+        ("RSP-P-FIX", {"duration": "10h", "samples": "1000"}, False),
+    ],
+)
+def test_a_length_that_was_typed_decides_and_not_the_profile(
+    test: str, typed: dict[str, str], is_short: bool
+) -> None:
+    for profile in ("quick", "standard", "soak"):
+        assert asked(test, profile=profile, **typed) == ([SHORTER] if is_short else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "typed", "is_short"),
+    [
+        ("TMR-P-LAT", {"samples": "109999", "interval": "1000"}, True),
+        ("TMR-P-LAT", {"samples": "110000", "interval": "1000"}, False),
+        ("TMR-P-LAT", {"samples": "110000", "interval": "100"}, True),
+        ("SEM-P-ARN", {"duration": "0.1"}, True),
+        ("SEM-P-ARN", {"duration": "1h"}, False),
+        # it ignores durations: its samples are the probe's default
+        ("THR-B-NEW", {"duration": "1h"}, True),
+        ("THR-B-NEW", {"duration": "1h", "samples": "40", "profile": "quick"}, False),
+        # it runs until it is done
+        ("MUT-B-ARC", {"profile": "quick"}, False),
+        ("MUT-B-ARC", {"profile": "quick", "duration": "0.1"}, False),
+        ("MUT-B-ARC", {"profile": "quick", "samples": "1"}, False),
+    ],
+)
+def test_samples_and_durations_are_compared_by_the_expected_time(
+    test: str, typed: dict[str, str], is_short: bool
+) -> None:
+    assert asked(test, **typed) == ([SHORTER] if is_short else [])
+
+
+@pytest.mark.parametrize(
+    ("duration", "said"), [("1m", [f"{SHORTER}: TMR-P-LAT"]), ("1s", [SHORTER]), ("4m", [])]
+)
+def test_tests_are_named_where_others_are_long_enough(duration: str, said: list[str]) -> None:
+    battery = ("TMR-P-LAT", "CLK-P-BIN", "MUT-B-ARC")
+    assert asked(*battery, profile="quick", duration=duration) == said
+
+
+def test_many_short_tests_are_counted_and_each_is_named_once() -> None:
+    mixed = [sample.planned("RSP-P-FIX", samples=1000, duration_ns=0)]
+    mixed += [
+        sample.planned(test, samples=1, duration_ns=0, cpu_config=config)
+        for test in ("SEM-P-NEW", "SEM-P-ARN", "SEM-P-ARC", "SEM-P-SIG", "MUT-P-INV")
+        for config in ("shared", "single")
+    ]
+    said = f"{SHORTER}: SEM-P-NEW, SEM-P-ARN, SEM-P-ARC and 2 more"
+    assert reasons(make.plan_of(mixed)) == [said]
+
+
+@pytest.mark.parametrize("lengths_ns", [(1, LONG_NS), (LONG_NS, 1)])
+def test_a_test_is_short_if_it_is_so_under_one_condition(lengths_ns: tuple[int, int]) -> None:
+    lengths = [sample.planned("TMR-P-LAT", duration_ns=one) for one in lengths_ns]
+    long_enough = sample.planned("CLK-P-BIN", duration_ns=LONG_NS)
+    assert reasons(make.plan_of([*lengths, long_enough])) == [f"{SHORTER}: TMR-P-LAT"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [("quick", [SHORTER]), ("standard", []), ("soak", []), ("", []), ("unheard", [])],
+)
+def test_the_name_decides_where_no_length_is_known_or_comparable(
+    profile: str, said: list[str]
+) -> None:
+    assert reasons(make.plan_of([], profile=profile)) == said
+    for one in (("NEW-P-ONE", 1, 0), ("", 0, 1)):
+        assert reasons(planned(*one, profile=profile)) == said
+    for one in (("TMR-P-LAT", 10, 0), ("SEM-P-ARN", 0, LONG_NS), ("THR-B-NEW", 0, LONG_NS)):
+        assert reasons(planned(*one, profile=profile), descriptors=[]) == said
+    for samples, duration_ns, found in ((0, 1, [SHORTER]), (1, 1, [SHORTER]), (0, LONG_NS, [])):
+        plan = planned("TMR-P-LAT", samples, duration_ns, profile=profile)
+        assert reasons(plan, descriptors=[]) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "samples", "duration_ns", "is_short"),
+    [
+        ("RSP-P-FIX", -1, 0, True),
+        ("RSP-P-FIX", -INT64, 0, True),
+        ("RSP-P-FIX", INT64 - 1, 0, False),
+        ("TMR-P-LAT", 0, -1, True),
+        ("TMR-P-LAT", -INT64, 0, True),
+        ("TMR-P-LAT", INT64 - 1, 0, False),
+        ("TMR-P-LAT", 0, LONG_NS, False),
+        ("TMR-P-LAT", 0, 0, False),
+        ("SEM-P-ARN", 0, INT64 - 1, False),
+        ("SEM-P-ARN", 0, -INT64, True),
+        ("MUT-B-ARC", -1, -1, False),
+    ],
+)
+def test_lengths_that_no_plan_has_are_compared_all_the_same(
+    test: str, samples: int, duration_ns: int, is_short: bool
+) -> None:
+    assert reasons(planned(test, samples, duration_ns)) == ([SHORTER] if is_short else [])
+
+
+WHOLE = st.integers(-INT64, INT64 - 1)
+PARAMS = ["interval_ns", "periods_ns", "kinds", "scopes", "cpus"]
+PLANNED = st.builds(
+    PlannedTest,
+    test=st.one_of(st.sampled_from(load_catalogue().ids()), st.text(max_size=9)),
+    params=st.dictionaries(
+        st.sampled_from(PARAMS), st.one_of(WHOLE, st.text(max_size=5), st.lists(WHOLE, max_size=3))
+    ),
+    samples=WHOLE,
+    duration_ns=WHOLE,
+    deadline_ns=WHOLE,
+    expected_ns=WHOLE,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(st.lists(PLANNED, max_size=5), st.sampled_from(["quick", "standard", ""]), st.booleans())
+def test_no_plan_breaks_the_grade(
+    tests: list[PlannedTest], profile: str, has_descriptors: bool
+) -> None:
+    plan = make.plan_of(tests, profile=profile)
+    found = reasons(plan, descriptors=DESCRIPTORS if has_descriptors else [])
+    assert len(found) <= 1 and all(one.startswith(SHORTER) for one in found)

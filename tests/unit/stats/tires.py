@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from hardstone.model import Conditions, DataValue, Event, Result, RunDocument, Series
 from tests.unit.stats.make import document, result, series
 
-CONDITIONS = Conditions(load="none", cpu_config="shared", policy="fifo", priority=98, realtime=True)
-
 
 def labels(masses: int, threads: int, solver: str, policy: str) -> dict[str, int | str]:
     return {"masses": masses, "threads": threads, "solver": solver, "policy": policy}
@@ -16,7 +14,7 @@ def labels(masses: int, threads: int, solver: str, policy: str) -> dict[str, int
 
 def labelled(name: str, unit: str, values: Sequence[int], own: dict[str, int | str]) -> Series:
     found = series(values, name)
-    found.unit = unit  # type: ignore[assignment]
+    found.unit = unit
     found.labels = dict(own)
     return found
 
@@ -36,12 +34,12 @@ def simulation(masses: int, threads: int, **changed: DataValue) -> Event:
         "semaphore_blocked_count": 0 if threads == 1 else 40,
         "cpus_count": 2,
     }
-    merged = data | changed
-    return Event(
-        name="simulation",
-        text="made up",
-        data={name: value for name, value in merged.items() if value is not None},
-    )
+    known = {name: value for name, value in (data | changed).items() if value is not None}
+    return Event(name="simulation", text="made up", data=known)
+
+
+def conditions(load: str, cpu_config: str = "shared") -> Conditions:
+    return Conditions(load=load, cpu_config=cpu_config, policy="fifo", priority=98, realtime=True)
 
 
 def real_time(
@@ -60,43 +58,22 @@ def real_time(
 ) -> Result:
     """One variant. A missed step was 1 ms late; a step takes 1 us a mass, or `step_ns`."""
     own = labels(masses, threads, solver, policy)
-    lasted = step_ns or 1000 * masses
-    event = simulation(
-        masses,
-        threads,
-        **(
-            {
-                "solver": solver,
-                "policy": policy,
-                "steps_count": released,
-                "released_count": released,
-                "missed_count": missed,
-                "first_missed_count": 3 if missed else None,
-            }
-            | (data or {})
-        ),
-    )
+    seen: dict[str, DataValue] = {"steps_count": released, "released_count": released}
+    seen |= {"missed_count": missed, "first_missed_count": 3 if missed else None}
+    seen |= {"solver": solver, "policy": policy}
+    params = {name: [value] for name, value in own.items()}
     fields: dict[str, object] = {
         "test": "SIM-S-RT",
-        "params": {
-            "masses": [masses],
-            "threads": [threads],
-            "solver": [solver],
-            "policy": [policy],
-            "step_ns": 10_000_000,
-            "period_ns": 0,
-        },
-        "conditions": Conditions(
-            load=load, cpu_config=cpu_config, policy="fifo", priority=98, realtime=True
-        ),
+        "params": params | {"step_ns": 10_000_000, "period_ns": 0},
+        "conditions": conditions(load, cpu_config),
         "series": [
             labelled("missed", "count", [missed], own),
             labelled("lateness", "ns", [1_000_000] * missed, own),
-            labelled("step_time", "ns", [lasted] * released, own),
+            labelled("step_time", "ns", [step_ns or 1000 * masses] * released, own),
         ],
-        "events": [event],
+        "events": [simulation(masses, threads, **(seen | (data or {})))],
     }
-    return result(**(fields | changed))  # type: ignore[arg-type]
+    return result(**(fields | changed))
 
 
 def real_fast(
@@ -111,21 +88,15 @@ def real_fast(
     **changed: object,
 ) -> Result:
     own = labels(masses, threads, solver, policy)
-    event = simulation(
-        masses,
-        threads,
-        **({"solver": solver, "policy": policy, "steps_count": 6000} | (data or {})),
-    )
+    seen: dict[str, DataValue] = {"solver": solver, "policy": policy, "steps_count": 6000}
     fields: dict[str, object] = {
         "test": "SIM-P-RF",
         "params": {"masses": [masses], "threads": [threads], "step_ns": 10_000_000},
-        "conditions": Conditions(
-            load=load, cpu_config="shared", policy="fifo", priority=98, realtime=True
-        ),
+        "conditions": conditions(load),
         "series": [labelled("total_time", "ns", totals or [6_000_000 * masses], own)],
-        "events": [event],
+        "events": [simulation(masses, threads, **(seen | (data or {})))],
     }
-    return result(**(fields | changed))  # type: ignore[arg-type]
+    return result(**(fields | changed))
 
 
 def sweep(*results: Result) -> RunDocument:
@@ -133,25 +104,15 @@ def sweep(*results: Result) -> RunDocument:
 
 
 def costs(spring_ns: float = 40.0, mass_ns: float = 12.0) -> Event:
-    return Event(
-        name="tire_costs",
-        text="made up",
-        data={
-            "spring_ns": spring_ns,
-            "mass_ns": mass_ns,
-            "semaphore_ns": 22.0,
-            "masses_count": 128,
-        },
-    )
+    data = {"spring_ns": spring_ns, "mass_ns": mass_ns, "semaphore_ns": 22.0, "masses_count": 128}
+    return Event(name="tire_costs", text="made up", data=data)
 
 
 def opening() -> list[Result]:
     """What the cost model needs beside the points."""
     where = Conditions(load="none", cpu_config="shared")
     switch = [labelled("switch", "ns", [900, 1000, 1100], {"threads": 2})]
-    shuffle = [
-        labelled("shuffle", "ns", [4000, 4200], {"kind": "unnamed", "scope": "thread"}),
-    ]
+    shuffle = [labelled("shuffle", "ns", [4000, 4200], {"kind": "unnamed", "scope": "thread"})]
     return [
         result("THR-P-SLS", series=switch, conditions=where),
         result("SEM-P-SHF", series=shuffle, conditions=where),

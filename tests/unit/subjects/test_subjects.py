@@ -1,0 +1,173 @@
+"""What can be compared: published systems, every figure as it is in published.json and nothing
+invented; and which series of several subjects stand in one row."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from hardstone.errors import InputError
+from hardstone.model import Conditions, RunDocument, Series
+from hardstone.published import all_figures, load_studies
+from hardstone.subjects import (
+    Amount,
+    MeasuredRun,
+    Missing,
+    figure_rows,
+    published_ids,
+    published_system,
+    subjects_of,
+)
+from hardstone.subjects.published_system import amount_of
+from tests.unit.stats.make import document, result, series
+
+
+def test_each_system_has_a_name_of_its_own() -> None:
+    ids = published_ids()
+    assert len(set(ids)) == len(ids) == sum(len(one.systems) for one in load_studies().values())
+    for key in ids:
+        system = published_system(f"published:{key}")
+        assert system.id == f"published:{key}" and system.is_published
+        assert system.conditions["study"] and system.year.isdecimal() and len(system.year) == 4
+
+
+def amount(key: str, address: str, statistic: str, load: str | None = None) -> Amount | Missing:
+    system = published_system(key) if load is None else published_system(key, load)
+    return {one.address: one for one in system.held()}[address].amount(statistic)
+
+
+def test_values_have_the_unit_of_the_series() -> None:
+    tick = amount("qnx", "CLK-P-DUR/tick", "mean")
+    assert (tick.value, tick.unit) == (2200.0, "ns")
+    source = "dedicated-systems-2012/timings published:qnx THR-P-SLS/128/switch max"
+    switch = amount("qnx", "THR-P-SLS/128/switch", "max")
+    assert switch == Amount("ns", "max", source, value=11500.0)
+    throughput = amount("lynx", "MSG-P-THR/mq/8192/thread/throughput", "min")
+    assert (throughput.value, throughput.unit) == (46_200_000.0, "bytes_per_s")
+
+
+def test_a_bound_stays_a_bound() -> None:
+    mean = amount("ce7", "MUT-P-ARN/inherit/acquire", "mean")
+    assert (mean.value, mean.below, mean.highest, mean.lowest) == (None, 100.0, 100.0, 0.0)
+    worst = amount("linux", "THR-P-PRE/thread/preemption", "max")
+    assert (worst.above, worst.highest, worst.lowest) == (1e6, None, 1e6)
+
+
+def test_what_is_not_published_is_missing() -> None:
+    assert amount("qnx", "CLK-P-DUR/tick", "p99") == Missing("not published")
+    assert isinstance(published_system("qnx").verdicts("MUT-B-INV"), Missing)
+
+
+def test_behaviours_are_what_the_study_says() -> None:
+    (claim,) = published_system("linux-rt").verdicts("THR-B-RR")
+    assert claim.passed and claim.evidence.startswith("pass, first slice 1 s")
+
+
+def test_the_load_chooses_between_figures() -> None:
+    none, heavy, other = (
+        amount("solaris-2proc", "RSP-P-FIX/add/time", "max", load)
+        for load in ("none", "heavy", "latstat")
+    )
+    assert (none.value, heavy.value) == (10_100_000, 11_236_500_000)
+    assert other == heavy  # the study's heaviest
+
+
+def test_an_unknown_system_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="no study has a system 'vxworks'; there are lynx"):
+        published_system("published:vxworks")
+
+
+def test_every_figure_with_a_unit_can_be_had_as_an_amount_and_words_cannot() -> None:
+    for figure in all_figures():
+        if figure.system and figure.statistic:
+            assert amount_of(figure).source
+    words = next(one for one in all_figures() if one.statistic is None)
+    with pytest.raises(InputError, match="is no figure"):
+        amount_of(words)
+
+
+# ---- rows ----
+
+
+def labelled(values: list[int], name: str = "switch", **labels: int | str) -> Series:
+    return msgspec.structs.replace(series(values, name), labels=dict(labels))
+
+
+def run_of(found: RunDocument) -> MeasuredRun:
+    (subject,) = subjects_of(found)
+    return subject
+
+
+def switching(letter: str, *counts: int, **changed: object) -> MeasuredRun:
+    found = [labelled([100, 200, 300 + count], threads=count) for count in counts]
+    results = [result("THR-P-SLS", series=found, **changed)]
+    return run_of(document(run_id=f"20261121T032200Z-{letter * 6}", results=results))
+
+
+ONE, TWO = switching("a", 2, 128), switching("b", 2, 97)
+QNX = published_system("qnx")
+
+
+def test_runs_share_rows_by_name_and_labels() -> None:
+    rows = {row.address: [one is not None for one in row.found] for row in figure_rows([ONE, TWO])}
+    assert list(rows.items()) == [
+        ("THR-P-SLS/2/switch", [True, True]),
+        ("THR-P-SLS/128/switch", [True, False]),
+        ("THR-P-SLS/97/switch", [False, True]),
+    ]
+
+
+def test_a_published_figure_joins_the_row_of_the_measured_one() -> None:
+    rows = {row.address: row for row in figure_rows([QNX, ONE])}
+    row = rows["THR-P-SLS/128/switch"]
+    assert row.first.series is not None
+    assert [one.amount("max").value for one in row.found] == [11500.0, 428.0]
+    assert rows["THR-P-SLS/1000/switch"].found[1] is None  # not measured, not invented
+
+
+def test_a_published_figure_prefers_the_run_with_just_its_number() -> None:
+    asked = {"threads": [2, 128]}
+    few, many = switching("a", 97, params=asked), switching("b", 128, params=asked)
+    for runs in ([few, many], [many, few]):
+        rows = {row.address: row for row in figure_rows([*runs, QNX])}
+        assert rows["THR-P-SLS/97/switch"].found[2] is None
+        assert rows["THR-P-SLS/128/switch"].found[2] is not None
+        assert rows["THR-P-SLS/128/switch"].notes[2] == ()
+
+
+def test_published_systems_share_rows_without_a_run() -> None:
+    rows = figure_rows([QNX, published_system("ce7")])
+    assert len(rows) == len(QNX.held()) and all(None not in row.found for row in rows)
+
+
+def test_the_cpu_is_no_label_of_a_row_where_each_has_one() -> None:
+    def on(letter: str, *cpus: int) -> MeasuredRun:
+        found = [labelled([1, 2, 3], "wakeup", part="total", cpu=cpu) for cpu in cpus]
+        run_id = f"20261121T032200Z-{letter * 6}"
+        return run_of(document(run_id=run_id, results=[result(series=found)]))
+
+    first, second, both = on("a", 0), on("b", 1), on("c", 0, 1)
+    (row,) = figure_rows([first, second])
+    assert row.address == "TMR-P-LAT/total/wakeup" and None not in row.found
+    assert len(figure_rows([first, both])) == 2
+
+
+def test_each_condition_of_a_run_is_a_subject() -> None:
+    none = result(conditions=Conditions(load="none", cpu_config="shared"))
+    found = subjects_of(document(results=[none, result(values=(7, 8, 9))]))
+    assert [one.condition.load for one in found] == ["none", "heavy"]
+    assert [one.held()[0].amount("max").value for one in found] == [3.0, 9.0]
+    assert len({one.label for one in found}) == 2
+
+
+def test_a_figure_says_where_it_is_from_and_what_its_count_does_not_support_is_missing() -> None:
+    (one, *_) = ONE.held()
+    assert one.amount("max").source == "20261121T032200Z-aaaaaa THR-P-SLS/2/switch max"
+    assert one.statistics() == ["min", "mean", "max"]
+    assert isinstance(one.amount("p99"), Missing)
+    assert isinstance(one.amount("nonsense"), Missing)
+
+
+def test_the_second_series_of_a_name_is_not_taken_for_the_first() -> None:
+    subject = run_of(document(results=[result(values=(1, 2, 3)), result(values=(4, 5, 6))]))
+    assert [one.amount("max").value for one in subject.held()] == [3.0]
