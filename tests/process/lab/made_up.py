@@ -6,7 +6,7 @@ import gzip
 import struct
 from pathlib import Path
 
-MACHINES = {"x86_64": 62, "aarch64": 183, "i386": 3}
+MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "i386": 3}
 RELEASE = "6.1.0-7-amd64"
 CONFIG = (
     b"CONFIG_BLK_DEV_INITRD=y\nCONFIG_DEVTMPFS=y\nCONFIG_VIRTIO_PCI=m\nCONFIG_VIRTIO_CONSOLE=m\n"
@@ -110,7 +110,7 @@ def driver(depends: str = "", *, release: str = RELEASE, machine: str = "x86_64"
     return elf(machine, {".text": b"\x90" * 7, ".modinfo": "\0".join(fields).encode() + b"\0"})
 
 
-def busybox(machine: str = "x86_64", *, is_static: bool = True) -> bytes:
+def program(machine: str = "x86_64", *, is_static: bool = True) -> bytes:
     """A program with two program headers; the second one names a loader if it is not static."""
     start = bytearray(64 + 2 * 56)
     start[0:6] = b"\x7fELF\x02\x01"
@@ -120,6 +120,9 @@ def busybox(machine: str = "x86_64", *, is_static: bool = True) -> bytes:
     struct.pack_into("<I", start, 64, 1)
     struct.pack_into("<I", start, 64 + 56, 1 if is_static else 3)
     return bytes(start)
+
+
+busybox = program
 
 
 def make_tree(folder: Path, release: str = RELEASE, machine: str = "x86_64") -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class MadeUpArchive:
             script.chmod(0o755)
         (folder / "sources.list.d").mkdir()
         (folder / "sources.list.d" / "debian.sources").write_text(SOURCES)
-        self.description = folder / "archive.json"
+        self.description = folder / "archive"
         self._said: dict[str, Any] = {"packages": []}
         self.say()
         self.add("busybox-static", "1:1.35.0-4")
@@ -53,7 +53,7 @@ class MadeUpArchive:
 
     def say(self, **said: Any) -> None:
         self._said |= said
-        self.description.write_text(json.dumps(self._said))
+        self.description.write_text(repr(self._said))
 
     def tree(self, name: str) -> Path:
         """The folder that the package `name` unpacks to."""
@@ -85,7 +85,7 @@ class MadeUpArchive:
     def calls(self) -> list[list[str]]:
         path = self.folder / "calls"
         lines = path.read_text().splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
+        return [ast.literal_eval(line) for line in lines]
 
     @property
     def sources(self) -> str:

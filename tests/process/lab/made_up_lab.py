@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import platform
@@ -16,7 +17,6 @@ from hardstone.lab.kernels import add_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.own_kernel import read_kernel
 from tests.process.lab import made_up, made_up_qemu
-from tests.process.lab.programs import elf
 from tests.process.targets import sample
 from tests.waiting import soon
 
@@ -42,14 +42,14 @@ class MadeUpLab:
         if platform.machine() != "x86_64":
             pytest.skip("the made-up kernel is for x86-64")
         for name in ("hardstone-probe", "hardstone-guest"):
-            (self.folder / name).write_bytes(elf("x86_64"))
+            (self.folder / name).write_bytes(made_up.program())
             (self.folder / name).chmod(0o755)
         where = {
             "PATH": self.programs,
             "HARDSTONE_LAB_DIR": self.folder / "lab",
             "HARDSTONE_MEMORY_DIR": self.memory,
             "HARDSTONE_PROBE": self.folder / "hardstone-probe",
-            "MADE_UP_QEMU": self.folder / "play.json",
+            "MADE_UP_QEMU": self.folder / "play",
         }
         for name, path in where.items():
             monkeypatch.setenv(name, str(path))
@@ -57,8 +57,9 @@ class MadeUpLab:
         monkeypatch.delenv("HARDSTONE_BOOT_S", raising=False)
         add_kernel(KERNEL, read_kernel(**made_up.make_kernel(self.folder / "files")))  # type: ignore[arg-type]
         self._qemu.write_text(
-            f"#!{sys.executable} -IS\nimport runpy\n"
-            f"runpy.run_path({made_up_qemu.__file__!r}, run_name='__main__')\n"
+            f"#!{sys.executable} -IS\nimport sys\n"
+            f"sys.path.insert(0, {str(Path(made_up_qemu.__file__).parent)!r})\n"
+            "import made_up_qemu\nmade_up_qemu.main()\n"
         )
         self._qemu.chmod(0o755)
         self.probe("")
@@ -67,7 +68,7 @@ class MadeUpLab:
     def play(self, **how: Any) -> None:
         """What the next boots do: see made_up_qemu.py."""
         self._playing |= how
-        (self.folder / "play.json").write_text(json.dumps(self._playing))
+        (self.folder / "play").write_text(repr(self._playing))
 
     def probe(self, body: str, **facts: Any) -> None:
         """What the guest's probe does, but for register, facts and three tests of the samples.
@@ -91,7 +92,11 @@ class MadeUpLab:
     def boots(self) -> list[list[str]]:
         """The arguments of QEMU at each boot."""
         log = self.folder / "log"
-        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        return (
+            [ast.literal_eval(line) for line in log.read_text().splitlines()]
+            if log.exists()
+            else []
+        )
 
     def processes(self) -> dict[int, bytes]:
         """Guards and guests that are there, with their command lines."""

@@ -1,9 +1,10 @@
-"""Both ways to a guest, with one that is made up."""
+"""Both ways to a guest, with one that is made up, and the frames that go there."""
 
 from __future__ import annotations
 
 import mmap
 import os
+import re
 import socket
 import struct
 import threading
@@ -11,9 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hardstone.lab import guest_frames as frames
 from hardstone.lab.channel import ChannelClosedError, PortChannel, TurnsChannel
+from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
 from hardstone.lab.qemu import TURNS_BYTES
+from tests.conftest import ROOT
 
 LONGEST_S = 60.0  # a hang fails; nothing is measured
 DATA, HOST_DATA = 4096, 1 << 19  # as in probe/guest/turns_channel.c
@@ -89,25 +95,11 @@ def test_a_guest_that_hands_over_at_once_stands_still_each_time(
     thread.start()
     for number in range(turn_count):
         assert turns.receive(LONGEST_S) == b"%d" % number
-        turns.send(b"answer %d" % number)
-    assert turns.receive(0.0) == b""  # lets it out of its last turn
-    while thread.is_alive():
+        if number % 2:  # else it is answered by the next look
+            turns.send(b"answer %d" % number)
+    while thread.is_alive():  # in its last turn, which is answered by the next look
         assert turns.receive(0.01) == b""
-    assert answers == [b"answer %d" % number for number in range(turn_count)]
-
-
-def test_a_turn_that_is_not_answered_with_data_is_answered_by_the_next_receive(
-    turns: TurnsChannel, guest: MadeUpGuest
-) -> None:
-    answers: list[bytes] = []
-    thread = threading.Thread(target=lambda: answers.append(guest.ring()), daemon=True)
-    guest.announce(b"output")
-    thread.start()
-    assert turns.receive(LONGEST_S) == b"output"
-    assert answers == []
-    while thread.is_alive():
-        assert turns.receive(0.01) == b""
-    assert answers == [b""]
+    assert answers == [b"answer %d" % number if number % 2 else b"" for number in range(turn_count)]
 
 
 def test_a_guest_that_was_stopped_before_its_bell_keeps_nobody_waiting(
@@ -116,16 +108,10 @@ def test_a_guest_that_was_stopped_before_its_bell_keeps_nobody_waiting(
     guest.announce(b"first")
     assert turns.receive(LONGEST_S) == b"first"
     turns.send(b"answer")
-    assert turns.receive(0.02) == b""  # the bell has not rung
+    assert turns.receive(0.0) == b""  # the bell has not rung
     guest.ring()
     guest.announce(b"second")
     assert turns.receive(LONGEST_S) == b"second"
-
-
-def test_a_turn_is_taken_once(turns: TurnsChannel, guest: MadeUpGuest) -> None:
-    guest.announce(b"once")
-    assert turns.receive(LONGEST_S) == b"once"
-    assert turns.receive(0.02) == b""
 
 
 def test_what_is_sent_out_of_turn_is_refused(turns: TurnsChannel, guest: MadeUpGuest) -> None:
@@ -145,6 +131,7 @@ def test_a_guest_that_claims_more_than_there_is_gives_what_there_is(
 ) -> None:
     guest.announce(b"x", count=2**32 - 1)
     assert len(turns.receive(LONGEST_S)) == HOST_DATA - DATA
+    assert turns.receive(0.0) == b""  # a turn is taken once
 
 
 def test_the_end_of_the_guest_is_seen(turns: TurnsChannel, guest: MadeUpGuest) -> None:
@@ -179,19 +166,93 @@ def port() -> Iterator[tuple[PortChannel, socket.socket]]:
     guests.close()
 
 
-def test_a_port_has_bytes_both_ways(port: tuple[PortChannel, socket.socket]) -> None:
+def test_a_port_has_bytes_both_ways_until_its_end(port: tuple[PortChannel, socket.socket]) -> None:
     channel, guests = port
     assert channel.receive(0.0) == b""
     guests.sendall(b"from the guest")
     assert channel.receive(LONGEST_S) == b"from the guest"
     channel.send(b"from the host")
     assert guests.recv(100) == b"from the host"
-
-
-def test_the_end_of_a_port_is_seen(port: tuple[PortChannel, socket.socket]) -> None:
-    channel, guests = port
     guests.close()
     with pytest.raises(ChannelClosedError):
         channel.receive(LONGEST_S)
     with pytest.raises(ChannelClosedError):
         channel.send(b"too late")
+
+
+FROM_GUEST = (frames.READY, frames.OUTPUT, frames.ERROR, frames.TAKEN, frames.EXIT, frames.CLOCK)
+MADE = st.builds(Frame, st.sampled_from(FROM_GUEST), st.binary(min_size=8, max_size=50))
+
+
+@given(st.lists(MADE, max_size=5), st.integers(1, 9))
+def test_frames_come_out_however_the_bytes_are_cut(sent: list[Frame], step: int) -> None:
+    content = b"".join(frame.packed() for frame in sent)
+    reader, came = FrameReader(), []
+    for at in range(0, len(content), step):
+        reader.feed(content[at : at + step])
+        while (frame := reader.next()) is not None:
+            came.append(frame)
+    assert came == sent
+
+
+def read_frame(packed: bytes) -> Frame | None:
+    reader = FrameReader()
+    reader.feed(packed)
+    return reader.next()
+
+
+def test_a_frame_is_there_with_its_last_byte_and_not_before() -> None:
+    packed = Frame(frames.OUTPUT, b"abc").packed()
+    for at in range(len(packed)):
+        assert read_frame(packed[:at]) is None
+    assert read_frame(packed) == Frame(frames.OUTPUT, b"abc")
+
+
+def test_only_whole_frames_of_a_guest_are_taken() -> None:
+    refused = [Frame(frames.EXIT, b"1"), Frame(frames.CLOCK, bytes(7))]  # lack their figures
+    for kind in (bytes([byte]) for byte in range(256)):
+        if kind in FROM_GUEST:
+            assert read_frame(Frame(kind, bytes(8)).packed()) == Frame(kind, bytes(8))
+        else:
+            refused.append(Frame(kind, bytes(8)))
+    for frame in refused:
+        with pytest.raises(NoFrameError):
+            read_frame(frame.packed())
+
+
+def test_a_length_is_refused_before_its_bytes_come() -> None:
+    with pytest.raises(NoFrameError, match="65537 bytes"):
+        read_frame(frames.OUTPUT + (frames.MOST_BYTES + 1).to_bytes(4, "little"))
+    longest = Frame(frames.OUTPUT, bytes(frames.MOST_BYTES))
+    assert read_frame(longest.packed()) == longest
+
+
+@given(st.binary(max_size=40))
+def test_no_bytes_crash_the_reader(content: bytes) -> None:
+    reader = FrameReader()
+    reader.feed(content)
+    try:
+        while (frame := reader.next()) is not None:
+            assert frame.type in FROM_GUEST
+    except NoFrameError:
+        pass
+
+
+def test_words_of_a_command_end_each_with_a_0_byte() -> None:
+    assert run_frame(["a b", "", "\udcff"]) == Frame(frames.RUN, b"a b\0\0\xff\0")
+    assert len(run_frame(["x" * (frames.MOST_BYTES - 1)]).content) == frames.MOST_BYTES
+    for words in (["a\0b"], ["x" * frames.MOST_BYTES]):
+        with pytest.raises(ValueError, match="too long, or has a 0 byte"):
+            run_frame(words)
+
+
+def test_both_sides_have_the_same_types_version_and_limit() -> None:
+    header = (ROOT / "probe/guest/frame.h").read_text()
+    types = dict(re.findall(r"FRAME_(\w+) = '(\w)'", header))
+    names = ("RUN", "INPUT", "INPUT_END", "SIGNAL", "CLOCK")
+    names += ("READY", "OUTPUT", "ERROR", "TAKEN", "EXIT")
+    ours = {name: getattr(frames, name).decode() for name in names}
+    assert types == ours
+    assert f"FRAME_VERSION = {frames.VERSION}," in header
+    found = re.search(r"FRAME_MOST_BYTES = 1 << (\d+),", header)
+    assert found is not None and 1 << int(found[1]) == frames.MOST_BYTES

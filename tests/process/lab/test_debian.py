@@ -8,17 +8,26 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.lab.apt_sources import (
+    Source,
+    debian_sources,
+    host_sources,
+    one_line_sources,
+    stanza_sources,
+)
 from hardstone.lab.debian import Steps, get_debian, parse_wanted
 from hardstone.lab.kernels import all_kernels, find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from tests.conftest import ROOT
 from tests.process.lab import made_up
 from tests.process.lab.made_up_archive import MadeUpArchive
+from tests.running import has_ended
 from tests.waiting import wait_until
 
 
@@ -32,20 +41,20 @@ def left() -> list[str]:
     return [str(path) for path in lab_folder().rglob("*") if path.is_file() and path.name != "lock"]
 
 
-def test_the_release_s_kernel_is_what_the_meta_package_names(archive: MadeUpArchive) -> None:
-    archive.add_release("6.1.0-7-amd64", "6.1.9-1")
-    archive.add_image("6.1.0-8-amd64", "6.1.10-1")
-    assert fetch("debian") == "linux-image-6.1.0-7-amd64=6.1.9-1"
-    kernel = find_kernel("debian")
-    assert kernel.image.read_bytes() == made_up.bzimage("6.1.0-7-amd64")
+def test_the_release_s_kernel_is_what_the_newest_meta_package_names(
+    archive: MadeUpArchive,
+) -> None:
+    archive.add_release("6.1.0-9-amd64", "6.1.9-1")
+    assert fetch("debian") == "linux-image-6.1.0-9-amd64=6.1.9-1"
+    archive.add_release("6.1.0-10-amd64", "6.1.10-1")
+    archive.add_image("6.1.0-11-amd64", "6.1.11-1")
+    kernel, before = get_debian(parse_wanted("debian", None), Steps())
+    assert kernel.package == "linux-image-6.1.0-10-amd64=6.1.10-1"
+    assert before is not None and before.release == "6.1.0-9-amd64"
+    assert [kernel] == all_kernels() == [find_kernel("debian")]
+    assert kernel.image.read_bytes() == made_up.bzimage("6.1.0-10-amd64")
     assert [path.name[3:-3] for path in kernel.modules] == made_up.ORDER
     assert "backports" not in archive.sources
-
-
-def test_the_newest_meta_package_counts(archive: MadeUpArchive) -> None:
-    archive.add_release("6.1.0-9-amd64", "6.1.9-1")
-    archive.add_release("6.1.0-10-amd64", "6.1.10-1")
-    assert fetch("debian") == "linux-image-6.1.0-10-amd64=6.1.10-1"
 
 
 @pytest.mark.parametrize(
@@ -70,13 +79,9 @@ def test_a_version_names_the_newest_of_it(archive: MadeUpArchive, asked: str, pa
     archive.add_image("6.12.9+deb12-rt-amd64", "6.12.9-1~bpo12+1")
     assert fetch(asked) == package
     assert find_kernel(asked).package == package
-    assert "Suites: bookworm bookworm-updates bookworm-backports" in archive.sources
-
-
-def test_a_version_s_name_fits_a_folder(archive: MadeUpArchive) -> None:
     assert parse_wanted("debian@6.12.9-1~bpo12+1", None).name == "debian@6.12.9-1-bpo12+1"
     assert parse_wanted("debian-rt@6.12", "aarch64").name == "debian-rt-arm64@6.12"
-    assert parse_wanted("debian", "x86_64").name == "debian"
+    assert "Suites: bookworm bookworm-updates bookworm-backports" in archive.sources
 
 
 @pytest.mark.parametrize(
@@ -114,33 +119,71 @@ def test_nothing_of_the_system_s_apt_changes(archive: MadeUpArchive) -> None:
     assert "Acquire::http" not in config and "Dir::Etc::parts" not in str(archive.calls)
 
 
-def test_getting_again_replaces_the_kernel(archive: MadeUpArchive) -> None:
-    archive.add_release("6.1.0-9-amd64", "6.1.9-1")
-    fetch("debian")
-    archive.add_release("6.1.0-10-amd64", "6.1.10-1")
-    kernel, before = get_debian(parse_wanted("debian", None), Steps())
-    assert before is not None and before.release == "6.1.0-9-amd64"
-    assert [kernel] == all_kernels()
+Change = Callable[[MadeUpArchive], object]
 
 
-def refused(text: str = "debian", arch: str | None = None) -> HardstoneError:
+def _say(**said: object) -> Change:
+    return lambda archive: archive.say(**said)
+
+
+NO_NETWORK = """\
+W: Failed to fetch http://mirror.example/debian/InRelease  Could not resolve 'mirror.example'
+W: Some index files failed to download.
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "cause", "remedy"),
+    [
+        (
+            _say(packages=[], update_says=NO_NETWORK),
+            "debian",
+            "Could not resolve 'mirror.example'",
+            "check the network",
+        ),
+        (
+            _say(),
+            "debian@6.12",
+            "has no kernel 6.12 for amd64; it has 6.1.9-1",
+            "hardstone lab get debian",
+        ),
+        (_say(), "debian-rt", "has no kernel for arm64", ""),
+        (_say(download_says="E: Failed  Hash Sum mismatch\n"), "debian", "Hash Sum mismatch", ""),
+        (
+            _say(unpack_says="tar: ./boot/x: Cannot write: No space left on device\n"),
+            "debian",
+            "No space left on device",
+            "free some space",
+        ),
+        (
+            lambda archive: (archive.programs / "apt-get").unlink(),
+            "debian",
+            "no apt-get",
+            "hardstone lab add",
+        ),
+    ],
+    ids=["network", "version", "architecture", "download", "disk", "apt"],
+)
+def test_what_cannot_be_had_is_told_and_leaves_nothing(
+    archive: MadeUpArchive, change: Change, asked: str, cause: str, remedy: str
+) -> None:
+    archive.add_release()
+    change(archive)
     with pytest.raises(TargetError) as caught:
-        fetch(text, arch)
+        fetch(asked, "arm64" if asked == "debian-rt" else None)
     assert left() == []
+    assert caught.value.exit_code == 4
     assert "\n" not in str(caught.value)
-    return caught.value
+    assert cause in caught.value.cause and remedy in caught.value.remedy
 
 
-def test_no_network(archive: MadeUpArchive) -> None:
-    archive.say(
-        packages=[],
-        update_says="W: Failed to fetch http://mirror.example/debian/InRelease  "
-        "Could not resolve 'mirror.example'\nW: Some index files failed to download.\n",
-    )
-    error = refused()
-    assert error.exit_code == 4
-    assert "Could not resolve 'mirror.example'" in error.cause
-    assert "network" in error.remedy
+def test_a_hostile_archive_cannot_name_other_packages(archive: MadeUpArchive) -> None:
+    """A name from the lists becomes an argument of apt-get: no option, no path."""
+    archive.add("linux-image-amd64", "6.1.9-1", "--option, ../x, linux-image-6.1.0-7-amd64 (= 1)")
+    archive.add_image("6.1.0-7-amd64", "6.1.9-1 --reinstall")
+    with pytest.raises(TargetError, match="has no kernel"):
+        fetch("debian")
+    assert left() == []
 
 
 def test_one_list_that_cannot_be_fetched_does_no_harm(archive: MadeUpArchive) -> None:
@@ -150,71 +193,27 @@ def test_one_list_that_cannot_be_fetched_does_no_harm(archive: MadeUpArchive) ->
     assert fetch("debian@6.1") == "linux-image-6.1.0-9-amd64=6.1.9-1"
 
 
-def test_no_such_version(archive: MadeUpArchive) -> None:
-    archive.add_image("6.1.0-9-amd64", "6.1.9-1")
-    error = refused("debian@6.12")
-    assert "has no kernel 6.12 for amd64; it has 6.1.9-1" in error.cause
-    assert error.remedy.endswith("hardstone lab get debian")
-
-
-def test_no_kernel_for_the_architecture(archive: MadeUpArchive) -> None:
-    archive.add_release()
-    assert "has no kernel for arm64" in refused("debian-rt", "arm64").cause
-
-
-def test_a_download_that_fails(archive: MadeUpArchive) -> None:
-    archive.add_release()
-    archive.say(download_says="E: Failed to fetch http://x  Hash Sum mismatch\n")
-    assert "Hash Sum mismatch" in refused().cause
-
-
-def test_a_full_disk_in_apt(archive: MadeUpArchive) -> None:
-    archive.add_release()
-    archive.say(unpack_says="tar: ./boot/x: Cannot write: No space left on device\n")
-    error = refused()
-    assert "No space left on device" in error.cause and "free some space" in error.remedy
-
-
-def test_without_apt_the_other_way_is_told(archive: MadeUpArchive) -> None:
-    (archive.programs / "apt-get").unlink()
-    error = refused()
-    assert "no apt-get" in error.cause and "hardstone lab add" in error.remedy
-
-
-@pytest.mark.parametrize("what", ["vmlinuz", "busybox", "modules"])
+@pytest.mark.parametrize(
+    ("file", "goal", "reason"),
+    [
+        ("boot/vmlinuz-6.1.0-7-amd64", "secret/file", "holds no"),
+        ("bin/busybox", "secret/file", "holds no"),
+        ("lib/modules/6.1.0-7-amd64", "secret", "holds no"),
+        ("boot/vmlinuz-6.1.0-7-amd64", "vmlinuz-6.1.0-7-amd64", "vmlinuz.* a link"),
+        ("virtio_pci.ko", "/etc/passwd", r"virtio_pci\.ko cannot be read: it is a link"),
+    ],
+)
 def test_a_link_in_a_package_leads_nowhere_outside(
-    archive: MadeUpArchive, what: str, tmp_path: Path
+    archive: MadeUpArchive, file: str, goal: str, reason: str, tmp_path: Path
 ) -> None:
     root = archive.add_release()
-    secret = tmp_path / "secret"
-    secret.mkdir()
-    (secret / "file").write_bytes(made_up.bzimage("6.1.0-7-amd64"))
-    if what == "vmlinuz":
-        link, goal = root / "boot" / "vmlinuz-6.1.0-7-amd64", secret / "file"
-    elif what == "busybox":
-        link, goal = archive.tree("busybox-static") / "bin" / "busybox", secret / "file"
-    else:
-        link, goal = root / "lib" / "modules" / "6.1.0-7-amd64", secret
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "file").write_bytes(made_up.bzimage("6.1.0-7-amd64"))
+    tree = archive.tree("busybox-static") if file.endswith("busybox") else root
+    (link,) = tree.rglob(file)
     shutil.rmtree(link) if link.is_dir() else link.unlink()
-    link.symlink_to(goal)
-    assert "holds no" in refused().cause
-
-
-def test_a_link_in_a_package_may_go_round_in_a_circle(archive: MadeUpArchive) -> None:
-    image = archive.add_release() / "boot" / "vmlinuz-6.1.0-7-amd64"
-    image.unlink()
-    image.symlink_to(image.name)
-    with pytest.raises(HardstoneError):
-        fetch("debian")
-    assert left() == []
-
-
-def test_a_driver_that_is_a_link_is_not_followed(archive: MadeUpArchive) -> None:
-    root = archive.add_release()
-    [driver] = root.rglob("virtio_pci.ko")
-    driver.unlink()
-    driver.symlink_to("/etc/passwd")
-    with pytest.raises(InputError, match=r"virtio_pci\.ko cannot be read: it is a link"):
+    link.symlink_to(tmp_path / goal if goal.startswith("secret") else goal)
+    with pytest.raises(HardstoneError, match=reason):
         fetch("debian")
     assert left() == []
 
@@ -228,15 +227,8 @@ def test_odd_names_in_a_package_are_no_names_here(archive: MadeUpArchive) -> Non
     assert fetch("debian") == "linux-image-6.1.0-7-amd64=6.1.9-1"
 
 
-def test_a_hostile_archive_cannot_name_other_packages(archive: MadeUpArchive) -> None:
-    """A name from the lists becomes an argument of apt-get: no option, no path."""
-    archive.add("linux-image-amd64", "6.1.9-1", "--option, ../x, linux-image-6.1.0-7-amd64 (= 1)")
-    archive.add_image("6.1.0-7-amd64", "6.1.9-1 --reinstall")
-    assert "has no kernel" in refused().cause
-
-
-def start(archive: MadeUpArchive) -> subprocess.Popen[bytes]:
-    """`get_debian` in a process of its own, and the made-up tool that waits in it."""
+def start(archive: MadeUpArchive) -> tuple[subprocess.Popen[bytes], int]:
+    """`get_debian` in a process of its own, and the made-up tool that waits in it, or its child."""
     program = (
         "from hardstone.lab.debian import *\nget_debian(parse_wanted('debian', None), Steps())"
     )
@@ -246,46 +238,134 @@ def start(archive: MadeUpArchive) -> subprocess.Popen[bytes]:
         env=environment | {"PYTHONPATH": str(ROOT / "src")},
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: waiting_tool(archive) is not None)
-    return process
-
-
-def waiting_tool(archive: MadeUpArchive) -> Path | None:
-    """The folder in /proc of the made-up tool that waits, or of its child."""
     pid = archive.folder / "pid"
-    text = pid.read_text() if pid.exists() else ""
-    return Path("/proc") / text if text else None
-
-
-def has_ended(archive: MadeUpArchive) -> bool:
-    tool = waiting_tool(archive)
-    try:
-        return tool is not None and ") Z " in (tool / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    return process, int(wait_until(lambda: pid.exists() and pid.read_text()))
 
 
 @pytest.mark.slow
-def test_a_kill_leaves_neither_entry_nor_process(archive: MadeUpArchive) -> None:
+@pytest.mark.parametrize(
+    ("waits", "number"), [("download_waits", signal.SIGKILL), ("unpack_waits", signal.SIGINT)]
+)
+def test_a_kill_or_ctrl_c_leaves_neither_entry_nor_process(
+    archive: MadeUpArchive, waits: str, number: signal.Signals
+) -> None:
+    """dpkg-deb has children, which would go on unpacking."""
     if shutil.which("setpriv", path="/usr/bin:/bin") is None:
         pytest.skip("there is no setpriv, which ends apt-get with its parent")
     archive.add_release()
-    archive.say(download_waits=True)
-    with start(archive) as process:
-        process.send_signal(signal.SIGKILL)
+    archive.say(**{waits: True})
+    process, tool = start(archive)
+    with process:
+        process.send_signal(number)
     assert all_kernels() == []
-    wait_until(lambda: has_ended(archive))
-    assert left() != []
-    archive.say(packages=[])
-    refused()
+    wait_until(lambda: has_ended(tool))
+    if number == signal.SIGKILL:
+        assert left() != []
+        archive.say(packages=[])
+        with pytest.raises(TargetError):
+            fetch("debian")
+    assert left() == []
 
 
-@pytest.mark.slow
-def test_ctrl_c_leaves_nothing_and_no_child_of_a_tool(archive: MadeUpArchive) -> None:
-    """dpkg-deb has children, which would go on unpacking."""
-    archive.add_release()
-    archive.say(unpack_waits=True)
-    with start(archive) as process:
-        process.send_signal(signal.SIGINT)
-    wait_until(lambda: has_ended(archive))
-    assert left() == [] and all_kernels() == []
+# Debian's addresses are those of this machine's own sources, in both formats
+
+BOOKWORM = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
+ONE_LINE = """\
+# deb http://old.example/debian bookworm main
+deb [signed-by=/k.gpg arch=amd64,arm64 trusted=yes] http://m.example/debian bookworm main contrib
+deb-src http://m.example/debian bookworm main
+deb http://s.example/debian-security bookworm-security main  # updates
+deb cdrom:[Debian]/ bookworm main
+"""
+STANZAS = """\
+# a comment
+Types: deb deb-src
+URIs: http://m.example/debian
+Suites: bookworm
+ bookworm-updates
+Components: main
+# another
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ mQINBF
+ -----END PGP PUBLIC KEY BLOCK-----
+
+Types: deb
+Enabled: no
+URIs: http://off.example/debian
+Suites: bookworm
+Components: main
+
+Types: deb-src
+URIs: http://source.example/debian
+Suites: bookworm
+Components: main
+"""
+
+
+def test_sources_are_read_in_both_formats() -> None:
+    main, security, _ = one_line_sources(ONE_LINE)
+    assert main.uris == ("http://m.example/debian",)
+    assert (main.suites, main.components) == (("bookworm",), ("main", "contrib"))
+    assert main.options == {"signed-by": "/k.gpg", "trusted": "yes"}
+    assert security.suites == ("bookworm-security",)
+    [source] = stanza_sources(STANZAS)
+    assert source.suites == ("bookworm", "bookworm-updates")
+    assert [*source.options] == ["signed-by"]
+    assert source.options["signed-by"].splitlines()[1:3] == [
+        " -----BEGIN PGP PUBLIC KEY BLOCK-----",
+        " .",
+    ]
+
+
+@pytest.mark.parametrize("text", [ONE_LINE, STANZAS])
+def test_what_is_written_is_read_back(text: str) -> None:
+    read = one_line_sources if text == ONE_LINE else stanza_sources
+    sources = debian_sources(read(text), BOOKWORM, backports=True)
+    written = "\n".join(source.stanza() for source in sources)
+    assert stanza_sources(written) == sources
+    assert "cdrom" not in written
+    assert sources[0].suites == ("bookworm", "bookworm-updates", "bookworm-backports")
+
+
+def test_others_archives_are_left_out() -> None:
+    text = f"{ONE_LINE}deb http://x.example/ bookworm stable\ndeb http://y.example/ nodistro main\n"
+    sources = debian_sources(one_line_sources(text), BOOKWORM, backports=False)
+    assert [source.uris[0] for source in sources] == [
+        "http://m.example/debian",
+        "http://s.example/debian-security",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "name"),
+    [(BOOKWORM, "bookworm"), ({"ID": "ubuntu", "VERSION_CODENAME": "noble"}, "stable")],
+)
+def test_without_own_sources_debian_s_public_addresses_are_used(
+    release: dict[str, str], name: str, tmp_path: Path
+) -> None:
+    keyring = tmp_path / "keyring.gpg"
+    keyring.touch()
+    ubuntu = Source(("http://archive.ubuntu.com/ubuntu",), ("noble",), ("main",))
+    archive, security = debian_sources([ubuntu], release, backports=True, keyring=keyring)
+    assert archive.uris == ("http://deb.debian.org/debian",)
+    assert archive.suites == (name, f"{name}-updates", f"{name}-backports")
+    assert security.suites == (f"{name}-security",)
+    assert archive.options == security.options == {"Signed-By": str(keyring)}
+    with pytest.raises(TargetError, match="cannot be verified") as caught:
+        debian_sources([], {}, backports=False, keyring=tmp_path / "missing.gpg")
+    assert caught.value.remedy.endswith("apt-get install debian-archive-keyring")
+
+
+def test_files_are_read_where_apt_reads_them(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (tmp_path / "sources.list").write_text("deb http://a.example/ bookworm main\n")
+    (parts / "b.list").write_text("deb http://b.example/ bookworm main\n")
+    (parts / "c.sources").write_text("Types: deb\nURIs: http://c.example\nSuites: x\n")
+    (parts / "d.list.disabled").write_text("deb http://d.example/ bookworm main\n")
+    (parts / "e.list").mkdir()
+    found = host_sources(tmp_path / "sources.list", parts)
+    assert [source.uris[0][7] for source in found] == ["a", "b", "c"]
+    assert host_sources(tmp_path / "missing", tmp_path / "none") == []

@@ -1,29 +1,77 @@
-"""Programs of a guest: what they are, and how they are kept."""
+"""Programs of a guest: what they are, how they are built for its architecture, and kept."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from hardstone.errors import EXIT_UNREACHABLE, TargetError
+from hardstone.cli.probe import command
+from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.elf import Elf, check_static, read_elf
 from hardstone.lab.programs import Programs, kept_programs
-from tests.process.lab.programs import elf
+from hardstone.targets.compilers import cross_compiler, own_arch
+from hardstone.targets.guest_programs import programs_for
+from tests.conftest import ROOT
+from tests.process.lab.made_up import program
+
+OWN = own_arch()
+OTHER = "x86_64" if OWN == "aarch64" else "aarch64"
+VARIABLE = f"HARDSTONE_CC_{OTHER.upper()}"
 
 
 @pytest.fixture(autouse=True)
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the lab keeps them; no compiler is anywhere but in the folder `bin`."""
     monkeypatch.setenv("HARDSTONE_LAB_DIR", str(tmp_path / "lab"))
+    for name in (VARIABLE, "HARDSTONE_PROBE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setitem(sys.modules, "ziglang", None)
     return tmp_path / "lab" / "programs" / "aarch64"
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("is_static", [True, False])
+def test_architecture_and_linkage(tmp_path: Path, arch: str, is_static: bool) -> None:
+    (tmp_path / "program").write_bytes(program(arch, is_static=is_static))
+    assert read_elf(tmp_path / "program") == Elf(arch, is_static)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "should be a program for aarch64"),
+        (b"#!/bin/sh\n", "should be a program for aarch64"),
+        (b"\x7fELF\x01\x01" + bytes(200), "should be a program for aarch64"),
+        (program()[:-1], "should be a program for aarch64"),
+        (program(), "should be a program for aarch64 but is one for x86_64"),
+        (program("riscv64"), "should be a program for aarch64"),
+        (program("aarch64", is_static=False), "needs shared libraries"),
+    ],
+)
+def test_what_no_guest_can_run(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "program").write_bytes(content)
+    assert (read_elf(tmp_path / "program") is None) == (len(content) != len(program()))
+    with pytest.raises(TargetError, match=words) as caught:
+        check_static(tmp_path / "program", "aarch64")
+    assert caught.value.exit_code == EXIT_UNREACHABLE
+
+
+# How they are kept
 
 
 def build(folder: Path) -> Programs:
     programs = Programs(folder / "hardstone-probe", folder / "hardstone-guest")
-    programs.probe.write_bytes(elf("aarch64"))
-    programs.guest.write_bytes(elf("aarch64"))
+    programs.probe.write_bytes(program("aarch64"))
+    programs.guest.write_bytes(program("aarch64"))
     return programs
 
 
@@ -31,83 +79,231 @@ def forbidden(folder: Path) -> Programs:
     raise AssertionError(f"built again in {folder}")
 
 
-@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
-@pytest.mark.parametrize("is_static", [True, False])
-def test_architecture_and_linkage(tmp_path: Path, arch: str, is_static: bool) -> None:
-    (tmp_path / "program").write_bytes(elf(arch, is_static=is_static))
-    assert read_elf(tmp_path / "program") == Elf(arch, is_static)
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"#!/bin/sh\n", b"\x7fELF\x01\x01" + bytes(200), elf("x86_64")[:-1]]
-)
-def test_what_is_no_executable(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "program").write_bytes(content)
-    assert read_elf(tmp_path / "program") is None
-    with pytest.raises(TargetError, match="should be a program for x86_64") as caught:
-        check_static(tmp_path / "program", "x86_64")
-    assert caught.value.exit_code == EXIT_UNREACHABLE
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (elf("x86_64"), "should be a program for aarch64 but is one for x86_64"),
-        (elf("riscv64"), "should be a program for aarch64"),
-        (elf("aarch64", is_static=False), "needs shared libraries"),
-    ],
-)
-def test_a_program_that_no_guest_can_run(tmp_path: Path, content: bytes, words: str) -> None:
-    (tmp_path / "program").write_bytes(content)
-    with pytest.raises(TargetError, match=words):
-        check_static(tmp_path / "program", "aarch64")
-
-
-def test_built_once_and_found_again(lab: Path) -> None:
+def test_built_once_for_each_key_and_found_again(kept: Path) -> None:
     first = kept_programs("aarch64", "k1", build)
-    assert first.probe == lab / "k1" / "hardstone-probe"
+    assert first.probe == kept / "k1" / "hardstone-probe"
     assert kept_programs("aarch64", "k1", forbidden) == first
-
-
-def test_another_key_is_another_build(lab: Path) -> None:
-    first = kept_programs("aarch64", "k1", build)
     assert kept_programs("aarch64", "k2", build) != first
-    assert sorted(path.name for path in lab.iterdir()) == ["k1", "k2"]
+    assert sorted(path.name for path in kept.iterdir()) == ["k1", "k2"]
 
 
 @pytest.mark.parametrize("damage", ["hardstone-probe", "hardstone-guest"])
-def test_a_damaged_one_is_built_again(lab: Path, damage: str) -> None:
+def test_a_damaged_one_is_built_again(kept: Path, damage: str) -> None:
     kept_programs("aarch64", "k1", build)
-    (lab / "k1" / damage).write_bytes(b"")
+    (kept / "k1" / damage).write_bytes(b"")
     kept_programs("aarch64", "k1", build)
-    assert (lab / "k1" / damage).read_bytes() == elf("aarch64")
+    assert (kept / "k1" / damage).read_bytes() == program("aarch64")
 
 
-def test_a_build_that_fails_leaves_nothing(lab: Path) -> None:
+def test_a_build_that_fails_leaves_nothing(kept: Path) -> None:
     def fails(folder: Path) -> Programs:
-        (folder / "hardstone-probe").write_bytes(elf("aarch64"))
+        (folder / "hardstone-probe").write_bytes(program("aarch64"))
         raise TargetError("it does not build")
 
     with pytest.raises(TargetError, match="it does not build"):
         kept_programs("aarch64", "k1", fails)
-    assert list(lab.iterdir()) == []
+    assert list(kept.iterdir()) == []
 
 
-def test_what_nobody_used_for_a_week_goes_with_the_next_build(lab: Path) -> None:
+def test_what_nobody_used_for_a_week_goes_with_the_next_build(kept: Path) -> None:
     for key in ("old", "used"):
         kept_programs("aarch64", key, build)
-    (lab / ".new-killed").mkdir()
+    (kept / ".new-killed").mkdir()
     week_ago = time.time() - 8 * 24 * 3600
     for name in ("old", "used", ".new-killed"):
-        os.utime(lab / name, (week_ago, week_ago))
+        os.utime(kept / name, (week_ago, week_ago))
     kept_programs("aarch64", "used", forbidden)
     kept_programs("aarch64", "new", build)
-    assert sorted(path.name for path in lab.iterdir()) == ["new", "used"]
+    assert sorted(path.name for path in kept.iterdir()) == ["new", "used"]
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(lab: Path) -> None:
-    lab.parent.mkdir(parents=True)
-    lab.write_text("a file where the folder should be")
+def test_a_folder_that_cannot_be_written_is_one_line(kept: Path) -> None:
+    kept.parent.mkdir(parents=True)
+    kept.write_text("a file where the folder should be")
     with pytest.raises(TargetError, match="cannot be kept in") as caught:
         kept_programs("aarch64", "k1", build)
     assert "HARDSTONE_LAB_DIR" in caught.value.remedy
+
+
+# Which compiler, what it is asked for, and when again
+
+
+def write_compiler(path: Path, output: bytes, version: str = "made up 1", code: int = 0) -> Path:
+    """A compiler that writes `output` and logs its arguments, one call a line, to PATH.log."""
+    path.write_text(f"""#!{sys.executable} -IS
+import sys
+words = sys.argv[1:]
+if "--version" in words:
+    print({version!r})
+    sys.exit(0)
+open({str(path) + ".log"!r}, "a").write(" ".join(words) + "\\n")
+if {code}:
+    sys.exit("made up error: no room")
+open(words[words.index("-o") + 1], "wb").write({output!r})
+""")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small source tree."""
+    for name in ("src/main.c", "src/port/linux/calls.c", "src/port/posix/calls.c", "guest/main.c"):
+        (tmp_path / "tree" / "probe" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / "probe" / name).write_text("int x;\n")
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = write_compiler(tmp_path / "mycc", program(OTHER))
+    monkeypatch.setenv(VARIABLE, f"{path} -mlittle-endian")
+    return path
+
+
+def calls(compiler: Path) -> list[list[str]]:
+    log = Path(f"{compiler}.log")
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def test_the_named_compiler_comes_before_gcc(tmp_path: Path, compiler: Path) -> None:
+    for arch, name in (("aarch64", "aarch64-linux-gnu-gcc"), ("x86_64", "x86-64-linux-gnu-gcc")):
+        write_compiler(tmp_path / "bin" / name, b"")
+        assert cross_compiler(arch) == (
+            [str(compiler), "-mlittle-endian"] if arch == OTHER else [name]
+        )
+
+
+def test_gcc_comes_before_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ziglang")
+    (tmp_path / "ziglang").mkdir()
+    (tmp_path / "ziglang" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = cross_compiler("aarch64")
+    assert words[1:] == ["-m", "ziglang", "cc", "-target", "aarch64-linux-musl"]
+    write_compiler(tmp_path / "bin" / "aarch64-linux-gnu-gcc", b"")
+    assert cross_compiler("aarch64") == ["aarch64-linux-gnu-gcc"]
+
+
+def test_without_any_compiler_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TargetError, match="there is no C compiler for aarch64") as caught:
+        cross_compiler("aarch64")
+    assert "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross" in caught.value.remedy
+    assert "\n" not in str(caught.value)
+    monkeypatch.setenv(VARIABLE, "/nonexistent/cc")
+    with pytest.raises(TargetError, match="there is no compiler '/nonexistent/cc'") as caught:
+        cross_compiler(OTHER)
+    assert VARIABLE in caught.value.remedy
+
+
+def test_an_unknown_architecture() -> None:
+    with pytest.raises(InputError, match="there is no probe for 'vax'"):
+        programs_for("vax")
+
+
+def test_both_programs_are_built_once_with_the_port_to_linux(tree: Path, compiler: Path) -> None:
+    made = programs_for(OTHER, root=tree)
+    probe, guest = calls(compiler)
+    assert made.probe.read_bytes() == made.guest.read_bytes() == program(OTHER)
+    assert "-static" in probe and "-static" in guest
+    sources = [word.removeprefix(f"{tree}/probe/") for word in probe if word.endswith(".c")]
+    assert sources == ["src/main.c", "src/port/linux/calls.c"]
+    assert str(tree / "probe/guest/main.c") in guest and f"-I{tree}/probe" in guest
+    assert programs_for(OTHER, root=tree) == made
+    assert len(calls(compiler)) == 2
+
+
+def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path) -> None:
+    made = {programs_for(OTHER, root=tree).probe}
+    for name in ("src/main.c", "guest/main.c", "src/new.h", "guest/new.h"):
+        (tree / "probe" / name).write_text("int y;\n")
+        made.add(programs_for(OTHER, root=tree).probe)
+    write_compiler(compiler, program(OTHER), version="made up 2")
+    made.add(programs_for(OTHER, root=tree).probe)
+    assert len(made) == 6
+    assert len(calls(compiler)) == 12
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (b"#!/nonexistent/interpreter\n", "mycc does not run: "),
+        (b"#!/bin/sh\necho unknown option >&2\nexit 1\n", "--version fails: unknown option"),
+    ],
+)
+def test_a_compiler_that_does_not_run(
+    tree: Path, compiler: Path, script: bytes, words: str
+) -> None:
+    compiler.write_bytes(script)
+    with pytest.raises(TargetError, match=words):
+        programs_for(OTHER, root=tree)
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "words"),
+    [
+        (b"", 1, "made up error: no room"),
+        (program("riscv64"), 0, f"should be a program for {OTHER}"),
+        (program(OTHER, is_static=False), 0, "needs shared libraries"),
+    ],
+)
+def test_a_compiler_that_fails_or_is_for_something_else(
+    tree: Path, compiler: Path, output: bytes, code: int, words: str
+) -> None:
+    write_compiler(compiler, output, code=code)
+    with pytest.raises(TargetError, match=words):
+        programs_for(OTHER, root=tree)
+
+
+def installed(tmp_path: Path, arch: str) -> str:
+    """What `programs_for` says in an installation without source, probe or guest's program."""
+    copy = tmp_path / "site" / "hardstone"
+    shutil.copytree(ROOT / "src" / "hardstone", copy, ignore=shutil.ignore_patterns("_probe"))
+    code = (
+        "from hardstone.errors import HardstoneError\n"
+        "from hardstone.targets.guest_programs import programs_for\n"
+        f"try: programs_for({arch!r})\n"
+        "except HardstoneError as error: print(type(error).__name__, error)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.usefixtures("compiler")
+def test_without_source_no_other_architecture(tmp_path: Path) -> None:
+    told = installed(tmp_path, OTHER)
+    assert told.startswith("TargetError ")
+    assert "is built from its source, which this installation lacks; " in told
+
+
+@pytest.fixture
+def own_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A probe for this machine that is in use, and the guest's program beside it."""
+    for name in ("hardstone-probe", "hardstone-guest"):
+        (tmp_path / name).write_bytes(program(OWN))
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("HARDSTONE_PROBE", str(tmp_path / "hardstone-probe"))
+    return tmp_path / "hardstone-probe"
+
+
+def test_own_architecture_takes_the_probe_in_use(own_probe: Path) -> None:
+    made = programs_for(OWN)
+    assert (made.probe, made.guest) == (own_probe, own_probe.with_name("hardstone-guest"))
+    own_probe.write_bytes(program(OWN, is_static=False))
+    with pytest.raises(TargetError, match="needs shared libraries"):
+        programs_for(OWN)
+
+
+def test_no_program_for_guests(tmp_path: Path, own_probe: Path) -> None:
+    own_probe.with_name("hardstone-guest").unlink()
+    told = installed(tmp_path, OWN)
+    assert told == "TargetError there is no hardstone-guest; build it: hardstone probe build\n"
+
+
+def test_the_command_prints_the_path(compiler: Path) -> None:
+    done = CliRunner().invoke(command, ["build", "--arch", OTHER])
+    assert done.output.splitlines()[-1] == str(programs_for(OTHER).probe)
+    assert len(calls(compiler)) == 2

@@ -30,5 +30,5 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """Room for a run, and little more."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    with mounted(folder, "tmpfs", "size=8m"):
+    with mounted(folder, "tmpfs", "size=6m"):
         yield SmallDisk(folder)

@@ -1,4 +1,5 @@
-"""A recording that a probe could have left, and its dump: `count` samples of 1, 2, 3 ..."""
+"""What a made-up run leaves in a store: a document, a journal, and a recording of `count` samples,
+1, 2, 3 ..., with its dump."""
 
 from __future__ import annotations
 
@@ -14,12 +15,13 @@ from hardstone.memory import Memory
 from hardstone.model import (
     STREAM_SCHEMA,
     Conditions,
+    RunDocument,
     StreamFooter,
     StreamHeader,
     StreamResult,
     StreamSeries,
 )
-from hardstone.store import Store
+from hardstone.store import Store, new_run_id
 from hardstone.targets.host_memory import HostMemory
 from tests.unit.stats import make
 
@@ -103,3 +105,21 @@ class Here:
 def recover(store: Store, dump: Callable[[Path], list[bytes]]) -> list[str]:
     """As a command does: every target is this machine."""
     return store.recover(dump, lambda _: Here(dump))
+
+
+def planned(**changed: object) -> RunDocument:
+    """A run that is about to begin."""
+    fields: dict[str, object] = {"run_id": new_run_id(), "results": [], "finished_utc": None}
+    return make.document(**(fields | changed))  # type: ignore[arg-type]
+
+
+def journal_of(store: Store, document: RunDocument) -> Path:
+    return store.path / "journals" / document.id / "journal.jsonl"
+
+
+def stored(store: Store, *, name: str = "", run_id: str = "") -> str:
+    """The id of a run that was recorded and stored."""
+    document = make.document(run_id=run_id or new_run_id(), name=name)
+    with store.journal(document, Here()) as journal:
+        journal.finish(document)
+    return document.id

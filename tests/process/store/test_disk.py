@@ -1,123 +1,86 @@
-"""Disks that are full or cannot be written, as the kernel makes them."""
+"""Disks that are full or cannot be written: nothing that was measured is lost."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hardstone.store import Store
+from hardstone.campaign import (
+    Campaign,
+    CampaignEvent,
+    Look,
+    MeasuringStarted,
+    Outcome,
+    Tick,
+    Warned,
+)
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.main import run as command
+from hardstone.errors import EXIT_OK, EXIT_USAGE
+from hardstone.plan import Request, make_plan
+from hardstone.store import Journal, Store, StoreError, new_run_id, reserve
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
-from tests.process.store.fake_probe import dump, recover
+from hardstone.store.rebuild import ENDED
+from hardstone.targets.fake import FakeTarget
+from hardstone.targets.host_memory import lost_recordings, remove_abandoned
+from tests.machine import NOBODY_ID
+from tests.process.store.fake_probe import Here, dump, journal_of, planned, recover
+from tests.process.store.faults import SmallDisk, files_up_to, mounted
+from tests.process.targets import sample
 from tests.unit.stats import make
 
-ROOT = Path(__file__).parents[3]
-PATHS = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "HARDSTONE_MEMORY_DIR": "/nonexistent"}
-ENVIRONMENT = os.environ | PATHS
+TESTS = ("TMR-P-LAT", "SEM-P-SIG", "CLK-P-BIN")
+LARGE = make.result("SEM-P-0", reason="x" * 8192)  # more than is left in a block
 
-FILL = """
-import sys
-from pathlib import Path
-from hardstone.store import Store, StoreError
-from tests.unit.stats import make
-from tests.process.store.fake_probe import Here
-from tests.process.store.test_journal import planned
 
-store = Store(Path(sys.argv[1]))
-with store.journal(planned(), Here()) as journal:
-    number = 0
+@pytest.fixture
+def store(disk: SmallDisk) -> Store:
+    return Store(disk.folder / "store")
+
+
+@pytest.mark.parametrize("is_limit", [True, False])
+def test_a_full_disk_loses_no_finished_result(store: Store, tmp_path: Path, is_limit: bool) -> None:
+    """The one that is full, or a limit on the size of files. It is said what to do."""
+    small = Store(tmp_path / "store") if is_limit else store
+    finished = []
+    with (
+        small.journal(planned(), Here()) as journal,
+        files_up_to(100_000 if is_limit else 2**30),
+        pytest.raises(StoreError, match="--store DIR") as caught,
+    ):
+        for number in range(10_000):
+            journal.result(make.result(f"SEM-P-{number}", reason="x" * 8192))
+            finished.append(f"SEM-P-{number}")
+    assert caught.value.exit_code == EXIT_USAGE
+    assert finished
+    journals = small.path / "journals"
+    recovered = Store(tmp_path / "recovered")
+    shutil.copytree(journals, recovered.path / "journals")  # where there is room for a document
+    shutil.rmtree(journals)
+    assert len(recover(recovered, dump)) == 1
+    assert [result.test for result in recovered.load("last").results] == finished
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Root may write everywhere; everything is imported by then, whoever may read it."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(NOBODY_ID)
     try:
-        while number < 10_000:
-            journal.result(make.result(f"SEM-P-{number}", list(range(200))))
-            number += 1
-    except StoreError as error:
-        print(number, error.exit_code, str(error))
-"""
-
-LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-
-# Root may write everywhere; everything is imported by then, whoever may read it.
-AS_ANOTHER = """
-import os, sys
-from pathlib import Path
-from hardstone.store import Store, StoreError, new_run_id
-from tests.unit.stats import make
-from tests.process.store.fake_probe import Here
-
-if os.geteuid() == 0:
-    os.seteuid(65534)
-"""
-
-LIST = """
-store = Store(Path(sys.argv[1]))
-print(*[entry.id for entry in store.runs()], store.load("last").name)
-try:
-    store.journal(make.document(run_id=new_run_id()), Here())
-except StoreError as error:
-    print(error)
-"""
-
-OPEN = """
-try:
-    Store(Path(sys.argv[1]))
-except StoreError as error:
-    print(error)
-"""
-
-
-def run_python(code: str, *arguments: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def check_kept(store: Store, said: str) -> None:
-    """After a full disk: it was said what to do, and every finished result is there."""
-    number, exit_code, message = said.split(maxsplit=2)
-    assert exit_code == "2"
-    assert "--store DIR" in message
-    assert int(number) > 0
-    assert len(recover(store, dump)) == 1
-    results = store.load("last").results
-    assert [result.test for result in results] == [f"SEM-P-{n}" for n in range(int(number))]
-
-
-@pytest.mark.slow
-def test_a_limit_on_file_sizes_loses_no_finished_result(store: Store) -> None:
-    check_kept(store, run_python(LIMIT + FILL, str(store.path))[0])
-
-
-@pytest.mark.slow
-def test_a_full_disk_loses_no_finished_result(store: Store, tmp_path: Path) -> None:
-    mount = (
-        'mount -t tmpfs -o size=4m none "$1" && "$2" -c "$3" "$1/store"; '
-        'cp -a "$1/store/journals" "$4/"'
-    )
-    small = tmp_path / "small"
-    small.mkdir()
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mount, "sh", small, sys.executable, FILL, store.path],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if "No space left" not in done.stdout:
-        pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()[-80:]}")
-    check_kept(store, done.stdout)
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 @pytest.fixture
@@ -139,12 +102,229 @@ def test_a_store_that_cannot_be_written_is_listed(read_only: Path, is_indexed: b
         read_only.chmod(0o755)
         Store(read_only).runs()
         read_only.chmod(0o555)
-    listed, refused = run_python(AS_ANOTHER + LIST, str(read_only))
-    assert listed == f"{make.document().id} evening"
-    assert "Permission denied" in refused and "--store DIR" in refused
+    with nobody():
+        found = Store(read_only)
+        assert [entry.id for entry in found.runs()] == [make.document().id]
+        assert found.load("last").name == "evening"
+        with pytest.raises(StoreError, match=r"Permission denied.*--store DIR"):
+            found.journal(make.document(run_id=new_run_id()), Here())
 
 
 def test_a_store_that_cannot_be_read_is_named(read_only: Path) -> None:
     read_only.chmod(0o000)
-    said = run_python(AS_ANOTHER + OPEN, str(read_only))[0]
-    assert said.startswith(f"cannot read the store {read_only}: Permission denied")
+    with (
+        nobody(),
+        pytest.raises(StoreError, match=f"^cannot read the store {read_only}: Permission denied"),
+    ):
+        Store(read_only)
+
+
+def run(
+    tmp_path: Path, store: Store, take: Any = lambda event: None
+) -> tuple[Outcome, list[CampaignEvent]]:
+    target = FakeTarget(sample.scenario(tmp_path, {test: [*sample.stream(test)] for test in TESTS}))
+    events: list[CampaignEvent] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        events.append(event)
+        take(event)
+
+    plan = make_plan(Request(tests=TESTS), sample.register(), load_catalogue())
+    return Campaign(target, store, on_event).run(plan, target.facts()), events
+
+
+def test_a_store_that_fails_ends_no_measurement(
+    store: Store, disk: SmallDisk, tmp_path: Path, memory: Path
+) -> None:
+    """Full from the second test on: told once, all in memory, taken over later."""
+
+    def take(event: CampaignEvent) -> None:
+        if getattr(event, "position", 0) >= 2:
+            disk.fill()
+
+    outcome, events = run(tmp_path, store, take)
+    document = outcome.document
+    assert [one.status for one in document.results] == ["measured"] * len(TESTS)
+    assert document.status == "complete"
+    assert outcome.exit_code == EXIT_USAGE
+    assert outcome.problem is not None and "No space left" in str(outcome.problem)
+    (warned,) = [event.text for event in events if isinstance(event, Warned)]
+    assert "No space left on device" in warned and "measuring continues" in warned
+    assert outcome.spare is not None and outcome.spare.parent.parent == memory
+    told: list[str] = []
+    assert recover(Store(store.path, told.append), dump) == []
+    assert len(told) == 1 and "No space left" in told[0]
+    assert outcome.spare.exists()
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last") == document
+
+
+class Recorded(FakeTarget):
+    """Leaves a recording, and is silent for a while, as a probe is while it measures."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda: None):  # type: ignore[no-untyped-def]
+        Path(backing).write_bytes(b"recorded")
+        self.wait()
+        on_idle()
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_a_long_recording_goes_on_and_can_be_watched(
+    store: Store, disk: SmallDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Full soon after its begin."""
+    real_ns, waited_ns = time.monotonic_ns, 0
+    monkeypatch.setattr(time, "monotonic_ns", lambda: real_ns() + waited_ns)
+
+    def wait() -> None:
+        nonlocal waited_ns
+        waited_ns += 2_000_000_000
+
+    lines = sample.stream(TESTS[0])
+    path = sample.scenario(tmp_path, {TESTS[0]: [*lines]}, dump=lines[:-1])
+    looks: list[Look] = []
+
+    def on_event(event: CampaignEvent) -> None:
+        if isinstance(event, MeasuringStarted):
+            disk.fill()
+        elif isinstance(event, Tick):
+            looks.append(event.look())
+
+    target = Recorded(path)
+    target.wait = wait
+    plan = make_plan(Request(tests=TESTS[:1]), sample.register(), load_catalogue())
+    outcome = Campaign(target, store, on_event).run(plan, target.facts())
+    assert [look.result.series[0].count for look in looks if look.result] == [2000]
+    (result,) = outcome.document.results
+    assert (result.status, result.series[0].count) == ("measured", 2000)
+    disk.free()
+    recover(store, dump)
+    assert store.load("last") == outcome.document
+
+
+def fill_up(disk: SmallDisk, journal: Journal) -> None:
+    """Full, the place that the journal kept included."""
+    disk.fill()
+    with pytest.raises(StoreError):
+        journal.stream_line("SEM-P-0", b"x" * (2 * reserve.RESERVE_BYTES))
+    disk.fill()
+
+
+def test_a_tool_that_is_killed_after_its_store_failed_left_what_it_had(
+    store: Store, disk: SmallDisk
+) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    journal.backing_file("SEM-P-0")
+    fill_up(disk, journal)
+    document.results.append(LARGE)
+    with pytest.raises(StoreError):
+        journal.result(document.results[0])
+    assert journal.spare(document) is not None
+    journal.close()
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last").results == document.results
+    assert store.load("last").status == "incomplete"
+
+
+def test_without_a_spare_the_reason_is_the_true_one(store: Store, disk: SmallDisk) -> None:
+    document = planned()
+    with store.journal(document, Here()) as journal:
+        journal.backing_file("SEM-P-0")
+        fill_up(disk, journal)
+        with pytest.raises(StoreError):
+            journal.result(LARGE)
+    disk.free()
+    assert recover(store, dump) == [document.id]
+    (result,) = store.load("last").results
+    assert result.reason is not None and ENDED not in result.reason
+    assert "No space left on device" in result.reason
+
+
+def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    place = journal_of(store, document).parent / "reserve"
+    assert place.stat().st_blocks * 512 >= reserve.RESERVE_BYTES
+    disk.fill()
+    journal.result(LARGE)
+    assert not place.exists()
+    disk.free()
+    journal.backing_file("SEM-P-1")
+    assert place.exists()
+    journal.close()
+    assert recover(store, dump) == [document.id]
+    assert store.load("last").results[0] == LARGE
+
+
+def test_without_place_nothing_is_begun(store: Store, disk: SmallDisk) -> None:
+    store.runs()
+    disk.fill()
+    with pytest.raises(StoreError, match="No space left") as caught:
+        store.journal(planned(), Here())
+    assert "--store DIR" in caught.value.remedy
+    assert list((store.path / "journals").iterdir()) == []
+    assert recover(store, dump) == []
+
+
+def test_a_file_system_that_promises_nothing_serves(store: Store) -> None:
+    document = planned()
+    with files_up_to(reserve.RESERVE_BYTES - 1), store.journal(document, Here()) as journal:
+        assert not (journal_of(store, document).parent / "reserve").exists()
+        assert journal.finish(document).exists()
+
+
+def test_a_recording_goes_with_its_journal_and_stays_without_its_store(
+    store: Store, memory: Path
+) -> None:
+    document = planned()
+    journal = store.journal(document, Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
+    journal.close()
+    away = store.path.with_name("away")
+    store.path.rename(away)
+    elsewhere = Store(store.path.with_name("elsewhere"))
+    remove_abandoned(elsewhere.path / "journals")
+    assert folder.exists(), "the store may be on a disk that comes back"
+    assert lost_recordings() == [(folder, store.path)]
+    away.rename(store.path)
+    assert lost_recordings() == []
+    shutil.rmtree(store.path / "journals" / document.id)
+    remove_abandoned(elsewhere.path / "journals")
+    assert folder.exists(), "it is for its own store to clear"
+    remove_abandoned(store.path / "journals")
+    assert not folder.exists()
+    assert list(memory.iterdir()) == []
+
+
+def test_the_list_of_runs_names_what_a_lost_store_left(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    journal = store.journal(planned(), Here())
+    folder = Path(journal.backing_file("SEM-P-0")).parent
+    journal.close()
+    shutil.rmtree(store.path)
+    assert command(["runs", "--store", str(store.path.with_name("other"))]) == EXIT_OK
+    assert f"    rm -r {folder}\n" in capfd.readouterr().err
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(("size", "code"), [("64k", EXIT_USAGE), ("16m", EXIT_OK)])
+def test_a_small_disk_is_known_before_measuring(
+    tmp_path: Path, size: str, code: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    streams: dict[str, list[Any]] = {test: [*sample.stream(test)] for test in TESTS}
+    target = f"fake:{sample.scenario(tmp_path, streams)}"
+    place = ["--store", str(folder / "store")]
+    with mounted(folder, "tmpfs", f"size={size}"):
+        assert command(["run", *TESTS, "--target", target, *place]) == code
+        command(["runs", *place])
+    out, err = capfd.readouterr()
+    if code == EXIT_USAGE:
+        assert "1 of 3" not in err and len(err.splitlines()) == 1
+        assert "No space left on device" in err
+        assert "no runs yet" in out

@@ -1,7 +1,11 @@
+"""The list of runs: its index and its summaries, which can be lost or lie at any time."""
+
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +18,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.process.store import odd
+from tests.unit.rating.rated_runs import full_run
 from tests.unit.stats import make
 
 IDS = [f"2026112{day}T000000Z-00000{day}" for day in range(4)]
@@ -45,8 +50,14 @@ def test_runs_are_listed_oldest_first(filled: Store) -> None:
     assert (first.name, first.status, first.grade, first.tests) == ("run 0", "complete", "full", 1)
 
 
-def test_an_empty_store_has_no_runs(store: Store) -> None:
-    assert store.runs() == []
+def test_a_list_has_stars_and_a_document_has_none(store: Store) -> None:
+    """They follow from a formula, which a list is kept with."""
+    write_document(open_place(store.path), full_run(run_id=IDS[0]))
+    (entry,) = again(store).runs()
+    assert (entry.stars, entry.is_at_most, entry.rated_as) == (5.0, False, "")
+    assert entry.formula == FORMULA
+    content = json.loads(gzip.decompress(store.path_of(IDS[0]).read_bytes()))
+    assert content["rating"] is None and FORMULA not in json.dumps(content)
 
 
 def test_documents_are_not_read_for_a_list(filled: Store) -> None:
@@ -89,50 +100,33 @@ def test_a_summary_is_small_and_says_what_a_list_shows(filled: Store) -> None:
     }
 
 
-def damaged(content: bytes) -> bytes:
-    return content[:-30]
+BAD_SUMMARIES: dict[str, Callable[[bytes], bytes]] = {
+    "damaged": lambda content: content[:-30],
+    "later": lambda content: content.replace(b"summary/1", b"summary/2"),
+    "of another": lambda content: content.replace(IDS[0].encode(), IDS[1].encode()),
+    "stale": lambda content: content.replace(b'"document":[', b'"document":[1'),
+    "endless": lambda content: content[:-1] + b" " * 10**6 + b"}",
+    "nested": lambda _: b"[" * 10**4,
+    "absurd": lambda content: content.replace(b'"tests":1', b'"tests":-1'),
+    "beyond the index": lambda content: content.replace(b'"tests":1', b'"tests":' + b"9" * 22),
+    "of another formula": lambda content: content.replace(
+        FORMULA.encode(), b"hardstone.rating/0"
+    ).replace(b'"stars":null', b'"stars":1.0'),
+    "without stars": lambda content: re.sub(
+        rb',"(formula|stars|is_at_most|rated_as)":[^,}]*', b"", content
+    ),
+}
 
 
-def later(content: bytes) -> bytes:
-    return content.replace(b"summary/1", b"summary/2")
-
-
-def of_another(content: bytes) -> bytes:
-    return content.replace(IDS[0].encode(), IDS[1].encode())
-
-
-def stale(content: bytes) -> bytes:
-    return content.replace(b'"document":[', b'"document":[1')
-
-
-def endless(content: bytes) -> bytes:
-    return content[:-1] + b" " * 10**6 + b"}"
-
-
-def nested(content: bytes) -> bytes:
-    return b"[" * 10**4
-
-
-def absurd(content: bytes) -> bytes:
-    return content.replace(b'"tests":1', b'"tests":-1')
-
-
-def beyond_the_index(content: bytes) -> bytes:
-    return content.replace(b'"tests":1', b'"tests":1000000000000000000000')
-
-
-@pytest.mark.parametrize(
-    "damage", [damaged, later, of_another, stale, endless, nested, absurd, beyond_the_index]
-)
-def test_a_summary_that_is_not_good_is_made_again(
-    filled: Store, damage: Callable[[bytes], bytes]
-) -> None:
+@pytest.mark.parametrize("damage", BAD_SUMMARIES)
+def test_a_summary_that_is_not_good_is_made_again(filled: Store, damage: str) -> None:
     expected = filled.runs()
     path = summary_of(filled, IDS[0])
     good = path.read_bytes()
     # Whatever it says of the run besides, none of it is believed.
-    path.write_bytes(damage(good.replace(b"run 0", b"a lie")))
-    assert path.read_bytes() != good
+    lie = good.replace(b"run 0", b"a lie")
+    path.write_bytes(BAD_SUMMARIES[damage](lie))
+    assert path.read_bytes() != lie
     (filled.path / "index.sqlite").unlink()
     assert again(filled).runs() == expected
     assert path.read_bytes() == good
@@ -147,20 +141,15 @@ def test_what_is_not_a_summary_is_not_read(filled: Store, tmp_path: Path, kind: 
     assert again(filled).runs() == expected
 
 
-def test_a_lying_summary_does_not_give_the_wrong_run(filled: Store) -> None:
+def test_a_lying_summary_or_index_does_not_give_the_wrong_run(filled: Store) -> None:
     for run_id, name, lie in ((IDS[0], b"run 0", b"run 3"), (IDS[3], b"run 3", b"run 0")):
         path = summary_of(filled, run_id)
         path.write_bytes(path.read_bytes().replace(name, lie))
     assert again(filled).runs()[0].name == "run 3"
     assert again(filled).load("run 3").id == IDS[3]
     assert [entry.name for entry in again(filled).runs()] == [f"run {day}" for day in range(4)]
-
-
-def test_a_store_from_before_summaries_gets_them(filled: Store) -> None:
-    for run_id in IDS:
-        summary_of(filled, run_id).unlink()
-    assert ids(again(filled)) == IDS
-    assert all(summary_of(filled, run_id).exists() for run_id in IDS)
+    change_index(filled, "UPDATE runs SET name = 'run ' || (3 - substr(name, 5))")
+    assert again(filled).load("run 3").id == IDS[3]
 
 
 def overwrite(path: Path) -> None:
@@ -170,18 +159,17 @@ def overwrite(path: Path) -> None:
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
 
 
-def test_a_missing_index_is_made_anew(filled: Store) -> None:
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_missing_index_is_made_anew(filled: Store, content: bytes | None) -> None:
     filled.runs()
     (filled.path / "index.sqlite").unlink()
-    assert ids(again(filled)) == IDS
-    assert (filled.path / "index.sqlite").exists()
-
-
-def test_an_empty_index_is_made_anew(filled: Store) -> None:
-    filled.runs()
-    (filled.path / "index.sqlite").write_bytes(b"")
+    if content is not None:
+        (filled.path / "index.sqlite").write_bytes(content)
+    for run_id in IDS:
+        summary_of(filled, run_id).unlink()
     assert ids(again(filled)) == IDS
     assert rows(filled) == len(IDS)
+    assert all(summary_of(filled, run_id).exists() for run_id in IDS)
 
 
 @pytest.mark.parametrize("content", [b"garbage" * 999, b"SQLite format 3\0" + b"\xff" * 5000])
@@ -197,6 +185,12 @@ def test_what_is_no_index_is_left_alone_and_told(filled: Store, content: bytes) 
     assert place.read_bytes() == content
 
 
+def change_index(store: Store, *commands: str) -> None:
+    with closing(sqlite3.connect(store.path / "index.sqlite")) as base, base:
+        for command in commands:
+            base.execute(command)
+
+
 def rows(store: Store) -> int:
     with closing(sqlite3.connect(store.path / "index.sqlite")) as base:
         return int(base.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
@@ -210,6 +204,10 @@ def rows(store: Store) -> int:
         "UPDATE runs SET size_bytes = size_bytes + 1",
         "DELETE FROM runs",
         "DROP TABLE runs",
+        "UPDATE runs SET formula = 'hardstone.rating/0', stars = 1.0",
+        "UPDATE runs SET stars = 'many'",
+        "UPDATE runs SET stars = 9.5",
+        "UPDATE runs SET stars = -1",
         "PRAGMA user_version = 99",
         "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 0, "
         "'', 'hardstone.rating/1', 1, 1)",
@@ -217,57 +215,33 @@ def rows(store: Store) -> int:
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:
     expected = filled.runs()
-    with closing(sqlite3.connect(filled.path / "index.sqlite")) as base, base:
-        base.execute(damage)
+    change_index(filled, damage)
     assert again(filled).runs() == expected
     assert rows(filled) == len(IDS)
 
 
-def test_documents_that_come_and_go_are_seen(filled: Store) -> None:
+def test_an_index_of_this_formula_is_believed(filled: Store) -> None:
+    """It is a cache: the document is not read for a list."""
+    filled.runs()
+    change_index(filled, "UPDATE runs SET stars = 2.5")
+    assert [entry.stars for entry in again(filled).runs()] == [2.5] * len(IDS)
+
+
+def test_documents_that_come_go_and_change_are_seen(filled: Store) -> None:
     filled.runs()
     filled.path_of(IDS[1]).unlink()
     add(filled, "20261125T000000Z-00000a", started_utc="2026-11-25T00:00:00Z")
     assert ids(filled) == [IDS[0], IDS[2], IDS[3], "20261125T000000Z-00000a"]
-
-
-def test_a_document_that_was_replaced_is_read_again(filled: Store) -> None:
-    filled.runs()
-    path = filled.path_of(IDS[0])
+    path = filled.path_of(IDS[2])
     path.unlink()
-    add(filled, IDS[0], name="another", started_utc="2026-11-20T00:00:00Z")
+    add(filled, IDS[2], name="another", started_utc="2026-11-20T00:00:00Z")
     os.utime(path, ns=(1, 1))
-    assert again(filled).runs()[0].name == "another"
-
-
-def test_a_document_under_a_wrong_name_is_not_listed(filled: Store) -> None:
-    other = "20261125T000000Z-00000a"
-    filled.path_of(IDS[0]).rename(filled.path_of(other))
-    assert ids(filled) == IDS[1:]
-    assert "holds run" in filled.unreadable[other]
-
-
-def test_other_files_in_the_folder_are_left_alone(filled: Store) -> None:
-    for name in ("notes.txt", ".20261125T000000Z-00000a.json.gz.1.tmp", "x.json.gz"):
-        (filled.path / "runs" / name).write_text("")
-    assert ids(filled) == IDS
-    assert filled.unreadable == {}
+    assert again(filled).runs()[1].name == "another"
 
 
 def test_an_index_that_cannot_be_made_spares_the_list(filled: Store) -> None:
     (filled.path / "index.sqlite").mkdir()
     assert ids(filled) == IDS
-
-
-def test_rebuilding_counts_the_documents(filled: Store) -> None:
-    assert filled.rebuild_index() == len(IDS)
-
-
-def test_the_name_in_a_lying_index_does_not_give_the_wrong_run(filled: Store) -> None:
-    filled.runs()
-    with closing(sqlite3.connect(filled.path / "index.sqlite")) as base, base:
-        base.execute("UPDATE runs SET name = 'run 3' WHERE id = ?", (IDS[0],))
-        base.execute("UPDATE runs SET name = 'run 0' WHERE id = ?", (IDS[3],))
-    assert again(filled).load("run 3").id == IDS[3]
 
 
 def test_the_database_module_is_told_where_to_look(filled: Store, tmp_path: Path) -> None:

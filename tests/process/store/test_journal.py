@@ -1,50 +1,56 @@
+"""The journal of a run: all is on disk before it is said, and copies of its recording are whole."""
+
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import errno
+import itertools
 import os
+import queue
 import resource
+import subprocess
 import sys
 import threading
-import time
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.store import Journal, Store, StoreError, new_run_id
+from hardstone.store import Journal, Store, StoreError
 from hardstone.store.append import AppendFile
 from hardstone.store.place import open_place
 from hardstone.store.records import replay
+from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, usable_slots
 from hardstone.targets.host_memory import HostMemory
-from tests.process.store.fake_probe import Here, Recording, dump, recorded, recover, stream
+from tests.process.store.fake_probe import (
+    Here,
+    Recording,
+    dump,
+    journal_of,
+    planned,
+    recorded,
+    recover,
+    stream,
+)
 from tests.process.store.faults import files_up_to
 from tests.unit.stats import make
+from tests.waiting import LONGEST_S, wait_until
 
 
-def planned(**changed: object) -> RunDocument:
-    fields: dict[str, object] = {"run_id": new_run_id(), "results": [], "finished_utc": None}
-    return make.document(**(fields | changed))  # type: ignore[arg-type]
-
-
-def journal_of(store: Store, document: RunDocument) -> Path:
-    return store.path / "journals" / document.id / "journal.jsonl"
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Waits for a thread; the time limit of the test ends it if nothing comes."""
-    while not condition():
-        os.sched_yield()
+def quick_journal(store: Store, document: RunDocument, here: Here) -> Journal:
+    """One that copies recordings all the time."""
+    return Journal(open_place(store.path), document, here, sync_interval_s=0.001)
 
 
 def test_a_run_goes_through_the_journal_into_the_store(store: Store, memory: Path) -> None:
     document = planned()
     with store.journal(document, Here()) as journal:
-        path = Path(journal.backing_file("TMR-P-LAT"))
-        assert path.parent.parent == memory and not path.exists()
+        former = Path(journal.backing_file("TMR-P-LAT"))
+        Recording(former, "TMR-P-LAT")
+        path = Path(journal.backing_file("TMR-P-LAT"))  # it is begun again
+        assert path.parent.parent == memory and not path.exists() and not former.exists()
         Recording(path, "TMR-P-LAT")
         for line in stream("TMR-P-LAT", 3):
             journal.stream_line("TMR-P-LAT", line)
@@ -71,128 +77,82 @@ def test_everything_is_in_the_journal_as_soon_as_it_is_said(store: Store) -> Non
     journal.finish(document)
 
 
-def test_a_damaged_line_of_a_journal_is_left_out(store: Store) -> None:
-    document = planned()
-    journal = store.journal(document, Here())
-    for number in range(3):
-        journal.result(make.result(f"SEM-P-{number}"))
-    journal.close()
-    path = journal_of(store, document)
-    lines = path.read_bytes().splitlines()
-    path.write_bytes(b"\n".join([*lines[:2], lines[2][:-9], lines[3], lines[1][:50]]))
-    assert [result.test for result in replay(path).results] == ["SEM-P-0", "SEM-P-2"]
-
-
 def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     document = planned()
-    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
+    journal = quick_journal(store, document, Here())
     recorded(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT", 7)
-    slot = store.path / "journals" / document.id / "slot-1-a"
-    wait_for(slot.exists)
+    slot = journal_of(store, document).with_name("slot-1-a")
+    wait_until(slot.exists)
     assert dump(slot) == stream("TMR-P-LAT", 7)
     journal.result(make.result())
-    wait_for(lambda: not slot.exists())
+    wait_until(lambda: not slot.exists())
     journal.finish(document)
 
 
-def test_a_copy_that_ends_after_its_test_is_taken_away(store: Store) -> None:
-    """Of a large recording, so that the result comes while it is copied."""
-    document, caught = planned(), False
-    with Journal(open_place(store.path), document, Here(), sync_interval_s=0.001) as journal:
-        while not caught:
-            path = Path(journal.backing_file("TMR-P-LAT"))
-            path.write_bytes(os.urandom(2**20) * 16)
-            copy = journal_of(store, document).with_name(f"slot-{path.stem}-a.tmp")
-            wait_for(lambda: copy.exists() or copy.with_suffix("").exists())  # noqa: B023
-            journal.result(make.result())
-            caught = copy.exists()
-    assert not list((store.path / "journals" / document.id).glob("slot*"))
-    assert recover(store, dump) == [document.id]
+class Held(HostMemory):
+    """Stops in the midst of the copy number `at`, of two for each round; then it may fail."""
 
-
-class Leaving(HostMemory):
-    """A recording whose files are gone while it is copied."""
-
-    def __init__(self, run_id: str, journal: Path) -> None:
+    def __init__(self, run_id: str, journal: Path, at: int, error: Exception | None) -> None:
         super().__init__(run_id, journal)
-        self.begun, self.ended = threading.Event(), threading.Event()
+        self._left, self._error = at, error
+        self.begun, self.released = threading.Event(), threading.Event()
 
     def copy(self, path: str) -> Iterator[bytes] | None:
+        chunks = super().copy(path)
+        self._left -= chunks is not None
+        return self._held(chunks) if chunks is not None and self._left == 0 else chunks
+
+    def _held(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        yield next(chunks)
         self.begun.set()
-        self.ended.wait()
-        raise FileNotFoundError(errno.ENOENT, "gone")
+        self.released.wait()
+        if self._error is not None:
+            raise self._error
+        yield from chunks
 
 
-class LeavingHere(Here):
-    def memory(self, run_id: str, journal: Path) -> Leaving:
-        self.made = Leaving(run_id, journal)
+class HeldHere(Here):
+    def __init__(self, at: int = 2, error: Exception | None = None) -> None:
+        super().__init__()
+        self._held = (at, error)
+
+    def memory(self, run_id: str, journal: Path) -> Held:
+        self.made = Held(run_id, journal, *self._held)
         return self.made
 
 
-def test_a_copy_whose_test_ends_meanwhile_is_no_trouble(store: Store) -> None:
-    document, here = planned(), LeavingHere()
-    journal = Journal(open_place(store.path), document, here, sync_interval_s=0.001)
-    journal.backing_file("TMR-P-LAT")
-    here.made.begun.wait()
-    journal.result(make.result())
-    here.made.ended.set()
-    journal.finish(document)
-    assert journal.take_warning() is None
-
-
-def test_a_copy_that_fails_does_not_end_the_run(store: Store) -> None:
-    """The thread goes on when there is room again, and the trouble is told once."""
-    document = planned()
-    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
-    path = Path(journal.backing_file("TMR-P-LAT"))
-    ready = path.with_suffix(".ready")
-    Recording(ready, "TMR-P-LAT").record(7)
-    with files_up_to(2**19):
-        ready.rename(path)  # no copy of it was made before
-        wait_for(lambda: journal.backing_problem is not None)
+@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("error", [None, FileNotFoundError(errno.ENOENT, "gone")])
+def test_a_copy_whose_test_ends_meanwhile_is_taken_away_and_no_trouble(
+    store: Store, at: int, error: Exception | None
+) -> None:
+    document, here = planned(), HeldHere(at, error)
+    with quick_journal(store, document, here) as journal:
+        recorded(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT", 7)
+        assert here.made.begun.wait(LONGEST_S)
+        assert journal_of(store, document).with_name("slot-1-a.tmp").exists() == (at == 2)
         journal.result(make.result())
-    warning = journal.take_warning()
-    assert warning is not None and "File too large" in warning
+        here.made.released.set()
     assert journal.take_warning() is None
-    Recording(Path(journal.backing_file("SEM-P-SIG")), "SEM-P-SIG").record(7)
-    wait_for((store.path / "journals" / document.id / "slot-2-a").exists)
-    wait_for(lambda: journal.backing_problem is None)
+    assert not list(journal_of(store, document).parent.glob("slot-1-?"))
+    assert recover(store, dump) == [document.id]
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.EFBIG, "File too large")])
+def test_a_copy_that_fails_does_not_end_the_run(store: Store, error: Exception) -> None:
+    """The thread goes on, and the trouble is told once."""
+    document, here = planned(), HeldHere(error=error)
+    journal = quick_journal(store, document, here)
+    recorded(Path(journal.backing_file("TMR-P-LAT")), "TMR-P-LAT", 7)
+    here.made.released.set()
+    warning = wait_until(journal.take_warning)
+    assert warning is not None
+    assert ("MemoryError" if isinstance(error, MemoryError) else "File too large") in warning
+    assert journal.take_warning() is None
+    wait_until(journal_of(store, document).with_name("slot-1-a").exists)
+    wait_until(lambda: journal.backing_problem is None)
+    assert journal.take_warning() is None
     assert journal.finish(document).exists()
-
-
-def interrupt(thread: threading.Thread, error: type[BaseException]) -> None:
-    """Raises `error` in another thread as soon as it goes on."""
-    number = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(error))
-
-
-def is_in(thread: threading.Thread, function: str) -> bool:
-    frames = traceback.walk_stack(sys._current_frames()[thread.ident or 0])
-    return any(frame.f_code.co_name == function for frame, _ in frames)
-
-
-# Wherever it strikes, also between opening the file and keeping it.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_the_thread_outlives_whatever_goes_wrong(store: Store) -> None:
-    """Short of memory, in the midst of reading a large recording."""
-    document, others = planned(), set(threading.enumerate())
-    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
-    (thread,) = set(threading.enumerate()) - others
-    path = Path(journal.backing_file("TMR-P-LAT"))
-    with path.open("wb") as recording:
-        recording.truncate(400 * 2**20)
-    wait_for(lambda: is_in(thread, "copy"))
-    interrupt(thread, MemoryError)
-    path.unlink()
-    while (warning := journal.take_warning()) is None:
-        os.sched_yield()
-    assert "MemoryError" in warning
-    assert journal.take_warning() is None
-    Recording(path, "TMR-P-LAT").record(7)
-    wait_for((store.path / "journals" / document.id / "slot-1-a").exists)
-    wait_for(lambda: journal.backing_problem is None)
-    assert journal.take_warning() is None
-    journal.finish(document)
 
 
 def _full_disk(*_: object) -> int:
@@ -285,42 +245,28 @@ def test_wrong_use_is_told_to_the_programmer(store: Store) -> None:
             call()
 
 
-def test_a_test_that_is_begun_again_leaves_no_file(store: Store) -> None:
-    document = planned()
-    with store.journal(document, Here()) as journal:
-        first = Path(journal.backing_file("TMR-P-LAT"))
-        Recording(first, "TMR-P-LAT")
-        second = Path(journal.backing_file("TMR-P-LAT"))
-        assert second != first and not first.exists()
-        journal.finish(document)
-
-
 def test_lines_that_were_only_written_are_synced_without_another_call(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document, fsync = planned(), os.fsync
-    synced: list[tuple[str, int]] = []
+    synced: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
 
     def noted(descriptor: int) -> None:
         size_bytes = os.fstat(descriptor).st_size
         fsync(descriptor)
         if os.path.samestat(os.fstat(descriptor), path.stat()):
-            synced.append((threading.current_thread().name, size_bytes))
+            synced.put((threading.current_thread().name, size_bytes))
 
-    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
+    journal = quick_journal(store, document, Here())
     path = journal_of(store, document)
     monkeypatch.setattr(os, "fsync", noted)
     journal.stream_line("TMR-P-LAT", b"a line")
-    whole = ("journal", path.stat().st_size)
-    for _ in range(6000):
-        if whole in synced:
-            break
-        time.sleep(0.01)
-    assert whole in synced
+    while synced.get(timeout=LONGEST_S) != ("journal", path.stat().st_size):
+        pass
     journal.finish(document)
 
 
-@contextmanager
+@contextlib.contextmanager
 def no_thread_starts() -> Iterator[None]:
     """The stack of a thread is larger than the memory that is to be had."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -344,3 +290,233 @@ def test_without_a_thread_results_are_kept_all_the_same(store: Store) -> None:
         assert warning is not None and "can't start new thread" in warning
         assert len(replay(journal_of(store, document)).results) == 1
         assert journal.finish(document).exists()
+
+
+# Copies of a recording: by turns, only of what changed, and whole
+
+PAGE = 4096
+
+
+class Copies:
+    """Of a file in `folder`, into its two slots there."""
+
+    def __init__(self, folder: Path, memory: type[HostMemory] = HostMemory, **more: Any) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.source = folder, folder / "source"
+        self.slots = slot_paths(folder, 1)
+        self.memory = memory("", folder)
+        self.copier = SlotCopier(self.memory, str(self.source), self.slots, **more)
+
+    def take(self, content: bytes | None = None) -> int:
+        """Copies, after `content` was recorded; how many pages were written for it."""
+        if content is not None:
+            self.source.write_bytes(content)
+        before = self.copier.cost().written_bytes
+        self.copier.copy()
+        return (self.copier.cost().written_bytes - before) // PAGE
+
+    def found(self) -> list[bytes]:
+        return [slot.read_bytes() for slot in self.slots if slot.exists()]
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Copies:
+    return Copies(tmp_path)
+
+
+def pages(*marks: bytes) -> bytes:
+    """A recording of a page for each mark."""
+    return b"".join(mark.ljust(PAGE, b"\0") for mark in marks)
+
+
+def test_copies_take_turns_and_only_of_what_changed(copies: Copies) -> None:
+    copies.take()
+    assert copies.found() == []
+    for content in (b"one", b"one", b"two", b"three"):
+        copies.take(content)
+    assert copies.found() == [b"three", b"two"]
+    for _ in range(2):  # also where they are gone
+        copies.copier.remove()
+        assert not copies.source.exists() and not list(copies.folder.glob("slot*"))
+
+
+@pytest.mark.parametrize("tail", [b"", b"\0" * 70_000, b"end"])
+def test_a_copy_is_the_same_bytes_also_where_they_are_zero(copies: Copies, tail: bytes) -> None:
+    content = b"head" + b"\0" * 200_000 + b"middle" + b"\0" * 65536 * 2 + tail
+    copies.take(content)
+    assert copies.found() == [content]
+
+
+def test_a_copy_that_fails_leaves_the_one_before(copies: Copies) -> None:
+    copies.take(b"one")
+    copies.source.write_bytes(b"two")
+    with files_up_to(2), pytest.raises(OSError, match="File too large"):
+        copies.take()
+    assert copies.found() == [b"one"]
+    copies.take()
+    assert copies.found() == [b"one", b"two"]
+
+
+def test_after_a_failed_change_all_is_written_again(copies: Copies) -> None:
+    for mark in (b"one", b"two"):
+        copies.take(pages(mark, b"", mark))
+    copies.source.write_bytes(pages(b"three", b"", b"three"))
+    with files_up_to(2 * PAGE), pytest.raises(OSError, match="File too large"):
+        copies.take()
+    assert copies.found()[0] == pages(b"three", b"", b"one")
+    assert usable_slots(copies.folder, 1) == [copies.slots[1]]
+    assert copies.take() == 3
+    assert copies.found()[0] == copies.source.read_bytes()
+    assert usable_slots(copies.folder, 1) == copies.slots
+
+
+COPY = """
+import resource, sys
+from pathlib import Path
+from hardstone.store.slots import SlotCopier, slot_paths
+from hardstone.targets.host_memory import HostMemory
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**24, used + 2**24))
+folder = Path(sys.argv[1]).parent
+SlotCopier(HostMemory("", folder), sys.argv[1], slot_paths(folder, 1)).copy()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_a_copy_takes_little_memory(copies: Copies) -> None:
+    """A recorder of 64 MiB where 16 MiB are to be had."""
+    with copies.source.open("wb") as file:
+        file.truncate(2**26)
+        file.seek(2**25)
+        file.write(b"middle")
+    command = [sys.executable, "-c", COPY, str(copies.source)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3] / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    with copies.slots[0].open("rb") as copy:
+        assert copy.seek(0, os.SEEK_END) == 2**26
+        copy.seek(2**25)
+        assert copy.read(6) == b"middle"
+
+
+def test_a_copy_is_on_disk_before_it_has_its_name(
+    copies: Copies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        assert not synced[-1].endswith(".tmp") or copies.found() == []
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    copies.take(b"one")
+    assert synced == ["slot-1-a.tmp", "slot-1-a.sum", copies.folder.name]
+
+
+def test_only_pages_that_changed_are_written(copies: Copies) -> None:
+    for content, count in (  # one of each is the checksum
+        (pages(b"head", b"", b"one", b""), 3),
+        (pages(b"head", b"", b"two", b""), 3),
+        (pages(b"head", b"", b"three", b""), 2),
+        (pages(b"head", b"new", b"two", b"") + b"longer", 2),
+        (pages(b"head", b"new", b"", b""), 3),
+    ):
+        assert copies.take(content) == count
+        assert content in copies.found()
+    assert copies.copier.cost().copies_count == 5
+
+
+def test_pieces_of_any_size_give_the_same_pages(tmp_path: Path) -> None:
+    class Pieces(HostMemory):
+        def copy(self, path: str) -> Any:
+            data = Path(path).read_bytes()
+            ends = [0, 1, 5000, 5000, 9000, 40_000]
+            return (data[begin:end] for begin, end in itertools.pairwise(ends))
+
+    copies = Copies(tmp_path, Pieces)
+    contents = [os.urandom(PAGE * 3) + bytes(PAGE * 2) + os.urandom(77) for _ in range(4)]
+    for content in contents:
+        copies.take(content)
+    assert copies.found() == contents[2:]
+
+
+def test_a_power_cut_at_any_write_leaves_a_whole_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on disk then is a mixture of two copies, or half of a checksum."""
+    contents = [pages(mark, b"", mark, mark) for mark in (b"one", b"two", b"three", b"four")]
+    left, real = 0, os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        nonlocal left
+        left -= 1
+        written = real(descriptor, data if left >= 0 else data[: len(data) // 2])
+        if left < 0:
+            raise KeyboardInterrupt
+        return written
+
+    monkeypatch.setattr(os, "write", write)
+    for cut_at in range(1, 12):
+        copies, done, left = Copies(tmp_path / str(cut_at)), 0, cut_at
+        with pytest.raises(KeyboardInterrupt):
+            for content in contents:
+                copies.take(content)
+                done += 1
+        found = [slot.read_bytes() for slot in usable_slots(copies.folder, 1)]
+        assert set(found) <= set(contents)
+        assert done == 0 or contents[done - 1] in found
+
+
+def test_a_copy_that_does_not_fit_its_sum_is_used_only_if_there_is_no_other(copies: Copies) -> None:
+    slots, folder = copies.slots, copies.folder
+    for content in (b"one", b"two"):
+        copies.take(content)
+    assert usable_slots(folder, 1) == slots
+    slots[0].write_bytes(b"onf")
+    assert usable_slots(folder, 1) == [slots[1]]
+    slots[1].with_suffix(".sum").write_bytes(b"")
+    assert usable_slots(folder, 1) == slots
+    slots[0].with_suffix(".sum").unlink()  # of a version that had none
+    assert usable_slots(folder, 1) == [slots[0]]
+
+
+def test_the_longest_time_is_from_the_begin_of_a_copy_to_the_end_of_the_next(
+    tmp_path: Path,
+) -> None:
+    now_ns = takes_ns = 0
+
+    class Slow(HostMemory):
+        def copy(self, path: str) -> Any:
+            nonlocal now_ns
+            now_ns += takes_ns
+            return super().copy(path)
+
+    copies = Copies(tmp_path, Slow, clock_ns=lambda: now_ns)
+    for at_ns, takes, longest_ns in [
+        (500, 0, 500),  # nothing is there yet
+        (1000, 10, 520),  # read twice: for the changes, and for the copy
+        (1500, 100, 700),
+        (1900, 0, 700),
+        (2300, 0, 700),
+    ]:
+        now_ns, takes_ns = at_ns, takes
+        copies.take()
+        assert copies.copier.cost().longest_ns == longest_ns
+        copies.source.write_bytes(str(at_ns).encode())
+    cost = copies.copier.cost()
+    assert cost == CopyCost(4, cost.written_bytes, 700)
+    now_ns = 3100  # and no copy came
+    assert copies.copier.cost().longest_ns == 800
+
+
+def test_a_copy_that_fails_does_not_end_the_time(tmp_path: Path) -> None:
+    now_ns = 0
+    copies = Copies(tmp_path, clock_ns=lambda: now_ns)
+    for now_ns in (500, 1000, 1500, 2000):
+        copies.source.write_bytes(str(now_ns).encode() * 2)
+        room_bytes = 2 if now_ns in (1000, 1500) else 2**20
+        with files_up_to(room_bytes), contextlib.suppress(OSError):
+            copies.take()
+    assert copies.copier.cost().longest_ns == 1500

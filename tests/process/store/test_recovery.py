@@ -1,26 +1,48 @@
+"""What a killed tool left is stored once and whole, or added to the run that it resumed."""
+
 from __future__ import annotations
 
+import itertools
+import mmap
+import os
 import shutil
 import subprocess
-import sys
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from hardstone.errors import InputError, TargetError
+from hardstone.errors import TargetError
+from hardstone.event_names import JOINED
 from hardstone.memory import Memory, Recorder
-from hardstone.model import RUN_SCHEMA, Result, RunDocument
-from hardstone.store import Journal, Store
+from hardstone.model import RUN_SCHEMA, Event, Result, RunDocument
+from hardstone.stats.joined_run import joined_run
+from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.place import open_place
 from hardstone.store.rebuild import ENDED
 from hardstone.targets.host_memory import HostMemory
-from tests.process.store.fake_probe import Here, Recording, dump, recorded, recover, stream
-from tests.process.store.test_journal import journal_of, planned, wait_for
+from tests.process.killed import STEPS, killed_after, killed_at_call
+from tests.process.store.fake_probe import (
+    Here,
+    Recording,
+    dump,
+    journal_of,
+    planned,
+    recorded,
+    recover,
+    stream,
+)
+from tests.process.store.faults import SmallDisk
+from tests.process.store.test_documents import FRAME, table_line, with_tables
 from tests.process.targets import sample
 from tests.unit.stats import make
+from tests.unit.stats.test_joined_run import recording
+from tests.waiting import wait_until
 
 TEST = "TMR-P-LAT"
 GOLDEN = Path(__file__).parent / "golden"
@@ -55,33 +77,38 @@ def recovered(store: Store, document: RunDocument) -> Result:
     return found.results[1]
 
 
-def test_the_test_that_ran_is_taken_from_its_recording(store: Store) -> None:
-    result = recovered(store, left_behind(store, recorded=40))
-    assert (result.test, result.status, result.complete) == (TEST, "measured", False)
-    assert result.reason == ENDED
-    assert result.series[0].count == 40
+NINE = stream(TEST, 9)
 
 
-def test_a_recording_without_samples_is_no_measurement(store: Store) -> None:
-    result = recovered(store, left_behind(store, recorded=0))
-    assert (result.status, result.reason) == ("failed", ENDED)
+@pytest.mark.parametrize(
+    ("left", "status", "reason", "count"),
+    [
+        ({"recorded": 40}, "measured", ENDED, 40),
+        ({"recorded": 0}, "failed", ENDED, 0),
+        ({}, "failed", ENDED, 0),
+        ({"lines": NINE, "recorded": 9}, "measured", None, 9),
+        ({"lines": NINE[:2]}, "measured", ENDED, 9),
+        ({"lines": with_tables(table_line())[:2]}, "failed", ENDED, 0),
+    ],
+    ids=["recording", "no samples", "nothing", "whole stream", "part of a stream", "a table"],
+)
+def test_the_test_that_ran_is_taken_from_what_is_left(
+    store: Store, left: dict[str, Any], status: str, reason: str | None, count: int
+) -> None:
+    result = recovered(store, left_behind(store, **left))
+    assert (result.test, result.status, result.complete) == (TEST, status, reason is None)
+    assert (result.reason or "").startswith(reason or "") and bool(result.reason) == bool(reason)
+    assert sum(series.count for series in result.series) == count
+    has_table = any(b'"table"' in line for line in left.get("lines", ()))
+    assert result.tables == ([FRAME] if has_table else [])
 
 
-def test_a_test_of_which_nothing_is_left_is_named(store: Store) -> None:
-    result = recovered(store, left_behind(store))
-    assert (result.test, result.status, result.complete) == (TEST, "failed", False)
-    assert result.reason is not None and result.reason.startswith(ENDED)
-
-
-def test_a_stream_that_had_come_whole_is_a_whole_result(store: Store) -> None:
-    result = recovered(store, left_behind(store, lines=stream(TEST, 9), recorded=9))
-    assert (result.complete, result.status, result.reason) == (True, "measured", None)
-
-
-def test_a_part_of_a_stream_serves_where_there_is_no_recording(store: Store) -> None:
-    result = recovered(store, left_behind(store, lines=stream(TEST, 9)[:2]))
-    assert (result.complete, result.status, result.reason) == (False, "measured", ENDED)
-    assert result.series[0].count == 9
+def test_the_tables_of_a_recording_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording has all of them; fewer had come."""
+    many = with_tables(table_line(), table_line())
+    monkeypatch.setattr("tests.process.store.fake_probe.stream", lambda *_: many)
+    result = recovered(store, left_behind(store, lines=many[:2], recorded=9))
+    assert (result.status, result.tables) == ("measured", [FRAME, FRAME])
 
 
 def test_a_dump_that_fails_costs_nothing_else(store: Store) -> None:
@@ -94,32 +121,29 @@ def test_a_dump_that_fails_costs_nothing_else(store: Store) -> None:
     assert store.load(document.id).results[0] == make.result("SEM-P-SIG")
 
 
-def with_slots(store: Store, contents: dict[str, int | None]) -> RunDocument:
+def with_slots(store: Store, *counts: int | None) -> RunDocument:
     """Copies of recordings with that many samples; None is one that cannot be read."""
     document = left_behind(store)
-    folder = journal_of(store, document).parent
-    for slot, count in contents.items():
+    for slot, count in zip(("slot-1-a", "slot-1-b"), counts, strict=True):
+        path = journal_of(store, document).with_name(slot)
         if count is None:
-            (folder / slot).write_bytes(b"torn")
+            path.write_bytes(b"torn")
         else:
-            Recording(folder / slot, TEST).record(count)
+            Recording(path, TEST).record(count)
     return document
 
 
-@pytest.mark.parametrize("order", [(30, 31), (31, 30)])
-def test_after_a_power_cut_the_newest_copy_serves(store: Store, order: tuple[int, int]) -> None:
-    document = with_slots(store, {"slot-1-a": order[0], "slot-1-b": order[1]})
-    assert recovered(store, document).series[0].count == 31
-
-
-@pytest.mark.parametrize("torn", ["slot-1-a", "slot-1-b"])
-def test_a_copy_that_cannot_be_read_gives_way_to_the_other(store: Store, torn: str) -> None:
-    document = with_slots(store, {"slot-1-a": 30, "slot-1-b": 30} | {torn: None})
-    assert recovered(store, document).series[0].count == 30
+@pytest.mark.parametrize(
+    ("counts", "found"), [((30, 31), 31), ((31, 30), 31), ((None, 30), 30), ((30, None), 30)]
+)
+def test_after_a_power_cut_the_newest_copy_that_can_be_read_serves(
+    store: Store, counts: tuple[int | None, int | None], found: int
+) -> None:
+    assert recovered(store, with_slots(store, *counts)).series[0].count == found
 
 
 def test_a_copy_that_a_power_cut_tore_gives_way_though_it_holds_more(store: Store) -> None:
-    document = with_slots(store, {"slot-1-a": 30, "slot-1-b": 31})
+    document = with_slots(store, 30, 31)
     folder = journal_of(store, document).parent
     for slot in ("slot-1-a", "slot-1-b"):
         checksum = zlib.crc32((folder / "slot-1-a").read_bytes())
@@ -129,25 +153,10 @@ def test_a_copy_that_a_power_cut_tore_gives_way_though_it_holds_more(store: Stor
 
 def test_samples_of_a_damaged_recording_are_better_than_none(store: Store) -> None:
     document = left_behind(store, recorded=5, lines=stream(TEST, 5)[:1])
-
-    def damaged(path: Path) -> list[bytes]:
-        return [*stream(TEST, 5)[:2], b"garbage"]
-
-    recover(store, damaged)
+    recover(store, lambda _: [*stream(TEST, 5)[:2], b"garbage"])
     result = store.load(document.id).results[1]
     assert (result.status, result.series[0].count) == ("measured", 5)
     assert result.reason is not None and result.reason.startswith(f"{ENDED}; line 3: not JSON")
-
-
-def test_the_last_line_of_a_journal_may_be_cut(store: Store) -> None:
-    document = planned()
-    with store.journal(document, Here()) as journal:
-        for number in range(3):
-            journal.result(make.result(f"SEM-P-{number}"))
-    path = journal_of(store, document)
-    path.write_bytes(path.read_bytes()[:-30])
-    assert recover(store, dump) == [document.id]
-    assert [result.test for result in store.load("last").results] == ["SEM-P-0", "SEM-P-1"]
 
 
 def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
@@ -157,14 +166,15 @@ def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
             journal.result(make.result(f"SEM-P-{number}"))
     whole = journal_of(store, document).read_bytes()
     ends = [at + 1 for at, byte in enumerate(whole) if byte == ord("\n")]
-    for cut in range(0, len(whole), 37):
+    for cut in sorted({0, *(end + by for end in ends for by in (-300, -30, -2, -1, 0, 1))}):
         journal_of(store, document).parent.mkdir(exist_ok=True)
         journal_of(store, document).write_bytes(whole[:cut])
         found = recover(store, dump)
         complete = sum(end - 1 <= cut for end in ends)
         assert found == ([document.id] if complete else [])
         if complete:
-            assert len(store.load(document.id).results) == complete - 1
+            results = store.load(document.id).results
+            assert [one.test for one in results] == [f"SEM-P-{n}" for n in range(complete - 1)]
             store.path_of(document.id).unlink()
 
 
@@ -263,9 +273,10 @@ def test_a_recording_is_asked_of_the_target_that_made_it(
     path = journal.backing_file(TEST)
     recorded(far / path, TEST, 40)
     slot = journal_of(store, document).parent / "slot-1-a"
-    wait_for(slot.exists)
+    wait_until(slot.exists)
     journal.close()
-    Recording(replaced(far / path), TEST).record(41)
+    (far / path).unlink()
+    Recording(far / path, TEST).record(41)
     asked: list[str] = []
 
     def reopen(name: str) -> Recorder:
@@ -280,11 +291,6 @@ def test_a_recording_is_asked_of_the_target_that_made_it(
         ENDED if is_up else f"{ENDED}; its recording is out of reach: elsewhere does not answer"
     )
     assert list(far.iterdir()) == []
-
-
-def replaced(path: Path) -> Path:
-    path.unlink()
-    return path
 
 
 def test_a_finished_run_leaves_nothing_on_its_target(store: Store, tmp_path: Path) -> None:
@@ -310,14 +316,6 @@ def test_a_journal_without_its_plan_is_set_aside(store: Store) -> None:
     HostMemory(document.id, path.parent).remove()
 
 
-def test_a_journal_in_use_is_left_alone(store: Store) -> None:
-    document = planned()
-    with store.journal(document, Here()) as journal:
-        journal.result(make.result())
-        assert recover(store, dump) == []
-        journal.finish(document)
-
-
 def test_a_run_that_was_stored_before_the_kill_is_not_touched(store: Store) -> None:
     document = left_behind(store, recorded=3)
     folder = journal_of(store, document).parent
@@ -333,6 +331,8 @@ def test_a_run_that_was_stored_before_the_kill_is_not_touched(store: Store) -> N
 
 
 def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
+    assert recover(store, dump) == []
+    assert list(store.path.glob("journals*")) == []
     ids = {left_behind(store, recorded=3).id for _ in range(8)}
     found: list[list[str]] = []
     start = threading.Barrier(3)
@@ -350,83 +350,6 @@ def test_two_that_recover_at_once_share_the_work(store: Store) -> None:
     assert {entry.id for entry in store.runs()} == ids
 
 
-def test_a_store_that_was_never_written_has_nothing_to_recover(tmp_path: Path) -> None:
-    assert recover(Store(tmp_path), dump) == []
-    assert list(tmp_path.glob("journals*")) == []
-
-
-# What a kill leaves
-
-
-class Owner:
-    """tests.process.store.owner as a process, and what it said that could be relied on."""
-
-    def __init__(self, root: Path, samples: int, sync_interval_s: float) -> None:
-        arguments = [str(root), str(samples), str(sync_interval_s)]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.process.store.owner", *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parents[3],
-        )
-        self.run_id = self.line()
-
-    def line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
-
-    def kill(self) -> list[int]:
-        """Kills it; the numbers of the results that it had said to be finished."""
-        self._process.kill()
-        with self._process as process:
-            assert process.stdout is not None
-            rest = process.stdout.read().splitlines()
-        assert self._process.returncode == -9
-        return [int(line.split()[1]) for line in rest if line.startswith("result ")]
-
-
-@pytest.mark.parametrize("round_number", range(10))
-@pytest.mark.slow
-def test_no_kill_loses_a_finished_result(store: Store, memory: Path, round_number: int) -> None:
-    owner = Owner(store.path, samples=50 * round_number, sync_interval_s=0.02)
-    said = [owner.line() for _ in range(7 * round_number + 1)]
-    finished = [int(line.split()[1]) for line in said if line.startswith("result ")]
-    finished += owner.kill()
-    assert recover(store, dump) == [owner.run_id]
-    results = {result.test: result for result in store.load(owner.run_id).results}
-    for number in finished:
-        assert results[f"SEM-P-{number}"] == make.result(f"SEM-P-{number}", [number] * 5)
-    last = results.get(f"SEM-P-{len(results) - 1}")
-    assert last is not None
-    assert len(results) in range(len(finished), len(finished) + 3)
-
-
-@pytest.mark.parametrize("is_power_cut", [False, True])
-@pytest.mark.slow
-def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
-    store: Store, memory: Path, is_power_cut: bool
-) -> None:
-    owner = Owner(store.path, samples=10**12, sync_interval_s=0.01)
-    assert owner.line().startswith("begin 0 ")
-    slots = store.path / "journals" / owner.run_id
-    wait_for((slots / "slot-1-b").exists)
-    assert owner.kill() == []
-    if is_power_cut:
-        shutil.rmtree(next(memory.iterdir()))
-    assert recover(store, _capped_dump) == [owner.run_id]
-    result = store.load("last").results[0]
-    assert (result.status, result.complete, result.reason) == ("measured", False, ENDED)
-    assert result.series[0].count > 0
-
-
-def _capped_dump(path: Path) -> list[bytes]:
-    """As dump, but of at most a thousand samples: the owner records millions."""
-    data = path.read_bytes()
-    if not data.startswith(b"RECORDED"):
-        raise InputError("no recording")
-    return stream("SEM-P-0", min(1000, int.from_bytes(data[100:108], "little")))
-
-
 def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None:
     """The line of a result that follows, of a test that was added, is of its place."""
     document = planned()
@@ -442,3 +365,218 @@ def test_tests_that_were_added_to_the_plan_are_in_it_again(store: Store) -> None
     assert found.plan.tests == [*document.plan.tests, added]
     assert len(found.results) == len(found.plan.tests)
     assert found.results[-1].params == added.params
+
+
+# What a kill leaves
+
+
+def measure(store: Store, run_id: str, finished: mmap.mmap) -> None:
+    """Two tests, and says after each result that it is to be relied on."""
+    document = planned(run_id=run_id, status="incomplete")
+    with Journal(open_place(store.path), document, Here(), sync_interval_s=3600) as journal:
+        for number in range(2):
+            test = f"SEM-P-{number}"
+            Recording(Path(journal.backing_file(test)), test).record(5)
+            for line in stream(test, 3):
+                journal.stream_line(test, line)
+            journal.result(make.result(test=test, values=[number] * 5))
+            finished[0] = number + 1
+
+
+def test_no_kill_loses_a_finished_result(store: Store) -> None:
+    """A process is killed before its Nth write, rename, removal or sync."""
+    counts = []
+    for call in range(1, 200):
+        run_id = f"20261121T032200Z-{call:06x}"
+        with mmap.mmap(-1, 1) as finished:
+            work = partial(measure, store, run_id, finished)
+            was_killed = killed_at_call(call, work, [*STEPS, "write"])
+            count = finished[0]
+        found = recover(store, dump)
+        assert list((store.path / "journals").glob("*")) == []
+        assert found == [run_id] or (found, count) == ([], 0)
+        if found:
+            results = store.load(run_id).results
+            for number in range(count):
+                assert results[number] == make.result(f"SEM-P-{number}", [number] * 5)
+            assert len(results) in (count, count + 1)
+        counts.append(count)
+        if not was_killed:
+            break
+    assert counts == sorted(counts) and set(counts) == {0, 1, 2}
+    assert len(counts) > 20
+
+
+def record_until_copied(store: Store, run_id: str) -> None:
+    """Copied twice, while more and more is recorded."""
+    document = planned(run_id=run_id, status="incomplete")
+    journal = Journal(open_place(store.path), document, Here(), sync_interval_s=0.001)
+    recording = Recording(Path(journal.backing_file(TEST)), TEST)
+    copy = journal_of(store, document).with_name("slot-1-b")
+    for count in itertools.count():
+        recording.record(1 + count % 1000)
+        if copy.exists():
+            return
+        os.sched_yield()
+
+
+@pytest.mark.parametrize("is_power_cut", [False, True])
+def test_a_kill_in_the_middle_of_a_test_keeps_its_samples(
+    store: Store, memory: Path, is_power_cut: bool
+) -> None:
+    run_id = new_run_id()
+    killed_after(partial(record_until_copied, store, run_id))
+    if is_power_cut:
+        shutil.rmtree(next(memory.iterdir()))
+    assert recover(store, dump) == [run_id]
+    result = store.load("last").results[0]
+    assert (result.status, result.complete, result.reason) == ("measured", False, ENDED)
+    assert result.series[0].count > 0
+
+
+# A part of a stored run: added once, whatever ends the tool and wherever
+
+FIRST = recording(0, begin_s=0, complete=False)
+
+
+@pytest.fixture
+def whole(store: Store) -> RunDocument:
+    """A run that was cut off, stored."""
+    with store.journal(msgspec.structs.replace(FIRST, results=[]), Here()) as journal:
+        journal.finish(FIRST)
+    return store.load(FIRST.id)
+
+
+def part(number: int = 1, begin_s: float = 13) -> RunDocument:
+    return msgspec.structs.replace(recording(number, begin_s=begin_s), id=new_run_id())
+
+
+def begun(store: Store, one: RunDocument) -> Journal:
+    return store.journal(msgspec.structs.replace(one, results=[]), Here(), resumes=FIRST.id)
+
+
+def joins(result: Result) -> int:
+    return sum(event.name == JOINED for event in result.events)
+
+
+def test_a_part_replaces_the_document_with_one_of_both(store: Store, whole: RunDocument) -> None:
+    one = part()
+    with begun(store, one) as journal:
+        assert journal.finish(one) == store.path_of(whole.id)
+    assert store.load("last") == joined_run(whole, one)
+    assert [entry.id for entry in store.runs()] == [whole.id]
+    assert store.runs()[0].status == "complete"
+    assert store.recorded_now() == []
+
+
+def test_what_a_killed_part_recorded_is_joined_with_its_gap(
+    store: Store, whole: RunDocument
+) -> None:
+    one = part()
+    journal = begun(store, one)
+    Recording(Path(journal.backing_file(TEST)), TEST).record(40)
+    journal.close()
+    assert recover(store, dump) == [whole.id]
+    found = store.load(whole.id)
+    assert (found.status, len(found.parts)) == ("incomplete", 2)
+    # The made-up recording has no begin on the clock since boot: it cannot be joined.
+    assert [result.series[0].count for result in found.results] == [3, 40]
+
+
+def test_a_run_has_one_journal_at_a_time(store: Store, whole: RunDocument) -> None:
+    one = part()
+    with begun(store, one) as journal:
+        assert store.recorded_now() == [whole.id]
+        assert recover(store, dump) == []  # it is in use
+        with pytest.raises(StoreError, match="recorded by another process"):
+            begun(store, part())
+        journal.finish(one)
+    begun(store, part()).close()
+
+
+@pytest.mark.parametrize("content", [None, b"torn"])
+def test_a_part_of_a_run_that_is_gone_or_damaged_is_kept_alone(
+    store: Store, whole: RunDocument, content: bytes | None
+) -> None:
+    one = part()
+    journal = begun(store, one)
+    journal.result(one.results[0])
+    journal.close()
+    path = store.path_of(whole.id)
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    told: list[str] = []
+    assert recover(Store(store.path, told.append), dump) == [one.id]
+    assert store.load(one.id).results == one.results
+    assert any("is gone or damaged" in line for line in told)
+
+
+def test_a_part_that_makes_the_run_too_large_to_be_read_is_kept_alone(
+    store: Store,
+) -> None:
+    """A result may have 16 384 events."""
+    first, one = recording(0, begin_s=0, complete=False), part()
+    for run in (first, one):
+        run.results[0].events += [Event(name="x", text="x", at_ns=n) for n in range(10_000)]
+    with store.journal(msgspec.structs.replace(first, results=[]), Here()) as journal:
+        journal.finish(first)
+    with begun(store, one) as journal:
+        assert journal.finish(one) == store.path_of(one.id)
+    assert store.load(first.id) == first
+    assert store.load(one.id) == one
+
+
+def test_a_store_that_is_full_keeps_the_part_in_memory(disk: SmallDisk, memory: Path) -> None:
+    store = Store(disk.folder / "store")
+    write = msgspec.structs.replace(FIRST, results=[])
+    with store.journal(write, Here()) as journal:
+        journal.finish(FIRST)
+    one = part()
+    journal = begun(store, one)
+    journal.result(one.results[0])
+    disk.fill()
+    large = msgspec.structs.replace(one, advice=[os.urandom(30_000).hex() for _ in range(90)])
+    with pytest.raises(StoreError, match="No space left"):
+        journal.finish(large)
+    assert journal.spare(large) is not None
+    journal.close()
+    assert store.load(FIRST.id) == FIRST
+    disk.free()
+    assert recover(store, dump) == [FIRST.id]
+    assert store.load(FIRST.id) == joined_run(FIRST, large)
+
+
+def test_a_kill_at_any_moment_adds_a_part_once_or_not_at_all(
+    store: Store, whole: RunDocument
+) -> None:
+    """A process ends at its Nth rename, removal or sync, and so runs nothing that cleans up."""
+    known, was_added = 1, []
+    for call in range(1, 200):
+        one = recording(call % 10, begin_s=12 * call, complete=False)
+        one = msgspec.structs.replace(one, id=new_run_id())
+        was_killed = killed_at_call(call, partial(add, store, one))
+        recover(store, dump)
+        found = store.load(whole.id)
+        ids = [part.id for part in found.parts] or [whole.id]
+        recorded = [part for part in found.parts if part.result is not None]
+        assert len(ids) == len(set(ids)) in (known, known + 1)
+        assert found.results[0].series[0].count == 3 * max(1, len(recorded))
+        assert joins(found.results[0]) == max(1, len(recorded)) - 1
+        assert store.recorded_now() == [] == recover(store, dump)
+        was_added.append(len(ids) > known)
+        known = len(ids)
+        if not was_killed:
+            break
+    assert not was_added[0] and was_added[-1]
+    assert len(was_added) > 15
+    (result,) = found.results
+    data = [event.data for event in result.events if event.name == JOINED]
+    gaps_ns = sum(int(str(one["gap_ns"])) for one in data)
+    assert result.duration_ns + gaps_ns == (12 * call + 10) * 10**9
+
+
+def add(store: Store, one: RunDocument) -> None:
+    with begun(store, one) as journal:
+        journal.result(one.results[0])
+        journal.finish(one)

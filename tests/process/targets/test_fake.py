@@ -1,4 +1,4 @@
-"""The fake target: plays what a scenario says, and refuses what is none."""
+"""The fake target: plays what a scenario says, under conditions too, and refuses what is none."""
 
 from __future__ import annotations
 
@@ -8,30 +8,38 @@ from typing import Any
 
 import pytest
 
-from hardstone.errors import InputError, TargetError
+from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.model import PlannedTest, Result
+from hardstone.stream import StreamReader
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
+from hardstone.targets.request import probe_arguments
 from tests.process.targets import sample
 
 
+def fake(folder: Path, *steps: Any, **changed: Any) -> FakeTarget:
+    return FakeTarget(sample.scenario(folder, {"TMR-P-LAT": list(steps)}, **changed))
+
+
 def play(folder: Path, *steps: Any, stop: Stop | None = None, **changed: Any) -> list[bytes]:
-    target = FakeTarget(sample.scenario(folder, {"TMR-P-LAT": list(steps)}, **changed))
+    target = fake(folder, *steps, **changed)
     return list(target.run(sample.planned(), RunOptions(), None, stop or Stop()))
 
 
-def test_both_targets_keep_the_protocol(tmp_path: Path) -> None:
-    targets: list[Target] = [local_target(), FakeTarget(tmp_path / "s.toml")]
-    assert [target.name.partition(":")[0] for target in targets] == ["local", "fake"]
-
-
-def test_register_and_facts_of_the_scenario(tmp_path: Path) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {}))
+def test_documents_of_the_scenario(tmp_path: Path) -> None:
+    target = fake(tmp_path, dump=["x"])
+    targets: list[Target] = [local_target(), target]
+    assert [one.name.partition(":")[0] for one in targets] == ["local", "fake"]
     target.open()
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
+    assert target.load_list() == sample.loads()
+    assert target.dump(str(tmp_path)) == [b"x"]
     assert target.probe_sha256() is None
     target.close()
+    with pytest.raises(ProbeError):
+        fake(tmp_path).dump(str(tmp_path))
 
 
 def test_documents_and_lines_from_files_beside(tmp_path: Path) -> None:
@@ -49,6 +57,41 @@ def test_documents_and_lines_from_files_beside(tmp_path: Path) -> None:
     assert list(lines) == [b"zero", b"one", b"two", b"thr"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "changed", "lines"),
+    [
+        ([{"delay_s": 50}, "late"], {}, [b"late"]),  # in virtual time
+        (["one", {"exit": 0}, "never"], {}, [b"one"]),
+        ([{"wait_stop": True}, "kept"], {}, [b"kept"]),
+        ([{"delay_s": 30}, "kept"], {"real_time": True}, [b"kept"]),
+        (["garbage", "[1]", '{"type": 5}'], {}, [b"garbage", b"[1]", b'{"type": 5}']),
+    ],
+)
+def test_steps(tmp_path: Path, steps: list[Any], changed: Any, lines: list[bytes]) -> None:
+    """Those that wait, or take real time, end with a stop."""
+    stop = Stop()
+    if "kept" in steps:
+        stop.set()
+    assert play(tmp_path, *steps, stop=stop, **changed) == lines
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "words"),
+    [
+        ({"hang": True}, ProbeTimeoutError, "deadline of 1 min"),
+        ({"delay_s": 61}, ProbeTimeoutError, "deadline of 1 min"),
+        ({"delay_s": 1e12}, ProbeTimeoutError, "deadline of 1 min"),
+        ({"exit": 70, "stderr": "disk full\nmore"}, ProbeError, "exit code 70: disk full"),
+        ({"garbage_bytes": 1 << 40}, ProbeError, "more than 256 MiB"),
+    ],
+)
+def test_steps_that_end_a_test(
+    tmp_path: Path, step: dict[str, Any], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        play(tmp_path, step)
+
+
 def test_garbage(tmp_path: Path) -> None:
     (line,) = play(tmp_path, {"garbage_bytes": 5000})
     assert len(line) == 5000
@@ -56,29 +99,8 @@ def test_garbage(tmp_path: Path) -> None:
         line.decode()
 
 
-def test_delays_pass_in_virtual_time(tmp_path: Path) -> None:
-    assert play(tmp_path, {"delay_s": 50}, "late") == [b"late"]
-
-
-@pytest.mark.parametrize("step", [{"hang": True}, {"delay_s": 61}, {"delay_s": 1e12}])
-def test_what_outlives_the_deadline_is_ended(tmp_path: Path, step: dict[str, Any]) -> None:
-    with pytest.raises(ProbeTimeoutError, match="deadline of 1 min"):
-        play(tmp_path, step)
-
-
-def test_exit_codes(tmp_path: Path) -> None:
-    assert play(tmp_path, "one", {"exit": 0}, "never") == [b"one"]
-    with pytest.raises(ProbeError, match="exit code 70: disk full"):
-        play(tmp_path, {"exit": 70, "stderr": "disk full\nmore"})
-
-
-def test_a_flood(tmp_path: Path) -> None:
-    with pytest.raises(ProbeError, match="more than 256 MiB"):
-        play(tmp_path, {"garbage_bytes": 1 << 40})
-
-
 def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {"TMR-P-LAT": ["one", {"vanish": True}]}))
+    target = fake(tmp_path, "one", {"vanish": True})
     lines = target.run(sample.planned(), RunOptions(), None, Stop())
     assert next(lines) == b"one"
     with pytest.raises(TargetError, match="gone"):
@@ -87,71 +109,186 @@ def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
         target.facts()
 
 
-def test_waiting_for_stop(tmp_path: Path) -> None:
-    stop = Stop()
-    stop.set()
-    assert play(tmp_path, {"wait_stop": True}, "kept", stop=stop) == [b"kept"]
-
-
-def test_real_time_delays_end_with_stop(tmp_path: Path) -> None:
-    stop = Stop()
-    stop.set()
-    assert play(tmp_path, {"delay_s": 30}, "kept", stop=stop, real_time=True) == [b"kept"]
-
-
 def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {}))
-    with pytest.raises(ProbeError, match="does not contain TMR-P-LAT"):
-        list(target.run(sample.planned(), RunOptions(), None, Stop()))
+    target = fake(tmp_path)
+    with pytest.raises(ProbeError, match="does not contain SEM-P-SIG"):
+        list(target.run(sample.planned("SEM-P-SIG"), RunOptions(), None, Stop()))
 
 
-def test_a_dump(tmp_path: Path) -> None:
-    assert FakeTarget(sample.scenario(tmp_path, {}, dump=["x"])).dump(str(tmp_path)) == [b"x"]
-    with pytest.raises(ProbeError):
-        FakeTarget(sample.scenario(tmp_path, {})).dump(str(tmp_path))
+# What is no scenario
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("name", "content", "words"),
     [
-        "",
-        "{",
-        "[1]",
-        "null",
-        "[" * 100_000,
-        '{"schema": "other/1", "register": {}, "facts": {}}',
-        json.dumps({"schema": "hardstone.scenario/1", "register": {}, "facts": {}, "x": 1}),
+        *(
+            ("s.json", text.encode(), "scenario")
+            for text in (
+                "",
+                "{",
+                "[1]",
+                "null",
+                "[" * 100_000,
+                '{"schema": "other/1", "register": {}, "facts": {}}',
+                '{"schema": "hardstone.scenario/1", "register": {}, "facts": {}, "x": 1}',
+            )
+        ),
+        ("s.json", b"\xff\x00\xfe", "not a scenario"),
+        ("s.toml", b"\xff\x00\xfe", "not a scenario"),
+        ("s.json", b"\0" * ((1 << 24) + 1), "too large"),
+        ("missing.toml", None, "cannot be read"),
+        (".", None, "cannot be read"),
     ],
+    ids=range(12),
 )
-def test_what_is_no_scenario(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "s.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match="scenario"):
-        FakeTarget(path).open()
-
-
-@pytest.mark.parametrize("name", ["s.json", "s.toml"])
-def test_a_scenario_that_is_no_text(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"\xff\x00\xfe")
-    with pytest.raises(InputError, match="not a scenario"):
+def test_what_is_no_scenario(tmp_path: Path, name: str, content: bytes | None, words: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
         FakeTarget(tmp_path / name).open()
-
-
-def test_a_scenario_that_is_missing_or_a_folder(tmp_path: Path) -> None:
-    for path in (tmp_path / "missing.toml", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
-            FakeTarget(path).open()
-
-
-def test_a_scenario_that_is_too_large(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    with path.open("wb") as file:
-        file.truncate(1 << 25)
-    with pytest.raises(InputError, match="too large"):
-        FakeTarget(path).open()
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", ""])
 def test_a_scenario_reads_only_beside_itself(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="not beside the scenario"):
-        FakeTarget(sample.scenario(tmp_path, {}, facts=name)).open()
+        fake(tmp_path, facts=name).open()
+
+
+# Conditions: streams that a probe could have sent
+
+LOAD = {
+    "element": "cpu",
+    "degree": "10ms/100ms",
+    "asked": 0.1,
+    "reached": 0.05,
+    "unit": "share",
+    "processes": 2,
+    "counters": {"busy_ns": 5},
+}
+SHORT = {"name": "load_short", "text": "cpu: 10 % asked, 5 % reached"}
+
+
+def under(folder: Path, planned: PlannedTest, *entries: dict[str, Any]) -> Result:
+    steps = sample.stream(verdicts=(("v", True, "e"),), events=("e",))
+    reader = StreamReader(planned.test)
+    for line in fake(folder, *steps, under=list(entries)).run(planned, RunOptions(), None, Stop()):
+        reader.feed(line)
+    assert reader.is_complete, reader.problem
+    return reader.finish()
+
+
+def test_what_was_asked_stands_in_the_result(tmp_path: Path) -> None:
+    planned = sample.planned(load="heavy", cpu_config="single", settings=["governor"])
+    found = under(tmp_path, planned, {"load": "heavy", "settings": ["cpuset"]})
+    assert (found.conditions.load, found.conditions.cpu_config) == ("heavy", "single")
+    assert found.conditions.settings == ["governor", "cpuset"]
+    assert found.load == [] and len(found.series) == len(found.verdicts) == 1
+
+
+def test_a_short_load_comes_where_it_fits(tmp_path: Path) -> None:
+    entry = {"test": "TMR-*", "load": "heavy", "reached": [LOAD], "events": [SHORT]}
+    short = under(tmp_path, sample.planned(load="heavy"), entry)
+    assert short.load[0].reached == 0.05
+    assert [event.name for event in short.events] == ["e", "load_short"]
+    other = under(tmp_path, sample.planned(load="storm"), entry)
+    assert other.load == [] and [event.name for event in other.events] == ["e"]
+
+
+def test_a_denied_shield_measures_nothing(tmp_path: Path) -> None:
+    denied = {"cpu_config": "shielded", "status": "denied", "reason": "EPERM", "remedy": "root"}
+    denied["command"] = "sudo hardstone run"
+    found = under(tmp_path, sample.planned(cpu_config="shielded"), denied)
+    assert (found.status, found.reason, found.remedy) == ("denied", "EPERM", "root")
+    assert found.command == "sudo hardstone run"
+    assert found.series == [] and found.verdicts == []
+    assert under(tmp_path, sample.planned(), denied).status == "measured"
+
+
+def test_steps_of_a_condition_take_the_place_of_the_tests_own(tmp_path: Path) -> None:
+    steps = sample.stream(values=(7, 8, 9))
+    found = under(tmp_path, sample.planned(load="heavy"), {"load": "heavy", "steps": steps})
+    assert found.series[0].count == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        ({"masses": "400.."}, True),
+        ({"masses": "..399"}, False),
+        ({"masses": "400..400"}, True),
+        ({"masses": "x..y"}, False),
+        ({"masses": "400", "policy": "ot*"}, True),
+        ({"policy": "fifo"}, False),
+        ({"threads": "1.."}, False),
+    ],
+)
+def test_an_entry_for_parameters_answers_as_requested(
+    tmp_path: Path, wanted: dict[str, str], fits: bool
+) -> None:
+    params: Any = {"masses": [400], "policy": ["other"]}
+    steps = sample.stream(values=(7,), verdicts=(("v", True, "e"),), events=("e",))
+    found = under(tmp_path, sample.planned(params=params), {"params": wanted, "steps": steps})
+    assert (found.params == params, found.series[0].count == 1) == (fits, fits)
+
+
+def test_the_request_names_conditions_only_where_there_are_any() -> None:
+    plain = probe_arguments(sample.planned(), RunOptions(), None)
+    assert not {"--load", "--cpu-config", "--settings", "--dir"} & set(plain)
+    load = "stress-ng:--cpu 2; reboot"
+    planned = sample.planned(
+        load=load, cpu_config="shielded", settings=["cpuset", "timers"], folder="/a; reboot"
+    )
+    words = probe_arguments(planned, RunOptions(), None)
+    for option, value in (
+        ("--dir", "/a; reboot"),
+        ("--load", load),
+        ("--cpu-config", "shielded"),
+        ("--settings", "cpuset,timers"),
+    ):
+        assert words[words.index(option) + 1] == value
+
+
+# Loads and shields, which a probe tells too
+
+
+def local(folder: Path, body: str) -> Target:
+    return local_target(sample.executable(folder, body))
+
+
+@pytest.mark.parametrize(
+    ("ask", "document", "words"),
+    [
+        ("load_list", (sample.GOLDEN / "loads.json").read_text(), ["load", "--list", "--json"]),
+        ("shield_look", json.dumps(sample.shield_look()), ["shield", "--show", "--json"]),
+    ],
+)
+def test_a_probe_from_before_them_does_not_tell(
+    tmp_path: Path, ask: str, document: str, words: list[str]
+) -> None:
+    found = getattr(local(tmp_path, f"assert sys.argv[1:] == {words}\nlines({document!r})"), ask)()
+    assert found == getattr(fake(tmp_path, shield=sample.shield_look()), ask)() is not None
+    assert getattr(fake(tmp_path, loads=None), ask)() is None
+    assert getattr(local(tmp_path, "sys.exit(2)"), ask)() is None
+    with pytest.raises(HardstoneError, match="exit code 70"):
+        getattr(local(tmp_path, "sys.exit(70)"), ask)()
+
+
+def test_what_a_shield_could_switch(tmp_path: Path) -> None:
+    found = fake(tmp_path, shield=sample.shield_look(governor="no such file")).shield_look()
+    assert found is not None
+    there = {one.name: (one.available, one.now) for one in found.settings}
+    assert there["governor"] == (False, "no such file")
+    assert there["dma_latency"] == (True, "1")
+
+
+@pytest.mark.parametrize("name", ["", "Cpu", "a b", "x" * 40, "\x1b"])
+def test_impossible_names_of_loads_are_refused(tmp_path: Path, name: str) -> None:
+    faulty = {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
+    with pytest.raises(InputError, match="invalid names"):
+        fake(tmp_path, loads=faulty).load_list()
+
+
+@pytest.mark.parametrize("look", [{"schema": "hardstone.shield/2"}, {"settings": 3}])
+def test_a_look_that_is_none(tmp_path: Path, look: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="list of shield settings"):
+        fake(tmp_path, shield={**sample.shield_look(), **look}).shield_look()

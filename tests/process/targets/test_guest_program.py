@@ -22,6 +22,7 @@ from tests.running import has_ended, state_of
 from tests.waiting import LONGEST_S, wait_until
 
 PROGRAM = ROOT / "build" / "probe" / "hardstone-guest"
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"there is no {PROGRAM}: make setup")
 
 
 class Port:
@@ -73,8 +74,6 @@ class Port:
 
 @pytest.fixture
 def port() -> Iterator[Port]:
-    if not PROGRAM.exists():
-        pytest.skip("there is no build/probe/hardstone-guest: make setup")
     made = Port()
     try:
         assert made.receive() == Frame(frames.READY, bytes([frames.VERSION]))
@@ -83,30 +82,38 @@ def port() -> Iterator[Port]:
         made.close()
 
 
-def test_output_error_and_exit_code_come_each_in_frames(port: Port) -> None:
-    port.shell("echo out; echo err >&2; exit 7")
-    assert port.until(frames.EXIT) == {
-        frames.OUTPUT: b"out\n",
-        frames.ERROR: b"err\n",
-        frames.EXIT: b"\x07\x00",
-    }
+OUT, ERR, EXIT = frames.OUTPUT, frames.ERROR, frames.EXIT
+LONG = "x" * 60_000
 
 
-def test_commands_run_one_after_another(port: Port) -> None:
-    for text in ("first", "second"):
-        port.run("/bin/echo", text)
-        assert port.until(frames.EXIT)[frames.OUTPUT] == f"{text}\n".encode()
-
-
-def test_words_reach_the_command_as_they_are(port: Port) -> None:
-    words = ["a b", "", "$HOME;`id`", "\udcff"]
-    port.run("/usr/bin/printf", "%s|", *words)
-    assert port.until(frames.EXIT)[frames.OUTPUT] == b"a b||$HOME;`id`|\xff|"
-
-
-def test_more_output_than_a_frame_and_a_pipe_hold_comes_whole(port: Port) -> None:
-    port.shell("head -c 300000 /dev/zero")
-    assert port.until(frames.EXIT)[frames.OUTPUT] == bytes(300000)
+@pytest.mark.parametrize(
+    ("words", "came"),
+    [
+        (
+            ["/bin/sh", "-c", "echo out; echo err >&2; exit 7"],
+            {OUT: b"out\n", ERR: b"err\n", EXIT: b"\7\0"},
+        ),
+        (
+            ["/usr/bin/printf", "%s|", "a b", "", "$HOME;`id`", "\udcff"],
+            {OUT: b"a b||$HOME;`id`|\xff|", EXIT: b"\0\0"},
+        ),
+        (["/usr/bin/head", "-c", "300000", "/dev/zero"], {OUT: bytes(300_000), EXIT: b"\0\0"}),
+        (["/bin/sh", "-c", "echo ${#1}", "sh", LONG], {OUT: b"60000\n", EXIT: b"\0\0"}),
+        (["/bin/sh", "-c", "exit 127"], {EXIT: bytes([127, 0])}),
+        (["/nowhere/at/all"], {EXIT: bytes([127, errno.ENOENT])}),
+        (["/etc/passwd"], {EXIT: bytes([127, errno.EACCES])}),
+        (["/bin/echo", *["x"] * 600], {EXIT: bytes([127, errno.E2BIG])}),
+    ],
+    ids=["all", "odd words", "much", "longest", "127", "nothing", "no program", "many words"],
+)
+def test_what_a_command_says_comes_in_frames(
+    port: Port, words: list[str], came: dict[bytes, bytes]
+) -> None:
+    """Output, errors and the exit code, or errno of a start that failed; then the next may run."""
+    port.run(*words)
+    assert port.until(EXIT) == came
+    port.run("/bin/echo", "second")
+    assert port.until(EXIT) == {OUT: b"second\n", EXIT: b"\0\0"}
 
 
 def test_a_command_reads_its_input_to_the_end(port: Port) -> None:
@@ -184,21 +191,7 @@ def test_the_clock_is_told_while_nothing_runs_and_while_a_command_runs(port: Por
     assert before_ns <= readings[0] and readings[-1] <= time.monotonic_ns()
 
 
-@pytest.mark.parametrize(
-    ("path", "number"), [("/nowhere/at/all", errno.ENOENT), ("/etc/passwd", errno.EACCES)]
-)
-def test_a_command_that_cannot_be_started_is_told_with_errno(
-    port: Port, path: str, number: int
-) -> None:
-    port.run(path)
-    assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, number])}
-    port.run("/bin/true")
-    assert port.until(frames.EXIT) == {frames.EXIT: b"\x00\x00"}
-
-
 def test_without_files_for_a_command_the_host_is_told() -> None:
-    if not PROGRAM.exists():
-        pytest.skip("there is no build/probe/hardstone-guest: make setup")
     port = Port(most_files=8)
     try:
         port.until(frames.READY)
@@ -212,16 +205,6 @@ def test_without_files_for_a_command_the_host_is_told() -> None:
 
 def files_of(port: Port) -> set[str]:
     return {path.name for path in Path(f"/proc/{port.process.pid}/fd").iterdir()}
-
-
-def test_a_command_of_too_many_words_is_told_with_errno(port: Port) -> None:
-    port.run("/bin/echo", *["x"] * 600)
-    assert port.until(frames.EXIT) == {frames.EXIT: bytes([127, errno.E2BIG])}
-
-
-def test_exit_code_127_of_a_command_is_no_failed_start(port: Port) -> None:
-    port.shell("exit 127")
-    assert port.until(frames.EXIT)[frames.EXIT] == bytes([127, 0])
 
 
 def test_a_child_that_holds_the_pipes_open_does_not_keep_the_command(port: Port) -> None:
@@ -238,15 +221,7 @@ def test_a_frame_that_is_too_long_ends_it(port: Port, length: int) -> None:
     assert port.process.returncode == 1 and b"the host is gone" in said
 
 
-def test_the_longest_frame_is_taken(port: Port) -> None:
-    words = ("/bin/sh", "-c", "echo ${#1}", "sh", "x" * 60000)
-    port.run(*words)
-    assert port.until(frames.EXIT)[frames.OUTPUT] == b"60000\n"
-
-
 @pytest.mark.parametrize("words", [[], ["port"], ["port", "/nowhere"], ["turns", "/a", "/b"]])
 def test_without_a_channel_it_ends_with_the_reason(words: list[str]) -> None:
-    if not PROGRAM.exists():
-        pytest.skip("there is no build/probe/hardstone-guest: make setup")
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "no channel to the host: " in done.stdout

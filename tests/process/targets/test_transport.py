@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from hardstone.targets.loading import check_load
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
-from hardstone.targets.transport import Limits, Transport
+from hardstone.targets.transport import Transport
 from tests.process.targets import sample
 
 TEST = "TMR-P-LAT"
@@ -29,22 +29,13 @@ RELAY = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncod
 NOISE = (b"[    1.234567] random: crng init done\r\n", b"\r\nlogin: ", b"\xff\x00\n")
 
 
-def ignore() -> None:
-    pass
-
-
 class Relayed(LocalTransport):
     name = "relay"
 
-    def chunks(
-        self,
-        arguments: Sequence[str],
-        limits: Limits,
-        stop: Stop,
-        on_idle: Callable[[], None] = ignore,
-    ) -> Generator[bytes]:
+    def chunks(self, arguments: Sequence[str], *more: Any) -> Generator[bytes]:
         command = [sys.executable, "-c", RELAY, str(self.probe_path()), *arguments]
-        return ProbeProcess(command, limits, stop).chunks(on_idle)
+        limits, stop, *on_idle = more
+        return ProbeProcess(command, limits, stop).chunks(*on_idle)
 
 
 class Console(LocalTransport):
@@ -53,15 +44,9 @@ class Console(LocalTransport):
     name = "console"
     is_noisy = True
 
-    def chunks(
-        self,
-        arguments: Sequence[str],
-        limits: Limits,
-        stop: Stop,
-        on_idle: Callable[[], None] = ignore,
-    ) -> Generator[bytes]:
+    def chunks(self, *words: Any) -> Generator[bytes]:
         yield NOISE[0]
-        yield from super().chunks(arguments, limits, stop, on_idle)
+        yield from super().chunks(*words)
         yield from NOISE[1:]
 
 
@@ -70,16 +55,10 @@ class Unplugged(LocalTransport):
 
     name = "unplugged"
 
-    def chunks(
-        self,
-        arguments: Sequence[str],
-        limits: Limits,
-        stop: Stop,
-        on_idle: Callable[[], None] = ignore,
-    ) -> Generator[bytes]:
+    def chunks(self, arguments: Sequence[str], *more: Any) -> Generator[bytes]:
         if arguments[0] == "run":
             raise TargetError("unplugged does not answer", "plug it in")
-        return super().chunks(arguments, limits, stop, on_idle)
+        return super().chunks(arguments, *more)
 
 
 def playing(folder: Path, stream: Sequence[str] = (), end: str = "") -> Path:
@@ -138,10 +117,10 @@ def test_noise_behind_the_footer_hides_no_result(tmp_path: Path, is_whole: bool)
     stream = sample.stream(TEST)[: None if is_whole else -1]
 
     class Late(Console):
-        def chunks(self, *words: Any, **named: Any) -> Generator[bytes]:
+        def chunks(self, *words: Any) -> Generator[bytes]:
             failure = None
             try:
-                yield from LocalTransport.chunks(self, *words, **named)
+                yield from LocalTransport.chunks(self, *words)
             except ProbeError as error:
                 failure = error
             yield from NOISE
