@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,8 +15,8 @@ import pytest
 from hardstone.targets.alone import default_lock_file, measuring_alone
 from tests.host import noise
 from tests.host.odd import Odd, odd_values
-from tests.host.shield_state import JOURNAL, State, read_state
-from tests.host.shielding import RESERVED
+from tests.host.place import Place, place_in
+from tests.host.shielding import JOURNAL, RESERVED, State, read_state
 from tests.running import Stream, children, run, witnesses
 from tests.waiting import wait_until
 
@@ -86,6 +87,16 @@ def no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
+def place() -> Iterator[Place]:
+    """Its folder is on a disk: only there a control group is made."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hardstone-test-", dir="/var/tmp") as folder,
+        place_in(Path(folder)) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
 def odd() -> Iterator[Odd]:
     with odd_values(RESERVED) as values:
         yield values
@@ -126,19 +137,3 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
     """A file system of 400 MiB of its own: 256 MiB of it must stay free."""
     with mounted_at(tmp_path / "small", "tmpfs", "-o", "size=400m") as folder:
         yield folder
-
-
-@pytest.fixture
-def queues(tmp_path: Path) -> Iterator[Path]:
-    """The folder in which the system shows its message queues."""
-    with mounted_at(tmp_path / "mqueue", "mqueue") as folder:
-        yield folder
-
-
-@pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where FIFOs are made."""
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    return folder

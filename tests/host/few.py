@@ -7,7 +7,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "CLK-B-RES": ("--samples", "20000"),
     "CLK-P-DUR": ("--samples", "0", "--duration-ns", "300000000"),
     "TMR-P-JIT": ("--samples", "20", "-p", "periods_ns=1ms,2ms"),
-    "TMR-B-EDGE": ("-p", "mechanisms=nanosleep"),  # all of them: test_broken_libc.py
+    "TMR-B-EDGE": ("-p", "mechanisms=nanosleep"),  # all of them: test_verdicts.py
     "THR-B-NEW": ("--samples", "2"),
     "THR-B-RR": ("--samples", "6"),
     "THR-B-PRI": ("--samples", "1"),

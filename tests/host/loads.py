@@ -4,72 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests import machine
+from tests.host.place import Marked
 from tests.running import children
 from tests.waiting import wait_until
 
 GIVE_UP_S = 60
-MARK = "HARDSTONE_TEST_MARK"
+ONE_CPU = ("--cpus", str(machine.cpu()))
 Line = dict[str, Any]
-
-
-def _state_and_start(process: Path) -> tuple[str, str]:
-    fields = (process / "stat").read_text().rpartition(")")[2].split()
-    return fields[0], fields[19]
-
-
-class Marked:
-    """The processes that carry one mark, or work in the folder: stress-ng writes over its
-    environment."""
-
-    def __init__(self) -> None:
-        self.mark = uuid.uuid4().hex
-        self._folder: Path | None = None
-        self._known: set[tuple[int, str]] = set()  # with their starts: ids are given again
-
-    def environment(self, folder: Path) -> dict[str, str]:
-        self._folder = folder
-        return {**os.environ, MARK: self.mark, "TMPDIR": str(folder)}
-
-    def all(self) -> dict[int, str]:
-        """Name by id. Whoever ends loses its environment first, and its files and sockets after
-        it: those that were seen count until they are dead."""
-        found = {}
-        for path in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                state, start = _state_and_start(path)
-                one = (int(path.name), start)
-                if state in "ZX" or (one not in self._known and not self._is_marked(path)):
-                    continue
-                self._known.add(one)
-                found[one[0]] = (path / "comm").read_text().strip()
-        return found
-
-    def _is_marked(self, process: Path) -> bool:
-        words = (process / "environ").read_bytes().split(b"\0")
-        if f"{MARK}={self.mark}".encode() in words:
-            return True
-        place = str((process / "cwd").readlink())
-        return place.startswith(f"{self._folder}/hardstone-load-")
-
-    def named(self, name: str) -> list[int]:
-        return [pid for pid, known in self.all().items() if known == name]
-
-    def wait_for(self, name: str) -> int:
-        return wait_until(lambda: self.named(name))[0]
-
-    def wait_for_none(self) -> None:
-        wait_until(lambda: not self.all())
 
 
 def lines_of(raw: bytes) -> list[Line]:
@@ -142,12 +91,12 @@ def loading(
     probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[str] = ()
 ) -> Iterator[RunningLoad]:
     """`hardstone-probe load` until its input ends; its files are made in `folder`."""
-    marked = Marked()
+    marked = Marked(folder)
     with subprocess.Popen(
         [*prefix, *load_command(probe, load, *options)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=marked.environment(folder),
+        env=marked.environment,
     ) as process:
         running = RunningLoad(process, marked, folder)
         try:
@@ -157,44 +106,3 @@ def loading(
             process.kill()
             process.communicate()
             marked.wait_for_none()
-
-
-def once(probe: Path, load: str, folder: Path, *options: str, prefix: Sequence[str] = ()) -> Any:
-    """One load for a given time: its lines."""
-    marked = Marked()
-    done = subprocess.run(
-        [*prefix, str(probe), "load", load, "--json", *options],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=GIVE_UP_S,
-        check=False,
-        env=marked.environment(folder),
-    )
-    assert done.returncode == 0, done.stderr
-    assert marked.all() == {}
-    return lines_of(done.stdout)
-
-
-def used_bytes(folder: Path) -> int:
-    facts = os.statvfs(folder)
-    return (facts.f_blocks - facts.f_bfree) * facts.f_frsize
-
-
-def load_in_places_of_its_own(probe: Path, script: str, cpu: str, *more: str) -> list[Line]:
-    """What a load says that `script` starts with mounts of its own: $0 is a copy of the probe that
-    no mount hides, $1 the CPU; skips where it exits with 77. `more`: options of unshare."""
-    copy = Path(f"/dev/shm/hardstone-test-{os.getpid()}")
-    shutil.copy(probe, copy)
-    try:
-        done = subprocess.run(
-            ["unshare", "--mount", *more, "sh", "-c", script, str(copy), cpu],
-            capture_output=True,
-            timeout=GIVE_UP_S,
-            check=False,
-        )
-    finally:
-        copy.unlink()
-    if done.returncode == 77:
-        pytest.skip("nothing can be mounted here")
-    assert done.returncode == 0, done.stderr
-    return lines_of(done.stdout)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.host.odd_keeper import Keeper, start_of
-from tests.host.shield_state import cpuset_mount, read_task, threads
+from tests.host.shielding import cpuset_mount, read_task, threads
 
 SLEEP_S = "300"
 LATENCY = "/dev/cpu_dma_latency"

@@ -25,7 +25,8 @@ from hardstone.model import StreamInterval
 from hardstone.stats.causes import TICK_NS, latenesses
 from tests import machine
 from tests.host.hogs import Bursts, measure_under
-from tests.host.shield_state import read_task
+from tests.host.place import group_of, within
+from tests.host.shielding import read_task
 from tests.running import Running, Stream, has_ended, measuring, measuring_thread, run
 from tests.waiting import wait_until
 
@@ -35,7 +36,6 @@ SECOND_NS = 1_000_000_000
 TWO_SECONDS = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "2500ms")
 FEW = ("-p", "interval_ns=200ms", "--samples", "0", "--duration-ns", "5s")
 WORST = 32
-CGROUPS = Path("/sys/fs/cgroup")
 PIDFD_OPEN, PROCESS_MADVISE, MADV_PAGEOUT = 434, 440, 21
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that to the probe")
 
@@ -73,16 +73,18 @@ def named(stream: Stream) -> set[str]:
 def wait_for_wakeups(pid: int, count: int) -> int:
     """Until a thread that is bound to the measured CPU has slept so often since; its id."""
     first: dict[int, int] = {}
-    while not has_ended(pid):
+
+    def sleeper() -> int:
+        assert not has_ended(pid), "the probe has ended"
         for thread in machine.thread_ids(pid)[1:]:
             with suppress(*machine.HAS_GONE):
                 slept = machine.switches(pid, thread)
-                if os.sched_getaffinity(thread) != {machine.cpu()}:
-                    continue
-                if slept - first.setdefault(thread, slept) >= count:
+                is_bound = os.sched_getaffinity(thread) == {machine.cpu()}
+                if is_bound and slept - first.setdefault(thread, slept) >= count:
                     return thread
-        time.sleep(0.05)
-    raise AssertionError("the probe has ended")
+        return 0
+
+    return wait_until(sleeper)
 
 
 @contextmanager
@@ -154,47 +156,20 @@ def set_quota(group: Path, quota_us: int) -> None:
     """How much CPU time a control group may have in each 100 ms; -1: as much as it wants."""
     if (group / "cpu.max").exists():
         (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} 100000")
-    else:
+    elif (group / "cpu.cfs_quota_us").exists():
         (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-
-
-def is_removed(group: Path) -> bool:
-    """It may not be as long as it has a member that has not quite ended."""
-    with suppress(OSError):
-        group.rmdir()
-        return True
-    return False
-
-
-@contextmanager
-def limited_group() -> Iterator[Path]:
-    """A control group whose CPU time can be limited."""
-    name = f"hardstone-test-{os.getpid()}"
-    for root, file in ((Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us"), (CGROUPS, "cpu.max")):
-        group = root / name
-        if not (root / "cgroup.procs").exists():
-            continue
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            if (group / file).exists():
-                yield group
-                return
-        finally:
-            wait_until(partial(is_removed, group), f"{group} has members")
-    pytest.skip("no control group with a limit on CPU time can be made here")
+    else:
+        pytest.skip("no control group with a limit on CPU time can be made here")
 
 
 @as_root
 def test_a_throttled_group_is_seen(probe: Path, quick: list[str]) -> None:
     words = ("-p", "interval_ns=100us", *FEW[2:], "--policy", "other", *quick)
-    with limited_group() as group:
+    with group_of("cpu") as group:
+        set_quota(group, -1)
         # the group that the probe looks at is the one that it started in
-        command = ["sh", "-c", f'echo $$ > {group / "cgroup.procs"} && exec "$@"', "sh", str(probe)]
         with subprocess.Popen(
-            [*command, "run", "TMR-P-LAT", "--json", *words],
+            [*within(group), str(probe), "run", "TMR-P-LAT", "--json", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         ) as process:
@@ -266,32 +241,3 @@ def test_a_flood_of_interrupts_is_seen(probe: Path, quick: list[str]) -> None:
     rates = [one.counters["interrupts_count"] / one.span_ns for one in intervals(stream)]
     assert max(rates) > 4 * median(rates)
     assert "interrupts" in named(stream)
-
-
-def test_where_all_may_measure_nothing_is_read(probe: Path) -> None:
-    """A test that looks at the clocks of all CPUs."""
-    stream = run(probe, "CLK-B-RES", "--samples", "1000")
-    assert "no CPU is allowed" in stream.events["not_watched"].text
-    assert stream.of(StreamInterval) == []
-
-
-def dumped(probe: Path, records: Path) -> Stream:
-    done = subprocess.run([str(probe), "dump", str(records)], capture_output=True, check=True)
-    return Stream("TMR-P-LAT", 0, done.stdout)
-
-
-def seconds_in(probe: Path, records: Path) -> list[StreamInterval]:
-    time.sleep(1)  # it looks once a second, beside others who measure
-    return [one for one in dumped(probe, records).of(StreamInterval) if not one.whole]
-
-
-def test_a_killed_probe_leaves_them(probe: Path, quick: list[str], tmp_path: Path) -> None:
-    records = tmp_path / "records"
-    words = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "30s")
-    with measuring(probe, "TMR-P-LAT", *words, "--backing", str(records), *quick) as running:
-        measuring_thread(running.pid)
-        wait_until(lambda: seconds_in(probe, records))
-        running.process.kill()
-    stream = dumped(probe, records)
-    assert in_all(stream, "minor_faults_count") == 0
-    assert all(one.span_ns > 0 for one in intervals(stream))

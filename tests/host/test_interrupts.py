@@ -1,24 +1,29 @@
-"""Interrupts on this machine: each one sent is accounted for, and the kernel has counted it."""
+"""Interrupts on this machine: each one sent is accounted for, and the kernel has counted it; what
+was sent, counted and compared under a flood, and in a search, is what the series hold."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import platform
+import signal
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamEvent, StreamSeries
-from tests.running import Stream, command, run
+from hardstone.stats.sustained import Step, bracket_of, steps_of
+from tests import machine
+from tests.running import Stream, above, children, command, has_ended, run
+from tests.waiting import wait_until
 
+realtime = pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
 FATES = ("seen", "in_other", "ambiguous", "not_seen", "not_watched")
 MANY = 20_000
 SENT_FROM_ANOTHER = "it is sent from another CPU, and the test has only one"
-TRACING = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 
 # seccomp(2): a filter that refuses membarrier on x86-64 with EPERM, as some containers do.
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
@@ -117,26 +122,6 @@ def test_the_portable_clock_is_enough(probe: Path, two_cpus: None) -> None:
     assert {one.count for one in stream.of(StreamSeries)} == {500}
 
 
-@pytest.fixture
-def no_tracing() -> Iterator[None]:
-    """Tracing where there is any is tested in guests of the lab."""
-    if any(Path(place, "instances").exists() for place in TRACING):
-        pytest.skip("this machine has tracefs")
-    yield
-
-
-def test_without_tracefs_auto_says_why(probe: Path, no_tracing: None, rate: list[str]) -> None:
-    options = ("--samples", "200", "-p", "source=timer", *rate)
-    stream = run(probe, "IRQ-P-LAT", *options, "-p", "handler=auto")
-    assert events(stream, "handler_not_seen")["timer"].data["reason"]
-    assert {one.name for one in stream.of(StreamSeries)} == {"delivery"}
-    asked = run(probe, "IRQ-P-LAT", *options, "-p", "handler=tracepoints")
-    assert asked.result.status in ("unsupported", "denied")
-    assert asked.result.reason is not None
-    assert asked.result.reason.startswith("the handler: ")
-    assert asked.code == 5
-
-
 def refuse_membarrier() -> None:
     """In the process that becomes the probe."""
     program = [(LOAD, 0, 0, 0), (JUMP_IF_EQUAL, 0, 1, MEMBARRIER), (RETURN, 0, 0, REFUSE)]
@@ -158,3 +143,177 @@ def test_a_filter_of_system_calls_refuses_membarrier(probe: Path, two_cpus: None
     assert stream.result.reason is not None
     assert stream.result.reason.startswith("ipi: membarrier")
     assert "filter of system calls" in (stream.result.remedy or "")
+
+
+# ---- IRQ-S-SUS: a search ----
+
+SUS = "IRQ-S-SUS"
+FEW = ("-p", "interrupts=500", "-p", "period_min_ns=20us", "-p", "period_max_ns=80us")
+
+
+def steps(stream: Stream) -> list[Step]:
+    return steps_of([stream.read_by_the_toolkit()[0]])
+
+
+@pytest.fixture
+def searched(probe: Path, recorded: Callable[..., Stream], quick: list[str]) -> Stream:
+    if machine.no_realtime() or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("no right to SCHED_FIFO, or one CPU")
+    stream = recorded(probe, SUS, *FEW, *quick)
+    assert stream.result.status == "measured"
+    return stream
+
+
+def test_each_interrupt_has_one_fate(searched: Stream) -> None:
+    found = [one for one in searched.of(StreamEvent) if one.name == "sustained_step"]
+    assert {one.data["source"] for one in found} >= {"timer"}
+    for one in found:
+        data = one.data
+        fates = [data[f"{name}_count"] for name in ("seen", "lost", "merged", "unwatched")]
+        assert sum(map(int, fates)) == data["interrupts_count"] == 500  # type: ignore[arg-type]
+        assert not data["passed"] or data["lost_count"] == 0
+
+
+def test_each_period_tried_has_its_loss(searched: Stream) -> None:
+    losses = {
+        (one.labels["source"], one.labels["period_ns"]): one
+        for one in searched.of(StreamSeries)
+        if one.name == "loss"
+    }
+    found = steps(searched)
+    assert set(losses) == {(one.source, one.period_ns) for one in found}
+    for one in found:
+        loss = losses[one.source, one.period_ns]
+        assert (loss.count, loss.min, loss.max) == (1, one.lost, one.lost)
+
+
+def test_the_figure_is_the_shortest_period_that_passed(searched: Stream) -> None:
+    found = steps(searched)
+    for series in searched.of(StreamSeries):
+        if series.name != "minimal_period":
+            continue
+        bracket = bracket_of(found, str(series.labels["source"]))
+        assert series.min == (bracket.passed_ns or None)
+        assert series.count == (1 if bracket.passed_ns else 0)
+
+
+def test_a_search_goes_on_from_what_is_known(probe: Path, two_cpus: None, quick: list[str]) -> None:
+    """Two periods that differ by less than 2 %: nothing is tried, and the figure is there."""
+    bounds = ("passed_ns=50500,30us", "failed_ns=50us,0", "source_failed_ns=0,29900")
+    known = ("-p", "source=timer,ipi", *(word for one in bounds for word in ("-p", one)))
+    stream = run(probe, SUS, *FEW, *known, *quick)
+    assert steps(stream) == []
+    found = {source: one.min for source, one in by_source(stream, "minimal_period").items()}
+    assert found == {"timer": 50_500, "ipi": 30_000}
+    why = {source: one.data["why"] for source, one in events(stream, "sustained_limit").items()}
+    assert why == {"timer": "lost", "ipi": "source"}
+
+
+# ---- IRQ-P-TRK: under a flood ----
+
+BLOCK = 250
+LATE_NS = 2_000_000
+
+
+def of_flood(stream: Stream, name: str, flood: str) -> StreamSeries | None:
+    found = [
+        series
+        for series in stream.of(StreamSeries)
+        if series.name == name and series.labels == {"flood": flood}
+    ]
+    return found[0] if found else None
+
+
+def count(stream: Stream, name: str, flood: str) -> int:
+    series = of_flood(stream, name, flood)
+    return series.count if series else 0
+
+
+def told(stream: Stream, event: str) -> dict[object, dict[str, object]]:
+    """Data of each event of that name, by flood."""
+    return {
+        one.data["flood"]: dict(one.data) for one in stream.of(StreamEvent) if one.name == event
+    }
+
+
+@realtime
+def test_every_value_under_a_flood_has_its_difference(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "IRQ-P-TRK", "--samples", "300", *quick)
+    assert stream.result.status == "measured"
+    ran = set(told(stream, "flood_rate"))
+    assert {"packets", "timers"} <= ran
+    for flood in ran:
+        latency, added = (
+            of_flood(stream, "latency", str(flood)),
+            of_flood(stream, "added", str(flood)),
+        )
+        assert latency and added and latency.count == added.count == 300
+        baseline = told(stream, "added_baseline")[flood]
+        assert baseline["value_count"] == 300
+        assert added.min is not None and added.max is not None and latency.max is not None
+        least, most = baseline["least_median_ns"], baseline["most_median_ns"]
+        assert isinstance(least, int) and isinstance(most, int)
+        effects = [int(str(baseline[f"{name}effect_ns"])) for name in ("least_", "", "most_")]
+        assert effects == sorted(effects)
+        assert added.min == 0 or baseline["below_count"] == 0
+        assert latency.max - most <= added.max <= latency.max - least
+    # two blocks under each flood, and one without it around and between them
+    assert count(stream, "latency", "none") == 3 * BLOCK * len(ran)
+    assert all(rate["done_count"] for rate in told(stream, "flood_rate").values())
+
+
+@realtime
+def test_a_flood_that_cannot_run_gives_no_figures(
+    probe: Path, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/dev/shm")
+    words = ("-p", "flood=disk,timers", "--samples", "20")
+    stream = run(probe, "IRQ-P-TRK", *words, *quick)
+    assert "not on a disk" in str(told(stream, "flood_not_run")["disk"]["reason"])
+    assert count(stream, "latency", "disk") == count(stream, "added", "disk") == 0
+    assert count(stream, "added", "timers") == 20
+
+
+@realtime
+def test_without_any_flood_it_is_unsupported(
+    probe: Path, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/dev/shm")
+    stream = run(probe, "IRQ-P-TRK", "-p", "flood=disk", "--samples", "20", *quick)
+    assert stream.result.status == "unsupported"
+    assert stream.sample_count == 0
+
+
+@realtime
+def test_lateness_under_a_flood_is_found_under_that_flood(
+    shared_probe: Path, broken_libc: Path, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sleeps that end 2 ms late while packets are sent are added by packets, by nothing else."""
+    monkeypatch.setenv("LD_PRELOAD", str(broken_libc))
+    monkeypatch.setenv("HARDSTONE_BROKEN", "flooded_late")
+    words = ("-p", "flood=packets,timers", "--samples", "500")
+    stream = run(shared_probe, "IRQ-P-TRK", *words, *quick)
+    late = {
+        flood: above(series, LATE_NS * 9 // 10) / series.count
+        for flood in ("packets", "timers")
+        if (series := of_flood(stream, "added", flood))
+    }
+    without = of_flood(stream, "latency", "none")
+    assert without
+    assert late["packets"] > 3 * late["timers"]
+    assert late["packets"] > 3 * above(without, LATE_NS) / without.count
+
+
+@realtime
+def test_the_flood_is_ordinary_and_dies_with_the_probe(probe: Path, quick: list[str]) -> None:
+    words = ["-p", "flood=packets", "--samples", "1000000", *quick]
+    command = [str(probe), "run", "IRQ-P-TRK", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as running:
+        try:
+            (child,) = wait_until(lambda: children(running.pid))
+            wait_until(lambda: os.sched_getscheduler(child) == os.SCHED_OTHER)
+            assert os.sched_getaffinity(child) == {machine.cpu()}
+        finally:
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+    wait_until(lambda: has_ended(child))

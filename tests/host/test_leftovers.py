@@ -1,38 +1,425 @@
-"""Nothing stays behind in shared memory, whatever is run and however it ends."""
+"""Whatever is run, whoever is killed and when: nothing of it is left. No process, no System V or
+POSIX object, no file, no trace, no control group, no queued signal.
+
+The kernel's settings and the CPUs of a shield: test_shield.py.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from itertools import product
 from pathlib import Path
+from signal import SIGINT, SIGKILL, SIGTERM, SIGVTALRM
 
 import pytest
 
+from tests import machine
+from tests.host.loads import ONE_CPU, events, load_command, loading
+from tests.host.place import Place
+from tests.process.targets import sample
+from tests.running import Running, children
+from tests.waiting import soon, wait_until
+
 pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("unshare") is None,
-    reason="only root can have a /dev/shm of its own, with unshare",
+    machine.no_realtime() is not None, reason=str(machine.no_realtime())
 )
 
-SCRIPT = """
-mount -t tmpfs tmpfs /dev/shm || exit 77
-probe=$1
-for test in CLK-B-RES CLK-P-BIN TMR-P-JIT TMR-P-LAT RSP-P-FIX \\
-    SEM-B-LCK SEM-P-NEW SEM-P-SIG SEM-P-RTP SEM-P-SHF \\
-    SIG-P-LAT SIG-B-QUE PRV-B-GRP PWR-B-SIG; do
-    "$probe" run $test --samples 5 --deadline-ns 500ms --clock monotonic --priority 30 >/dev/null
-done
-"$probe" run TMR-P-LAT --samples 1000000 --clock monotonic --priority 30 >/dev/null &
-sleep 0.3
-kill -KILL $!
-ls -A /dev/shm
+HERE = ("--clock", "monotonic", "--cpu", str(machine.cpu()))
+LONG = (*HERE, "--samples", "1000000000", "--deadline-ns", "60s")
+GONE_S = 60  # only a failure waits so long
+MIB = 1 << 20
+
+
+def nothing_is_left(place: Place) -> None:
+    assert soon(lambda: not place.left()), place.left()
+
+
+# ---- test x moment x signal ----
+
+Moment = Callable[[Place, Running], None]
+End = tuple[Moment, signal.Signals]
+
+
+def after(seconds: float) -> Moment:
+    """From the header on."""
+    return lambda place, running: time.sleep(seconds)
+
+
+def when_traced(place: Place, running: Running) -> None:
+    wait_until(lambda: place.is_traced(running.pid) or running.process.poll() is not None)
+
+
+AT_ONCE, SOON, AT_WORK, LATER = map(after, (0, 0.01, 0.05, 0.2))
+FEW: tuple[End, ...] = ((AT_ONCE, SIGKILL), (AT_WORK, SIGKILL), (AT_WORK, SIGTERM))
+MANY = (*FEW, (SOON, SIGKILL), (LATER, SIGKILL), (AT_WORK, SIGINT))
+TRACED = ((AT_ONCE, SIGKILL), *((when_traced, one) for one in (SIGKILL, SIGTERM, SIGVTALRM)))
+BETWEEN = ("-p", "scopes=process")
+SMALL = ("-p", "sizes_bytes=64")
+SYSV = ("-p", "kinds=sysv")
+
+
+def kind(name: str) -> tuple[str, str]:
+    return ("-p", f"kinds={name}")
+
+
+# Beside each test of the register as it is by default. Whole seconds go into a large file.
+DEFAULTS = {"FIO-P-STR": ("-p", f"file_bytes={16 * MIB}"), "MEM-B-LCK": ("-p", f"size_bytes={MIB}")}
+CASES = [
+    ("SEM-P-RTP", (*SYSV, *BETWEEN), MANY),
+    ("SEM-P-SHF", (*kind("named"), *BETWEEN), MANY),
+    ("SEM-P-ARC", (*SYSV, *BETWEEN, "-p", "waiters=128", "--priority", "90"), MANY),
+    ("SEM-P-ARC", (*kind("named"), *BETWEEN, "-p", "waiters=8"), MANY),
+    ("SEM-P-NEW", kind("named"), 3 * MANY),  # a name is there for a moment in each round
+    ("SEM-P-NEW", SYSV, 3 * MANY),
+    *(
+        (test, (*kind(name), *BETWEEN, *SMALL), FEW)
+        for test in ("MSG-P-LAT", "MSG-P-THR")
+        for name in ("mq", "pipe", "fifo", "unix", "sysv", "ring")
+    ),
+    ("MSG-B-PRI", kind("mq"), MANY),
+    ("MSG-B-PRI", SYSV, MANY),
+    *(
+        (test, (*BETWEEN, "-p", f"receivers={name}"), FEW)
+        for test in ("SIG-P-LAT", "SIG-B-QUE")
+        for name in ("handler", "sigwaitinfo")
+    ),
+    ("PRV-B-GRP", (), 2 * MANY),  # an ordinary user does not die with its parent by itself
+    ("FIO-B-ASY", kind("fifo"), MANY),
+    ("KRN-P-PRE", ("-p", "operation=file,exec,copy,all"), MANY),
+    ("MEM-B-LCK", DEFAULTS["MEM-B-LCK"], MANY),
+    ("TMR-P-LAT", ("--trace",), TRACED),
+    ("TMR-P-LAT", ("-p", "parts=tracepoints"), TRACED),
+    ("TMR-P-LAT", ("--trace", "-p", "parts=tracepoints"), TRACED),
+]
+
+
+TESTS = [one.id for one in sample.register().tests]
+
+
+def name(test: str, words: tuple[str, ...]) -> str:
+    return " ".join((test, *(word for word in words if word != "-p")))
+
+
+ALL_CASES = [*((test, DEFAULTS.get(test, ()), FEW) for test in TESTS), *CASES]
+
+
+@pytest.mark.parametrize(
+    ("test", "words", "ends"),
+    ALL_CASES,
+    ids=[name(*one[:2]) for one in ALL_CASES],
+)
+def test_nothing_is_left(
+    probe: Path,
+    place: Place,
+    test: str,
+    words: tuple[str, ...],
+    ends: tuple[End, ...],
+) -> None:
+    where = ("--dir", str(place.folder)) if test.startswith("FIO-P-") else ()
+    for moment, number in ends:
+        with place.measuring(probe, test, *LONG, *words, *where) as running:
+            moment(place, running)
+            running.process.send_signal(number)
+            running.process.wait(GONE_S)
+        nothing_is_left(place)
+
+
+# ---- helpers that are killed ----
+
+
+def followers(running: Running) -> list[int]:
+    """Its children but for the guard, which leads a session of its own."""
+    found = []
+    for child in sorted(children(running.pid)):
+        with suppress(ProcessLookupError):
+            if os.getsid(child) != child:
+                found.append(child)
+    return found
+
+
+def guard(running: Running) -> int:
+    (found,) = wait_until(lambda: children(running.pid) - set(followers(running)))
+    return found
+
+
+def at_its_start(_: Running, __: int) -> None:
+    """Also between its start and the first look at it."""
+
+
+def has_measured(running: Running, _: int) -> None:
+    machine.wait_for_wakeups(running.pid, 300)
+
+
+def after_a_pause(running: Running, helper: int) -> None:
+    """Which is no reason of its own."""
+    time.sleep(0.05)
+    os.kill(helper, signal.SIGSTOP)
+    time.sleep(0.15)
+
+
+def has_written(_: Running, helper: int) -> None:
+    """A MiB, which takes an ordinary process a while."""
+
+    def count() -> int:
+        with suppress(OSError):
+            text = Path(f"/proc/{helper}/io").read_text()
+            return int(text.partition("wchar:")[2].split()[0])
+        return MIB
+
+    wait_until(lambda: count() >= MIB)
+
+
+PARTY = "the process of the second party ended early"
+HELPERS: list[tuple[str, tuple[str, ...], Callable[[Running, int], None], str]] = [
+    *(
+        ("SEM-P-RTP", (*kind(one), *BETWEEN), has_measured, PARTY)
+        for one in ("unnamed", "named", "sysv", "eventfd", "futex", "mutex")
+    ),
+    ("SEM-P-RTP", (*kind("unnamed"), *BETWEEN), at_its_start, PARTY),
+    ("SEM-P-SHF", (*kind("unnamed"), *BETWEEN), has_measured, PARTY),
+    *(
+        (
+            "SEM-P-ARC",
+            (*kind("unnamed"), *BETWEEN, "-p", "waiters=8"),
+            moment,
+            "waiters ended early",
+        )
+        for moment in (at_its_start, after_a_pause)
+    ),
+    *(
+        ("MSG-P-LAT", (*kind(one), *BETWEEN, *SMALL), has_measured, PARTY)
+        for one in ("mq", "pipe", "fifo", "unix", "sysv", "ring")
+    ),
+    *(
+        (test, (*BETWEEN, "-p", f"receivers={one}"), at_its_start, "ended early")
+        for test in ("SIG-P-LAT", "SIG-B-QUE")
+        for one in ("handler", "sigwaitinfo")
+    ),
+    ("PWR-B-SIG", (), at_its_start, "ended early"),
+    ("KRN-P-PRE", ("-p", "operation=all"), has_measured, "process that does the operations"),
+    ("FIO-P-PRI", ("-p", "mode=rt_cpu"), has_written, "background writer"),
+]
+
+
+@pytest.mark.parametrize(
+    ("test", "words", "moment", "reason"),
+    HELPERS,
+    ids=[f"{name(*one[:2])} {one[2].__name__}" for one in HELPERS],
+)
+def test_who_waits_for_a_killed_helper_gives_up(
+    probe: Path,
+    place: Place,
+    test: str,
+    words: tuple[str, ...],
+    moment: Callable[[Running, int], None],
+    reason: str,
+) -> None:
+    """At once, not at the deadline; what was measured is kept."""
+    where = ("--dir", str(place.folder)) if test.startswith("FIO-P-") else ()
+    with place.measuring(probe, test, *LONG, *words, *where) as running:
+        wait_until(lambda: followers(running) and children(running.pid) - set(followers(running)))
+        victim = followers(running)[-1]  # not the guard, which has a session of its own by now
+        moment(running, victim)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(victim, SIGKILL)
+        stream = running.rest()
+    assert (stream.result.status, stream.code) == ("failed", 3), stream.result
+    assert reason in str(stream.result.reason)
+    assert stream.sample_count > 0 or moment is not has_measured
+    nothing_is_left(place)
+
+
+def test_a_killed_guard_costs_no_result(probe: Path, place: Place) -> None:
+    """The probe says to a pipe that nobody reads that all is removed."""
+    with place.measuring(probe, "SEM-P-NEW", *LONG, *kind("named")) as running:
+        os.kill(guard(running), SIGKILL)
+        stream = running.stopped()
+    assert stream.code == stream.told_code
+    assert stream.result.interrupted and stream.footer.series > 0
+    nothing_is_left(place)
+
+
+@pytest.mark.parametrize(
+    ("test", "count", "next_words"),
+    [("KRN-P-PRE", 3, ("--samples", "20")), ("MEM-B-LCK", 5, ("--samples", "1024"))],
+)
+def test_a_kill_of_all_is_cleaned_up_by_the_next_run(
+    probe: Path, place: Place, test: str, count: int, next_words: tuple[str, ...]
+) -> None:
+    words = {"KRN-P-PRE": ("-p", "operation=file"), **DEFAULTS}[test]
+    with place.measuring(probe, test, *LONG, *words) as running:
+        wait_until(lambda: len(place.marked.all()) >= count)
+        for pid in place.marked.all():
+            with suppress(ProcessLookupError):  # it ends with the one before it
+                os.kill(pid, SIGKILL)
+        running.process.wait()
+    place.marked.wait_for_none()
+    with place.measuring(probe, test, *HERE, *words, *next_words) as running:
+        assert running.rest().result.status == "measured"
+    nothing_is_left(place)
+
+
+@pytest.mark.parametrize(
+    ("breach", "test", "words"),
+    [
+        ("mq_stays", "MSG-P-LAT", (*kind("mq"), "-p", "scopes=thread")),
+        ("fifo_stays", "MSG-P-LAT", (*kind("fifo"), "-p", "scopes=thread")),
+        ("fifo_stays,read_blocks", "FIO-B-ASY", kind("fifo")),
+        ("no_anonymous", "FIO-P-SYN", ()),
+    ],
+)
+def test_a_kill_between_making_a_name_and_removing_it(
+    shared_probe: Path,
+    broken_libc: Path,
+    place: Place,
+    breach: str,
+    test: str,
+    words: tuple[str, ...],
+) -> None:
+    """It is there for a moment only; on this libc it stays."""
+    variables = {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(broken_libc)}
+    where = ("--dir", str(place.folder)) if test.startswith("FIO-P-") else ()
+    with place.measuring(shared_probe, test, *LONG, *words, *where, **variables) as running:
+        wait_until(lambda: any("process" not in one for one in place.left()))
+        running.process.kill()
+        running.process.wait(GONE_S)
+    nothing_is_left(place)
+
+
+@pytest.mark.parametrize("test", ["MSG-P-LAT", "MSG-B-PRI", "FIO-P-SYN"])
+def test_two_probes_at_once_do_not_meet(probe: Path, place: Place, test: str) -> None:
+    """On two CPUs with the same seed: both have all their figures."""
+    words = ("--clock", "monotonic", "--samples", "300", "--seed", "7")
+    where = ("--dir", str(place.folder)) if test.startswith("FIO-P-") else ()
+    cpus = sorted(machine.allowed())[:2]
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(place.measuring(probe, test, *words, *where, "--cpu", str(cpu)))
+            for cpu in cpus
+        ]
+        streams = [running.rest() for running in both]
+    for stream in streams:
+        assert stream.result.status == "measured", stream.result
+        assert not set(stream.events) & {"kind_denied", "kind_unsupported", "not_handed_over"}
+        assert all(stream.verdicts.values())
+    nothing_is_left(place)
+
+
+# ---- loads ----
+
+ABOVE = ("probe", "hs-load-guard", "hs-load-keeper")
+ELEMENTS = "cpu+disk+network+build+kernel+storm=1"
+STRAY = """#!/bin/sh
+setsid sh -c 'trap "" TERM HUP; for i in $(seq 200); do sleep 1; done' &
+while :; do sleep 1; done
 """
+CHILDREN_OF_A_PROGRAM = "stress-ng:--cpu 2 --hdd 1 --hdd-bytes 4M"
+STRAY_LOAD = "stress-ng:--stray"
+# How many there are at work, of processes and of objects in memory, with the probe and the two
+# that supervise.
+LOADS = {
+    ELEMENTS: 9,
+    "build=120": 70,  # each waits for a CPU, and so do those that end them
+    "messages=2": 80,
+    CHILDREN_OF_A_PROGRAM: 7,
+    "stress-ng:--shm-sysv 1 --shm 1 --sem-sysv 1": 10,  # only that program knows of its objects
+    STRAY_LOAD: 5,  # a program of that name, with a child in a session of its own
+}
 
 
-def test_shared_memory_is_empty_after_all_tests(probe: Path) -> None:
-    """In a place of its own: other programs use the common one."""
-    words = ["unshare", "--mount", "sh", "-c", SCRIPT, "sh", str(probe)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode == 77:
-        pytest.skip(f"no /dev/shm of its own: {done.stderr.strip()}")
-    assert (done.returncode, done.stdout) == (0, "")
+@pytest.fixture
+def stray(tmp_path: Path) -> str:
+    """A PATH."""
+    program = tmp_path / "stress-ng"
+    program.write_text(STRAY)
+    program.chmod(0o755)
+    return f"{tmp_path}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize(
+    ("load", "victim"),
+    [*product(LOADS, ABOVE), (CHILDREN_OF_A_PROGRAM, "stress-ng"), (STRAY_LOAD, "stress-ng")],
+)
+def test_a_kill_above_ends_the_whole_load(
+    probe: Path,
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    stray: str,
+    load: str,
+    victim: str,
+) -> None:
+    if load == STRAY_LOAD:
+        monkeypatch.setenv("PATH", stray)
+    elif "stress-ng" in load and shutil.which("stress-ng") is None:
+        pytest.skip("stress-ng is not installed")
+    with loading(probe, load, place.folder, *ONE_CPU, prefix=place.prefix) as running:
+        wait_until(lambda: len(running.marked.all()) + len(place.objects()) >= LOADS[load])
+        running.kill(victim)
+        if victim in ABOVE:
+            others = {running.process.pid} - {running.process.pid if victim == "probe" else 0}
+            wait_until(lambda: set(running.marked.all()) <= others)
+            nothing_is_left(place)
+            if others:
+                assert "the whole load ended" in events(running.stop())["load_ended_early"]
+        else:
+            wait_until(lambda: set(running.marked.all().values()) <= {"hardstone-probe", *ABOVE})
+    nothing_is_left(place)
+
+
+@pytest.mark.parametrize(
+    ("load", "element"),
+    [("build=64", "build"), ("messages=2", "messages"), (ELEMENTS, "build")],
+)
+def test_a_killed_worker_takes_what_it_started_and_leaves_the_others(
+    probe: Path, place: Place, load: str, element: str
+) -> None:
+    worker = f"hs-load-{element}"[:15]  # the kernel keeps so many characters
+    with loading(probe, load, place.folder, *ONE_CPU) as running:
+        (victim, *others) = running.own(worker)
+        theirs = {victim, *wait_until(lambda: children(victim))}
+        os.kill(victim, SIGKILL)
+        wait_until(lambda: not theirs & set(running.marked.all()))
+        names = set(running.marked.all().values())
+        assert {"hs-load-guard", "hs-load-keeper"} <= names
+        assert set(others) <= set(running.own(worker))
+        lines = running.stop()
+    told = events(lines)["load_ended_early"]
+    assert told.startswith(f"{element}: 1 of {len(others) + 1} processes") and "signal 9" in told
+    nothing_is_left(place)
+
+
+# What is there when each step of the start has been made.
+@pytest.mark.parametrize("step", ["", "hs-load-guard", "hs-load-keeper", "hs-load-kernel"])
+def test_a_kill_of_a_load_that_starts(probe: Path, place: Place, step: str) -> None:
+    """By what is there, however long a busy machine takes to come to it."""
+    with subprocess.Popen(
+        [*place.prefix, *load_command(probe, "kernel+build=60", *ONE_CPU)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=place.marked.environment,
+    ) as process:
+        if step:
+            place.marked.wait_for(step)
+        process.kill()
+    nothing_is_left(place)
+
+
+def test_a_kill_of_the_toolkit_ends_its_load(probe: Path, place: Place, root: Path) -> None:
+    own = {"PYTHONPATH": str(root / "src"), "HARDSTONE_PROBE": str(probe)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "hardstone", "load", "cpu+kernel", "--json"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env={**place.marked.environment, **own},
+    ) as process:
+        place.marked.wait_for("hs-load-kernel")
+        process.kill()
+        process.communicate()
+    nothing_is_left(place)

@@ -1,31 +1,23 @@
 """MEM-B-LCK: a lock of memory that does nothing is caught, whatever makes memory short; what is
-missing is said; nothing stays behind."""
+missing is said."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import signal
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hardstone.model import StreamSeries, StreamVerdict
 from tests import machine
-from tests.host.test_kernel_leftovers import shared_names, with_folder
-from tests.running import Stream, measuring, run
-from tests.waiting import soon
+from tests.running import Stream, run
 
 TEST = "MEM-B-LCK"
 PAGES = 256
 SMALL = ("-p", "size_bytes=1048576", "--samples", str(4 * PAGES))
-LONG = ("-p", "size_bytes=1048576", "--samples", "0", "--duration-ns", "30s")
 FAULTS, LOCK = "no_faults_when_locked", "memory_is_locked"
 MEANS = ("none", "no_group")  # breaches that leave a means: of the system, or that of no group
-MOMENTS = 4
 
 
 def on_broken(libc: Path, probe: Path, quick: list[str], breach: str) -> Stream:
@@ -134,71 +126,3 @@ def test_a_folder_in_memory_is_told(probe: Path, quick: list[str]) -> None:
     stream = accepted(run(probe, TEST, *SMALL, *quick, variables={"TMPDIR": str(folder)}))
     assert means(stream) != "group"
     assert "TMPDIR" in str(stream.events["memory_pressure"].data["reason"])
-
-
-# ---- what stays behind ----
-
-
-def groups(pid: int) -> list[Path]:
-    return list(Path("/sys/fs/cgroup").rglob(f"hardstone-memory-{pid}-*"))
-
-
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """On a disk: only there a control group is made."""
-    path = Path("/var/tmp", f"hardstone-test-{os.getpid()}-{random.getrandbits(32):08x}")
-    path.mkdir()
-    monkeypatch.setenv("TMPDIR", str(path))
-    return path
-
-
-def at_work(pid: int, folder: Path) -> None:
-    """Waits until both sets and the eater are there, beside the probe and its guard."""
-    assert soon(lambda: len(with_folder(folder)) >= 5), pid
-
-
-def test_a_kill_leaves_nothing(probe: Path, folder: Path, quick: list[str]) -> None:
-    moments = random.Random(16)
-    for i in range(MOMENTS):
-        with measuring(probe, TEST, *LONG, *quick) as running:
-            if i % 2:
-                at_work(running.pid, folder)
-            time.sleep(moments.uniform(0, 0.1))
-            os.kill(running.pid, signal.SIGKILL)
-            running.process.wait()
-        assert soon(lambda: not with_folder(folder))
-        assert soon(lambda: not groups(running.pid))
-        assert soon(lambda: not list(folder.iterdir()))
-        assert not shared_names(running.pid)
-    folder.rmdir()
-
-
-def test_a_kill_of_all_is_cleaned_up_by_the_next_run(
-    probe: Path, folder: Path, quick: list[str]
-) -> None:
-    with measuring(probe, TEST, *LONG, *quick) as running:
-        at_work(running.pid, folder)
-        for pid in with_folder(folder):
-            with suppress(ProcessLookupError):  # it ends with the one before it
-                os.kill(pid, signal.SIGKILL)
-        running.process.wait()
-    assert soon(lambda: not with_folder(folder))
-    accepted(run(probe, TEST, *SMALL, *quick))
-    assert not groups(running.pid)
-    assert not list(folder.iterdir())
-    folder.rmdir()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_leaves_nothing(
-    probe: Path, folder: Path, quick: list[str], number: signal.Signals
-) -> None:
-    with measuring(probe, TEST, *LONG, *quick) as running:
-        at_work(running.pid, folder)
-        time.sleep(0.1)
-        stream = running.stopped(number)
-    assert stream.result.status in ("measured", "skipped"), stream.result
-    assert not with_folder(folder)
-    assert not groups(running.pid)
-    assert not list(folder.iterdir())
-    folder.rmdir()

@@ -6,11 +6,10 @@ and its host do beside it only adds gaps.
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +19,9 @@ import pytest
 from hardstone.model import Noise, NoiseComb, Result, StreamWindow
 from hardstone.stats.identity import windows_problem
 from hardstone.stats.noise import with_noise
-from hardstone.stats.noise_gaps import BoolArray, FloatArray, Gaps, IntArray, gaps_of, merged_gaps
+from hardstone.stats.noise_gaps import IntArray
 from tests import machine
-from tests.running import GIVE_UP_S, Stream, command, measuring, run
+from tests.running import GIVE_UP_S, Stream, run
 
 needs_realtime = pytest.mark.skipif(
     machine.no_realtime() is not None, reason=str(machine.no_realtime())
@@ -35,7 +34,6 @@ A_WHILE = ("--samples", "0", "--duration-ns", "600000000")
 MEASURED_NS = 4_000_000_000
 INJECTED_S = 6  # from before the measurement to after it
 NEAR = 0.05
-BESIDE_NS = 20_000  # the measurement's start is known to some microseconds
 
 
 @dataclass(frozen=True)
@@ -102,59 +100,6 @@ def comb_near(noise: Noise, rate_hz: float) -> NoiseComb:
     return comb
 
 
-def start_of(gaps: Gaps, asked_ns: int, ended_ns: int, bursts: Sequence[Injected]) -> int:
-    """When the measurement began, CLOCK_MONOTONIC: so that most bursts lie in gaps. The start is
-    after `asked_ns`, and early enough for all windows to end before `ended_ns`."""
-    first = bursts[0]
-    long = gaps.begin[gaps.length >= first.length_ns]
-    starts = (first.begin_ns[:, None] - long).ravel()
-    is_possible = (starts >= asked_ns) & (starts <= ended_ns - gaps.window_end[-1])
-    middle = _middle(bursts)
-    return max(
-        starts[is_possible].tolist(),
-        key=lambda start: int(_inside(gaps, middle - start)[1].sum()),
-        default=asked_ns,
-    )
-
-
-def _middle(bursts: Sequence[Injected]) -> IntArray:
-    return np.sort(np.concatenate([(one.begin_ns + one.end_ns) // 2 for one in bursts]))
-
-
-def _inside(gaps: Gaps, at_ns: IntArray) -> tuple[IntArray, BoolArray]:
-    """The last gap that began before each moment, and whether it lasted on."""
-    before = np.searchsorted(gaps.begin, at_ns, side="right") - 1
-    place = np.maximum(before, 0)
-    return place, (before >= 0) & (gaps.end[place] > at_ns)
-
-
-def length_during(gaps: Gaps, calls: Injected, start_ns: int, bursts: Sequence[Injected]) -> float:
-    """Median of the longest gap that begins in each call: no comb is needed to find it.
-
-    The two clocks drift by some us: a burst is in the middle of its gap.
-    """
-    middle = _middle(bursts) - start_ns
-    place, is_inside = _inside(gaps, middle)
-    if not is_inside.any():
-        return 0.0
-    shift = (gaps.begin + gaps.length // 2)[place] - middle
-
-    def shifted(at_ns: IntArray) -> FloatArray:
-        at_ns = at_ns - start_ns
-        return np.asarray(at_ns + np.interp(at_ns, middle[is_inside], shift[is_inside]))
-
-    lengths = [
-        gaps.length[first:after].max()
-        for first, after in zip(
-            np.searchsorted(gaps.begin, shifted(calls.begin_ns) - BESIDE_NS),
-            np.searchsorted(gaps.begin, shifted(calls.end_ns) + BESIDE_NS),
-            strict=True,
-        )
-        if first < after
-    ]
-    return float(np.median(lengths)) if lengths else 0.0
-
-
 @needs_realtime
 def test_a_hog_a_timer_and_interrupts_are_found(
     probe: Path, hog: Path, interrupter: Path, quick: list[str]
@@ -164,10 +109,8 @@ def test_a_hog_a_timer_and_interrupts_are_found(
 
     Rates are compared with the injectors' stamps. So are the lengths of the hog and of the timer's
     task: the interrupt and the switches before and after belong to the gap too, 25 us on a busy
-    machine. How long the kernel serves an interrupt no injector knows. The comb's length is
-    compared with the gaps that begin while the interrupter is in its call, found by its stamps
-    without a comb, and it may not be longer than the call, which waits for it. That shows that the
-    comb has the right gaps; that gaps are as long as what causes them, the hog and the timer show.
+    machine. How long the kernel serves an interrupt no injector knows; it is not longer than its
+    call, which waits for it.
     """
     cpu = machine.cpu()
     others = sorted(machine.allowed() - {cpu})
@@ -182,20 +125,16 @@ def test_a_hog_a_timer_and_interrupts_are_found(
     words = ["--priority", str(PRIORITY), "--samples", "0", "--cpu", str(cpu)]
     words += ["--duration-ns", str(MEASURED_NS), *quick]
     with injecting(*commands) as processes:
-        asked_ns = time.monotonic_ns()
         stream = run(probe, "CLK-P-DUR", *words)
         ended_ns = time.monotonic_ns()
         injected = [told(one) for one in processes]
     assert all(one.is_steady and one.end_ns[-1] > ended_ns for one in injected)
     long, short, sent = injected
-    result = analysed(stream)
-    noise, gaps = only_noise(result), merged_gaps(gaps_of(result.windows))
-    start_ns = start_of(gaps, asked_ns, ended_ns, [long, short])
-    served_ns = length_during(gaps, sent, start_ns, [long, short])
-    for one, length_ns in ((long, long.length_ns), (short, short.length_ns), (sent, served_ns)):
-        assert comb_near(noise, one.rate_hz).median_ns == pytest.approx(length_ns, rel=NEAR)
-    # What is served while the caller waits is not longer than its call.
-    assert served_ns <= sent.length_ns * (1 + NEAR)
+    noise = only_noise(analysed(stream))
+    for one in (long, short):
+        found = comb_near(noise, one.rate_hz).median_ns
+        assert found == pytest.approx(one.length_ns, rel=NEAR)
+    assert comb_near(noise, sent.rate_hz).median_ns <= sent.length_ns * (1 + NEAR)
 
 
 @needs_realtime
@@ -231,73 +170,12 @@ def test_windows_are_whole_and_hold_all_gaps(probe: Path, quick: list[str]) -> N
     assert least >= int(str(watch.data["threshold_ns"]))
 
 
-def test_a_full_table_says_so_and_the_series_stays_whole(probe: Path, quick: list[str]) -> None:
-    stream = run(probe, "CLK-P-DUR", "-p", "gaps_count=5", *A_WHILE, *quick)
-    windows = stream.of(StreamWindow)
-    kept = sum(len(one.length_ns) for one in windows)
-    dropped = sum(one.dropped_count for one in windows)
-    assert kept <= 5
-    if dropped:  # a tick that is off leaves few gaps
-        assert stream.events["gaps_dropped"].data["dropped_count"] == dropped
-        assert stream.series("gap").count == kept + dropped
-        assert only_noise(analysed(stream)).left_out_windows > 0
-
-
 def test_the_portable_clock_makes_a_coarser_loop(probe: Path, quick: list[str]) -> None:
     del quick  # it has the rate of the counter
     stream = run(probe, "CLK-P-DUR", "--clock", "monotonic", *A_WHILE)
     assert stream.result.status == "measured"
     assert "clock_gettime" in stream.events["gap_watch"].text
     assert any("clock_gettime" in one for one in only_noise(analysed(stream)).notes)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_keeps_the_gaps_so_far(
-    probe: Path, quick: list[str], number: signal.Signals
-) -> None:
-    words = ["--samples", "0", "--duration-ns", "30000000000", *quick]
-    with measuring(probe, "CLK-P-DUR", *words) as running:
-        running.wait_until_it_is_heard()
-        time.sleep(1.5)  # for some windows, also where the host stops for a second
-        stream = running.stopped(number)
-    assert stream.result.interrupted
-    windows = stream.of(StreamWindow)
-    assert windows
-    assert windows_problem(windows) is None
-    assert sum(len(one.length_ns) for one in windows) == stream.series("gap").count
-    assert analysed(stream).noise
-
-
-def test_a_killed_probe_leaves_its_windows(probe: Path, quick: list[str], tmp_path: Path) -> None:
-    backing = tmp_path / "records"
-    words = ["--backing", str(backing), "--samples", "0", "--duration-ns", "30000000000", *quick]
-    with subprocess.Popen(
-        command(probe, "CLK-P-DUR", words), stdout=subprocess.PIPE, stdin=subprocess.PIPE
-    ) as process:
-        windows: list[StreamWindow] = []
-        give_up_s = time.monotonic() + GIVE_UP_S
-        try:
-            while len(windows) < 3 and time.monotonic() < give_up_s:
-                time.sleep(0.2)
-                with suppress(subprocess.CalledProcessError):
-                    windows = dumped(probe, backing).of(StreamWindow)
-        finally:
-            process.kill()
-    stream = dumped(probe, backing)
-    left = stream.of(StreamWindow)
-    assert len(left) >= len(windows) >= 3
-    assert windows_problem(left) is None
-    assert [one.begin_ns for one in left[: len(windows)]] == [one.begin_ns for one in windows]
-    result, problem = stream.read_by_the_toolkit()
-    assert problem is None
-    assert with_noise(result).noise
-
-
-def dumped(probe: Path, backing: Path) -> Stream:
-    done = subprocess.run(
-        [str(probe), "dump", str(backing), "--json"], capture_output=True, check=True
-    )
-    return Stream("CLK-P-DUR", 0, done.stdout)
 
 
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))

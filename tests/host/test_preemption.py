@@ -7,7 +7,6 @@ of the journal. Guests have the real one.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -18,9 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.model import StreamEvent
-from tests.host.shield_state import guard_of
-from tests.machine import WAIT_S, wait_for_wakeups
+from tests.host.shielding import guard_of
+from tests.machine import WAIT_S, status_number, wait_for_wakeups
 from tests.running import Running, Stream, command, has_ended, run
 from tests.waiting import wait_until
 
@@ -102,22 +100,12 @@ def started(probe: Path, machine: Machine) -> Iterator[Running]:
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
         running = Running(process, TEST)
-        wait_until(lambda: is_locked(process.pid))
+        wait_until(lambda: status_number(Path(f"/proc/{process.pid}/status"), "VmLck") > 0)
         assert machine.model == "none"
         yield running
     finally:
         process.kill()
         process.communicate(timeout=WAIT_S)
-
-
-def is_locked(pid: int) -> bool:
-    text = Path("/proc", str(pid), "status").read_text()
-    locked = re.search(r"^VmLck:\s+([0-9]+) kB$", text, re.MULTILINE)
-    return locked is not None and int(locked[1]) > 0
-
-
-def events(stream: Stream) -> dict[str, str]:
-    return {event.name: event.text for event in stream.of(StreamEvent)}
 
 
 def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: Machine) -> None:
@@ -126,24 +114,7 @@ def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: M
     assert stream.result.conditions.preemption == "none"  # which it has looked at to the end
     assert machine.text == "full"  # written: it was a list before
     assert not machine.journal.exists()
-
-
-def test_a_model_that_is_in_force_is_not_written(probe: Path, machine: Machine) -> None:
-    stream = machine.run(probe, "--preemption", "full")
-    assert (stream.result.status, stream.result.conditions.preemption) == ("measured", "full")
-    assert machine.model == "full" and not machine.journal.exists()
-
-
-def test_a_run_that_switches_nothing_says_nothing(probe: Path, machine: Machine) -> None:
-    assert machine.run(probe).result.conditions.preemption is None
-
-
-def test_a_killed_run_is_put_back_by_its_guard(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as running:
-        guard_of(running.pid)
-        running.process.kill()
-        wait_until(lambda: machine.model == "full")
-    wait_until(lambda: not machine.journal.exists())
+    assert machine.run(probe).result.conditions.preemption is None  # who switches nothing
 
 
 def killed_with_its_guard(probe: Path, machine: Machine) -> None:
@@ -158,8 +129,10 @@ def killed_with_its_guard(probe: Path, machine: Machine) -> None:
 
 def test_restore_puts_back_what_both_have_left(probe: Path, machine: Machine) -> None:
     killed_with_its_guard(probe, machine)
-    told = events(machine.run(probe))
-    assert "had changed the preemption model and ended without restoring" in told["not_put_back"]
+    told = machine.run(probe).events
+    assert (
+        "had changed the preemption model and ended without restoring" in told["not_put_back"].text
+    )
     assert machine.model == "none"
     words = machine.inside([str(probe), "shield", "--restore"])
     done = subprocess.run(words, capture_output=True, timeout=WAIT_S, check=True)
@@ -171,7 +144,7 @@ def test_the_next_run_that_switches_puts_it_back_first(probe: Path, machine: Mac
     killed_with_its_guard(probe, machine)
     stream = machine.run(probe, "--preemption", "lazy")
     assert stream.result.status == "unsupported"  # the made-up switch has one word by now
-    assert "restored now (1 restored" in events(stream)["restored_before"]
+    assert "restored now (1 restored" in stream.events["restored_before"].text
     assert machine.model == "full" and not machine.journal.exists()
 
 
@@ -182,23 +155,19 @@ def test_somebody_else_switches_it_meanwhile(probe: Path, machine: Machine) -> N
         stream = running.stopped()
     assert stream.result.status == "failed"
     assert "switched the preemption model to lazy" in str(stream.result.reason)
-    assert "left alone" in events(stream)["not_put_back"]
+    assert "left alone" in stream.events["not_put_back"].text
     assert machine.model == "lazy" and not machine.journal.exists()
 
 
 @pytest.mark.parametrize(
-    ("models", "asked", "said"),
-    [
-        ("(full) lazy", "none", "no model 'none'; it offers (full) lazy"),
-        ("none voluntary full", "none", "sched/preempt"),
-        ("", "none", "sched/preempt"),
-    ],
+    ("models", "said"),
+    [("(full) lazy", "no model 'none'; it offers (full) lazy"), ("", "sched/preempt")],
 )
 def test_what_the_kernel_does_not_offer(
-    probe: Path, machine: Machine, models: str, asked: str, said: str
+    probe: Path, machine: Machine, models: str, said: str
 ) -> None:
     machine.switch(models)
-    stream = machine.run(probe, "--preemption", asked)
+    stream = machine.run(probe, "--preemption", "none")
     assert (stream.result.status, stream.code) == ("unsupported", 5)
     assert said in str(stream.result.reason)
     assert "--target lab:NAME" in str(stream.result.remedy)
@@ -213,11 +182,3 @@ def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) 
         assert f"process {running.pid}" in str(second.result.reason)
         assert machine.model == "none"
     wait_until(lambda: machine.model == "full")
-
-
-def test_with_a_reserved_cpu_both_come_back(probe: Path, machine: Machine) -> None:
-    options = ("--preemption", "none", "--settings", "timers", "--cpu", "0")
-    stream = machine.run(probe, *options)
-    assert stream.result.status in ("measured", "denied", "unsupported")
-    assert stream.result.conditions.preemption in ("none", None)
-    assert machine.model == "full" and not machine.journal.exists()

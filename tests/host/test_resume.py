@@ -23,7 +23,9 @@ from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
 from tests.conftest import ROOT
-from tests.running import Stream, children
+from tests.host.place import dumped
+from tests.machine import thread_ids
+from tests.running import children, state_of
 from tests.waiting import wait_until
 
 TEST = "TMR-P-LAT"
@@ -66,9 +68,12 @@ class Tool:
 
     def wait_for_values(self, process: subprocess.Popen[bytes]) -> None:
         """Until the probe of `process`, which was started last, has recorded some."""
-        while not any(map(self._has_values, self._recordings() - self._seen)):
+
+        def has_some() -> bool:
             assert process.poll() is None, process.communicate()[1]
-            time.sleep(0.05)
+            return any(map(self._has_values, self._recordings() - self._seen))
+
+        wait_until(has_some)
         self.forget_recordings()
 
     def forget_recordings(self) -> None:
@@ -104,10 +109,7 @@ class Tool:
         return set(self.memory.glob("*/*.rec"))
 
     def _has_values(self, recording: Path) -> bool:
-        command = [str(self._probe), "dump", str(recording), "--json"]
-        done = subprocess.run(command, capture_output=True, check=False)
-        result, _ = Stream(TEST, done.returncode, done.stdout).read_by_the_toolkit()
-        return any(series.count for series in result.series)
+        return dumped(self._probe, recording, TEST).sample_count > 0
 
 
 @pytest.fixture
@@ -120,9 +122,9 @@ def tool(tmp_path: Path, probe: Path) -> Iterator[Tool]:
 def stands_still(pid: int) -> bool:
     """All of its threads, or it has ended."""
     states = set()
-    for task in Path(f"/proc/{pid}/task").iterdir():
+    for thread in thread_ids(pid):
         with contextlib.suppress(OSError):
-            states.add((task / "stat").read_text().rpartition(")")[2].split()[0])
+            states.add(state_of(thread))
     return states <= set("TZX")
 
 
@@ -192,14 +194,3 @@ def test_killed_ten_times_it_has_no_gap_without_a_mark(tool: Tool) -> None:
     check_values(document)
     assert document.results[0].duration_ns >= document.plan.tests[0].duration_ns
     assert list(tool.memory.iterdir()) == []
-
-
-def test_an_interrupt_keeps_what_is_there_and_it_goes_on(tool: Tool) -> None:
-    begin_ns = uptime_ns()
-    process = tool.start(*NEVER, "-q")
-    tool.interrupt(process)
-    document = tool.finished(REST_NS)
-    check_times(document, begin_ns, uptime_ns())
-    check_values(document)
-    (mark,) = [one for one in document.results[0].events if one.name == JOINED]
-    assert mark.data["uncertainty_ns"] == 0

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.host.shield_state import State, guard_of, read_state
 from tests.host.shielding import (
     FOREVER,
     GIVE_UP_S,
     RESERVED,
     SHIELD_MARKS,
     Shield,
+    State,
     all_is_back,
     command,
-    on_a_terminal,
-    read_until,
+    guard_of,
+    read_state,
     shielded,
 )
 from tests.running import children, has_ended, state_of
@@ -66,12 +70,11 @@ print(json.dumps(found))
         (["--priority", "33"], [], "fifo", 33),
         (["--policy", "rr"], [], "rr", 50),
         (["--policy", "rr", "--priority", "99"], [], "rr", 99),
-        (["--policy", "fifo", "--priority", "1"], [], "fifo", 1),
         ([], ["chrt", "-r", "7"], "rr", 7),
         (["--policy", "other"], ["chrt", "-f", "7"], "other", 0),
         (["--priority", "3"], ["chrt", "-r", "7"], "fifo", 3),
     ],
-    ids=["none", "priority", "policy", "both", "least", "inherited", "taken away", "changed"],
+    ids=["none", "priority", "policy", "both", "inherited", "taken away", "changed"],
 )
 def test_the_class_of_the_command_its_threads_and_its_children(
     probe: Path,
@@ -156,6 +159,25 @@ def test_standard_input_and_output_are_passed_through(probe: Path, before: State
     all_is_back(before)
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("true",), 0),
+        (("sh", "-c", "exit 41"), 41),
+        (("sh", "-c", "kill -SEGV $$"), 139),
+        (("no-such-command-of-hardstone",), 127),
+        (("/etc/passwd",), 126),
+    ],
+    ids=["fine", "fails", "crashes", "not there", "not executable"],
+)
+def test_the_exit_code_is_that_of_the_command(
+    probe: Path, before: State, words: tuple[str, ...], code: int
+) -> None:
+    done = subprocess.run(command(probe, *words), capture_output=True, check=False)
+    assert done.returncode == code, done.stderr
+    all_is_back(before)
+
+
 # ---- signals ----
 
 TELL_SIGNAL = """
@@ -167,13 +189,13 @@ came = signal.sigwaitinfo(numbers)
 print(came.si_signo, came.si_code, flush=True)
 """
 PASSED_ON = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF")
+REAL_TIME = ("RTMIN", "RTMAX")
 SI_QUEUE = -1
 
 
-@pytest.mark.parametrize("name", [*PASSED_ON, "RTMIN", "RTMIN+5", "RTMAX"])
+@pytest.mark.parametrize("name", [*PASSED_ON, *REAL_TIME])
 def test_a_signal_reaches_the_command(probe: Path, before: State, name: str) -> None:
-    base, _, more = name.partition("+")
-    number = getattr(signal, f"SIG{base}") + int(more or 0)
+    number = getattr(signal, f"SIG{name}")
     with shielded(command(probe, sys.executable, "-c", TELL_SIGNAL)) as process:
         process.send_signal(number)
         out, _ = process.communicate(timeout=GIVE_UP_S)
@@ -236,6 +258,43 @@ def test_a_signal_that_comes_while_the_cpu_is_reserved(
 # ---- the terminal ----
 
 
+@contextmanager
+def on_a_terminal(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The process that leads the session of the terminal, and the other side of that. Keys reach it
+    also where the tests themselves were started in the background, with signals ignored."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP):
+            signal.signal(number, signal.SIG_DFL)
+        os.execvp(words[0], list(words))  # noqa: S606
+    try:
+        yield pid, terminal
+    finally:
+        with suppress(OSError):
+            os.close(terminal)
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def read_until(terminal: int, what: bytes | None) -> bytes:
+    """None: until the last process of the terminal has gone."""
+    shown = b""
+    give_up_s = time.monotonic() + GIVE_UP_S
+    while what is None or what not in shown:
+        left_s = max(give_up_s - time.monotonic(), 0)
+        assert select.select([terminal], [], [], left_s)[0], f"no {what!r} came after {shown!r}"
+        try:
+            more = os.read(terminal, 4096)
+        except OSError:  # the terminal has gone
+            more = b""
+        if not more:
+            assert what is None, f"the terminal ended without {what!r} after {shown!r}"
+            break
+        shown += more
+    return shown
+
+
 def shell_with_jobs(*lines: str) -> list[str]:
     if not shutil.which("bash"):
         pytest.skip("bash is not installed")
@@ -252,6 +311,19 @@ def tool_below(shell: int) -> int:
 
     wait_until(is_there, "the shell has started no shield")
     return found[0]
+
+
+def test_ctrl_c_on_the_terminal(probe: Path, before: State) -> None:
+    """The key reaches all processes of the terminal; COMMAND gets it once."""
+    script = "trap 'echo caught; n=$((n+1)); sleep 0.2; exit $n' INT; echo ready; read x"
+    with on_a_terminal(command(probe, "sh", "-c", script)) as (pid, terminal):
+        shown = read_until(terminal, b"ready")
+        os.write(terminal, b"\x03")
+        shown += read_until(terminal, None)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert shown.count(b"caught") == 1
+    all_is_back(before)
 
 
 def test_ctrl_z_and_fg(probe: Path, before: State) -> None:

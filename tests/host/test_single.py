@@ -1,7 +1,5 @@
-"""`single` takes the other CPUs offline, and brings all of them back, however it ends.
-
-Few of these run on the real kernel. Whatever happens, every CPU that was online is online after.
-"""
+"""`single` takes the other CPUs offline, and brings all of them back, however it ends. Refusals and
+journals one by one: probe/tests/test_shield_offline.c."""
 
 from __future__ import annotations
 
@@ -18,12 +16,13 @@ import pytest
 from tests import machine
 from tests.host.odd import Odd, process
 from tests.host.odd_keeper import Keeper
-from tests.host.shield_state import JOURNAL, State
 from tests.host.shielding import (
     GIVE_UP_S,
+    JOURNAL,
     RESERVED,
     SHIELD_MARKS,
     Shield,
+    State,
     all_is_back,
     journal_lines,
     kill_both,
@@ -32,15 +31,15 @@ from tests.host.shielding import (
 from tests.running import Stream, command, run
 from tests.waiting import wait_until
 
-CPUS = Path("/sys/devices/system/cpu")
 STAYS = min(os.sched_getaffinity(0))
 OTHERS = sorted(os.sched_getaffinity(0) - {STAYS})
 HEAD_LINES = 5  # of a journal, before its first change
 SINGLE = ("--cpu-config", "single", "--cpu", str(STAYS))
+FEW = ("SEM-P-SIG", "--samples", "200")
 
 
 def online(cpu: int) -> Path:
-    return CPUS / f"cpu{cpu}" / "online"
+    return Path(f"/sys/devices/system/cpu/cpu{cpu}/online")
 
 
 pytestmark = [
@@ -83,6 +82,7 @@ def measuring(probe: Path) -> Iterator[Shield]:
 
 
 def settings(stream: Stream) -> list[str]:
+    assert stream.result.status == "measured", stream.result
     assert stream.result.conditions is not None
     return stream.result.conditions.settings
 
@@ -93,16 +93,8 @@ def test_the_others_go_offline_and_all_comes_back(probe: Path, odd: Odd, before:
         process.terminate()
         out, _ = process.communicate(timeout=GIVE_UP_S)
     stream = Stream("TMR-P-LAT", process.returncode, out)
-    assert stream.result.status == "measured"
     assert settings(stream) == ["offline"]
     assert "offline" in stream.events and "not_put_back" not in stream.events
-    all_is_back(before)
-
-
-def test_the_guard_brings_them_back_after_a_kill(probe: Path, before: State) -> None:
-    with measuring(probe) as process:
-        process.kill()
-        process.communicate(timeout=GIVE_UP_S)
     all_is_back(before)
 
 
@@ -115,9 +107,8 @@ MOMENTS: dict[str, Callable[[], bool]] = {
 
 
 def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> None:
-    """Before, while and after the CPUs go offline; also between the journal and a write, of which
-    probe/tests/test_shield_offline.c knows each. Killed before there is a guard it leaves an empty
-    journal, which the next one removes."""
+    """Its guard brings them back. Killed before there is one it leaves an empty journal, which the
+    next one removes."""
     words = [str(probe), "run", "TMR-P-LAT", "--json", "--samples", "1000000", *quick]
     for has_come in MOMENTS.values():
         with subprocess.Popen([*words, "--cpu-config", "single"], stdout=subprocess.DEVNULL) as run:
@@ -128,44 +119,35 @@ def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> N
         all_is_back(before)
 
 
-def test_restore_brings_them_back_after_two_kills(probe: Path, before: State) -> None:
+@pytest.mark.parametrize("then", ["restore", "single", "shielded"])
+def test_killed_with_its_guard(probe: Path, before: State, then: str) -> None:
+    """The next run brings them back before it counts CPUs: the killed run has left one."""
     with measuring(probe) as process:
         kill_both(process)
     assert are_online() == {STAYS}
-    subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
-    all_is_back(before)
-
-
-@pytest.mark.parametrize("config", ["single", "shielded"])
-def test_the_next_run_brings_them_back_after_two_kills(
-    probe: Path, before: State, config: str
-) -> None:
-    """Before it counts CPUs: the killed run has left one."""
-    with measuring(probe) as process:
-        kill_both(process)
-    assert are_online() == {STAYS}
-    told = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", "shared")
-    assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
-    stream = run(probe, "SEM-P-SIG", "--samples", "200", "--cpu-config", config)
-    assert stream.result.status == "measured"
-    assert "restored_before" in stream.events
+    if then == "restore":
+        subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
+    else:
+        told = run(probe, *FEW, "--cpu-config", "shared")
+        assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
+        stream = run(probe, *FEW, "--cpu-config", then)
+        assert stream.result.status == "measured"
+        assert "restored_before" in stream.events
     all_is_back(before)
 
 
 def test_a_cpu_that_was_offline_before_stays_so(probe: Path) -> None:
     """The only ones that are left are the measuring CPU, and those that are taken offline."""
     online(RESERVED).write_text("0")
-    stream = run(probe, "SEM-P-SIG", "--samples", "200", *SINGLE)
-    assert settings(stream) == ["offline"]
+    assert settings(run(probe, *FEW, *SINGLE)) == ["offline"]
     assert are_online() == {STAYS, *OTHERS} - {RESERVED}
     assert not JOURNAL.exists()
 
 
 @pytest.mark.skipif(online(STAYS).exists(), reason="every CPU can be taken offline here")
 def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
-    options = ["--cpu-config", "single", "--cpu", str(RESERVED)]
-    stream = run(probe, "SEM-P-SIG", "--samples", "200", *options)
-    assert stream.result.status == "measured" and settings(stream) == []
+    stream = run(probe, *FEW, "--cpu-config", "single", "--cpu", str(RESERVED))
+    assert settings(stream) == []
     text = stream.events["not_offline"].text
     assert f"CPU {STAYS}: the kernel cannot take it offline" in text
     assert f"are on CPU {RESERVED} only" in text
@@ -173,27 +155,22 @@ def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
 
 @pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
 def test_without_right_measuring_goes_on(open_probe: Path) -> None:
-    options = ["--samples", "200", *SINGLE]
-    stream = run(open_probe, "SEM-P-SIG", *options, prefix=machine.as_nobody())
-    assert stream.result.status == "measured" and settings(stream) == []
+    stream = run(open_probe, *FEW, *SINGLE, prefix=machine.as_nobody())
+    assert settings(stream) == []
     assert "not_offline" in stream.events
 
 
 @pytest.mark.skipif(shutil.which("chrt") is None, reason="chrt is not installed")
 def test_the_kernel_refuses(probe: Path) -> None:
     """Tasks of SCHED_DEADLINE have reserved more time than the CPU that stays has."""
-    times = [f"--sched-{what}" for what in ("runtime", "deadline", "period")]
-    words = [
-        word
-        for pair in zip(times, ("60000000", "100000000", "100000000"), strict=True)
-        for word in pair
-    ]
+    times = ("--sched-runtime", "60000000", "--sched-deadline", "100000000")
+    words = ("chrt", "-d", *times, "--sched-period", "100000000", "0", "sleep", "60")
     with ExitStack() as stack:
         for _ in range(len(OTHERS) + 1):
-            pid = stack.enter_context(process("chrt", "-d", *words, "0", "sleep", "60"))
+            pid = stack.enter_context(process(*words))
             wait_until(partial(is_deadline, pid), "SCHED_DEADLINE is refused")
-        stream = run(probe, "SEM-P-SIG", "--samples", "200", *SINGLE)
-    assert stream.result.status == "measured" and settings(stream) == []
+        stream = run(probe, *FEW, *SINGLE)
+    assert settings(stream) == []
     assert "not_offline" in stream.events and "not_put_back" not in stream.events
     assert are_online() == {STAYS, *OTHERS} and not JOURNAL.exists()
 

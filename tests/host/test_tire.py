@@ -1,23 +1,46 @@
-"""The simulation by the real probe: a step that is made late counts once and only once, one that is
-far too large ends in time and counts, and nothing is left behind."""
+"""The simulation of the tire by the real probe: what is late counts once, what is done is counted,
+threads are those that were asked for, pictures are those of another implementation."""
 
 from __future__ import annotations
 
 import os
-import signal
 import time
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from hardstone.cli import simulating
+from hardstone.cli.simulate import command as simulate_command
+from hardstone.model import Result, StreamEvent, StreamSeries, StreamTable
+from hardstone.plan.sweep_results import masses_of, missed_of, single
+from hardstone.store import Store
 from tests import machine
-from tests.host.tire import BOTH, PERIOD_NS, RF, RT, counts, simulations, values
 from tests.running import GIVE_UP_S, Stream, has_ended, measuring, run
-from tests.waiting import wait_until
+from tests.waiting import soon, wait_until
 
 pytestmark = pytest.mark.skipif(
     machine.no_realtime() is not None, reason=str(machine.no_realtime())
 )
+
+RT, RF = "SIM-S-RT", "SIM-P-RF"
+PERIOD_NS = 10_000_000
+BOTH = ("-p", "solver=semaphore,barrier")
+
+
+def simulations(stream: Stream) -> list[dict[str, object]]:
+    return [one.data for one in stream.of(StreamEvent) if one.name == "simulation"]
+
+
+def counts(stream: Stream, name: str) -> list[int]:
+    return [one.count for one in stream.of(StreamSeries) if one.name == name]
+
+
+def values(stream: Stream, name: str) -> list[int | None]:
+    return [one.max for one in stream.of(StreamSeries) if one.name == name]
 
 
 @pytest.fixture
@@ -51,25 +74,6 @@ def test_a_step_that_is_made_late_counts_once_and_only_once(probe: Path, free: l
     assert {one.get("first_missed_count") for one in told} == {3}
 
 
-def test_a_delay_within_the_period_does_not_count(probe: Path, free: list[str]) -> None:
-    stream = run(
-        probe, RT, *free, "--samples", "4", *BOTH, "-p", "delay_step=2", "-p", "delay_ns=5ms"
-    )
-    assert stream.result.status == "measured"
-    longest = [late for late in values(stream, "step_time") if isinstance(late, int)]
-    assert min(longest) >= PERIOD_NS // 2
-    check_missed(stream, 0)
-
-
-def test_a_delay_of_two_and_a_half_periods_counts_for_each_deadline(
-    probe: Path, free: list[str]
-) -> None:
-    words = ("-p", "delay_step=2", "-p", "delay_ns=25ms")
-    stream = run(probe, RT, *free, "--samples", "6", *BOTH, *words)
-    assert stream.result.status == "measured"
-    check_missed(stream, 2)
-
-
 @pytest.mark.parametrize("solver", ["semaphore", "barrier"])
 def test_what_is_far_too_large_ends_in_time_and_counts(
     probe: Path, free: list[str], solver: str
@@ -84,20 +88,6 @@ def test_what_is_far_too_large_ends_in_time_and_counts(
         assert one["first_missed_count"] == 1
         assert one["steps_count"] == steps < 200  # those that were never done count too
     assert counts(stream, "lateness") == counts(stream, "step_time")
-
-
-def test_a_thread_that_stays_far_behind_ends_its_simulation(probe: Path, free: list[str]) -> None:
-    """There are slots for 4096 steps, 41 ms here."""
-    words = ("-p", "masses=8", "-p", "threads=2", "-p", "step_ns=10us")
-    late = ("-p", "delay_step=1", "-p", "delay_ns=400ms")
-    stream = run(probe, RT, *free, "--samples", "100000", *words, *late)
-    assert stream.result.status == "measured"
-    assert stream.events["simulation_out_of_step"].data["steps_count"] == 4096
-    (told,) = simulations(stream)
-    released, missed = told["released_count"], told["missed_count"]
-    assert isinstance(released, int) and isinstance(missed, int)
-    assert 4096 <= missed <= released <= 100_000
-    assert stream.verdicts["late_once"]
 
 
 def test_every_step_is_counted_once(probe: Path, free: list[str]) -> None:
@@ -184,10 +174,184 @@ def test_it_ends_on_request(probe: Path, free: list[str], test: str, solver: str
         assert told["released_count"] >= told["steps_count"] > 0
 
 
-def test_a_kill_leaves_nothing(probe: Path, free: list[str]) -> None:
-    with measuring(probe, RT, *free, *LONG, "-p", "step_ns=1ms") as running:
-        until_threads_work(running.pid)
-        os.kill(running.pid, signal.SIGKILL)
-        running.process.wait()
-        assert not Path(f"/proc/{running.pid}").exists()
-        assert not list(Path("/dev/shm").glob(f"hardstone-{running.pid}-*"))
+# ---- threads ----
+
+
+def test_steps_begin_at_their_release(probe: Path, free: list[str]) -> None:
+    """Each thread, and the release is that of the deadline: those that are late add up to no
+    drift, and a step that is early is none."""
+
+    words = ("-p", "threads=2", "-p", "block_steps=20", "-p", "masses=400", *BOTH)
+    result, problem = run(probe, RT, *free, "--samples", "20", *words).read_by_the_toolkit()
+    assert problem is None
+    tables = [table.columns for table in result.tables if table.name == "blocks"]
+    assert [len(columns["step"]) for columns in tables] == [20] * 4
+    waits = [
+        [begin - release for release, begin in zip(one["release_ns"], one["begin_ns"], strict=True)]
+        for one in tables
+    ]
+    assert min(map(min, waits)) >= 0
+    read_ns, write_ns = (
+        sum(
+            end - begin
+            for one in tables[:2]
+            for end, begin in zip(one[last], one[first], strict=True)
+        )
+        for last, first in (("read_ns", "begin_ns"), ("write_ns", "compute_ns"))
+    )
+    # three semaphores of each mass to read, one to write
+    assert 1 <= read_ns / write_ns <= 100
+    assert max(min(one[10:]) for one in waits) <= PERIOD_NS * 0.125
+
+
+def test_total_time_ends_with_the_last_step_of_the_last_thread(
+    probe: Path, free: list[str]
+) -> None:
+    words = ("-p", "threads=3", "-p", "step_ns=100ms", "-p", "block_steps=10", *BOTH)
+    stream = run(probe, RF, *free, "-p", "simulated_s=1", *words)
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None
+    ends = [table.columns["write_ns"][9] for table in result.tables]
+    totals = [total for total in values(stream, "total_time") if total is not None]
+    lasts = [max(ends[:3]), max(ends[3:])]
+    after = [total - last for total, last in zip(totals, lasts, strict=True)]
+    assert min(after) >= 0
+    assert max(after) <= 1_000_000
+
+
+def test_cpu_time_and_switches_of_one_thread(probe: Path, free: list[str]) -> None:
+    """It has no more CPU time than there is; it sleeps once a step, of its own accord."""
+    words = ("-p", "threads=1", "-p", "masses=4000")
+
+    fast = run(probe, RF, *free, *words, "-p", "simulated_s=5")
+    (told,), (total,) = simulations(fast), values(fast, "total_time")
+    cpu_ns = told["cpu_ns"]
+    assert isinstance(cpu_ns, int) and total is not None and cpu_ns <= total + 1_000_000
+    (slow,) = simulations(run(probe, RT, *free, *words, "--samples", "20"))
+    willing, forced = slow.get("voluntary_count", 20), slow.get("involuntary_count", 0)
+    assert isinstance(willing, int) and isinstance(forced, int)
+    assert 0.6 <= cpu_ns / total <= 1.1
+    assert 15 <= willing <= 25
+    assert forced <= 10
+
+
+def scheduling_of(pid: int) -> Counter[tuple[int, int]]:
+    """Policy and priority of each thread of a process but the first, which supervises."""
+    found = Counter[tuple[int, int]]()
+    for one in machine.thread_ids(pid)[1:]:
+        with suppress(ProcessLookupError):  # threads of the preparation come and go
+            found[os.sched_getscheduler(one), priority_of(one)] += 1
+    return found
+
+
+def priority_of(thread: int) -> int:
+    return os.sched_getparam(thread).sched_priority
+
+
+POLICIES = {"fifo": os.SCHED_FIFO, "rr": os.SCHED_RR, "other": os.SCHED_OTHER, "deadline": 6}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("policy", ["fifo", "rr", "other", "deadline"])
+def test_threads_have_the_policy_and_their_parents_priority(
+    probe: Path, free: list[str], policy: str, named: bool
+) -> None:
+    """Three threads and their parent, as the kernel says. With `named` the policy is the
+    parameter's, else that of the run; nobody inherits SCHED_DEADLINE."""
+    if policy == "deadline" and not named:
+        pytest.skip("no policy of a run")
+    words = ("-p", f"policy={policy}") if named else ("--policy", policy)
+    long = ("--samples", "0", "--duration-ns", "30s", "-p", "threads=3", "-p", "step_ns=1ms")
+    priority = 0 if policy in {"other", "deadline"} else 37
+    asked = () if policy == "other" and not named else ("--priority", "37")
+    with measuring(probe, RT, *free, *long, *words, *asked) as running:
+        wanted = Counter({(POLICIES[policy], priority): 3 if policy == "deadline" else 4})
+        if policy == "deadline":
+            wanted[os.SCHED_FIFO, 37] = 1
+        is_as_wanted = soon(lambda: scheduling_of(running.pid) == wanted, within_s=15)
+        stream = running.stopped()
+    if policy == "deadline" and stream.result.status in {"denied", "unsupported"}:
+        pytest.skip(str(stream.result.reason))
+    assert is_as_wanted
+    (told,) = simulations(stream)
+    assert told["policy"] == policy
+
+
+# ---- pictures ----
+
+MASSES, STEP_S, PICTURES = 40, 0.001, 11
+Array = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+
+def pull(place: Array, speed: Array, other: np.ndarray, rest_m: float) -> Array:
+    """Acceleration of each mass by the spring to the mass `other`: its place in the circle."""
+    way, difference = place[other] - place, speed[other] - speed
+    stretch = 1.0 - rest_m / np.hypot(way[:, 0], way[:, 1])
+    kappa = 0.1 / STEP_S**2
+    return kappa * stretch[:, None] * way + kappa * 2 * STEP_S * difference
+
+
+def pictures() -> list[Array]:
+    """Places in a second of simulated time, by explicit Euler."""
+    at = np.arange(MASSES)
+    angle = 2 * np.pi * at / MASSES
+    place = np.stack([0.3 * np.sin(angle), 0.8 + 0.3 * np.cos(angle)], axis=1)
+    speed = np.zeros_like(place)
+    kept, ring_m = [place], 0.6 * np.sin(np.pi / MASSES)
+    for step in range(1, 1001):
+        force = pull(place, speed, (at - 1) % MASSES, ring_m)
+        force += pull(place, speed, (at + 1) % MASSES, ring_m)
+        force += pull(place, speed, (at + MASSES // 2) % MASSES, 0.6)
+        place, speed = place + STEP_S * speed, speed + STEP_S * (force - [0.0, 9.81])
+        is_down = place[:, 1] <= 0.0
+        place[is_down, 1] = 0.0
+        speed[is_down, 1] = np.maximum(speed[is_down, 1], 0.0)
+        if step % 100 == 0:
+            kept.append(place)
+    return kept
+
+
+def test_pictures_are_those_of_another_implementation(probe: Path, free: list[str]) -> None:
+    words = (f"masses={MASSES}", "threads=1", "simulated_s=1", "step_ns=1ms", f"frames={PICTURES}")
+    options = (part for word in words for part in ("-p", word))
+    tables = run(probe, RF, *free, *options).of(StreamTable)
+    assert [table.data["simulated_ns"] for table in tables] == [k * 10**8 for k in range(PICTURES)]
+    for table, place in zip(tables, pictures(), strict=True):
+        seen = np.stack([table.columns["x_um"], table.columns["y_um"]], axis=1)
+        assert np.abs(seen - 1e6 * place).max() < 1.0
+
+
+# ---- a sweep ----
+
+SWEEP = ("--threads", "1,2", "--masses", "400,404", "-D", "50ms", "--blocks", "2", "--no-fast")
+
+
+def event(result: Result, name: str) -> dict[str, Any]:
+    (data,) = [one.data for one in result.events if one.name == name]
+    return data
+
+
+def test_a_sweep_on_this_machine(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    options = simulate_command.commands["realtime"].make_context("realtime", [*SWEEP, "-q"]).params
+    simulating.simulate("realtime", options, wants_report=False)
+    document = Store().load("last")
+    points = [one for one in document.results if one.test == "SIM-S-RT"]
+    if any(one.status == "denied" for one in points):
+        pytest.skip(f"denied: {points[0].reason}")
+    (pictures,) = [one for one in document.results if one.test == "SIM-P-RF"]
+    assert sum(table.name == "frame" for table in pictures.tables) == 8
+    places = [(masses_of(one), single(one.params["threads"])) for one in points]
+    assert sorted(places[:4]) == [(400, 1), (400, 2), (404, 1), (404, 2)]
+    assert len(places) == 6  # each curve once more, with its blocks
+    for one in points:
+        said = event(one, "simulation")
+        assert (said["masses_count"], said["threads_count"]) == (
+            masses_of(one),
+            single(one.params["threads"]),
+        )
+        assert said["released_count"] == 5 >= said["missed_count"] == missed_of(one.series)
+        blocks = [table for table in one.tables if table.name == "blocks"]
+        kept = said["threads_count"] if one.params["block_steps"] else 0
+        assert len(blocks) == kept
+        assert all(len(table.columns["step"]) == 2 for table in blocks)
