@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help=about)
     about = "kernels that tests/guest boots: all, or names of the lab with commas"
     parser.addoption("--kernels", default="debian", metavar="NAMES", help=about)
-    about = "keep the path lengths that tests/guest find, instead of comparing them"
+    about = "keep what tests/guest and the transcripts of commands find, instead of comparing it"
     parser.addoption("--write-golden", action="store_true", help=about)
 
 

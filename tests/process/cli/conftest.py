@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from hardstone.calling import stay_in
 from hardstone.cli.main import run
+from hardstone.targets.base import Target
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Transport
 from tests.process.targets import sample
@@ -52,24 +52,29 @@ def hardstone(capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Done]
     stay_in(None)  # tests of commands to type come after it
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> str:
+@pytest.fixture(scope="session")
+def target(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A fake target on which every test of the register works."""
-    ids = [test.id for test in sample.register().tests]
-    return f"fake:{sample.scenario(tmp_path, {test: [*sample.stream(test)] for test in ids})}"
+    tests = {test.id: [*sample.stream(test.id)] for test in sample.register().tests}
+    return f"fake:{sample.scenario(tmp_path_factory.mktemp('target'), tests)}"
 
 
 Lab = Callable[..., None]
 
 
 @pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """Puts `make(name)` in place of the lab: a transport for what follows `lab:`."""
+def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """Puts something else in place of the lab: `make(name)` is the transport for what follows
+    `lab:`, or `target(name)` the target."""
 
-    def install(make: Callable[[str], Transport]) -> None:
+    def install(
+        make: Callable[[str], Transport] | None = None,
+        *,
+        target: Callable[[str], Target] | None = None,
+    ) -> None:
         module = ModuleType("hardstone.targets.lab")
         module.lab_transport = make  # type: ignore[attr-defined]
-        module.lab_target = lambda rest: ProbeTarget(make(rest))  # type: ignore[attr-defined]
+        module.lab_target = target or (lambda rest: ProbeTarget(make(rest)))  # type: ignore
         monkeypatch.setitem(sys.modules, module.__name__, module)
 
     return install

@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,12 @@ from hardstone.lab.kernels import add_kernel
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
+from tests.process.cli.forked import Forked
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
-from tests.waiting import LONGEST_S, wait_until
+from tests.waiting import wait_until
 
 Hardstone = Callable[..., Done]
-HARDSTONE = [sys.executable, "-m", "hardstone"]
 BOOTING = "hardstone: booting lab:made,cpus=1 (6.1.0-7-amd64, tcg, 1 CPU)"
 TARGET = ("--target", "lab:made,cpus=1")
 COMMANDS = [
@@ -53,16 +52,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return Store(tmp_path / "data" / "hardstone")
 
 
-def running(lab: MadeUpLab, *words: str, **how: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*HARDSTONE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
-    )
-
-
-@each_command
 @pytest.mark.parametrize(
-    ("boot", "said"),
-    [("panic", "Kernel panic - not syncing: no init found"), ("fail", "QEMU said: qemu")],
+    ("words", "boot", "said"),
+    [
+        *((one, "panic", "Kernel panic - not syncing: no init found") for one in COMMANDS),
+        (COMMANDS[0], "fail", "QEMU said: qemu"),
+    ],
 )
 def test_a_guest_that_does_not_boot_is_one_line_and_4(
     hardstone: Hardstone, lab: MadeUpLab, words: tuple[str, ...], boot: str, said: str
@@ -102,22 +97,22 @@ def test_a_kernel_of_another_architecture_needs_its_own_qemu(
 @each_command
 def test_ctrl_c_while_it_boots_ends_all(lab: MadeUpLab, words: tuple[str, ...]) -> None:
     lab.play(boot="hang")
-    tool = running(lab, *words)
-    wait_until(lab.boots)
-    tool.send_signal(signal.SIGINT)
-    out, err = tool.communicate(timeout=LONGEST_S)
-    lines = [line for line in err.splitlines() if line not in ("", BOOTING)]
-    assert (tool.returncode, out, lines) == (EXIT_INTERRUPTED, "", ["hardstone: interrupted"])
+    with Forked(*words) as tool:
+        wait_until(lab.boots)
+        tool.send(signal.SIGINT)
+        assert (tool.wait(), tool.out) == (EXIT_INTERRUPTED, "")
+        lines = [line for line in tool.err.splitlines() if line not in ("", BOOTING)]
+    assert lines == ["hardstone: interrupted"]
     assert lab.left() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_another_end_while_it_boots_leaves_nothing(lab: MadeUpLab, number: signal.Signals) -> None:
     lab.play(boot="hang")
-    tool = running(lab, *COMMANDS[0])
-    wait_until(lab.boots)
-    tool.send_signal(number)
-    tool.communicate(timeout=LONGEST_S)
+    with Forked(*COMMANDS[0]) as tool:
+        wait_until(lab.boots)
+        tool.send(number)
+        tool.wait()
     assert lab.left() == []
 
 
@@ -158,15 +153,16 @@ def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(
 ) -> None:
     begun = f"open({str(lab.folder / 'runs')!r}, 'w').close()"
     lab.probe(f"if sys.argv[1] == 'run': {begun}; time.sleep(1000)")
-    tool = running(lab, *COMMANDS[0])
-    wait_until((lab.folder / "runs").exists)
-    living, lock = make_guest_folder(lab.memory)
-    tool.kill()  # in this order the guard may have begun: it is killed in the midst of its work
-    for pid, command in lab.processes().items():
-        if b"guard.py" in command:
-            with contextlib.suppress(ProcessLookupError):  # or it has done all of it by now
-                os.kill(pid, signal.SIGKILL)
-    tool.communicate(timeout=LONGEST_S)
+    with Forked(*COMMANDS[0]) as tool:
+        wait_until((lab.folder / "runs").exists)
+        living, lock = make_guest_folder(lab.memory)
+        # in this order the guard may have begun: it is killed in the midst of its work
+        tool.send(signal.SIGKILL)
+        for pid, command in lab.processes().items():
+            if b"guard.py" in command:
+                with contextlib.suppress(ProcessLookupError):  # or it has done all of it by now
+                    os.kill(pid, signal.SIGKILL)
+        tool.wait()
     wait_until(lambda: not lab.processes())
     assert hardstone("runs", "--json").document[0]["status"] == "incomplete"
     assert list(lab.memory.iterdir()) == [living]
@@ -177,14 +173,12 @@ def test_a_kill_of_tool_and_guard_is_cleaned_up_by_the_next_command(
 def test_a_measurement_on_this_machine_is_waited_for(lab: MadeUpLab) -> None:
     with Path(os.environ["HARDSTONE_LOCK_FILE"]).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        tool = running(lab, *COMMANDS[1], "--json")
-        assert tool.stderr is not None
-        told = tool.stderr.readline()
-        assert "Another hardstone measurement is running on this machine; waiting" in told
-        assert lab.boots() == []
-        fcntl.flock(lock, fcntl.LOCK_UN)
-    _, err = tool.communicate(timeout=LONGEST_S)
-    assert err.splitlines() == [BOOTING] and len(lab.boots()) == 1
+        with Forked(*COMMANDS[1], "--json") as tool:
+            tool.wait_for("Another hardstone measurement is running on this machine; waiting")
+            assert lab.boots() == []
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            tool.wait()
+            assert tool.err.splitlines()[1:] == [BOOTING] and len(lab.boots()) == 1
 
 
 def test_three_at_once_take_turns(lab: MadeUpLab, store: Store) -> None:
@@ -194,9 +188,9 @@ def test_three_at_once_take_turns(lab: MadeUpLab, store: Store) -> None:
         f"    with open({str(notes)!r}, 'a') as file: file.write(what)\n"
         "if sys.argv[1] == 'run': note('('); time.sleep(1); note(')')"
     )
-    tools = [running(lab, *COMMANDS[0], "--quiet") for _ in range(3)]
-    ends = [tool.communicate(timeout=LONGEST_S) for tool in tools]
-    assert [tool.returncode for tool in tools] == [EXIT_OK] * 3, ends
+    with contextlib.ExitStack() as stack:
+        tools = [stack.enter_context(Forked(*COMMANDS[0], "--quiet")) for _ in range(3)]
+        assert [tool.wait() for tool in tools] == [EXIT_OK] * 3, [tool.err for tool in tools]
     assert len(lab.boots()) == 3 and len(store.runs()) == 3
     assert notes.read_text() == "()()()"
 
@@ -213,10 +207,9 @@ def limited(size_bytes: int) -> Callable[[], None]:
 def test_a_disk_or_memory_without_room_is_one_line_and_4(
     lab: MadeUpLab, size_bytes: int, said: str
 ) -> None:
-    tool = running(lab, *COMMANDS[1], "--quiet", preexec_fn=limited(size_bytes))
-    out, err = tool.communicate(timeout=LONGEST_S)
-    assert (tool.returncode, out, len(err.splitlines())) == (EXIT_UNREACHABLE, "", 1), err
-    assert said in err
+    with Forked(*COMMANDS[1], "--quiet", before=limited(size_bytes)) as tool:
+        assert (tool.wait(), tool.out) == (EXIT_UNREACHABLE, ""), tool.err
+        assert len(tool.err.splitlines()) == 1 and said in tool.err
     assert not list((lab.folder / "lab").rglob("*.tmp*"))
 
 

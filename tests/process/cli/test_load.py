@@ -1,7 +1,8 @@
-"""`hardstone load`: what it prints, and its exit codes, with a probe that says what it should."""
+"""`hardstone load` and `hardstone shield`: what the probe is given, and their exit codes."""
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.process.cli.forked import Forked
 from tests.process.targets import sample
 
 HEADER = {
@@ -55,15 +57,6 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
         monkeypatch.setenv("HARDSTONE_PROBE", str(sample.executable(tmp_path, body)))
 
     return make
-
-
-def test_a_table(hardstone: Callable[..., Any], says: Callable[..., None]) -> None:
-    says(HEADER, RUNS, CPU, SEARCH, FOOTER)
-    done = hardstone("load", "cpu+search", "-D", "1")
-    assert done.code == 0
-    assert " 10 %" in done.out
-    assert "0.2 s" in done.out
-    assert done.err == ""
 
 
 def test_a_document(hardstone: Callable[..., Any], says: Callable[..., None]) -> None:
@@ -131,30 +124,6 @@ def test_the_probe_gets_the_one_form_of_a_load(
     assert asked[1] == document["load"] == "cpu=10ms/100ms+search"
 
 
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        ("cpuu", "unknown 'cpuu'; did you mean cpu?"),
-        ("", "'' is not a load; write for example heavy"),
-        ("none", "'none' is not a load; write for example heavy"),
-        ("heavy,storm", "'heavy,storm' names 2 loads; give one; + joins elements"),
-        ("cpu=10", "cpu=10 does not have the form BUSY/PERIOD; write for example cpu=10ms/100ms"),
-        ("stress-ng:--cpu 1,heavy", "'heavy' too; put 'heavy' before stress-ng:"),
-    ],
-)
-def test_what_is_no_load_is_told_in_one_line(
-    hardstone: Callable[..., Any],
-    says: Callable[..., None],
-    tmp_path: Path,
-    load: str,
-    words: str,
-) -> None:
-    says(HEADER, FOOTER)
-    done = hardstone("load", load)
-    assert (done.code, len(done.told), (tmp_path / "asked").exists()) == (2, 1, False)
-    assert words in done.err and "--load" not in done.err
-
-
 @pytest.mark.parametrize("line", ["nonsense", '{"type":"other"}', '{"type":"load"}'])
 def test_lines_that_are_none(
     hardstone: Callable[..., Any], says: Callable[..., None], line: str
@@ -170,10 +139,75 @@ def test_no_footer(hardstone: Callable[..., Any], says: Callable[..., None]) -> 
     assert hardstone("load", "cpu").code == 3
 
 
-@pytest.mark.parametrize("duration", ["0", "x", "-1", "9999d"])
-def test_wrong_durations(
-    hardstone: Callable[..., Any], says: Callable[..., None], duration: str
-) -> None:
-    says(HEADER, CPU, FOOTER)
-    done = hardstone("load", "cpu", f"--duration={duration}")
-    assert (done.code, len(done.told)) == (2, 1)
+# ---- shield ----
+
+Shield = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def shield(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[str]]]:
+    """Exit code, and the words that the probe was given."""
+    probe = sample.executable(tmp_path, "lines(repr(sys.argv)); sys.exit(7)")
+
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+
+    def call(*words: str) -> tuple[int, list[str]]:
+        with Forked("shield", *words) as tool:
+            code, given = tool.wait(), ast.literal_eval(tool.out)
+        assert given[0] == str(probe)
+        return code, given[1:]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "passed"),
+    [
+        (["--show"], ["--show", "--text"]),
+        (["--show", "--json"], ["--show", "--json"]),
+        (["--restore"], ["--restore", "--text"]),
+        (["--restore", "--forget"], ["--restore", "--forget", "--text"]),
+        (["--", "ls", "-l", "--", "x y"], ["--text", "--", "ls", "-l", "--", "x y"]),
+        (["ls", "--show"], ["--text", "--", "ls", "--show"]),
+        (
+            ["-a", "1", "--priority", "5", "--policy", "rr", "--verbose", "--", "true"],
+            [
+                "--cpu",
+                "1",
+                "--policy",
+                "rr",
+                "--priority",
+                "5",
+                "--verbose",
+                "--text",
+                "--",
+                "true",
+            ],
+        ),
+        (
+            ["--cpus", "1-2", "--settings", "cpuset", "--", "$(id)"],
+            ["--cpus", "1-2", "--settings", "cpuset", "--text", "--", "$(id)"],
+        ),
+    ],
+    ids=lambda words: " ".join(words)[:20],
+)
+def test_the_words_are_passed_on(shield: Shield, words: list[str], passed: list[str]) -> None:
+    assert shield(*words) == (7, ["shield", *passed])
+
+
+def test_what_is_reserved(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs no right."""
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    with Forked("shield", "--show", "--json") as tool:
+        assert tool.wait() == 0
+        shown = json.loads(tool.out)
+    assert shown["schema"] == "hardstone.shield/1"
+    assert {setting["name"] for setting in shown["settings"]} == {
+        "cpuset",
+        "interrupts",
+        "workqueues",
+        "timers",
+        "watchdog",
+        "governor",
+        "dma_latency",
+    }

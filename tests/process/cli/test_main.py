@@ -1,8 +1,10 @@
-"""The door: every error is a line and an exit code."""
+"""The door: every error is a line and an exit code, messages hold untrusted text, and codes have a
+meaning."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,14 +15,23 @@ import pytest
 
 from hardstone import __version__
 from hardstone.cli import main
+from hardstone.cli.ending import tell_code
+from hardstone.cli.file_folder import folder_problems, own_folder, typed_folder
+from hardstone.cli.messages import message_lines, tell, visible
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
+    EXIT_OK,
     EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
     PrivilegeError,
 )
+from hardstone.model import Scalar
+from hardstone.store import Store
+from hardstone.targets.local import local_target
 from tests.process.cli.conftest import Done
+from tests.unit.stats import make
 
 Hardstone = Callable[..., Done]
 
@@ -49,36 +60,6 @@ def test_without_a_command_the_help_is_a_usage_error(hardstone: Hardstone) -> No
     done = hardstone()
     assert done.code == EXIT_USAGE
     assert done.out == "" and "evaluate" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["evalute"], "did you mean evaluate?"),
-        (["frobnicate"], "choose from evaluate"),
-        (["--frobnicate"], "No such option"),
-        (["run"], "Missing argument"),
-        (["run", "TMR-*", "--sample", "3"], "No such option"),
-        (["run", "TMR-*", "--samples"], "requires an argument"),
-        (["run", "TMR-*", "--load", "none,"], "a name is empty"),
-        (["run", "TMR-*", "--cpu-config", "shieldd"], "did you mean shielded?"),
-        (["show"], "Missing argument"),
-        (["report", "one", "two"], "unexpected extra argument"),
-        (["probe", "burn"], "No such command"),
-        (["run", "TMR-*", "--target", "mars"], "unknown target 'mars'"),
-        (["list", "--target", "fake:/missing.toml"], "cannot be read"),
-    ],
-)
-def test_wrong_usage_is_two_lines_at_most(
-    hardstone: Hardstone, arguments: list[str], words: str
-) -> None:
-    done = hardstone(*arguments)
-    assert done.code == EXIT_USAGE
-    assert done.out == ""
-    assert words in done.err
-    (told,) = done.told
-    assert told.startswith("hardstone: ")
-    assert len(done.typed) <= 1
 
 
 class Failing(tuple[str, ...]):
@@ -126,24 +107,6 @@ def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]
     assert capfd.readouterr().err == "hardstone: not allowed; ask\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [[], ["--json"]])
-def test_a_reader_that_leaves_is_no_error(root: Path, target: str, words: list[str]) -> None:
-    program = "from hardstone.cli.main import main; main()"
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-c", program, "list", "--target", target, *words],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(root / "src")},
-        check=False,
-    )
-    os.close(write)
-    assert done.stderr == b""
-    assert done.returncode == 0
-
-
 def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
     source = Path(__file__).resolve().parents[3] / "src"
     done = subprocess.run(
@@ -178,3 +141,212 @@ def test_the_script_of_a_copied_clone_does_not_run_the_original(
         f"hardstone: {tmp_path}/a copy/.venv is a copy and would run the code of "
     )
     assert typed == f"    make -C '{tmp_path}/a copy' setup"
+
+
+# ---- messages ----
+
+NASTY = "a\nhardstone: all is well\r\x1b[2J\u202e\u2028b\x9b1m"
+
+
+def test_what_cannot_be_shown_is_escaped() -> None:
+    assert visible(NASTY) == ("a\\nhardstone: all is well\\r\\x1b[2J\\u202e\\u2028b\\x9b1m")
+
+
+def test_untrusted_text_makes_no_line_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    tell(f"series {NASTY} is odd", f"hardstone show '{NASTY}'")
+    told, typed = capfd.readouterr().err.splitlines()
+    assert told.startswith("hardstone: series a\\nhardstone") and told.isprintable()
+    assert typed.startswith("    ") and typed.isprintable()
+
+
+def test_what_a_text_ends_in_is_typed_only_if_it_is_a_plain_command_of_ours() -> None:
+    for text in ("x; sudo rm -rf /", "x: hardstone run $(reboot)", "hardstone show x"):
+        assert message_lines(text) == [f"hardstone: {text}"]
+    told, typed = message_lines("odd; rebuild it: hardstone probe build")
+    assert told == "hardstone: odd; rebuild it:"
+    assert typed.endswith("hardstone probe build")
+
+
+def test_the_name_of_a_series_in_a_damaged_document_stays_in_its_line(
+    hardstone: Hardstone, tmp_path: Path, target: str
+) -> None:
+    import gzip
+    import json
+
+    store = tmp_path / "store"
+    assert hardstone("run", "SEM-P-SIG", "--target", target, "--store", store).code == 0
+    path = Store(store).path_of(Store(store).load("last").id)
+    document = json.loads(gzip.decompress(path.read_bytes()))
+    series = document["results"][0]["series"][0]
+    series["name"] = "x\nhardstone: all is well\x1b[2J"
+    series["histogram"]["buckets"] = [[5, 1], [3, 1]]
+    path.write_bytes(gzip.compress(json.dumps(document).encode()))
+    done = hardstone("show", document["id"], "--store", store)
+    assert done.code == 2
+    assert "\x1b" not in done.err
+    assert not any(line.startswith("hardstone: all is well") for line in done.err.splitlines())
+
+
+READ_ONLY = """
+set -e
+mount --bind "$1" "$1"
+mount -o remount,bind,ro "$1"
+shift
+"$@"
+"""
+
+
+def test_a_store_that_cannot_be_written_advises_no_mkdir(
+    hardstone: Hardstone, tmp_path: Path, target: str, root: Path
+) -> None:
+    """In a mount namespace of its own, which goes with the process."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("mounting takes root, and unshare")
+    store = tmp_path / "store"
+    assert hardstone("run", "SEM-P-SIG", "--target", target, "--store", store).code == 0
+    program = "from hardstone.cli.main import main; main()"
+    tool = [sys.executable, "-c", program, "report", "last", "--store", store]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", store, *tool],
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
+    assert done.returncode == 2, done.stderr
+    assert "its file system is read-only; name a file elsewhere with -o FILE" in done.stderr
+    assert "mkdir" not in done.stderr
+
+
+# ---- what exit codes mean ----
+
+ORDINARY: dict[str, Scalar] = {
+    "user.effective_id": 1000,
+    "limits.can_realtime": False,
+    "virtual.container": None,
+    "probe.port": "linux",
+}
+DENIED = make.document(
+    results=[make.result("TMR-P-LAT"), make.result("SEM-P-ARC", status="denied", series=[])]
+)
+
+
+def told(
+    capfd: pytest.CaptureFixture[str], probe: Path, code: int = EXIT_PRIVILEGE, **facts: Scalar
+) -> list[str]:
+    named = {name.replace("__", "."): value for name, value in facts.items()}
+    tell_code(code, DENIED, {**ORDINARY, **named}, local_target(probe))
+    return capfd.readouterr().err.splitlines()
+
+
+@pytest.fixture
+def own_probe(tmp_path: Path, probe: Path) -> Path:
+    return Path(shutil.copy(probe, tmp_path / "hardstone-probe"))
+
+
+def test_an_ordinary_user_is_given_one_way(
+    capfd: pytest.CaptureFixture[str], own_probe: Path
+) -> None:
+    if os.statvfs(own_probe).f_flag & os.ST_NOSUID:
+        pytest.skip("the temporary folder is mounted nosuid")
+    line, *typed = told(capfd, own_probe)
+    assert "exit code 5: 1 of 2 measurements was denied" in line
+    assert "setcap cap_sys_nice,cap_ipc_lock=ep " in typed[-1]
+    assert typed[-1].rstrip("'").endswith("/hardstone-probe")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"user__effective_id": 0},
+        {"virtual__container": "docker"},
+        {"limits__group_rt_runtime_us": 0},
+        {"limits__can_realtime": True},
+        {"probe__port": "posix"},
+    ],
+)
+def test_where_capabilities_would_not_help_the_doctor_is_asked(
+    capfd: pytest.CaptureFixture[str], own_probe: Path, facts: dict[str, Scalar]
+) -> None:
+    line, typed = told(capfd, own_probe, **facts)
+    assert "exit code 5" in line
+    assert typed.endswith("hardstone doctor")
+
+
+def test_a_run_that_is_not_whole_says_what_3_means(
+    capfd: pytest.CaptureFixture[str], own_probe: Path
+) -> None:
+    (line,) = told(capfd, own_probe, EXIT_UNTRUSTWORTHY)
+    assert line == "hardstone: exit code 3: 1 of 2 measurements was not completed (1 denied)"
+    assert told(capfd, own_probe, EXIT_OK) == []
+
+
+# ---- --dir ----
+
+
+def problem(folder: object, target: str = "local") -> str:
+    (said,) = folder_problems({"folder": str(folder)}, target)
+    return said
+
+
+def test_the_default_is_the_store_on_this_machine_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert own_folder({"store": None}, "local") == str(tmp_path / "hardstone")
+    assert own_folder({"store": tmp_path / "other"}, "local") == str(tmp_path / "other")
+    assert own_folder({"store": None}, "lab:debian") is None
+    long = Path("/" + "n" * 200)
+    assert own_folder({"store": long}, "local") is None
+
+
+def test_a_typed_folder_is_made_absolute_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    assert typed_folder({"folder": "sub"}, "local") == str(tmp_path / "sub")
+    assert typed_folder({"folder": "/x"}, "lab:debian") == "/x"
+    assert folder_problems({"folder": "sub"}, "local") == []
+    assert folder_problems({"folder": "/not/here"}, "lab:debian") == []
+    assert folder_problems({}, "local") == []
+
+
+def test_what_is_wrong_with_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "No such file" in problem(tmp_path / "missing")
+    assert "is not a folder" in problem(tmp_path / "file")
+    assert "longer than 180" in problem(tmp_path / ("n" * 190))
+    assert "Not a directory" in problem(tmp_path / "file" / "x")
+    assert "absolute" in problem("there", "lab:debian")
+    for odd in ("", " ", "a\nb"):
+        assert "empty or not printable" in problem(odd)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    assert "cannot be written" in problem(tmp_path)
+
+
+def test_a_bad_folder_is_wrong_usage_with_all_other_errors(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    missing = tmp_path / "missing"
+    done = hardstone("run", "FIO-P-SYN", "--dir", missing, "--samples", "x")
+    assert done.code == EXIT_USAGE
+    assert str(missing) in done.err and "--samples" in done.err
+
+
+def test_it_is_in_the_plan_and_the_command_that_repeats_it(
+    hardstone: Hardstone, target: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "store"
+    words = ["--target", target, "--store", place, "--dir", "/"]
+    assert hardstone("run", "FIO-P-SYN", *words).code == EXIT_OK
+    (entry,) = Store(place).runs()
+    plan = Store(place).load(entry.id).plan
+    assert [test.folder for test in plan.tests] == ["/"]
+    assert "--dir" in plan.command

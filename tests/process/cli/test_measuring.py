@@ -1,11 +1,14 @@
-"""evaluate and run: what is planned, printed, stored, and how they exit."""
+"""evaluate and run: what is planned and stored, under loads and CPU configurations, and how they
+exit. What they print is in golden/run.txt, and wrong usage in golden/usage.txt."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +20,12 @@ from hardstone.errors import (
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
 )
+from hardstone.model import RunDocument
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
+from tests.process.cli.forked import Forked
 from tests.process.targets import sample
+from tests.waiting import wait_until
 
 Hardstone = Callable[..., Done]
 
@@ -37,27 +43,6 @@ def test_evaluate_runs_the_battery_and_stores_it(
     report = place / "reports" / f"{entry.id}.html"
     assert f"report: {report}" in done.err
     assert report.read_text().lower().startswith("<!doctype html>")
-
-
-def test_the_summary_fits_a_terminal_and_a_pipe(hardstone: Hardstone, target: str) -> None:
-    done = hardstone("run", "*", "--target", target)
-    lines = done.out.splitlines()
-    assert len(lines) <= 37
-    assert max(len(line) for line in lines if "hardstone" not in line) <= 80
-    assert "\x1b" not in done.out + done.err
-    assert "trust       indicative" in done.out
-
-
-def test_progress_on_a_pipe_is_a_line_for_each_test(hardstone: Hardstone, target: str) -> None:
-    lines = hardstone("run", "SEM-P-SIG", "SEM-P-RTP", "--target", target).err.splitlines()
-    assert lines[0].startswith("hardstone: 2 tests, about")
-    assert lines[1].startswith("hardstone: 1 of 2  SEM-P-SIG  about")
-    assert lines[2].startswith("hardstone: 2 of 2  SEM-P-RTP  about")
-
-
-def test_quiet_keeps_progress_to_itself(hardstone: Hardstone, target: str) -> None:
-    done = hardstone("run", "SEM-P-SIG", "SEM-P-RTP", "--target", target, "--quiet")
-    assert " of 2 " not in done.err
 
 
 def test_json_is_exactly_one_document(hardstone: Hardstone, target: str) -> None:
@@ -95,32 +80,10 @@ def test_options_reach_the_plan(hardstone: Hardstone, target: str) -> None:
     assert (plan["clock"], plan["seed"]) == ("monotonic", 9)
 
 
-def test_all_input_errors_come_at_once(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = hardstone(
-        *("run", "TMR-P-LATT", "SEM-P-SIG", "-p", "knids=x", "--samples", "0"),
-        *("-D", "nan", "--cpu", "77", "--priority", "100", "--target", target, "--json"),
-        *("--policy", "fio", "--clock", "tsc", "--profile", "slow"),
-        *("--store", tmp_path / "file", "-o", tmp_path / "no" / "r.html"),
-    )
-    assert done.code == EXIT_USAGE
-    assert done.out == ""
-    assert len(done.told) == 11
-    assert "unknown policy 'fio'; did you mean fifo?" in done.err
-    assert "unknown clock 'tsc'; choose from auto, monotonic" in done.err
-    assert "unknown profile 'slow'" in done.err
-    assert f"--store: {tmp_path / 'file'} is not a folder" in done.err
-    assert f"there is no folder {tmp_path / 'no'}" in done.err
-    assert "did you mean TMR-P-LAT?" in done.err
-    assert "did you mean kinds?" in done.err
-
-
 @pytest.mark.parametrize("value", ["", "nan", "-1", "0", "9" * 50, "1e400", "\x1b"])
-@pytest.mark.parametrize("option", ["--samples", "-D", "-i"])
+@pytest.mark.parametrize("option", ["--samples", "--duration", "--interval"])
 def test_figures_that_are_none(hardstone: Hardstone, target: str, option: str, value: str) -> None:
     done = hardstone("run", "TMR-P-LAT", f"{option}={value}"[:60], "--target", target)
-    if not option.startswith("--"):
-        done = hardstone("run", "TMR-P-LAT", option, value, "--target", target)
     assert done.code == EXIT_USAGE
     assert len(done.told) == 1
     assert done.err.strip().isprintable()
@@ -130,15 +93,6 @@ def test_a_report_goes_where_it_is_asked(hardstone: Hardstone, target: str, tmp_
     place = tmp_path / "mine.html"
     assert hardstone("run", "SEM-P-SIG", "--target", target, "-o", place).code == EXIT_OK
     assert place.exists()
-
-
-def test_a_report_that_cannot_be_written_is_known_before(
-    hardstone: Hardstone, target: str, tmp_path: Path
-) -> None:
-    done = hardstone("evaluate", "--target", target, "-o", tmp_path / "no" / "r.html")
-    assert done.code == EXIT_USAGE
-    assert "there is no folder" in done.err
-    assert "1 of 8" not in done.err
 
 
 def make_fifo(path: Path) -> None:
@@ -228,34 +182,11 @@ def test_documents_that_are_none_are_bad_input(
     assert len(done.told) == 1 and "hardstone probe build" in done.err
 
 
-def test_without_realtime_the_top_line_says_so(hardstone: Hardstone, tmp_path: Path) -> None:
-    steps = sample.stream("SEM-P-SIG", realtime=False, policy="other", priority=0)
-    done = hardstone("run", "SEM-P-SIG", "--target", scenario(tmp_path, steps=steps))
-    assert done.code == EXIT_OK
-    assert done.out.splitlines()[0] == "not scheduled as real-time"
-    assert "setcap cap_sys_nice,cap_ipc_lock=ep" in " ".join(done.out.split())
-
-
-def test_a_target_that_vanishes(hardstone: Hardstone, tmp_path: Path) -> None:
-    target = scenario(tmp_path, steps=[{"vanish": True}])
-    done = hardstone("run", "SEM-P-SIG", "TMR-P-LAT", "--target", target)
-    assert done.code == EXIT_UNREACHABLE
-    assert "the target is gone" in done.err
-    assert "TMR-P-LAT skipped: not run: the target is gone" in done.out
-
-
 def test_a_probe_that_is_missing(hardstone: Hardstone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_PROBE", "/nowhere/hardstone-probe")
     done = hardstone("evaluate")
     assert done.code == EXIT_UNREACHABLE
     assert len(done.told) == 1 and "/nowhere/hardstone-probe" in done.err
-
-
-def test_a_store_that_is_a_file(hardstone: Hardstone, target: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = hardstone("run", "SEM-P-SIG", "--target", target, "--store", tmp_path / "file" / "x")
-    assert done.code == EXIT_USAGE
-    assert len(done.told) == 1
 
 
 def test_nothing_that_a_target_says_steers_the_terminal(
@@ -272,3 +203,137 @@ def test_nothing_that_a_target_says_steers_the_terminal(
     text = done.out + done.err
     assert not {"\x1b", "\r", "\u202e"} & set(text)
     assert "[bold]x[/bold]" in text
+
+
+# ---- loads and CPU configurations ----
+
+TESTS = ("TMR-P-JIT", "RSP-P-FIX", "CLK-P-BIN", "TMR-P-LAT")
+MATRIX = ("--load", "none,heavy", "--cpu-config", "shared,single,shielded")
+REACHED = {
+    "element": "cpu",
+    "degree": "10ms/100ms",
+    "asked": 0.1,
+    "reached": 0.05,
+    "unit": "share",
+    "processes": 2,
+}
+SHORT = {
+    "load": "heavy",
+    "cpu_config": "single",
+    "reached": [REACHED],
+    "events": [{"name": "load_short", "text": "cpu: 10 % asked, 5 % reached"}],
+}
+
+
+def fake(folder: Path, *under: dict[str, Any], **changed: Any) -> str:
+    steps = {test: [*sample.stream(test)] for test in TESTS}
+    return f"fake:{sample.scenario(folder, steps, under=list(under), **changed)}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def measure(hardstone: Hardstone, tmp_path: Path, store: Path) -> Callable[..., Done]:
+    """Runs the four tests under six conditions, as the entries given have it."""
+
+    def run(*under: dict[str, Any], options: tuple[str, ...] = MATRIX, **changed: Any) -> Done:
+        target = fake(tmp_path, *under, **changed)
+        return hardstone("run", *TESTS, *options, "--target", target, "--store", store)
+
+    return run
+
+
+def cells(document: RunDocument) -> list[tuple[str, str, str]]:
+    return [(one.test, one.conditions.load, one.conditions.cpu_config) for one in document.results]
+
+
+def test_one_command_runs_every_combination(measure: Callable[..., Done], store: Path) -> None:
+    done = measure()
+    assert done.code == EXIT_OK
+    document = Store(store).load("last")
+    assert len(set(cells(document))) == len(document.results) == 24
+    assert document.status == "complete"
+    assert document.plan.loads == ["none", "heavy"]
+    assert "24 measurements under 6 conditions" in done.err
+    assert "7 of 24  RSP-P-FIX [none, shared]" in done.err
+    lines = [line for line in done.out.splitlines() if "hardstone " not in line]
+    assert len(lines) <= 35 and max(map(len, lines)) <= 80
+
+
+def test_loads_repeat_and_stress_ng_is_whole(hardstone: Hardstone, tmp_path: Path) -> None:
+    options = ("--load", "none", "--load", "search,stress-ng:--cpu 2, --vm 1", "--json")
+    done = hardstone("run", "TMR-P-LAT", *options, "--target", fake(tmp_path), "--dry-run")
+    assert done.document["loads"] == ["none", "search", "stress-ng:--cpu 2, --vm 1"]
+
+
+def test_the_default_is_what_it_was(hardstone: Hardstone, tmp_path: Path) -> None:
+    target = fake(tmp_path, loads=None)
+    plan = hardstone("evaluate", "--target", target, "--dry-run", "--json").document
+    assert {(test["load"], test["cpu_config"]) for test in plan["tests"]} == {("none", "shared")}
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [("denied", EXIT_PRIVILEGE), ("unsupported", EXIT_UNTRUSTWORTHY)]
+)
+def test_a_shield_that_is_not_to_be_had(
+    measure: Callable[..., Done], store: Path, status: str, code: int
+) -> None:
+    done = measure({"cpu_config": "shielded", "status": status, "reason": "no cpuset"})
+    assert done.code == code
+    found = Store(store).load("last").results
+    assert [one.status for one in found].count(status) == 8
+    assert "[none, shielded]" in done.out and "no cpuset" in done.out
+
+
+def test_stress_ng_that_is_missing_is_a_status(measure: Callable[..., Done], store: Path) -> None:
+    missing = {"load": "stress-ng:*", "status": "unsupported", "reason": "no stress-ng"}
+    done = measure(missing, options=("--load", "none", "--load", "stress-ng:--cpu 1"))
+    assert done.code == EXIT_UNTRUSTWORTHY
+    assert "no stress-ng" in done.out
+
+
+def test_a_probe_that_measures_under_other_conditions_is_not_trusted(
+    hardstone: Hardstone, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts, register = ((sample.GOLDEN / f"{name}.json") for name in ("facts", "register"))
+    answers = {"facts": facts.read_text(), "list": register.read_text()}
+    answers["load"] = (sample.GOLDEN / "loads.json").read_text()
+    answers["run"] = "\n".join(sample.stream("TMR-P-LAT", load="none"))
+    probe = sample.executable(tmp_path, f"lines({answers!r}[sys.argv[1]])")
+    monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
+    done = hardstone("run", "TMR-P-LAT", "--load", "heavy", "--store", store)
+    assert done.code == EXIT_UNTRUSTWORTHY
+    assert "the conditions differed from the request: TMR-P-LAT" in " ".join(done.out.split())
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_seventh_of_24_keeps_what_was_and_says_where(
+    hardstone: Hardstone, tmp_path: Path, store: Path
+) -> None:
+    steps = [*sample.stream("RSP-P-FIX")[:3], {"delay_s": 100}]
+    hang = {"test": "RSP-P-FIX", "load": "none", "cpu_config": "shared", "steps": steps}
+    target = fake(tmp_path, hang, real_time=True)
+
+    def received() -> bool:
+        texts = [path.read_bytes() for path in store.glob("journals/*/journal.jsonl")]
+        return b"".join(texts).count(b'"kind":"line","test":"RSP-P-FIX"') == 3
+
+    with Forked("run", *TESTS, *MATRIX, "--target", target, "--store", store) as tool:
+        wait_until(received)
+        tool.send(signal.SIGKILL)
+        tool.wait()
+    assert hardstone("runs", "--store", store).code == EXIT_OK
+    document = Store(store).load("last")
+    assert len(document.results) == 7 and document.status == "incomplete"
+    assert [one.complete for one in document.results] == [True] * 6 + [False]
+    planned = [(one.test, one.load, one.cpu_config) for one in document.plan.tests]
+    assert cells(document) == planned[:7]
+    assert document.results[6].series[0].count == 2000
+    shown = json.loads(hardstone("show", "last", "--store", store, "--json").out)
+    assert shown["results"][6]["conditions"]["cpu_config"] == "shared"
+    place = tmp_path / "r.html"
+    assert hardstone("report", "last", "--store", store, "-o", place).code == EXIT_OK
+    assert "RSP-P-FIX [none, shared]: the tool was ended while this test ran" in place.read_text()

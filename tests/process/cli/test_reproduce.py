@@ -18,7 +18,7 @@ from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.present.reproduce import run_command
 from hardstone.store import Store
-from tests.process.cli.conftest import Done
+from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.test_doctor import stub
 from tests.process.targets import sample
 
@@ -132,18 +132,14 @@ def test_no_command_line_applies_settings_to_every_test() -> None:
     assert plan_of(Request(tests=("TMR-P-LAT",), settings=("dma_latency",))).command == []
 
 
-def test_a_proof_names_its_own_command(
-    hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stub(tmp_path, monkeypatch)
+def test_a_proof_names_its_own_command(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
+    target, _ = stub(tmp_path, lab)
     asked = ("--pairs", "10", "-D", "0.5", "--test", "tmr-p-lat", "--load", "cpu=0.01s/0.1s")
-    hardstone("doctor", "--prove", "IDLE-states", *asked, "--seed", "5", *stored(tmp_path / "one"))
-    first = Store(tmp_path / "one").load("last")
-    assert first.plan.command[:3] == ["doctor", "--prove", "idle-states"]
-    assert run_command(first.plan).startswith("hardstone doctor --prove idle-states --pairs 10 ")
-    hardstone(*first.plan.command, *stored(tmp_path / "two"))
-    assert Store(tmp_path / "two").load("last").plan == first.plan
-
-
-def stored(folder: Path) -> tuple[object, ...]:
-    return ("--store", folder, "--quiet")
+    first, second = tmp_path / "one", tmp_path / "two"
+    where = ("--target", target, "--store", first, "--quiet")
+    hardstone("doctor", "--prove", "IDLE-states", *asked, "--seed", "5", *where)
+    plan = Store(first).load("last").plan
+    assert plan.command[:3] == ["doctor", "--prove", "idle-states"]
+    assert run_command(plan).startswith("hardstone doctor --prove idle-states --pairs 10 ")
+    hardstone(*plan.command, "--store", second, "--quiet")
+    assert Store(second).load("last").plan == plan

@@ -1,12 +1,16 @@
-"""evaluate and run on several targets: each is measured, then one table."""
+"""evaluate and run on several targets, and with --compare-preemption: one run where the model is
+switched, a run for each boot of the lab. The tables are in golden/run.txt."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -23,15 +27,17 @@ from hardstone.errors import (
     TargetError,
     worst_code,
 )
-from hardstone.model import TARGETS_SCHEMA
+from hardstone.model import TARGETS_SCHEMA, Facts, StreamSeries
 from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
-from hardstone.targets.base import Stop
+from hardstone.targets.base import Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
+from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.reaching import SILENT, Notices
 from tests.process.cli.conftest import Done, Lab
 from tests.process.targets import sample
 from tests.process.targets.test_transport import playing
+from tests.unit.stats import make
 
 Hardstone = Callable[..., Done]
 Make = Callable[..., str]
@@ -39,15 +45,15 @@ TEST = "SEM-P-SIG"
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def fake(tmp_path: Path) -> Make:
     """A fake target in a folder called `name`; `steps` are those of its test."""
 
-    def fake(name: str, steps: list[Any] | None = None, **changed: Any) -> str:
+    def play(name: str, steps: list[Any] | None = None, **changed: Any) -> str:
         folder = tmp_path / name
         folder.mkdir()
         return f"fake:{sample.scenario(folder, {TEST: steps or sample.stream(TEST)}, **changed)}"
 
-    return fake
+    return play
 
 
 @pytest.fixture
@@ -65,35 +71,21 @@ def stored(tmp_path: Path) -> list[str]:
     return [store.load(one.id).plan.target for one in reversed(store.runs())]
 
 
-def test_each_target_has_its_run_and_all_have_one_table(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
+def test_each_target_has_its_run(
+    measure: Callable[..., Done], fake: Make, tmp_path: Path, lab: Lab
 ) -> None:
-    slow = sample.stream(TEST, values=tuple(range(3000, 9000, 3)))
-    names = [make("a"), make("b", slow)]
-    done = measure(*names)
-    assert done.code == EXIT_OK, done.err
+    names = [fake("a"), fake("b")]
+    assert measure(*names).code == EXIT_OK
     assert sorted(stored(tmp_path)) == sorted(names)
-    assert f"target 1 of 2: {names[0]}" in done.err and f"target 2 of 2: {names[1]}" in done.err
-    table = done.out[done.out.index("test, series") :]
-    assert "worst observed" in table and " x3.0" in table
-    assert done.out.count("all of it ") == 2  # each run's own screen
-
-
-def test_emulated_figures_have_no_ratio_beside_others(
-    measure: Callable[..., Done], make: Make
-) -> None:
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"]["virtual.emulated"] = True
-    done = measure(make("a"), make("b", facts=facts))
-    assert "no ratio: it is emulated" in " ".join(done.out.split())
-    assert "(emulated)" in done.out
-    assert " x1.0" not in done.out
+    lab(Gone)
+    done = measure(names[0], "lab:gone")  # one run alone has no table
+    assert (done.code, "test, series" in done.out) == (EXIT_UNREACHABLE, False)
 
 
 def test_json_is_one_document_of_all_runs(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
+    measure: Callable[..., Done], fake: Make, tmp_path: Path
 ) -> None:
-    names = [make("a"), make("b"), f"fake:{tmp_path / 'nowhere.json'}"]
+    names = [fake("a"), fake("b"), f"fake:{tmp_path / 'nowhere.json'}"]
     done = measure(*names, options=("--json",))
     assert [run["plan"]["target"] for run in done.document["runs"]] == names[:2]
     assert {run["schema"] for run in done.document["runs"]} == {"hardstone.run/3"}
@@ -105,8 +97,8 @@ def test_json_is_one_document_of_all_runs(
     Draft202012Validator(contract).validate(done.document)
 
 
-def test_json_of_one_target_stays_the_run(measure: Callable[..., Done], make: Make) -> None:
-    assert measure(make("a"), options=("--json",)).document["schema"] == "hardstone.run/3"
+def test_json_of_one_target_stays_the_run(measure: Callable[..., Done], fake: Make) -> None:
+    assert measure(fake("a"), options=("--json",)).document["schema"] == "hardstone.run/3"
 
 
 class Gone(LocalTransport):
@@ -125,13 +117,13 @@ class Gone(LocalTransport):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_target_that_is_not_there_keeps_no_other_from_it(
     measure: Callable[..., Done],
-    make: Make,
+    fake: Make,
     tmp_path: Path,
     lab: Lab,
     place: int,
 ) -> None:
     lab(Gone)
-    names = [make("a"), make("b"), make("c")]
+    names = [fake("a"), fake("b"), fake("c")]
     names[place] = "lab:gone"
     done = measure(*names)
     assert done.code == EXIT_UNREACHABLE
@@ -140,61 +132,28 @@ def test_a_target_that_is_not_there_keeps_no_other_from_it(
     assert "worst observed" in done.out[done.out.index("test, series") :]
 
 
-def test_one_run_alone_has_no_table(measure: Callable[..., Done], make: Make, lab: Lab) -> None:
-    lab(Gone)
-    done = measure(make("a"), "lab:gone")
-    assert (done.code, "test, series" in done.out) == (EXIT_UNREACHABLE, False)
-
-
-def test_a_wrong_name_is_told_before_anything_is_measured(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
-) -> None:
-    done = measure(make("a"), "lba:debian")
-    assert (done.code, len(done.told), done.out) == (EXIT_USAGE, 1, "")
-    assert "unknown target 'lba:debian'" in done.err
-    assert not (tmp_path / "store").exists()
-
-
-def test_a_wrong_request_ends_at_the_first_target(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
-) -> None:
-    done = measure(make("a"), make("b"), options=("--samples", "0"))
-    assert done.code == EXIT_USAGE
-    assert "--samples" in done.err and "target 2 of 2" not in done.err
-    assert not (tmp_path / "store").exists()
-
-
 def test_a_request_that_only_a_later_target_refuses(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
+    measure: Callable[..., Done], fake: Make, tmp_path: Path
 ) -> None:
     facts = json.loads((sample.GOLDEN / "facts.json").read_text())
     facts["facts"].update({"cpu.allowed": "0", "cpu.online": "0", "cpu.count": 1})
-    names = [make("a"), make("b", facts=facts), make("c")]
+    names = [fake("a"), fake("b", facts=facts), fake("c")]
     done = measure(*names, options=("--cpu", "2"))
     assert done.code == EXIT_USAGE
     assert set(stored(tmp_path)) == {names[0], names[2]}
     assert done.told[-1].startswith(f"hardstone: {names[1]} was not measured: ")
 
 
-def test_a_report_in_one_file_is_refused(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
-) -> None:
-    done = measure(make("a"), make("b"), options=("-o", tmp_path / "r.html"))
-    assert (done.code, len(done.told), done.out) == (EXIT_USAGE, 1, "")
-    assert "one file cannot hold the reports of 2 runs" in done.err
-    assert not (tmp_path / "store").exists()
-
-
-def test_evaluate_writes_a_report_of_each(hardstone: Hardstone, make: Make, tmp_path: Path) -> None:
-    targets = ["--target", make("a"), "--target", make("b")]
+def test_evaluate_writes_a_report_of_each(hardstone: Hardstone, fake: Make, tmp_path: Path) -> None:
+    targets = ["--target", fake("a"), "--target", fake("b")]
     hardstone("evaluate", *targets, "--store", tmp_path / "store")
     assert len(list((tmp_path / "store" / "reports").glob("*.html"))) == 2
 
 
 def test_a_target_twice_shows_how_well_it_repeats(
-    measure: Callable[..., Done], make: Make, tmp_path: Path
+    measure: Callable[..., Done], fake: Make, tmp_path: Path
 ) -> None:
-    name = make("a")
+    name = fake("a")
     done = measure(name, name)
     assert done.code == EXIT_OK
     assert stored(tmp_path) == [name, name]
@@ -202,10 +161,10 @@ def test_a_target_twice_shows_how_well_it_repeats(
 
 
 def test_a_dry_run_shows_each_plan(
-    measure: Callable[..., Done], make: Make, tmp_path: Path, lab: Lab
+    measure: Callable[..., Done], fake: Make, tmp_path: Path, lab: Lab
 ) -> None:
     lab(Gone)
-    names = [make("a"), "lab:gone", make("c")]
+    names = [fake("a"), "lab:gone", fake("c")]
     done = measure(*names, options=("--dry-run",))
     assert done.code == EXIT_UNREACHABLE
     told = "".join(done.out.split())  # a long name is folded
@@ -216,16 +175,16 @@ def test_a_dry_run_shows_each_plan(
     assert not (tmp_path / "store").exists()
 
 
-def test_quiet_shows_no_progress(measure: Callable[..., Done], make: Make) -> None:
-    done = measure(make("a"), make("b"), options=("--quiet",))
+def test_quiet_shows_no_progress(measure: Callable[..., Done], fake: Make) -> None:
+    done = measure(fake("a"), fake("b"), options=("--quiet",))
     assert done.err == ""
 
 
 def test_ctrl_c_between_two_targets_ends_the_whole(
-    measure: Callable[..., Done], make: Make, tmp_path: Path, lab: Lab
+    measure: Callable[..., Done], fake: Make, tmp_path: Path, lab: Lab
 ) -> None:
     lab(Gone)
-    names = [make("a"), "lab:interrupted", make("c")]
+    names = [fake("a"), "lab:interrupted", fake("c")]
     done = measure(*names)
     assert done.code == EXIT_INTERRUPTED
     assert stored(tmp_path) == [names[0]]
@@ -244,19 +203,19 @@ class Stopped(LocalTransport):
 
 
 def test_ctrl_c_during_a_run_ends_the_whole(
-    measure: Callable[..., Done], make: Make, tmp_path: Path, lab: Lab
+    measure: Callable[..., Done], fake: Make, tmp_path: Path, lab: Lab
 ) -> None:
     probe = playing(tmp_path, sample.stream(TEST))
     lab(lambda name: Stopped(probe))
-    done = measure("lab:stopped", make("b"))
+    done = measure("lab:stopped", fake("b"))
     assert done.code == EXIT_INTERRUPTED
     assert len(stored(tmp_path)) == 1
     assert done.told[-1].endswith("was not measured: the command was interrupted")
 
 
-def test_the_worst_code_is_that_of_the_command(measure: Callable[..., Done], make: Make) -> None:
-    denied = make("a", sample.stream(TEST, status="denied", reason="no right"))
-    assert measure(denied, make("b")).code == EXIT_PRIVILEGE
+def test_the_worst_code_is_that_of_the_command(measure: Callable[..., Done], fake: Make) -> None:
+    denied = fake("a", sample.stream(TEST, status="denied", reason="no right"))
+    assert measure(denied, fake("b")).code == EXIT_PRIVILEGE
 
 
 @pytest.mark.parametrize(
@@ -281,3 +240,291 @@ def test_the_order_is_in_the_documents() -> None:
     root = Path(__file__).resolve().parents[3]
     told = (root / "docs/how-to/compare-targets.md").read_text()
     assert ", ".join(map(str, WORST_FIRST)) in told
+
+
+# ---- --compare-preemption ----
+
+PREEMPTION = "KRN-P-PRE"
+OFF = tuple(range(100_000, 1_100_000, 500))
+ON = tuple(range(10_000, 110_000, 50))
+DYNAMIC = {
+    "kernel.preemption": "full (dynamic)",
+    "kernel.preemption_model": "full",
+    "kernel.preemption_choices": "none, voluntary, full, lazy",
+    "kernel.preemption_is_dynamic": True,
+}
+BUILT_IN = {"kernel.preemption_choices": None, "kernel.preemption_is_dynamic": False}
+FACTS = json.loads((sample.GOLDEN / "facts.json").read_text())
+
+
+def sections(values: tuple[int, ...], **ending: Any) -> list[str]:
+    """Of KRN-P-PRE, with one operation, and all of them."""
+    lines = sample.stream(PREEMPTION, values=values, **ending)
+    if ending:
+        return lines
+    place = next(at for at, line in enumerate(lines) if '"type":"series"' in line)
+    fields = msgspec.structs.asdict(make.series(values, "dispatch"))
+    shown = [
+        msgspec.json.encode(StreamSeries(**(fields | {"labels": {"operation": name}}))).decode()
+        for name in ("fork", "all")
+    ]
+    footer = json.loads(lines[-1]) | {"lines": len(lines), "series": 2}
+    return [*lines[:place], *shown, *lines[place + 1 : -1], json.dumps(footer)]
+
+
+def preemption(
+    facts: dict[str, Any] = DYNAMIC, off: list[str] | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tests of a machine with shorter sections under `full`, and what else there is of it;
+    `off`: the steps under `none`."""
+    under = [
+        {"test": PREEMPTION, "preemption": "none", "steps": off or sections(OFF)},
+        {"test": PREEMPTION, "preemption": "full", "steps": sections(ON)},
+    ]
+    tests = {PREEMPTION: sections(ON), "SEM-P-SIG": sample.stream("SEM-P-SIG")}
+    return tests, {"under": under, "facts": FACTS | {"facts": FACTS["facts"] | facts}}
+
+
+def switching(folder: Path, facts: dict[str, Any] = DYNAMIC, off: list[str] | None = None) -> str:
+    tests, changed = preemption(facts, off)
+    return f"fake:{sample.scenario(folder, tests, **changed)}"
+
+
+@pytest.fixture
+def compare(hardstone: Hardstone, tmp_path: Path) -> Callable[..., Done]:
+    def run(target: str, *words: object) -> Done:
+        tests = [word for word in words if str(word) in ("SEM-P-SIG",)] or [PREEMPTION]
+        options = [word for word in words if word not in tests]
+        store = ["--store", tmp_path / "store"]
+        return hardstone(
+            "run", *tests, "--compare-preemption", "--target", target, *store, *options
+        )
+
+    return run
+
+
+def whole(done: Done) -> str:
+    """The part of the output that is the table, its white space folded."""
+    return " ".join(done.out[done.out.index("kernel preemption off") :].split())
+
+
+def test_one_run_has_both_models_and_ends_with_the_table(
+    compare: Callable[..., Done], hardstone: Hardstone, tmp_path: Path
+) -> None:
+    done = compare(switching(tmp_path))
+    assert done.code == EXIT_OK, done.err
+    (entry,) = Store(tmp_path / "store").runs()
+    document = Store(tmp_path / "store").load(entry.id)
+    assert [one.conditions.preemption for one in document.results] == ["none", "full"]
+    assert document.plan.preemption_models == ["none", "full"]
+    shown = hardstone("show", "last", "--all", "--store", tmp_path / "store")
+    assert whole(done) in " ".join(shown.out.split())
+
+
+def test_json_is_the_run_and_a_dry_run_shows_both(
+    compare: Callable[..., Done], tmp_path: Path
+) -> None:
+    target = switching(tmp_path)
+    planned = compare(target, "--dry-run")
+    assert [
+        line.split()[3] for line in planned.out.splitlines() if line.startswith(PREEMPTION)
+    ] == [
+        "none",
+        "full",
+    ]
+    plan = compare(target, "--dry-run", "--json").document
+    assert [one["preemption"] for one in plan["tests"]] == ["none", "full"]
+    assert not (tmp_path / "store").exists()
+    document = compare(target, "--json").document
+    assert [one["conditions"]["preemption"] for one in document["results"]] == ["none", "full"]
+    assert document["plan"] == plan
+
+
+def test_the_plan_names_the_command_that_makes_it_again(
+    compare: Callable[..., Done], hardstone: Hardstone, tmp_path: Path
+) -> None:
+    plan = compare(switching(tmp_path), "--dry-run", "--json").document
+    again = hardstone(*plan["command"], "--dry-run", "--json")
+    assert again.document == plan
+
+
+def test_other_tests_stand_beside_themselves_without_a_table(
+    compare: Callable[..., Done], tmp_path: Path
+) -> None:
+    done = compare(switching(tmp_path), "SEM-P-SIG")
+    assert done.code == EXIT_OK
+    assert "kernel preemption off" not in done.out
+    assert "preemption none" in done.out
+
+
+def test_a_side_that_was_refused_is_said(compare: Callable[..., Done], tmp_path: Path) -> None:
+    refused = sections((), status="denied", reason="preemption: the kernel is locked down")
+    done = compare(switching(tmp_path, off=refused))
+    assert done.code == EXIT_PRIVILEGE
+    assert "off: denied: preemption: the kernel is locked down" in whole(done)
+    assert "110 us" in whole(done) and " 10 1127 ms" not in whole(done)
+
+
+def test_somebody_switched_the_model_meanwhile(
+    compare: Callable[..., Done], tmp_path: Path
+) -> None:
+    """The probe sees it at the end, and calls the test failed: there is no figure of that side."""
+    moved = sections((), status="failed", reason="somebody switched the preemption model to lazy")
+    done = compare(switching(tmp_path, off=moved))
+    assert done.code != EXIT_OK
+    assert "off: failed: somebody switched the preemption model to lazy" in whole(done)
+
+
+def test_evaluate_compares_too(hardstone: Hardstone, tmp_path: Path) -> None:
+    target = ["--target", switching(tmp_path), "--dry-run", "--json"]
+    plan = hardstone("evaluate", "--compare-preemption", *target).document
+    assert len(plan["tests"]) == 2 * len(sample.register().tests)
+
+
+# ---- kernels of the lab ----
+
+
+class Booted(LocalTransport):
+    """A guest; the last word of its name is the model that it was booted with."""
+
+    def __init__(self, name: str, probe: Path) -> None:
+        super().__init__(probe)
+        self.name = f"lab:{name}"
+
+
+class Away(Booted):
+    def open(self, notices: Notices = SILENT) -> None:
+        raise TargetError("no answer", "plug it in")
+
+
+class Ended(Booted, Stopped):
+    """Ctrl-C comes during the test."""
+
+
+class Guest(ProbeTarget):
+    """Says of its preemption what a kernel with these `choices` would."""
+
+    def __init__(self, transport: Booted, choices: str) -> None:
+        super().__init__(transport)
+        self._choices = choices
+
+    def facts(self) -> Facts:
+        found = super().facts()
+        asked = self.name.rpartition("preempt=")[2].split(",")[0]
+        has_it = asked in self._choices.split(", ")
+        model = asked if has_it else self._choices.split(", ")[0]
+        found.facts |= {
+            "kernel.preemption": f"{model} (dynamic)",
+            "kernel.preemption_model": model,
+            "kernel.preemption_choices": self._choices,
+            "kernel.preemption_is_dynamic": ", " in self._choices,
+            "kernel.cmdline": f"quiet preempt={asked}",
+        }
+        if not has_it:
+            raise WrongModelError(f"{self.name}: {model}, not {asked}", "", found.facts)
+        return found
+
+
+Boots = Callable[..., list[str]]
+
+
+@pytest.fixture
+def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
+    """Puts guests in place of the lab: the names of those that are booted."""
+
+    def install(choices: str = "none, voluntary, full", **kinds: type[Booted]) -> list[str]:
+        booted: list[str] = []
+
+        def target(name: str) -> Guest:
+            booted.append(name)
+            model = name.rpartition("preempt=")[2].split(",")[0]
+            folder = tmp_path / model
+            folder.mkdir(exist_ok=True)
+            probe = playing(folder, sections(ON if model == "full" else OFF))
+            return Guest(kinds.get(model, Booted)(name, probe), choices)
+
+        module = ModuleType("hardstone.targets.lab")
+        module.lab_target = target  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        return booted
+
+    return install
+
+
+def test_a_kernel_of_the_lab_is_booted_with_each(
+    compare: Callable[..., Done], boots: Boots, tmp_path: Path
+) -> None:
+    booted = boots()
+    done = compare("lab:a,deterministic")
+    assert done.code == EXIT_OK, done.err
+    names = ["a,preempt=none,deterministic", "a,preempt=full,deterministic"]
+    assert list(dict.fromkeys(booted)) == names
+    store = Store(tmp_path / "store")
+    stored = {store.load(one.id).plan.target for one in store.runs()}
+    assert stored == {f"lab:{name}" for name in names}
+    assert "kernel preemption off (none (dynamic)) and on (full (dynamic))" in whole(done)
+    assert "1.10 ms 110 us 10 1127 ms" in whole(done)
+    assert "differs: kernel.cmdline" not in whole(done)
+
+
+def test_a_kernel_without_none_is_booted_with_what_it_has(
+    compare: Callable[..., Done], boots: Boots
+) -> None:
+    booted = boots("full, lazy")
+    done = compare("lab:a")
+    assert done.code == EXIT_OK, done.err
+    assert "the kernel has no model none: off is lazy" in done.err
+    assert booted[-2:] == ["a,preempt=lazy", "a,preempt=full"]
+    assert "kernel preemption off (lazy (dynamic))" in whole(done)
+
+
+def test_a_kernel_with_one_model_is_one_line_and_5(
+    compare: Callable[..., Done], boots: Boots, tmp_path: Path
+) -> None:
+    boots("voluntary")
+    done = compare("lab:a", "-q")
+    assert (done.code, done.out, len(done.told)) == (EXIT_PRIVILEGE, "", 1)
+    assert "is built in (voluntary" in done.err
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_model_in_the_name_is_refused(compare: Callable[..., Done], boots: Boots) -> None:
+    booted = boots()
+    for target, more in (("lab:a,preempt=full", ()), ("lab:a", ("--preempt", "none"))):
+        done = compare(target, *more)
+        assert (done.code, len(done.told), done.out) == (EXIT_USAGE, 1, "")
+        assert "leave preempt out" in done.err
+    assert booted == []
+
+
+def test_a_boot_that_fails_keeps_the_other(
+    compare: Callable[..., Done], boots: Boots, tmp_path: Path
+) -> None:
+    boots(full=Away)
+    done = compare("lab:a")
+    assert done.code == EXIT_UNREACHABLE
+    assert len(Store(tmp_path / "store").runs()) == 1
+    assert "kernel preemption off" not in done.out
+    assert done.told[-1].startswith("hardstone: lab:a,preempt=full was not measured")
+
+
+def test_ctrl_c_keeps_what_was_measured(
+    compare: Callable[..., Done], boots: Boots, tmp_path: Path
+) -> None:
+    booted = boots(none=Ended)
+    done = compare("lab:a")
+    assert done.code == EXIT_INTERRUPTED
+    assert len(Store(tmp_path / "store").runs()) == 1
+    assert not [name for name in booted if name == "a,preempt=full" and "2 of 2" in done.err]
+    assert done.told[-1].endswith("was not measured: the command was interrupted")
+
+
+def test_json_of_two_boots_has_both_runs(compare: Callable[..., Done], boots: Boots) -> None:
+    boots()
+    document = compare("lab:a", "--json").document
+    assert [run["plan"]["target"] for run in document["runs"]] == [
+        "lab:a,preempt=none",
+        "lab:a,preempt=full",
+    ]
+    plans = compare("lab:a", "--json", "--dry-run").document["plans"]
+    assert [plan["target"] for plan in plans] == [run["plan"]["target"] for run in document["runs"]]

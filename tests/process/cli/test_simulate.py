@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -34,8 +31,11 @@ from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
 from tests.process.cli.conftest import Done
+from tests.process.cli.forked import Forked
 from tests.process.cli.recordings import Hardstone
+from tests.running import has_ended
 from tests.sweeps import held, scenario
+from tests.waiting import wait_until
 
 ONE = ("--threads", "1", "--frames", "0", "--no-fast", "--points", "12")
 REALTIME = ("simulate", "realtime", "-q")
@@ -158,27 +158,6 @@ def test_targets_in_turn_each_have_a_document(simulate: Hardstone, tmp_path: Pat
     assert "real-time is not real-fast" in done.out.lower()
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--masses", "402"), "402 is not a multiple of 4"),
-        (("--masses", "4", "--threads", "8"), "8 threads are more than 4 masses"),
-        (("--stiffness", "100000"), "a step of 10 ms is unstable"),
-        (("--rate", "1000000"), "beyond the timer"),
-        (("--policy", "fifo,batch"), "unknown 'batch'"),
-        (("--within", "1s"), "--within"),
-        (("--cpu", "77"), "CPU 77 is not available"),
-        (("--load", "heavvy"), "heavvy"),
-    ],
-)
-def test_bad_input_is_one_line(
-    simulate: Hardstone, tmp_path: Path, words: tuple[str, ...], said: str
-) -> None:
-    done = simulate("-q", "--target", scenario(tmp_path, 900), *words)
-    assert done.code == EXIT_USAGE and len(done.told) == 1 and said in done.err
-    assert Store().runs() == []
-
-
 def denied(**params: str) -> dict[str, Any]:
     words = {"status": "denied", "reason": "admission refused", "remedy": "raise the limit"}
     return {"test": "SIM-*", "params": {"masses": "1..", **params}, **words}
@@ -212,37 +191,17 @@ def test_a_curve_that_had_no_time_is_coarse(simulate: Hardstone, tmp_path: Path)
     assert "1 of 1 curves are coarse" in done.err and "no miss up to 800 masses" in done.err
 
 
-class Sweep:
-    """`hardstone simulate realtime` as a process of its own, which waits at one size."""
+def wait_for(sweep: Forked, count: int) -> None:
+    """Until that many results are in the journal, and the next point has begun."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
-        self._path = folder / "log"
-        with self._path.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "hardstone", *REALTIME, *words],
-                stdout=log,
-                stderr=log,
-                env=os.environ,
-            )
+    def is_there() -> bool:
+        assert has_ended(sweep.pid) is False, sweep.err
+        journals = (Store().path / "journals").glob("*/journal.jsonl")
+        lines = b"".join(one.read_bytes() for one in journals)
+        begun = lines.count(b'"kind":"begin"')
+        return lines.count(b'"kind":"result"') == count and begun == count + 1
 
-    def wait_for(self, count: int) -> None:
-        """Until that many results are in the journal, and the next point has begun."""
-        journals = Store().path / "journals"
-        for _ in range(6000):
-            lines = b"".join(one.read_bytes() for one in journals.glob("*/journal.jsonl"))
-            begun = lines.count(b'"kind":"begin"')
-            if lines.count(b'"kind":"result"') == count and begun == count + 1:
-                return
-            assert self.process.poll() is None, self.said()
-            time.sleep(0.05)
-        raise AssertionError(self.said())
-
-    def end(self, number: int) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(300)
-
-    def said(self) -> str:
-        return self._path.read_text()
+    wait_until(is_there, within_s=300)
 
 
 # The opening, 400, 800, 1600, 3200, 6400 and then 2400, in the middle of which it ends.
@@ -257,9 +216,10 @@ def test_a_sweep_that_is_ended_goes_on_with_what_is_left(
     whole = simulate("-q", "--target", scenario(tmp_path, 3000), *ONE, "--store", other)
     assert whole.code == EXIT_OK, whole.err
     wanted = Store(other).load("last")
-    sweep = Sweep(tmp_path, "--target", stopping(tmp_path, 3000, AT), *ONE)
-    sweep.wait_for(BEFORE)
-    assert sweep.end(number) == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
+    with Forked(*REALTIME, "--target", stopping(tmp_path, 3000, AT), *ONE) as sweep:
+        wait_for(sweep, BEFORE)
+        sweep.send(number)
+        assert sweep.wait() == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
     hardstone("runs")
     cut = Store().load("last")
     assert cut.status == ("incomplete" if number == signal.SIGKILL else "interrupted")
@@ -282,9 +242,10 @@ def test_killed_twice_at_the_same_point(
 ) -> None:
     target = stopping(tmp_path, 3000, AT)
     for words in ((*ONE, "--target", target), ("--resume",), ("--resume",)):
-        sweep = Sweep(tmp_path, *words)
-        sweep.wait_for(BEFORE if words[0] != "--resume" else 0)
-        sweep.end(signal.SIGKILL)
+        with Forked(*REALTIME, *words) as sweep:
+            wait_for(sweep, BEFORE if words[0] != "--resume" else 0)
+            sweep.send(signal.SIGKILL)
+            sweep.wait()
         hardstone("runs")
         cut = Store().load("last")
         check(cut)
@@ -311,48 +272,11 @@ def cut(simulate: Hardstone, tmp_path: Path) -> str:
     return document.id
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--threads", "2"),
-        ("--masses", "400,800"),
-        ("--policy", "other"),
-        ("--step", "1ms"),
-        ("--rate", "50"),
-        ("--stiffness", "900"),
-        ("-D", "2s"),
-        ("--within", "3m"),
-        ("--points", "13"),
-        ("--blocks", "1"),
-        ("--frames", "1"),
-        ("--load", "heavy"),
-        ("--seed", "7"),
-        ("--cpu", "1"),
-    ],
-)
-def test_an_option_that_says_something_else_is_refused(
-    simulate: Hardstone, cut: str, words: tuple[str, ...]
-) -> None:
-    done = simulate("-q", "--resume", cut, *words)
-    assert done.code == EXIT_USAGE
-    assert "begun with another value" in " ".join(done.err.split()), done.err
-
-
 def test_the_same_options_are_accepted(simulate: Hardstone, cut: str) -> None:
     done = simulate("-q", "--resume", cut, *ONE)
     assert done.code == EXIT_OK, done.err
     found = Store().load(cut)
     assert found.status == "complete" and len(found.results) == 14
-
-
-def test_another_mode_or_run_is_refused(
-    hardstone: Hardstone, simulate: Hardstone, tmp_path: Path, cut: str
-) -> None:
-    done = hardstone("simulate", "realfast", "--resume", cut)
-    assert done.code == EXIT_USAGE and f"hardstone simulate realtime --resume {cut}" in done.err
-    other = hardstone("run", "SEM-P-SHF", "-q", "--json", "--target", scenario(tmp_path, 1))
-    done = simulate("-q", "--resume", other.document["id"])
-    assert done.code == EXIT_USAGE and "is no sweep" in done.err
 
 
 def test_a_plan_of_no_sweep_of_this_version_is_refused(simulate: Hardstone, cut: str) -> None:
