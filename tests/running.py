@@ -36,7 +36,10 @@ SLOW_DISK_S = 300  # a test of files may write a while before it measures
 STOLEN_NS = 20_000_000  # a lost burst
 Line = TypeVar("Line")
 _decoder = msgspec.json.Decoder(StreamLine)
-witnesses: list[str] = []  # of noise, in the test that runs now: tests/host/noise.py reads them
+# Of the test that runs now; tests/host/noise.py reads them.
+witnesses: list[str] = []  # of noise
+crashes: list[str] = []  # of the probe: no noise makes it crash
+CRASHED = {-signal.SIGABRT, -signal.SIGBUS, -signal.SIGFPE, -signal.SIGILL, -signal.SIGSEGV}
 
 
 @dataclass(frozen=True)
@@ -162,9 +165,11 @@ def run(
 
 
 def noted(stream: Stream) -> Stream:
-    """Its witness is kept for whoever judges the test."""
+    """Its witness, and its crash, are kept for whoever judges the test."""
     if stream.witness:
         witnesses.append(stream.witness)
+    if stream.code in CRASHED:
+        crashes.append(stream.test)
     return stream
 
 

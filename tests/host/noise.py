@@ -201,10 +201,11 @@ class Noise:
         said: list[str] = []
         while len(said) < ATTEMPTS:
             running.witnesses.clear()
+            running.crashes.clear()
             witnesses = self.watch()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             failures = [report for report in reports if report.failed]
-            is_excusable = failures and all(map(raised, failures))
+            is_excusable = failures and all(map(raised, failures)) and not running.crashes
             found = [*witnesses(), *running.witnesses] if is_excusable else []
             if not found:
                 break

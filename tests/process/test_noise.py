@@ -57,6 +57,12 @@ FINE = "@pytest.mark.parametrize('n', range({}))\ndef test_fine(n):\n    pass\n"
 
 
 MISTYPED = "def test_it(mistyped):\n    pass"
+CRASHED = """
+from tests.running import Stream, noted
+
+def test_it():
+    assert noted(Stream("TMR-P-LAT", -11, b"")).code == 0, "crashed"
+"""
 AGAIN = f"*::test_it: passed in attempt 2, after *so early* ({WITNESS})"
 LOST = "*failed without a witness in attempt 2*"
 
@@ -70,6 +76,7 @@ LOST = "*failed without a witness in attempt 2*"
         (SECOND, [True], "host", "failed", 0, ""),  # a test elsewhere
         (MISTYPED, [True], "", "errors", 1, ""),
         (NEVER, [True, False], "", "failed", 2, LOST),
+        (CRASHED, [True], "", "failed", 1, ""),
         (FINE.format(1), [True], "", "passed", 1, ""),
     ],
 )
