@@ -102,7 +102,9 @@ def test_a_compiler_that_does_not_build_is_told_with_its_words(
     with pytest.raises(BuildError) as caught:
         build_programs(ROOT / "probe", tmp_path)
     *_, line = str(caught.value).splitlines()
-    assert line.startswith("the probe does not build: probe/meson.build:1:0: ERROR: ")
+    # Meson names the file as seen from the place of the build.
+    assert line.startswith("the probe does not build: ")
+    assert "probe/meson.build:1:0: ERROR: " in line
 
 
 def test_without_ninja_the_compiler_is_not_blamed(
