@@ -1,162 +1,250 @@
-/* Breaches of files; broken.c says how they are used. Those of writes begin with the 40th write of
- * the process past its first MiB, so that the test has begun.
- *   made_up_device     files lie on a device of our own making: the number of bytes that it has
- *                      counted is what writes with O_SYNC, O_DSYNC or O_DIRECT and calls of
- *                      fdatasync have brought to it
- *   sync_dropped       open takes no notice of O_SYNC and O_DSYNC
- *   fdatasync_nothing  fdatasync does nothing
- *   allocates_nothing  fallocate does nothing
- *   no_allocation      the file system cannot allocate in advance
- *   no_direct          nor do direct I/O
- *   no_anonymous       nor make files without names
- *   full, over_quota, broken_disk  writes fail with ENOSPC, EDQUOT, EIO
- *   short_writes       each third write writes half
- *   read_only          making a file fails with EROFS
- *   little_space       less space is free than the reserve
- *   space_goes         the same from the 20th look on
- *   io_priority_kept   setting the I/O priority does nothing
- *   io_priority_refused  it fails with EPERM
- */
+/* Breaches of files, channels and asynchronous I/O. Those of writes begin with the 40th write of
+ * the process past its first MiB, so that the test has begun. */
 #define _GNU_SOURCE
-#include "broken.h"
+#include "shim.h"
 
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { FIRST_BAD = 40, FIRST_SHORT_LOOK = 20, EXT4 = 0xef53, BIG = 1 << 20 };
+enum { FIRST_BAD = 40, FIRST_SHORT_LOOK = 20, BIG = 1 << 20 };
+enum { ASKED = 100, BLOCK = 4096 }; /* as channel_claims.c and channel.c have them */
+enum { RING_ENTER = 426, RING_REQUEST_BYTES = 64, RING_CANCEL = 14, RING_WAIT = 1 };
+#define RING_AT_REQUESTS 0x10000000
+#define EXT4 0xef53
+
+/* ---- files ---- */
 
 static atomic_llong device_bytes = 1 << 20, dirty_bytes;
-static atomic_int write_count, look_count;
 
 static int text_file(const char *text)
 {
     int file = memfd_create("made up", MFD_CLOEXEC);
-    if (file >= 0 && pwrite(file, text, strlen(text), 0) < 0)
-        return -1;
-    return file;
+    return file >= 0 && REAL(pwrite64)(file, text, strlen(text), 0) < 0 ? -1 : file;
 }
 
-/* A file of the made-up device, or -1. */
-static int made_up(const char *path)
+/* made_up_device: files lie on a device of our own making: the number of bytes that it has counted
+ * is what writes with O_SYNC, O_DSYNC or O_DIRECT and calls of fdatasync have brought to it */
+BREACH(open_made_up, "made_up_device", open64)
 {
+    const char *path = at(call, 0);
     char text[128];
-    if (!breaks("made_up_device"))
-        return -1;
     if (strncmp(path, "/proc/self/fdinfo/", 18) == 0)
         return text_file("pos:\t0\nmnt_id:\t7\n");
     if (strcmp(path, "/proc/self/mountinfo") == 0)
         return text_file("7 1 8:77 / / rw,relatime shared:1 - ext4 /dev/made-up rw\n");
     if (strcmp(path, "/sys/dev/block/8:77/stat") != 0)
-        return -1;
+        return pass(call);
     snprintf(text, sizeof text, "1 0 8 0 1 0 %lld 0 0 0 0 0 0 0 0 5 0\n",
              (long long)(atomic_load(&device_bytes) / 512));
     return text_file(text);
 }
 
-int open64(const char *path, int flags, ...)
+BREACH(count_write, "made_up_device", pwrite64)
 {
-    va_list more;
-    va_start(more, flags);
-    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
-    va_end(more);
-    int file = made_up(path);
-    if (file >= 0)
-        return file;
-    bool is_anonymous = (flags & O_TMPFILE) == O_TMPFILE;
-    if (is_anonymous && (breaks("read_only") || breaks("no_anonymous"))) {
-        errno = breaks("read_only") ? EROFS : EOPNOTSUPP;
-        return -1;
-    }
-    if (breaks("sync_dropped"))
-        flags &= ~(O_SYNC | O_DSYNC);
-    return REAL(open64)(path, flags, mode);
-}
-
-static int write_error(void)
-{
-    if (atomic_load(&write_count) < FIRST_BAD)
-        return 0;
-    return breaks("full")          ? ENOSPC
-           : breaks("over_quota")  ? EDQUOT
-           : breaks("broken_disk") ? EIO
-                                   : 0;
-}
-
-ssize_t pwrite64(int file, const void *data, size_t bytes, off64_t place)
-{
-    struct stat facts;
-    bool is_file = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && bytes < BIG;
-    int count = is_file ? atomic_fetch_add(&write_count, 1) : 0;
-    errno = is_file ? write_error() : 0;
-    if (errno)
-        return -1;
-    if (is_file && breaks("short_writes") && count % 3 == 0 && bytes > 1 && count > FIRST_BAD)
-        bytes /= 2;
-    ssize_t done = REAL(pwrite64)(file, data, bytes, place);
-    int flags = fcntl(file, F_GETFL);
+    long done = pass(call);
+    int flags = REAL(fcntl64)((int)call->word[0], F_GETFL);
     bool is_through = flags & (O_SYNC | O_DSYNC | O_DIRECT);
     if (done > 0)
         atomic_fetch_add(is_through ? &device_bytes : &dirty_bytes, done);
     return done;
 }
 
-int fdatasync(int file)
+BREACH(bring_to_device, "made_up_device", fdatasync)
 {
-    if (breaks("fdatasync_nothing"))
-        return 0;
     atomic_fetch_add(&device_bytes, atomic_exchange(&dirty_bytes, 0));
-    return REAL(fdatasync)(file);
+    return pass(call);
 }
 
-int fallocate64(int file, int mode, off64_t place, off64_t bytes)
+BREACH(name_file_system, "made_up_device", fstatfs64)
 {
-    errno = EOPNOTSUPP;
-    if (breaks("no_allocation"))
-        return -1;
-    return breaks("allocates_nothing") ? 0 : REAL(fallocate64)(file, mode, place, bytes);
-}
-
-bool broken_refuses_direct(int command, long argument)
-{
-    errno = EINVAL;
-    return breaks("no_direct") && command == F_SETFL && argument & O_DIRECT;
-}
-
-bool broken_refuses_folder(void)
-{
-    errno = EROFS;
-    return breaks("read_only");
-}
-
-int fstatfs64(int file, struct statfs64 *facts)
-{
-    int answer = REAL(fstatfs64)(file, facts);
-    if (answer == 0 && breaks("made_up_device"))
-        facts->f_type = EXT4;
+    int answer = (int)pass(call);
+    if (answer == 0)
+        ((struct statfs64 *)call->word[1])->f_type = EXT4;
     return answer;
 }
 
-int fstatvfs64(int file, struct statvfs64 *facts)
+/* full, over_quota, broken_disk: writes fail; short_writes: each third write writes half */
+BREACH(write_badly, "full,over_quota,broken_disk,short_writes", pwrite64)
 {
-    int answer = REAL(fstatvfs64)(file, facts);
+    static atomic_int write_count;
+    struct stat facts;
+    long bytes = call->word[2];
+    if (fstat((int)call->word[0], &facts) != 0 || !S_ISREG(facts.st_mode) || bytes >= BIG)
+        return pass(call);
+    int count = atomic_fetch_add(&write_count, 1) + 1;
+    if (count >= FIRST_BAD && !breaks("short_writes"))
+        return fail(breaks("full") ? ENOSPC : breaks("over_quota") ? EDQUOT : EIO);
+    if (count > FIRST_BAD && count % 3 == 0 && bytes > 1)
+        call->word[2] = bytes / 2;
+    return pass(call);
+}
+
+/* little_space: less space is free than the reserve; space_goes: from the 20th look on */
+BREACH(tell_little_space, "little_space,space_goes", fstatvfs64)
+{
+    static atomic_int look_count;
+    long answer = pass(call);
     bool is_late = atomic_fetch_add(&look_count, 1) >= FIRST_SHORT_LOOK;
-    if (breaks("little_space") || (breaks("space_goes") && is_late))
-        facts->f_bavail = 1;
+    if (is_late || breaks("little_space"))
+        ((struct statvfs64 *)call->word[1])->f_bavail = 1;
     return answer;
 }
 
-bool broken_io_priority(long *answer)
+/* prv_open: whoever opens a file of /sys for writing gets another file */
+BREACH(open_other, "prv_open", open64)
 {
-    bool is_refused = breaks("io_priority_refused");
-    *answer = is_refused ? -1 : 0;
-    errno = EPERM;
-    return is_refused || breaks("io_priority_kept");
+    const char *path = at(call, 0);
+    int flags = (int)call->word[1], file = (int)pass(call);
+    bool is_refused = file < 0 && flags & O_WRONLY && strncmp(path, "/sys/", 5) == 0;
+    return is_refused ? REAL(open64)("/dev/null", flags) : file;
+}
+
+/* ---- channels ---- */
+
+static bool is_channel(int file)
+{
+    struct stat facts;
+    int flags = REAL(fcntl64)(file, F_GETFL);
+    return flags >= 0 && flags & O_NONBLOCK && fstat(file, &facts) == 0 && !S_ISREG(facts.st_mode);
+}
+
+static void wait_until(int file, short event)
+{
+    struct pollfd wanted = {.fd = file, .events = event};
+    REAL(poll)(&wanted, 1, -1);
+}
+
+/* read_blocks: a non-blocking read of nothing waits; read_fills: one of ASKED bytes waits until all
+ * of them are there */
+BREACH(read_channel, "read_blocks,read_fills", read)
+{
+    int file = (int)call->word[0];
+    size_t bytes = (size_t)call->word[2];
+    bool fills = bytes == ASKED && breaks("read_fills");
+    ssize_t got = 0, part;
+    if ((!fills && !breaks("read_blocks")) || bytes > ASKED || !is_channel(file))
+        return pass(call);
+    do {
+        wait_until(file, POLLIN);
+        part = REAL(read)(file, at(call, 1) + got, bytes - (size_t)got);
+        got += part > 0 ? part : 0;
+    } while (part > 0 && fills && got < ASKED);
+    return got;
+}
+
+/* write_blocks: a non-blocking write to a full end waits; write_loses: a write of a block to a
+ * channel loses half of it */
+BREACH(write_channel, "write_blocks,write_loses", write)
+{
+    bool loses = breaks("write_loses");
+    if (call->word[2] != BLOCK || !is_channel((int)call->word[0]))
+        return pass(call);
+    if (breaks("write_blocks"))
+        wait_until((int)call->word[0], POLLOUT);
+    call->word[2] = loses ? BLOCK / 2 : BLOCK;
+    long put = pass(call);
+    return put == BLOCK / 2 ? BLOCK : put;
+}
+
+/* fionread_off: FIONREAD tells one byte too many */
+BREACH(tell_more, "fionread_off", ioctl)
+{
+    int answer = (int)pass(call);
+    if (answer == 0 && call->word[1] == FIONREAD)
+        ++*(int *)call->word[2];
+    return answer;
+}
+
+/* select_never: it says that nothing is ready; poll_early: poll says that everything is */
+BREACH(select_none, "select_never", select)
+{
+    for (int i = 1; i <= 2; i++)
+        if (call->word[i])
+            FD_ZERO(at(call, i));
+    return 0;
+}
+
+BREACH(poll_all, "poll_early", poll)
+{
+    struct pollfd *first = at(call, 0);
+    first->revents = first->events;
+    return 1;
+}
+
+/* sigio_lost: no SIGIO comes; sigio_early: it comes when O_ASYNC is set */
+BREACH(lose_sigio, "sigio_lost", sigtimedwait)
+{
+    bool is_sigio = sigismember(at(call, 0), SIGIO) == 1;
+    long number = pass(call); /* it is not left pending, which would end the probe */
+    return is_sigio ? fail(EAGAIN) : number;
+}
+
+BREACH(send_sigio, "sigio_early", fcntl64)
+{
+    int answer = (int)pass(call);
+    if (answer == 0 && (int)call->word[1] == F_SETFL && call->word[2] & O_ASYNC)
+        kill(getpid(), SIGIO);
+    return answer;
+}
+
+/* ---- requests ---- */
+
+/* aio_blocks: aio_read returns when the request is complete */
+BREACH(complete, "aio_blocks", aio_read64)
+{
+    const struct aiocb64 *const list[1] = {(const struct aiocb64 *)call->word[0]};
+    int answer = (int)pass(call);
+    while (answer == 0 && REAL(aio_error64)(list[0]) == EINPROGRESS)
+        REAL(aio_suspend64)(list, 1, NULL);
+    return answer;
+}
+
+/* pread_wrong: pread gives other bytes than are there */
+BREACH(read_others, "pread_wrong", pread64)
+{
+    long got = pass(call);
+    if (got > 0)
+        ++*(unsigned char *)call->word[1];
+    return got;
+}
+
+/* The requests of the ring that was opened last. */
+static unsigned char *requests;
+
+BREACH(map_ring, "ring_keeps", mmap64)
+{
+    long memory = pass(call);
+    if ((int)call->word[4] >= 0 && call->word[5] == RING_AT_REQUESTS &&
+        (void *)memory != MAP_FAILED)
+        requests = (unsigned char *)memory;
+    return memory;
+}
+
+/* ring_keeps: io_uring cancels nothing: requests to cancel become requests for nothing;
+ * ring_blocks: io_uring_enter returns when the requests are complete */
+BREACH(enter_ring, "ring_keeps,ring_blocks", syscall)
+{
+    if (call->word[0] != RING_ENTER)
+        return pass(call);
+    for (int i = 0; breaks("ring_keeps") && requests && i < 8; i++)
+        if (requests[i * RING_REQUEST_BYTES] == RING_CANCEL)
+            requests[i * RING_REQUEST_BYTES] = 0;
+    if (breaks("ring_blocks")) {
+        call->word[3] = call->word[2]; /* as many complete as are sent */
+        call->word[4] |= RING_WAIT;
+    }
+    return pass(call);
 }

@@ -1,54 +1,24 @@
-/* Breaches of threads and scheduling; broken.c says how they are used.
- *   equal_at_once   a new thread of its creator's priority gets the next higher one
- *   lower_at_once   a new thread one below its creator is put one above it
- *   higher_later    a new thread above its creator gets its creator's priority
- *   yield_nothing   sched_yield does nothing
- *   setschedprio_tail   a thread that lowers its priority by pthread_setschedprio goes to the tail
- *                       of its new priority's queue
- *   setschedparam_tail  the same by pthread_setschedparam; no breach: POSIX requires it
- *   rr_is_fifo      SCHED_RR is SCHED_FIFO
- *   rr_unfair       each third SCHED_RR thread yields after 50 ms of each slice
- *   rr_little       the same after 90 ms
- *   rr_first_short  a SCHED_RR thread yields after 20 ms of its first slice
- *   rr_first_long   a SCHED_RR thread's first slice is 150 ms
- *   rr_interval     slices are 11 % longer than sched_rr_get_interval says
- *   two_levels      priorities below 97 are mapped to two: 24 and 72
- *   few_levels      the system reports a range of 20 priorities
- *   one_pair        priority 18 is the same as 17
- *   late_wake       sem_post takes effect with the caller's next call
- *   late_wake_rare  the same, at each 400th call by a SCHED_OTHER thread
- *   degrade         a thread that has spun on the clock for 150 ms loses its priority
- *   late_start      a semaphore wakes a real-time thread below priority 50 after 20 ms
- *   late_beside_child   a semaphore wakes a real-time thread after 1 ms while the process has a
- * child naps            such a thread sleeps for 1 ms at each 20th reading of the clock naps, and
- * the rr_ breaches that end a slice, act in clock_gettime: use --clock monotonic.
- */
+/* Breaches of threads and scheduling. Those that act when a thread reads the clock need
+ * --clock monotonic: late_wake, naps, degrade, and those of rr_ that end a slice. */
 #define _GNU_SOURCE
-#include "broken.h"
+#include "shim.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 
-#define MS 1000000LL
-enum {
-    LEVEL_LIMIT = 97,
-    LEVEL_MIDDLE = 48,
-    LEVEL_LOW = 24,
-    LEVEL_HIGH = 72,
-    LEVEL_NAPS = 50,
-    NAP_EVERY = 20,
-    THIRD = 3,
-    FEW = 20,
-    RARE = 400
-};
+#define LATE_WAKES "late_wake,late_wake_rare"
+#define SLICES "rr_unfair,rr_little,rr_first_short,rr_first_long"
+#define NEW_THREADS "equal_at_once,lower_at_once,higher_later,two_levels,one_pair,rr_is_fifo"
 
-/* ---- wake-ups that are put off ---- */
+#define MS INT64_C(1000000)
+enum { LEVEL_LIMIT = 97, LEVEL_MIDDLE = 48, LEVEL_LOW = 24, LEVEL_HIGH = 72, LEVEL_NAPS = 50 };
+
+/* ---- wake-ups that are late ---- */
 
 static __thread sem_t *put_off;
 
@@ -60,63 +30,61 @@ static void catch_up(void)
         REAL(sem_post)(semaphore);
 }
 
-static bool is_rarely_late(void)
+/* late_wake: sem_post takes effect with the caller's next call; late_wake_rare: that does each
+ * 400th of a thread of SCHED_OTHER */
+BREACH(put_off_post, LATE_WAKES, sem_post)
 {
     static __thread unsigned count;
-    return breaks("late_wake_rare") && sched_getscheduler(0) == SCHED_OTHER && ++count % RARE == 0;
-}
-
-int sem_post(sem_t *semaphore)
-{
     catch_up();
-    if (broken_post(semaphore))
-        return 0;
-    if (!breaks("late_wake") && !is_rarely_late())
-        return REAL(sem_post)(semaphore);
-    put_off = semaphore;
+    if (!breaks("late_wake") && (sched_getscheduler(0) != SCHED_OTHER || ++count % 400 != 0))
+        return pass(call);
+    put_off = at(call, 0);
     return 0;
 }
 
-static int own_priority(void);
-
-/* The others keep the CPU meanwhile. */
-static void nap(const char *breach, long long ns)
-{
-    struct timespec while_ns = {.tv_nsec = ns};
-    int priority = breaks(breach) ? own_priority() : 0;
-    if (priority > 0 && priority < LEVEL_NAPS)
-        REAL(nanosleep)(&while_ns, NULL);
-}
-
-/* Its child has the CPU meanwhile. */
-static void nap_beside_child(void)
-{
-    struct timespec while_ns = {.tv_nsec = 1 * MS};
-    siginfo_t end;
-    if (breaks("late_beside_child") && own_priority() > 0 &&
-        waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0)
-        REAL(nanosleep)(&while_ns, NULL);
-}
-
-int sem_wait(sem_t *semaphore)
+BREACH(catch_up_before, LATE_WAKES, sem_wait)
 {
     catch_up();
-    int answer = broken_wait(semaphore) ? 0 : REAL(sem_wait)(semaphore);
-    nap("late_start", 20 * MS);
-    nap_beside_child();
+    return pass(call);
+}
+ALSO(catch_up_before, LATE_WAKES, sched_yield)
+ALSO(catch_up_before, LATE_WAKES, pthread_join)
+ALSO(catch_up_before, LATE_WAKES, clock_gettime)
+
+/* The others keep the CPU meanwhile. */
+static void nap(int64_t ns)
+{
+    int priority = own_priority();
+    if (priority > 0 && priority < LEVEL_NAPS)
+        sleep_ns(ns);
+}
+
+/* late_start: a semaphore wakes a real-time thread below priority 50 after 20 ms */
+BREACH(start_late, "late_start", sem_wait)
+{
+    long answer = pass(call);
+    nap(20 * MS);
     return answer;
 }
 
-int sched_yield(void)
+/* late_beside_child: a semaphore wakes a real-time thread after 1 ms while the process has a child,
+ * which has the CPU meanwhile */
+BREACH(nap_beside_child, "late_beside_child", sem_wait)
 {
-    catch_up();
-    return breaks("yield_nothing") ? 0 : REAL(sched_yield)();
+    siginfo_t end;
+    long answer = pass(call);
+    if (own_priority() > 0 && waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0)
+        sleep_ns(1 * MS);
+    return answer;
 }
 
-int pthread_join(pthread_t thread, void **result)
+/* naps: such a thread sleeps for 1 ms at each 20th reading of the clock */
+BREACH(nap_at_clock, "naps", clock_gettime)
 {
-    catch_up();
-    return REAL(pthread_join)(thread, result);
+    static __thread unsigned reading;
+    if (++reading % 20 == 0)
+        nap(1 * MS);
+    return pass(call);
 }
 
 /* ---- priorities ---- */
@@ -126,48 +94,48 @@ static bool is_realtime(int policy)
     return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
+/* two_levels: priorities below 97 are mapped to two; one_pair: 18 is the same as 17 */
 static int bent_priority(int priority)
 {
     if (breaks("two_levels") && priority > 0 && priority < LEVEL_LIMIT)
         return priority <= LEVEL_MIDDLE ? LEVEL_LOW : LEVEL_HIGH;
-    if (breaks("one_pair") && priority == 18)
-        return 17;
-    return priority;
+    return breaks("one_pair") && priority == 18 ? 17 : priority;
 }
 
+/* rr_is_fifo */
 static int bent_policy(int policy)
 {
     return policy == SCHED_RR && breaks("rr_is_fifo") ? SCHED_FIFO : policy;
 }
 
-int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+/* setschedparam_tail: a thread that lowers its priority goes to the tail of its new priority's
+ * queue; no breach: POSIX requires it. By pthread_setschedprio, setschedprio_tail, it is one. */
+BREACH(set_param, "two_levels,one_pair,rr_is_fifo,setschedparam_tail", pthread_setschedparam)
 {
-    struct sched_param before, after = *wanted;
-    int policy_before;
+    struct sched_param after = *(const struct sched_param *)call->word[2];
+    int policy = (int)call->word[1], before = own_priority();
     after.sched_priority = bent_priority(after.sched_priority);
-    pthread_getschedparam(thread, &policy_before, &before);
-    int error = REAL(pthread_setschedparam)(thread, bent_policy(policy), &after);
-    bool is_lower = is_realtime(policy) && before.sched_priority > after.sched_priority;
+    call->word[1] = bent_policy(policy);
+    call->word[2] = (long)&after;
+    int error = (int)pass(call);
+    bool is_lower = is_realtime(policy) && before > after.sched_priority;
     if (!error && is_lower && breaks("setschedparam_tail"))
         REAL(sched_yield)();
     return error;
 }
 
-int pthread_setschedprio(pthread_t thread, int priority)
+BREACH(set_prio, "two_levels,one_pair,setschedprio_tail", pthread_setschedprio)
 {
-    int error = REAL(pthread_setschedprio)(thread, bent_priority(priority));
+    call->word[1] = bent_priority((int)call->word[1]);
+    int error = (int)pass(call);
     if (!error && breaks("setschedprio_tail"))
         REAL(sched_yield)();
     return error;
 }
 
-static int own_priority(void)
-{
-    struct sched_param own;
-    int policy;
-    return pthread_getschedparam(pthread_self(), &policy, &own) == 0 ? own.sched_priority : 0;
-}
-
+/* equal_at_once: a new thread of its creator's priority gets the next higher one; lower_at_once:
+ * one that is one below its creator is put one above it; higher_later: one above its creator gets
+ * its creator's priority */
 static int priority_of_new(int wanted)
 {
     int own = own_priority();
@@ -176,15 +144,7 @@ static int priority_of_new(int wanted)
     if ((breaks("equal_at_once") && wanted == own) ||
         (breaks("lower_at_once") && wanted == own - 1))
         return own + 1;
-    if (breaks("higher_later") && wanted > own)
-        return own;
-    return bent_priority(wanted);
-}
-
-int sched_get_priority_max(int policy)
-{
-    int most = REAL(sched_get_priority_max)(policy);
-    return breaks("few_levels") && most > FEW ? FEW : most;
+    return breaks("higher_later") && wanted > own ? own : bent_priority(wanted);
 }
 
 /* ---- slices ---- */
@@ -192,9 +152,8 @@ int sched_get_priority_max(int policy)
 /* Of a thread: since when it has had the CPU, as far as its looks at the clock tell. */
 struct spinner {
     bool is_round_robin;
-    int number;
-    int slice_count;
-    long long slice_ns, looked_ns;
+    int number, slice_count;
+    int64_t slice_ns, looked_ns;
 };
 static __thread struct spinner spinner;
 static atomic_int round_robin_count;
@@ -205,45 +164,51 @@ static void end_slice(void)
     REAL(sched_yield)();
 }
 
-static void become(int policy)
+static void become(int policy, int priority)
 {
-    struct sched_param own = {.sched_priority = own_priority()};
+    struct sched_param own = {.sched_priority = priority};
     REAL(pthread_setschedparam)(pthread_self(), policy, &own);
+}
+
+/* rr_unfair: each third SCHED_RR thread yields after 50 ms of each slice; rr_little: after 90 ms */
+static int64_t slice_of_third_ns(void)
+{
+    return spinner.number % 3 != 0 ? 0
+           : breaks("rr_unfair")   ? 50 * MS
+           : breaks("rr_little")   ? 90 * MS
+                                   : 0;
+}
+
+/* rr_first_short: a SCHED_RR thread yields after 20 ms of its first slice; rr_first_long: that is
+ * of 150 ms */
+static int64_t first_slice_ns(void)
+{
+    return breaks("rr_first_short") ? 20 * MS : breaks("rr_first_long") ? 150 * MS : 0;
 }
 
 /* Whose slices end here and not by the kernel: it would remember what is left of one. */
 static bool has_own_slices(void)
 {
-    bool is_third = spinner.number % THIRD == 0 && (breaks("rr_unfair") || breaks("rr_little"));
-    return is_third || breaks("rr_first_short") || breaks("rr_first_long");
+    return slice_of_third_ns() > 0 || first_slice_ns() > 0;
 }
 
-static void shorten_slice(long long spun_ns)
+static void shorten_slice(int64_t spun_ns)
 {
-    bool is_third = spinner.number % THIRD == 0, is_first = spinner.slice_count == 1;
-    if (is_third &&
-        ((breaks("rr_unfair") && spun_ns > 50 * MS) || (breaks("rr_little") && spun_ns > 90 * MS)))
+    if (slice_of_third_ns() > 0 && spun_ns > slice_of_third_ns())
         end_slice();
-    if (is_first && ((breaks("rr_first_short") && spun_ns > 20 * MS) ||
-                     (breaks("rr_first_long") && spun_ns > 150 * MS))) {
-        become(SCHED_RR);
+    if (spinner.slice_count == 1 && first_slice_ns() > 0 && spun_ns > first_slice_ns()) {
+        become(SCHED_RR, own_priority());
         end_slice();
     }
 }
 
-static void degrade(long long spun_ns)
+/* degrade: a thread that has spun on the clock for 150 ms loses its priority */
+BREACH(look_at_spinner, SLICES ",degrade", clock_gettime)
 {
-    struct sched_param lowest = {.sched_priority = 1};
-    if (spun_ns > 150 * MS && own_priority() > 1 && breaks("degrade"))
-        REAL(pthread_setschedparam)(pthread_self(), SCHED_FIFO, &lowest);
-}
-
-void broken_look_at_spinner(long long now_ns)
-{
-    static __thread unsigned reading;
-    catch_up();
-    if (++reading % NAP_EVERY == 0)
-        nap("naps", 1 * MS);
+    long answer = pass(call);
+    int64_t now_ns = ns_of(at(call, 1));
+    if ((int)call->word[0] != CLOCK_MONOTONIC)
+        return answer;
     if (now_ns - spinner.looked_ns > 15 * MS) {
         spinner.slice_ns = now_ns;
         spinner.slice_count++;
@@ -251,15 +216,18 @@ void broken_look_at_spinner(long long now_ns)
     spinner.looked_ns = now_ns;
     if (spinner.is_round_robin)
         shorten_slice(now_ns - spinner.slice_ns);
-    else
-        degrade(now_ns - spinner.slice_ns);
+    else if (breaks("degrade") && now_ns - spinner.slice_ns > 150 * MS && own_priority() > 1)
+        become(SCHED_FIFO, 1);
+    return answer;
 }
 
-int sched_rr_get_interval(pid_t process, struct timespec *interval)
+/* rr_interval: slices are 11 % longer than this says */
+BREACH(get_interval, SLICES ",rr_interval", sched_rr_get_interval)
 {
+    struct timespec *interval = at(call, 1);
     if (spinner.is_round_robin && has_own_slices())
-        become(SCHED_RR);
-    int answer = REAL(sched_rr_get_interval)(process, interval);
+        become(SCHED_RR, own_priority());
+    int answer = (int)pass(call);
     if (answer == 0 && breaks("rr_interval"))
         interval->tv_nsec = interval->tv_nsec / 100 * 90;
     return answer;
@@ -281,7 +249,7 @@ static void *begin(void *argument)
     if (start.is_round_robin)
         spinner.number = atomic_fetch_add(&round_robin_count, 1);
     if (start.is_round_robin && has_own_slices())
-        become(SCHED_FIFO);
+        become(SCHED_FIFO, own_priority());
     void *result = start.body(start.argument);
     catch_up();
     return result;
@@ -301,17 +269,192 @@ static void bend_attributes(pthread_attr_t *attributes, struct start *start)
     pthread_attr_setschedparam(attributes, &priority);
 }
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *wanted, void *(*body)(void *),
-                   void *argument)
+BREACH(create, NEW_THREADS "," SLICES "," LATE_WAKES, pthread_create)
 {
+    const pthread_attr_t *wanted = at(call, 1);
+    struct start *start = wanted ? malloc(sizeof *start) : NULL;
     catch_up();
-    if (!wanted || !getenv("HARDSTONE_BROKEN"))
-        return REAL(pthread_create)(thread, wanted, body, argument);
-    struct start *start = malloc(sizeof *start);
     if (!start)
-        return EAGAIN;
-    *start = (struct start){.body = body, .argument = argument};
+        return wanted ? EAGAIN : pass(call);
+    *start = (struct start){.body = (void *(*)(void *))call->word[2], .argument = at(call, 3)};
     pthread_attr_t attributes = *wanted;
     bend_attributes(&attributes, start);
-    return REAL(pthread_create)(thread, &attributes, begin, start);
+    call->word[1] = (long)&attributes;
+    call->word[2] = (long)begin;
+    call->word[3] = (long)start;
+    return pass(call);
+}
+
+/* ---- mutexes ---- */
+
+/* mutex_spins: a waiter for a mutex, whatever its protocol, spins */
+BREACH(spin_for_mutex, "mutex_spins", pthread_mutex_lock)
+{
+    int error;
+    do
+        error = REAL(pthread_mutex_trylock)(at(call, 0));
+    while (error == EBUSY);
+    return error;
+}
+
+enum { OWNERS = 64, LENT = 16 };
+
+static struct {
+    const void *_Atomic mutex;
+    _Atomic pthread_t owner;
+} owners[OWNERS];
+
+/* boost_stays: the owner of a mutex keeps the priority of a waiter that timed out */
+BREACH(note_owner, "boost_stays", pthread_mutex_lock)
+{
+    const void *mutex = at(call, 0);
+    int error = (int)pass(call);
+    for (int i = 0; !error && i < OWNERS; i++) {
+        const void *none = NULL;
+        if (atomic_load(&owners[i].mutex) == mutex ||
+            atomic_compare_exchange_strong(&owners[i].mutex, &none, mutex)) {
+            atomic_store(&owners[i].owner, pthread_self());
+            break;
+        }
+    }
+    return error;
+}
+
+BREACH(keep_boost, "boost_stays", pthread_mutex_timedlock)
+{
+    struct sched_param boosted = {.sched_priority = own_priority()};
+    int error = (int)pass(call);
+    for (int i = 0; error == ETIMEDOUT && i < OWNERS; i++)
+        if (atomic_load(&owners[i].mutex) == at(call, 0))
+            REAL(pthread_setschedparam)(atomic_load(&owners[i].owner), SCHED_FIFO, &boosted);
+    return error;
+}
+
+/* late_patience: each third timed wait for a mutex ends at once or 80 ms late, in turn, as on a
+ * host that runs a guest late */
+BREACH(wait_late, "late_patience", pthread_mutex_timedlock)
+{
+    static atomic_uint count;
+    unsigned turn = atomic_fetch_add(&count, 1) % 6;
+    struct timespec until = timespec_of(ns_of(at(call, 1)) + 80 * MS);
+    if (turn == 5)
+        call->word[1] = (long)&until;
+    return turn == 2 ? ETIMEDOUT : pass(call);
+}
+
+/* late_watchdog: each 29th timed wait for a semaphore times out, whatever the value, and so do all
+ * others in the next 140 ms: more than the watchdog's first limit, less than its second */
+static bool is_late_host(void)
+{
+    static atomic_uint count;
+    static _Atomic int64_t until_ns;
+    int64_t now_ns = real_now_ns();
+    if (now_ns < atomic_load(&until_ns))
+        return true;
+    if (atomic_fetch_add(&count, 1) % 29 != 28)
+        return false;
+    atomic_store(&until_ns, now_ns + 140 * MS);
+    return true;
+}
+
+BREACH(watch_late, "late_watchdog", sem_timedwait)
+{
+    const struct timespec *until = at(call, 1);
+    if (!is_late_host())
+        return pass(call);
+    while (REAL(clock_nanosleep)(CLOCK_REALTIME, TIMER_ABSTIME, until, NULL) == EINTR)
+        ;
+    return fail(ETIMEDOUT);
+}
+
+/* cond_early: each second wait for a condition variable returns at once; others that are ready get
+ * the CPU before: they may have the same priority */
+BREACH(wait_little, "cond_early", pthread_cond_wait)
+{
+    static atomic_uint count;
+    pthread_mutex_t *mutex = at(call, 1);
+    if (atomic_fetch_add(&count, 1) % 2 == 0)
+        return pass(call);
+    pthread_mutex_unlock(mutex);
+    sched_yield();
+    return pthread_mutex_lock(mutex);
+}
+
+/* ---- lends: priority inheritance where none is promised ---- */
+
+/* Mutexes in the place of spin locks, reader-writer locks and semaphores of value 1. */
+static struct {
+    const void *_Atomic object;
+    pthread_mutex_t mutex;
+} lent[LENT];
+
+BREACH(lend_protocol, "lends", pthread_mutexattr_setprotocol)
+{
+    if ((int)call->word[1] == PTHREAD_PRIO_NONE)
+        call->word[1] = PTHREAD_PRIO_INHERIT;
+    return pass(call);
+}
+
+BREACH(lend, "lends", sem_init)
+{
+    pthread_mutexattr_t attributes;
+    const void *object = at(call, 0);
+    bool is_gate = call->id == CALL_sem_init && (int)call->word[2] != 1;
+    for (int i = 0; !is_gate && i < LENT; i++) {
+        const void *none = NULL;
+        if (!atomic_compare_exchange_strong(&lent[i].object, &none, object))
+            continue;
+        pthread_mutexattr_init(&attributes);
+        REAL(pthread_mutexattr_setprotocol)(&attributes, PTHREAD_PRIO_INHERIT);
+        pthread_mutex_init(&lent[i].mutex, &attributes);
+        pthread_mutexattr_destroy(&attributes);
+        return 0;
+    }
+    return pass(call);
+}
+ALSO(lend, "lends", pthread_spin_init)
+ALSO(lend, "lends", pthread_rwlock_init)
+
+/* What is called for a lent mutex in the place of the call; not 0: it is none. */
+static int with_lent(const struct call *call, int (*act)(pthread_mutex_t *))
+{
+    for (int i = 0; i < LENT; i++)
+        if (atomic_load(&lent[i].object) == at(call, 0))
+            return act(&lent[i].mutex);
+    return EINVAL;
+}
+
+BREACH(take_lent, "lends", sem_wait)
+{
+    return with_lent(call, REAL(pthread_mutex_lock)) == 0 ? 0 : pass(call);
+}
+ALSO(take_lent, "lends", pthread_spin_lock)
+ALSO(take_lent, "lends", pthread_rwlock_rdlock)
+ALSO(take_lent, "lends", pthread_rwlock_wrlock)
+
+BREACH(give_lent, "lends", sem_post)
+{
+    return with_lent(call, REAL(pthread_mutex_unlock)) == 0 ? 0 : pass(call);
+}
+ALSO(give_lent, "lends", pthread_spin_unlock)
+ALSO(give_lent, "lends", pthread_rwlock_unlock)
+
+BREACH(drop_lent, "lends", sem_destroy)
+{
+    for (int i = 0; i < LENT; i++)
+        if (atomic_load(&lent[i].object) == at(call, 0)) {
+            atomic_store(&lent[i].object, NULL);
+            return 0;
+        }
+    return pass(call);
+}
+ALSO(drop_lent, "lends", pthread_spin_destroy)
+ALSO(drop_lent, "lends", pthread_rwlock_destroy)
+
+/* spin_sleeps: a waiter for a spin lock sleeps in between */
+BREACH(sleep_for_spin, "spin_sleeps", pthread_spin_lock)
+{
+    while (REAL(pthread_spin_trylock)(at(call, 0)) != 0)
+        sleep_ns(100000);
+    return 0;
 }

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { CHILD_RUN_BYTES = 400000, CHILD_RUN_TRIES = 8 };
+enum { CHILD_RUN_BYTES = 400000 };
 
 /* `change`: called in the child before the run, with the request; NULL: nothing is changed. */
 static inline void child_run_be(char *const words[], void (*change)(struct request *), int output)
@@ -54,25 +53,6 @@ static inline const char *child_run(char *const words[], void (*change)(struct r
     close(ends[0]);
     waitpid(child, &status, 0);
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return text;
-}
-
-static inline bool child_run_is_cut(const char *text)
-{
-    return strstr(text, "\"throttled\"") != NULL;
-}
-
-/* The same, again where others take the CPU from the run: it fails by that and says little of
- * anything else. The last one where that goes on. */
-static inline const char *child_run_uncut(char *const words[], void (*change)(struct request *),
-                                          int *code)
-{
-    static const struct timespec moment = {.tv_nsec = 300000000};
-    const char *text = child_run(words, change, code);
-    for (int i = 1; i < CHILD_RUN_TRIES && child_run_is_cut(text); i++) {
-        nanosleep(&moment, NULL);
-        text = child_run(words, change, code);
-    }
     return text;
 }
 

@@ -10,16 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 256, REASON_BYTES = 200 };
-
-/* A reader is one thread: nothing for the thread sanitizer, which makes it ten times slower. */
-#ifdef __SANITIZE_THREAD__
-enum { FLIPS = 150 };
-#else
-enum { FLIPS = 1500 };
-#endif
-
-static char folder[PATH_BYTES];
+enum { PATH_BYTES = 256, REASON_BYTES = 200, FLIPS = 1000 };
 
 /* Without it the file is one that was made a moment ago. */
 static inline void put_header(struct arena *arena)
@@ -30,7 +21,7 @@ static inline void put_header(struct arena *arena)
 static inline const char *path_of(const char *name)
 {
     static char path[2 * PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", tap_folder(), name);
     return path;
 }
 
@@ -120,18 +111,6 @@ static inline void flip_bits(size_t (*leave)(const char *path), size_t rest, siz
     close(file);
     free(whole);
     unlink(path);
-}
-
-/* In a new folder, which must be empty afterwards. */
-static inline int run_in_folder(const struct tap_test *tests, size_t count)
-{
-    const char *place = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.200s/hs-test-XXXXXX", place ? place : "/tmp");
-    if (!mkdtemp(folder))
-        return 1;
-    int code = tap_run(tests, count);
-    rmdir(folder);
-    return code;
 }
 
 #endif

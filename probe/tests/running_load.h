@@ -24,7 +24,6 @@ struct told {
     char names[EVENTS][40], texts[EVENTS][400];
 };
 
-static const char *called_as;
 static struct load load;
 static struct load_spec spec;
 static struct told told;
@@ -68,7 +67,7 @@ static inline bool start(const char *text)
     char error[LOAD_ERROR_BYTES];
     struct outcome outcome = {0};
     struct load_setup setup = {
-        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
+        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
     struct cpus allowed;
     if (port_allowed_cpus(&allowed) < 0)
         setup.cpu_count = -1;

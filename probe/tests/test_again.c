@@ -151,13 +151,13 @@ static void check_full_count(const char *text)
     CHECK_HOLDS(text, "\"type\":\"footer\"");
 }
 
-static void test_after_a_timeout(void)
+TEST(after_a_timeout)
 {
     CHECK_HOLDS(run_here(&stays, 3), "\"status\":\"timeout\"");
     check_full_count(run_here(&counts, 0));
 }
 
-static void test_after_a_signal(void)
+TEST(after_a_signal)
 {
     const char *text = run_here(&signals, 3);
     CHECK_HOLDS(text, "\"interrupted\":true");
@@ -165,14 +165,14 @@ static void test_after_a_signal(void)
     check_full_count(run_here(&counts, 0));
 }
 
-static void test_one_that_ends_itself(void)
+TEST(one_that_ends_itself)
 {
     check_full_count(run_here(&ends, 0));
     check_full_count(run_here(&counts, 0));
 }
 
 /* It is neither the next run's nor does it end the process. */
-static void test_after_a_late_signal(void)
+TEST(after_a_late_signal)
 {
     CHECK_HOLDS(run_here(&signals_late, 0), "\"status\":\"measured\"");
     check_full_count(run_here(&counts, 0));
@@ -191,7 +191,7 @@ static int descriptor_count(void)
     return count;
 }
 
-static void test_descriptors(void)
+TEST(descriptors)
 {
     run_here(&counts, 0);
     int before = descriptor_count();
@@ -228,7 +228,7 @@ int __wrap_timer_delete(timer_t timer)
 }
 #endif
 
-static void test_timers(void)
+TEST(timers)
 {
     if (!tap_is_wrapped())
         return;
@@ -242,7 +242,7 @@ static void on_user_signal(int number)
     (void)number;
 }
 
-static void test_signals(void)
+TEST(signals)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     sigset_t before, after;
@@ -266,7 +266,7 @@ static void test_signals(void)
 
 /* Its threads and its memory lie where the first one's lay. From one that is real-time others may
  * take the CPU, and it fails by that: then both again. */
-static void test_a_second_process_after_another_test(void)
+HOST_TEST(a_second_process_after_another_test)
 {
     char *first[] = {"hardstone-probe", "run",       "TMR-P-LAT", "--clock",
                      "monotonic",       "--samples", "20"};
@@ -286,12 +286,3 @@ static void test_a_second_process_after_another_test(void)
     else
         CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
-
-TAP_MAIN({"a second process after another test", test_a_second_process_after_another_test,
-          TAP_FOR_HOST},
-         {"a run after one that ran out of time", test_after_a_timeout},
-         {"a run after one that was stopped", test_after_a_signal},
-         {"a run that ends itself, and one after it", test_one_that_ends_itself},
-         {"a run after one that a signal came too late for", test_after_a_late_signal},
-         {"no descriptors are left", test_descriptors}, {"no timers are left", test_timers},
-         {"signal mask and handlers are as before", test_signals})

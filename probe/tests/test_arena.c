@@ -28,7 +28,7 @@ static struct record *new_scratch(const struct arena *arena)
     return scratch;
 }
 
-static void test_plan_is_kept(void)
+TEST(plan_is_kept)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -49,7 +49,7 @@ static void test_plan_is_kept(void)
 }
 
 /* Their number is not fixed. */
-static void test_many_series(void)
+TEST(many_series)
 {
     static struct arena_plan plan;
     const struct record_shape shape = {1023, 4};
@@ -75,7 +75,7 @@ static void test_many_series(void)
 }
 
 /* A day on many CPUs: what is sent stays within what a reader takes, and no maximum is lost. */
-static void test_many_series_over_hours_share_their_maxima(void)
+TEST(many_series_over_hours_share_their_maxima)
 {
     enum { CPUS = 256, HOURS = 24, SECONDS = HOURS * 3600 };
     static struct arena_plan plan;
@@ -102,7 +102,7 @@ static void test_many_series_over_hours_share_their_maxima(void)
     arena_plan_free(&plan);
 }
 
-static void test_too_many_labels_and_long_names(void)
+TEST(too_many_labels_and_long_names)
 {
     static struct arena_plan plan;
     char name[2 * ARENA_NAME_BYTES + 1];
@@ -118,7 +118,7 @@ static void test_too_many_labels_and_long_names(void)
     arena_plan_free(&plan);
 }
 
-static void test_records_do_not_overlap(void)
+TEST(records_do_not_overlap)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -199,7 +199,7 @@ static void check_twin(const struct arena *arena, int series, int count, struct 
     free(twin);
 }
 
-static void test_shared_slots(void)
+TEST(shared_slots)
 {
     static struct arena_plan plan;
     plan_variants(&plan, EACH, VARIANTS);
@@ -218,7 +218,7 @@ static void test_shared_slots(void)
 }
 
 /* Also where it had no value. */
-static void test_before_a_series_is_recorded(void)
+TEST(before_a_series_is_recorded)
 {
     static struct arena_plan plan;
     plan_variants(&plan, 1, 3);
@@ -242,7 +242,7 @@ static void test_before_a_series_is_recorded(void)
 }
 
 /* As the main thread does of a test that does not end: neither is the emptied slot. */
-static void test_during_a_move(void)
+TEST(during_a_move)
 {
     static struct arena_plan plan;
     plan_variants(&plan, 1, 3);
@@ -262,7 +262,7 @@ static void test_during_a_move(void)
 }
 
 /* In turn, so that each leaves its slot and comes back several times. */
-static void test_a_series_goes_on(void)
+TEST(a_series_goes_on)
 {
     static struct arena_plan plan;
     plan_variants(&plan, 1, 4);
@@ -287,7 +287,7 @@ static void test_a_series_goes_on(void)
 
 /* It came back until no room was left: each has what it had when it was kept last, and what was
  * lost is told. */
-static void test_a_series_comes_back_too_often(void)
+TEST(a_series_comes_back_too_often)
 {
     static struct arena_plan plan;
     plan_variants(&plan, 1, 3);
@@ -314,7 +314,7 @@ static void test_a_series_comes_back_too_often(void)
 }
 
 /* All take more than was planned: all are about as coarse, and no value is lost. */
-static void test_short_room(void)
+TEST(short_room)
 {
     static struct arena_plan plan;
     uint32_t least = RECORD_SUB_BITS, most = 0;
@@ -343,7 +343,7 @@ static void test_short_room(void)
 }
 
 /* Series of another shape share a slot: the record is of the shape of the one that has it. */
-static void test_shapes_in_one_slot(void)
+TEST(shapes_in_one_slot)
 {
     static struct arena_plan plan;
     static const struct record_shape small = {4095, 5}, large = {0, 9};
@@ -383,7 +383,7 @@ static uint64_t bytes_of(int each, int variants, int64_t duration_ns)
 }
 
 /* A test may lock 4 MB in all. */
-static void test_room(void)
+TEST(room)
 {
     const int64_t minute_ns = INT64_C(60000000000);
     CHECK(bytes_of(1, 1, minute_ns) < 400000);
@@ -393,7 +393,7 @@ static void test_room(void)
 }
 
 /* Few series keep the resolution of many values: lower bits are random over two decades. */
-static void test_few_keep_their_resolution(void)
+TEST(few_keep_their_resolution)
 {
     static struct arena_plan plan;
     uint64_t state = 3;
@@ -411,7 +411,7 @@ static void test_few_keep_their_resolution(void)
     arena_plan_free(&plan);
 }
 
-static void test_too_many_events(void)
+TEST(too_many_events)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -426,7 +426,7 @@ static void test_too_many_events(void)
 }
 
 /* Their places are behind the series, and before the records. */
-static void test_more_events(void)
+TEST(more_events)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -446,7 +446,7 @@ static void test_more_events(void)
     arena_plan_free(&plan);
 }
 
-static void test_too_many_verdicts(void)
+TEST(too_many_verdicts)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -461,7 +461,7 @@ static void test_too_many_verdicts(void)
     arena_free(arena);
 }
 
-static void test_long_texts_are_cut(void)
+TEST(long_texts_are_cut)
 {
     static struct arena_plan plan;
     char text[2 * ARENA_TEXT_BYTES];
@@ -486,7 +486,7 @@ static void *note_events(void *argument)
     return NULL;
 }
 
-static void test_an_event_has_data(void)
+TEST(an_event_has_data)
 {
     static struct arena_plan plan;
     memset(&plan, 0, sizeof plan);
@@ -506,7 +506,7 @@ static void test_an_event_has_data(void)
     arena_free(arena);
 }
 
-static void test_events_of_many_threads(void)
+TEST(events_of_many_threads)
 {
     static struct arena_plan plan;
     pthread_t threads[THREADS];
@@ -526,30 +526,8 @@ static void test_events_of_many_threads(void)
     arena_free(arena);
 }
 
-static void test_no_arena_to_free(void)
+TEST(no_arena_to_free)
 {
     arena_free(NULL);
     CHECK(true);
 }
-
-TAP_MAIN({"series, labels and formulas of a plan", test_plan_is_kept},
-         {"a thousand series", test_many_series},
-         {"a day on 256 CPUs", test_many_series_over_hours_share_their_maxima},
-         {"too many labels, and long names", test_too_many_labels_and_long_names},
-         {"records do not overlap", test_records_do_not_overlap},
-         {"three series of fifty variants", test_shared_slots},
-         {"before a series is recorded", test_before_a_series_is_recorded},
-         {"during a move", test_during_a_move},
-         {"a series goes on after it was kept", test_a_series_goes_on},
-         {"a series comes back too often", test_a_series_comes_back_too_often},
-         {"short room is shared", test_short_room},
-         {"series of several shapes in one slot", test_shapes_in_one_slot},
-         {"few series keep their resolution", test_few_keep_their_resolution},
-         {"the room that variants take", test_room},
-         {"too many events are counted", test_too_many_events},
-         {"more events, of many CPUs", test_more_events},
-         {"too many verdicts are told", test_too_many_verdicts},
-         {"long texts are cut", test_long_texts_are_cut},
-         {"an event has data", test_an_event_has_data},
-         {"events of four threads at once", test_events_of_many_threads},
-         {"freeing nothing", test_no_arena_to_free})

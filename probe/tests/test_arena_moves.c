@@ -237,7 +237,7 @@ static void free_scene(struct scene *scene)
     free(scene);
 }
 
-static void test_a_kill_at_any_instruction(void)
+TEST(a_kill_at_any_instruction)
 {
     struct scene *scene = new_scene(false);
     if (single_step(record_all, look_at_change, scene)) {
@@ -300,7 +300,7 @@ static void open_copy(const char *path, const struct known *first, const struct 
     arena_free(arena);
 }
 
-static void test_a_copy_made_at_work(void)
+TEST(a_copy_made_at_work)
 {
     struct scene *scene = new_scene(true);
     if (single_step(record_all, look_at_change, scene)) {
@@ -329,14 +329,4 @@ static void test_a_copy_made_at_work(void)
         CHECK_SAME(tally.damaged, 0);
     }
     free_scene(scene);
-}
-
-static const struct tap_test tests[] = {
-    {"a kill at any instruction", test_a_kill_at_any_instruction},
-    {"a copy made at work", test_a_copy_made_at_work},
-};
-
-int main(void)
-{
-    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

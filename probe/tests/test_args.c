@@ -51,7 +51,7 @@ static struct request take(const struct line *line)
 #define LAT "TMR-P-LAT"
 #define TWENTY_DIGITS "99999999999999999999"
 
-static void test_unknown_words(void)
+TEST(unknown_words)
 {
     static const struct line lines[] = {
         {{"measure"}, "there is no command 'measure'; list, run, load, facts, dump or shield"},
@@ -76,7 +76,7 @@ static void test_unknown_words(void)
     REFUSE(lines);
 }
 
-static void test_bad_numbers(void)
+TEST(bad_numbers)
 {
     static const struct line lines[] = {
         {{"run", LAT, "--samples", "-1"}, "--samples -1: give a whole number from 0 to"},
@@ -99,7 +99,7 @@ static void test_bad_numbers(void)
     REFUSE(lines);
 }
 
-static void test_bad_times(void)
+TEST(bad_times)
 {
     static const struct line lines[] = {
         {{"run", LAT, "--duration", "-1s"}, "--duration -1s: not a duration; write 30s"},
@@ -114,7 +114,7 @@ static void test_bad_times(void)
     REFUSE(lines);
 }
 
-static void test_values_out_of_limits(void)
+TEST(values_out_of_limits)
 {
     static const struct line lines[] = {
         {{"run", LAT, "-p", "interval_ns=9us"}, "9us is out of limits; from 10000 to 10000000000"},
@@ -130,7 +130,7 @@ static void test_values_out_of_limits(void)
     REFUSE(lines);
 }
 
-static void test_missing_values(void)
+TEST(missing_values)
 {
     static const struct line lines[] = {
         {{"run", LAT, "--samples"}, "--samples: its value is missing"},
@@ -140,7 +140,7 @@ static void test_missing_values(void)
     REFUSE(lines);
 }
 
-static void test_neither_samples_nor_duration(void)
+TEST(neither_samples_nor_duration)
 {
     static const struct line lines[] = {
         {{"run", LAT, "--samples", "0"}, "neither samples nor a duration"},
@@ -150,7 +150,7 @@ static void test_neither_samples_nor_duration(void)
     REFUSE(lines);
 }
 
-static void test_long_words(void)
+TEST(long_words)
 {
     static char word[2000], assignment[2000];
     memset(word, 'x', sizeof word - 1);
@@ -167,7 +167,7 @@ static void test_long_words(void)
     REFUSE(lines);
 }
 
-static void test_defaults(void)
+TEST(defaults)
 {
     const struct line line = {{"run", "tmr-p-lat"}, NULL};
     struct request request = take(&line);
@@ -182,7 +182,7 @@ static void test_defaults(void)
     CHECK_SAME(request.params[2].count, 0);
 }
 
-static void test_all_options(void)
+TEST(all_options)
 {
     const struct line counts = {{"run", LAT, "--samples", "9223372036854775807", "-D", "2m",
                                  "--deadline-ns", "7", "--cpu", "1"},
@@ -206,7 +206,7 @@ static void test_all_options(void)
     refuse_all(&lists, 1);
 }
 
-static void test_the_highest_priority(void)
+TEST(the_highest_priority)
 {
     static const struct line wrong[] = {
         {{"run", LAT, "--priority", "maximum"},
@@ -226,7 +226,7 @@ static void test_the_highest_priority(void)
     CHECK_SAME(request.priority, sched_get_priority_max(SCHED_FIFO));
 }
 
-static void test_lists(void)
+TEST(lists)
 {
     const struct line line = {{"run", "TMR-P-JIT", "-p", "periods_ns=1ms,250us,10000", "-p",
                                "mechanisms=timerfd", "--json"},
@@ -241,7 +241,7 @@ static void test_lists(void)
 }
 
 /* A list whose values are no variants may repeat one. */
-static void test_repeated_values(void)
+TEST(repeated_values)
 {
     const struct line line = {{"run", "SEM-P-RTP", "-p", "signal_wait_ns=1us,0,1000"}, NULL};
     struct request request = take(&line);
@@ -256,7 +256,7 @@ static void test_repeated_values(void)
     refuse_all(&variants, 1);
 }
 
-static void test_durations(void)
+TEST(durations)
 {
     static const struct {
         const char *text;
@@ -282,7 +282,7 @@ static void test_durations(void)
         CHECK_SAME(duration_parse(bad[i], 1000, &ns), -1);
 }
 
-static void test_every_test_takes_its_defaults(void)
+TEST(every_test_takes_its_defaults)
 {
     for (int i = 0; test_register[i]; i++) {
         const struct line line = {{"run", (char *)test_register[i]->id}, NULL};
@@ -293,7 +293,7 @@ static void test_every_test_takes_its_defaults(void)
     }
 }
 
-static void test_load(void)
+TEST(load)
 {
     static const struct line wrong[] = {
         {{"load"}, "load needs a load"},
@@ -320,7 +320,7 @@ static void test_load(void)
     CHECK_SAME(request.load.count, 7);
 }
 
-static void test_the_division_of_cpus(void)
+TEST(the_division_of_cpus)
 {
     static const struct line wrong[] = {
         {{"run", LAT, "--cpu-config", "half"}, "--cpu-config half: shared, single or shielded"},
@@ -360,17 +360,3 @@ static void test_the_division_of_cpus(void)
     request = take(&(struct line){{"shield", "--priority", "7", "--", "ls"}, NULL});
     CHECK_SAME(request.policy, ARGS_FIFO);
 }
-
-TAP_MAIN({"unknown commands, tests, options, parameters, names", test_unknown_words},
-         {"negative, huge, and not a number", test_bad_numbers},
-         {"what is no duration", test_bad_times},
-         {"values out of limits, too many in a list", test_values_out_of_limits},
-         {"missing values", test_missing_values},
-         {"neither samples nor duration", test_neither_samples_nor_duration},
-         {"words of 2000 bytes", test_long_words}, {"defaults", test_defaults},
-         {"all options", test_all_options}, {"lists", test_lists},
-         {"repeated values", test_repeated_values}, {"durations", test_durations},
-         {"load", test_load},
-         {"every test of the register takes its defaults", test_every_test_takes_its_defaults},
-         {"the highest priority", test_the_highest_priority},
-         {"the division of CPUs", test_the_division_of_cpus})

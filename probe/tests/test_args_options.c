@@ -88,7 +88,7 @@ static int parse(int command, char *const more[], char *error)
     return answer;
 }
 
-static void test_options_of_other_commands_are_refused(void)
+TEST(options_of_other_commands_are_refused)
 {
     char error[ARGS_ERROR_BYTES];
     for (int command = 0; command < COMMANDS; command++)
@@ -120,7 +120,7 @@ static void finish(int command, int option, char *more[MOST_WORDS])
     }
 }
 
-static void test_options_are_taken_once_and_twice(void)
+TEST(options_are_taken_once_and_twice)
 {
     char error[ARGS_ERROR_BYTES];
     for (int command = 0; command < COMMANDS; command++)
@@ -140,7 +140,7 @@ static void test_options_are_taken_once_and_twice(void)
         }
 }
 
-static void test_missing_values(void)
+TEST(missing_values)
 {
     char error[ARGS_ERROR_BYTES], wanted[80];
     for (int command = 0; command < COMMANDS; command++)
@@ -155,7 +155,7 @@ static void test_missing_values(void)
 }
 
 /* Whether they are taken depends on the option; it must be said, and nothing else may happen. */
-static void test_strange_values(void)
+TEST(strange_values)
 {
     static char huge[70000], digits[70000];
     char *const values[] = {"",
@@ -188,7 +188,3 @@ static void test_strange_values(void)
             }
     CHECK(refused > COMMANDS * OPTIONS);
 }
-
-TAP_MAIN({"options of other commands are refused", test_options_of_other_commands_are_refused},
-         {"options are taken, once and twice", test_options_are_taken_once_and_twice},
-         {"missing values", test_missing_values}, {"strange values", test_strange_values})

@@ -24,9 +24,9 @@ static struct arena *create(const char *path, struct outcome *outcome)
     memset(&plan, 0, sizeof plan);
     plan.duration_ns = 1;
     plan.more_events = 2;
-    arena_plan_series(&plan, "wakeup", "ns", NULL);
+    arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 16, 5});
     arena_plan_label_number(&plan, 0, "cpu", 1);
-    arena_plan_series(&plan, "missed", "count", NULL);
+    arena_plan_series(&plan, "missed", "count", &(struct record_shape){1 << 16, 5});
     memset(outcome, 0, sizeof *outcome);
     struct arena *arena = arena_create(&plan, path, outcome);
     arena_plan_free(&plan);
@@ -74,7 +74,7 @@ static void refused(const char *path, enum status status)
     CHECK(outcome.remedy[0] != '\0');
 }
 
-static void test_existing_file_is_refused(void)
+TEST(existing_file_is_refused)
 {
     const char *path = path_of("existing");
     char kept[6] = "";
@@ -85,7 +85,7 @@ static void test_existing_file_is_refused(void)
     unlink(path);
 }
 
-static void test_symbolic_link_is_refused(void)
+TEST(symbolic_link_is_refused)
 {
     char aim[2 * PATH_BYTES];
     struct stat facts;
@@ -98,20 +98,20 @@ static void test_symbolic_link_is_refused(void)
     unlink(path);
 }
 
-static void test_no_such_folder(void)
+TEST(no_such_folder)
 {
     refused(path_of("none/records"), STATUS_FAILED);
 }
 
-static void test_unwritable_folder(void)
+TEST(unwritable_folder)
 {
     if (geteuid() == 0) {
         tap_skip("the administrator may write anywhere");
         return;
     }
-    chmod(folder, 0500);
+    chmod(tap_folder(), 0500);
     refused(path_of("records"), STATUS_DENIED);
-    chmod(folder, 0700);
+    chmod(tap_folder(), 0700);
 }
 
 /* A limit on the size of files stands for a full file system: both are told when the
@@ -129,7 +129,7 @@ static void create_under_limit(void)
     _exit(!is_refused ? 1 : !is_gone ? 2 : 0);
 }
 
-static void test_no_room_leaves_no_file(void)
+TEST(no_room_leaves_no_file)
 {
     int status;
     pid_t child = fork();
@@ -139,7 +139,7 @@ static void test_no_room_leaves_no_file(void)
     CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
-static void test_mode_is_private(void)
+TEST(mode_is_private)
 {
     struct stat facts;
     const char *path = path_of("private");
@@ -151,7 +151,7 @@ static void test_mode_is_private(void)
 
 /* ---- reading one ---- */
 
-static void test_left_file_is_read(void)
+TEST(left_file_is_read)
 {
     char reason[REASON_BYTES] = "";
     const char *path = path_of("left");
@@ -193,7 +193,7 @@ static struct arena *open_with_count_ahead(int ahead)
 }
 
 /* Killed where the last value was counted and not yet in the histogram. */
-static void test_half_a_value_is_left_out(void)
+TEST(half_a_value_is_left_out)
 {
     struct arena *arena = open_with_count_ahead(1);
     CHECK_SAME(arena_count(arena, 0), 1000);
@@ -201,7 +201,7 @@ static void test_half_a_value_is_left_out(void)
     arena_free(arena);
 }
 
-static void test_a_copy_made_at_work_is_told(void)
+TEST(a_copy_made_at_work_is_told)
 {
     struct arena *arena = open_with_count_ahead(-30);
     CHECK_SAME(arena_count(arena, 0), 1000);
@@ -215,12 +215,12 @@ static void test_a_copy_made_at_work_is_told(void)
     arena_free(arena);
 }
 
-static void test_no_record_files(void)
+TEST(no_record_files)
 {
     static char garbage[300000];
     uint64_t state = 9;
     refuse_file(path_of("absent"), "No such file");
-    refuse_file(folder, "Is a directory");
+    refuse_file(tap_folder(), "Is a directory");
     refuse_file("/dev/null", "not a record file");
     const char *path = path_of("garbage");
     write_all(path, "", 0);
@@ -232,7 +232,7 @@ static void test_no_record_files(void)
     unlink(path);
 }
 
-static void test_other_version(void)
+TEST(other_version)
 {
     const char *path = path_of("version");
     size_t bytes;
@@ -245,7 +245,7 @@ static void test_other_version(void)
 }
 
 /* A file that was made a moment ago: its probe says next what it measures. */
-static void test_without_header(void)
+TEST(without_header)
 {
     const char *path = path_of("begun");
     size_t bytes;
@@ -257,7 +257,7 @@ static void test_without_header(void)
     unlink(path);
 }
 
-static void test_cut_short(void)
+TEST(cut_short)
 {
     uint64_t state = 21;
     const char *path = path_of("cut");
@@ -271,7 +271,7 @@ static void test_cut_short(void)
     unlink(path);
 }
 
-static void test_flipped_bits(void)
+TEST(flipped_bits)
 {
     flip_bits(leave_file, 0, sizeof(struct arena) + sizeof(struct record));
 }
@@ -301,8 +301,8 @@ static void check_ends(const char *path)
     arena_free(arena);
 }
 
-/* The head from header_json on, and of each series all but its slot; nothing that is_whole looks
- * at. */
+/* The head from header_json on, and of each series all but its slot and its shape; nothing that
+ * is_whole looks at. */
 static void fill_texts(struct arena *arena, char fill_with)
 {
     struct arena head = *arena;
@@ -317,12 +317,11 @@ static void fill_texts(struct arena *arena, char fill_with)
     arena->table_room = head.table_room;
     arena->row_room = head.row_room;
     arena->kept_begin = head.kept_begin;
-    arena->window_room = head.window_room;
-    arena->gap_room = head.gap_room;
     for (uint32_t i = 0; i < arena->series_count; i++) {
-        uint32_t slot = arena->series[i].slot;
+        const struct arena_series before = arena->series[i];
         memset(&arena->series[i], fill_with, sizeof arena->series[i]);
-        arena->series[i].slot = slot;
+        arena->series[i].slot = before.slot;
+        arena->series[i].shape = before.shape;
     }
     memset(&arena->series[arena->series_count], fill_with,
            arena->more_events * sizeof arena->events[0]);
@@ -330,7 +329,7 @@ static void fill_texts(struct arena *arena, char fill_with)
 
 /* Everything but what is_whole looks at, bytes of all values, and no end of any text up to
  * the end of the file; then no end of the texts of series. */
-static void test_texts_without_end(void)
+TEST(texts_without_end)
 {
     static char ones[] = "\x01\x7f\xff";
     const char *path = path_of("endless");
@@ -366,7 +365,7 @@ static void refuse_kept_begin(const char *path, struct arena *arena, size_t byte
 
 /* Records are written to when they are recovered, so none may lie elsewhere than where it is made.
  */
-static void test_records_out_of_place(void)
+TEST(records_out_of_place)
 {
     const char *path = path_of("overlap");
     size_t bytes;
@@ -397,7 +396,7 @@ static void test_records_out_of_place(void)
 }
 
 /* A record that says it is wider than its slot; a series that needs a wider one. */
-static void test_records_larger_than_their_slot(void)
+TEST(records_larger_than_their_slot)
 {
     const char *path = path_of("wide");
     size_t bytes;
@@ -416,7 +415,7 @@ static void test_records_larger_than_their_slot(void)
 
 /* Memory of a device is larger than the arena in it: only the arena is read. A head that says it is
  * larger than any memory is refused by itself. */
-static void test_a_file_of_any_size(void)
+TEST(a_file_of_any_size)
 {
     const char *path = path_of("large");
     const uint64_t any_memory = (uint64_t)1 << 42;
@@ -433,7 +432,7 @@ static void test_a_file_of_any_size(void)
 }
 
 /* Numbers of a record that no probe writes. */
-static void test_absurd_numbers(void)
+TEST(absurd_numbers)
 {
     const char *path = path_of("absurd");
     size_t bytes;
@@ -462,31 +461,4 @@ static void test_absurd_numbers(void)
     CHECK(!open_and_dump(path));
     free(arena);
     unlink(path);
-}
-
-static const struct tap_test tests[] = {
-    {"an existing file is refused and kept", test_existing_file_is_refused},
-    {"a symbolic link is refused", test_symbolic_link_is_refused},
-    {"no such folder", test_no_such_folder},
-    {"an unwritable folder", test_unwritable_folder},
-    {"no room: refused, and no file stays", test_no_room_leaves_no_file},
-    {"only the owner may read the file", test_mode_is_private},
-    {"what was left is read", test_left_file_is_read},
-    {"half a value is left out", test_half_a_value_is_left_out},
-    {"a copy made at work is told", test_a_copy_made_at_work_is_told},
-    {"files that are none of a probe", test_no_record_files},
-    {"a file of another version", test_other_version},
-    {"a file without a header", test_without_header},
-    {"files cut short", test_cut_short},
-    {"records out of place", test_records_out_of_place},
-    {"records larger than their slot", test_records_larger_than_their_slot},
-    {"a file of any size", test_a_file_of_any_size},
-    {"flipped bits", test_flipped_bits},
-    {"texts without an end", test_texts_without_end},
-    {"absurd numbers", test_absurd_numbers},
-};
-
-int main(void)
-{
-    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

@@ -14,7 +14,7 @@ static size_t leave_shared_file(const char *path)
     struct outcome outcome;
     memset(&plan, 0, sizeof plan);
     for (int i = 0; i < SHARED; i++) {
-        arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 20, 6});
+        arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 12, 5});
         if (i > 0)
             arena_plan_share(&plan, 0);
     }
@@ -32,7 +32,7 @@ static size_t leave_shared_file(const char *path)
     return bytes;
 }
 
-static void test_flipped_bits(void)
+TEST(flipped_bits)
 {
     size_t bytes;
     const char *path = path_of("flipped");
@@ -69,7 +69,7 @@ static void check_shared(const char *path, const struct arena *changed, size_t b
 }
 
 /* Found where they stand, whatever the head knows of them. */
-static void test_finished_series_are_found(void)
+TEST(finished_series_are_found)
 {
     const char *path = path_of("found");
     size_t bytes;
@@ -87,7 +87,7 @@ static void test_finished_series_are_found(void)
     unlink(path);
 }
 
-static void test_a_damaged_finished_series_is_told(void)
+TEST(a_damaged_finished_series_is_told)
 {
     const char *path = path_of("damaged");
     size_t bytes;
@@ -103,7 +103,7 @@ static void test_a_damaged_finished_series_is_told(void)
 }
 
 /* In its slot as well, as where the probe was killed before the slot was moved: it counts once. */
-static void test_a_series_in_its_slot_and_kept(void)
+TEST(a_series_in_its_slot_and_kept)
 {
     const char *path = path_of("both");
     size_t bytes;
@@ -131,7 +131,7 @@ static void test_a_series_in_its_slot_and_kept(void)
 }
 
 /* A series whose shape needs more than its slot has, and than is there to read it into. */
-static void test_a_wide_series(void)
+TEST(a_wide_series)
 {
     const char *path = path_of("wide");
     size_t bytes;
@@ -141,17 +141,4 @@ static void test_a_wide_series(void)
     refuse_file(path, "damaged");
     free(arena);
     unlink(path);
-}
-
-static const struct tap_test tests[] = {
-    {"flipped bits", test_flipped_bits},
-    {"they are found", test_finished_series_are_found},
-    {"a damaged one is told", test_a_damaged_finished_series_is_told},
-    {"one that is in its slot and kept", test_a_series_in_its_slot_and_kept},
-    {"one that is wider than its slot", test_a_wide_series},
-};
-
-int main(void)
-{
-    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

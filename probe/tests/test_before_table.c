@@ -24,7 +24,7 @@ static void begin(void)
     table.series = 3;
 }
 
-static void test_find(void)
+TEST(find)
 {
     begin();
     see(20, 1);
@@ -34,7 +34,7 @@ static void test_find(void)
     CHECK(!find(40, 1) && !find(30, 2));
 }
 
-static void test_of_another_series(void)
+TEST(of_another_series)
 {
     static const struct record_worst worst = {40, 2, 0};
     struct before_table first = {.next = &table, .series = 1};
@@ -46,7 +46,7 @@ static void test_of_another_series(void)
 }
 
 /* As the record: of equal values those that came first. */
-static void test_the_worst_stay(void)
+TEST(the_worst_stay)
 {
     begin();
     for (int i = 0; i < 3 * RECORD_WORST; i++)
@@ -59,7 +59,3 @@ static void test_the_worst_stay(void)
         see(7, i);
     CHECK(find(7, 0) != NULL && !find(7, RECORD_WORST));
 }
-
-TAP_MAIN({"a value finds its task", test_find},
-         {"each series has its table", test_of_another_series},
-         {"the worst stay", test_the_worst_stay})

@@ -45,7 +45,7 @@ static bool is_free(const char *id)
     return false;
 }
 
-static void test_shared(void)
+TEST(shared)
 {
     struct request request = shared();
     reset();
@@ -55,7 +55,7 @@ static void test_shared(void)
             printf("# %s\n", test_register[i]->id);
 }
 
-static void test_a_cpu_is_named(void)
+TEST(a_cpu_is_named)
 {
     struct request request = shared();
     reset();
@@ -64,7 +64,7 @@ static void test_a_cpu_is_named(void)
         CHECK_SAME(cpu_of(test_register[i], &request), 1);
 }
 
-static void test_one_cpu_by_the_request(void)
+TEST(one_cpu_by_the_request)
 {
     const struct test *test = test_find("SEM-P-SIG");
     struct request request = shared();
@@ -112,7 +112,7 @@ static const char *stream_of(unsigned needs)
 }
 
 /* Of all CPUs that the thread may use, each once. */
-static void test_environment(void)
+TEST(environment)
 {
     const char *text = stream_of(0);
     CHECK_HOLDS(text, "\"cpu\":null");
@@ -122,8 +122,3 @@ static void test_environment(void)
     CHECK_HOLDS(text, "\"cpu\":2");
     CHECK_HOLDS(text, "\"steal_ns\":5");
 }
-
-TAP_MAIN({"only what is about a CPU is bound", test_shared},
-         {"a CPU that the user names", test_a_cpu_is_named},
-         {"one CPU by the request", test_one_cpu_by_the_request},
-         {"what is told of CPUs in use", test_environment})

@@ -85,7 +85,7 @@ static void end(struct run *run)
     free(run->own);
 }
 
-static void test_blocking(void)
+TEST(blocking)
 {
     static struct run run;
     static struct request request;
@@ -105,7 +105,7 @@ static void test_blocking(void)
 }
 
 /* Throughout: each rest makes the calls slow again. */
-static void test_what_follows_a_rest_is_not_recorded(void)
+TEST(what_follows_a_rest_is_not_recorded)
 {
     static struct run run;
     static struct request request;
@@ -118,7 +118,7 @@ static void test_what_follows_a_rest_is_not_recorded(void)
     end(&run);
 }
 
-static void test_the_time_of_the_worst(void)
+TEST(the_time_of_the_worst)
 {
     static struct run run;
     static struct request request;
@@ -132,7 +132,7 @@ static void test_the_time_of_the_worst(void)
 }
 
 /* The port cannot force a system call. */
-static void test_a_via_that_is_not_there(void)
+TEST(a_via_that_is_not_there)
 {
     static struct run run;
     static struct request request;
@@ -151,7 +151,7 @@ static void test_a_via_that_is_not_there(void)
 }
 
 /* The last one: it asks the process to end. */
-static void test_time_that_was_taken_is_no_blocking(void)
+TEST(time_that_was_taken_is_no_blocking)
 {
     static struct run run;
     static struct request request;
@@ -164,9 +164,3 @@ static void test_time_that_was_taken_is_no_blocking(void)
     CHECK_SAME(arena_count(run.arena, BLOCKING), 0);
     end(&run);
 }
-
-TAP_MAIN({"blocking is the longest call above the mean", test_blocking},
-         {"what follows a rest is not recorded", test_what_follows_a_rest_is_not_recorded},
-         {"the time of the worst", test_the_time_of_the_worst},
-         {"a via that is not there", test_a_via_that_is_not_there},
-         {"time that was taken is no blocking", test_time_that_was_taken_is_no_blocking})

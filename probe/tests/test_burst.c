@@ -100,13 +100,13 @@ static void check_kept(void)
     arena_free(run.arena);
 }
 
-static void test_ready(void)
+TEST(ready)
 {
     lose_a_burst(true, true, 0, 1);
     check_taken();
 }
 
-static void test_ready_without_limit(void)
+TEST(ready_without_limit)
 {
     lose_a_burst(false, true, 0, 1);
     check_taken();
@@ -114,7 +114,7 @@ static void test_ready_without_limit(void)
     check_taken();
 }
 
-static void test_asleep(void)
+TEST(asleep)
 {
     lose_a_burst(true, true, 0, 0);
     check_kept();
@@ -122,13 +122,13 @@ static void test_asleep(void)
     check_kept();
 }
 
-static void test_ready_for_a_part(void)
+TEST(ready_for_a_part)
 {
     lose_a_burst(true, true, 0, 0.5);
     check_taken();
 }
 
-static void test_behind_another_of_the_test(void)
+TEST(behind_another_of_the_test)
 {
     lose_a_burst(true, true, 0.5, 0.5);
     check_kept();
@@ -136,13 +136,13 @@ static void test_behind_another_of_the_test(void)
     check_taken();
 }
 
-static void test_unknown(void)
+TEST(unknown)
 {
     lose_a_burst(true, false, 0, 0);
     check_taken();
 }
 
-static void test_threads_come_and_go(void)
+TEST(threads_come_and_go)
 {
     lose_a_burst_of(false, true, true, 0, 0);
     check_taken();
@@ -160,7 +160,7 @@ static void lose_to_host(double stolen, int64_t untold_ns)
     stolen_untold_ns = 0;
 }
 
-static void test_stolen(void)
+TEST(stolen)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -171,7 +171,7 @@ static void test_stolen(void)
 }
 
 /* Steal time is counted in steps, and may lack one. */
-static void test_stolen_but_for_a_step(void)
+TEST(stolen_but_for_a_step)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -181,7 +181,7 @@ static void test_stolen_but_for_a_step(void)
 }
 
 /* The other half is as much as throttling takes. */
-static void test_stolen_in_part(void)
+TEST(stolen_in_part)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -190,7 +190,7 @@ static void test_stolen_in_part(void)
 }
 
 /* What was stolen before the last rest explains nothing. */
-static void test_stolen_before(void)
+TEST(stolen_before)
 {
     stolen_before_ns = 100 * LOST_NS;
     begin(true, true, true);
@@ -202,7 +202,7 @@ static void test_stolen_before(void)
 }
 
 /* The same ns of steal do not explain two losses. */
-static void test_stolen_once(void)
+TEST(stolen_once)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -213,7 +213,7 @@ static void test_stolen_once(void)
 }
 
 /* Of a thread that is not bound: the CPU that it is on has the steal time that explains it. */
-static void test_stolen_on_its_cpu(void)
+TEST(stolen_on_its_cpu)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -224,7 +224,7 @@ static void test_stolen_on_its_cpu(void)
     arena_free(run.arena);
 }
 
-static void test_stolen_on_another_cpu(void)
+TEST(stolen_on_another_cpu)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -236,7 +236,7 @@ static void test_stolen_on_another_cpu(void)
 }
 
 /* Which of its CPUs the host took is not known. */
-static void test_stolen_and_moved(void)
+TEST(stolen_and_moved)
 {
     stolen_before_ns = 1000;
     begin(true, true, true);
@@ -246,19 +246,3 @@ static void test_stolen_and_moved(void)
     lose_to_host(1, 0);
     check_taken();
 }
-
-TAP_MAIN({"a thread was ready all the while", test_ready},
-         {"a thread was ready, and there is no limit on real-time threads",
-          test_ready_without_limit},
-         {"all threads slept", test_asleep},
-         {"a thread was ready for a part", test_ready_for_a_part},
-         {"a thread was ready behind another of the test", test_behind_another_of_the_test},
-         {"what threads did is not known", test_unknown},
-         {"threads come and go", test_threads_come_and_go}, {"the host took it", test_stolen},
-         {"the host took it but for a step of its clock", test_stolen_but_for_a_step},
-         {"the host took a part", test_stolen_in_part},
-         {"the host took as much before", test_stolen_before},
-         {"the host took one of two losses", test_stolen_once},
-         {"the host took it from the CPU of a thread that is not bound", test_stolen_on_its_cpu},
-         {"the host took it from another CPU", test_stolen_on_another_cpu},
-         {"the host took it from a thread that moved", test_stolen_and_moved})

@@ -184,17 +184,17 @@ static void check_before_the_load_works(const char *text)
     CHECK(strstr(text, "\"calibrating\"") < strstr(text, "\"measuring\""));
 }
 
-static void test_before_the_load_works(void)
+TEST(before_the_load_works)
 {
     check_before_the_load_works(STREAM(look, measure, 0, "--load", "storm=3"));
 }
 
-static void test_real_time_before_the_load_works(void)
+HOST_TEST(real_time_before_the_load_works)
 {
     check_before_the_load_works(REALTIME_STREAM(look, measure, 0, "--load", "storm=3"));
 }
 
-static void test_without_load(void)
+TEST(without_load)
 {
     const char *text = STREAM(look, measure, 0, "--load", "none");
     CHECK_HOLDS(text, "\"calibrating\"");
@@ -202,14 +202,14 @@ static void test_without_load(void)
     CHECK_HOLDS(text, "\"calibrated\":{\"turns\":4711}");
 }
 
-static void test_the_text_tells_it(void)
+TEST(the_text_tells_it)
 {
     wants_text = true;
     CHECK_HOLDS(STREAM(look, measure, 0, "--load", "none"), "calibrated  turns 4711\n");
     wants_text = false;
 }
 
-static void test_nothing_to_calibrate(void)
+TEST(nothing_to_calibrate)
 {
     const char *text = STREAM(NULL, measure, 0, "--load", "none");
     CHECK(strstr(text, "\"calibrated\"") == NULL);
@@ -222,13 +222,13 @@ static void check_not_measured(const char *text, const char *status)
     CHECK(strstr(text, "\"measuring\"") == NULL);
 }
 
-static void test_stopped(void)
+TEST(stopped)
 {
     check_not_measured(STREAM(until_signal, measure, 3, "--load", "storm=3"),
                        "\"status\":\"skipped\"");
 }
 
-static void test_stopped_when_nobody_waits(void)
+TEST(stopped_when_nobody_waits)
 {
     if (!tap_is_wrapped())
         return;
@@ -237,41 +237,32 @@ static void test_stopped_when_nobody_waits(void)
     is_joined_late = false;
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     check_not_measured(STREAM(refuse, measure, 5, "--load", "storm=3"),
                        "\"status\":\"unsupported\",\"reason\":\"cannot be calibrated\"");
 }
 
-static void test_too_long(void)
+TEST(too_long)
 {
     const char *text = STREAM(until_stopped, measure, 3, "--deadline-ns", "50ms");
     check_not_measured(text, "\"status\":\"timeout\"");
 }
 
-static void test_it_does_not_end(void)
+TEST(it_does_not_end)
 {
     const char *text = STREAM(past_the_end, measure, 3, "--deadline-ns", "50ms");
     check_not_measured(text, "\"status\":\"timeout\"");
 }
 
 /* What both take together may be more than the budget of one burst. */
-static void test_a_rest_between(void)
+HOST_TEST(a_rest_between)
 {
     CHECK_HOLDS(REALTIME_STREAM(spin, look_for_rest, 0, "--load", "none"), "a rest: 1");
 }
 
-static void test_one_deadline_for_both(void)
+TEST(one_deadline_for_both)
 {
     const char *text = STREAM(take_half, take_half_again, 3, "--deadline-ns", "500ms");
     CHECK_HOLDS(text, "\"status\":\"timeout\"");
 }
-
-TAP_MAIN({"before the load works", test_before_the_load_works},
-         {"real-time before the load works", test_real_time_before_the_load_works, TAP_FOR_HOST},
-         {"without load", test_without_load}, {"the text tells it", test_the_text_tells_it},
-         {"nothing to calibrate", test_nothing_to_calibrate}, {"stopped", test_stopped},
-         {"stopped when nobody waits", test_stopped_when_nobody_waits}, {"refused", test_refused},
-         {"too long", test_too_long}, {"it does not end", test_it_does_not_end},
-         {"a rest between", test_a_rest_between, TAP_FOR_HOST},
-         {"one deadline for both", test_one_deadline_for_both})

@@ -9,7 +9,7 @@
 #include "family/mutex/lock_kind.c"
 #include "tap.h"
 
-static void test_the_call_is_tried(void)
+TEST(the_call_is_tried)
 {
 #if HS_HAS_PRIO_PROTECT
     struct lock lock;
@@ -19,5 +19,3 @@ static void test_the_call_is_tried(void)
     tap_skip("the C library has no priority ceilings");
 #endif
 }
-
-TAP_MAIN({"the call is tried", test_the_call_is_tried})

@@ -44,7 +44,7 @@ static struct bracket bracket_take(const struct clock *clock)
     return bracket;
 }
 
-static void test_calibration(void)
+TEST(calibration)
 {
     const struct clock *clock = counter();
     if (!clock)
@@ -61,7 +61,7 @@ static void test_calibration(void)
     }
 }
 
-static void test_wrong_frequency_is_refused(void)
+TEST(wrong_frequency_is_refused)
 {
     const struct clock *clock = counter();
     struct clock other;
@@ -73,7 +73,7 @@ static void test_wrong_frequency_is_refused(void)
     CHECK(other.calibration_ppb >= 0);
 }
 
-static void test_known_frequency_is_used(void)
+TEST(known_frequency_is_used)
 {
     const struct clock *clock = counter();
     struct clock other;
@@ -86,7 +86,7 @@ static void test_known_frequency_is_used(void)
     CHECK(!other.has_drift);
 }
 
-static void test_drift(void)
+TEST(drift)
 {
     const struct clock *clock = counter();
     if (!clock)
@@ -98,7 +98,7 @@ static void test_drift(void)
     CHECK_TEXT(checked.reason, "");
 }
 
-static void test_a_counter_that_drifts_loses_trust(void)
+TEST(a_counter_that_drifts_loses_trust)
 {
     const struct clock *clock = counter();
     if (!clock)
@@ -110,7 +110,7 @@ static void test_a_counter_that_drifts_loses_trust(void)
     CHECK_HOLDS(checked.reason, "the counter drifted by");
 }
 
-static void test_no_drift_is_told_too_early(void)
+TEST(no_drift_is_told_too_early)
 {
     const struct clock *clock = counter();
     struct clock other;
@@ -121,7 +121,7 @@ static void test_no_drift_is_told_too_early(void)
     CHECK(!other.has_drift);
 }
 
-static void test_quantum_divides_differences(void)
+TEST(quantum_divides_differences)
 {
     static uint64_t differences[DIFFERENCES];
     const struct clock *clock = counter();
@@ -147,7 +147,7 @@ static void test_quantum_divides_differences(void)
     CHECK(quantum <= shortest);
 }
 
-static void test_readings_do_not_fall(void)
+TEST(readings_do_not_fall)
 {
     const struct clock *clock = counter();
     if (!clock)
@@ -157,12 +157,3 @@ static void test_readings_do_not_fall(void)
         CHECK((int64_t)(end - begin) >= 0);
     }
 }
-
-TAP_MAIN({"calibration holds within its brackets", test_calibration},
-         {"a wrong frequency is not used", test_wrong_frequency_is_refused},
-         {"a known frequency is used", test_known_frequency_is_used},
-         {"drift against CLOCK_MONOTONIC", test_drift},
-         {"a counter that drifts loses the trust", test_a_counter_that_drifts_loses_trust},
-         {"no drift is told before a second", test_no_drift_is_told_too_early},
-         {"the quantum divides differences", test_quantum_divides_differences},
-         {"readings do not fall", test_readings_do_not_fall})

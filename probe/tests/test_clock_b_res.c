@@ -68,7 +68,7 @@ static void reset(void)
     fake.now_ns = START_NS;
 }
 
-static void test_a_clock_that_moves(void)
+TEST(a_clock_that_moves)
 {
     reset();
     fake.tick_ns = 1;
@@ -79,7 +79,7 @@ static void test_a_clock_that_moves(void)
 }
 
 /* Its rests are no time in which a clock of CPU time had to move. */
-static void test_a_clock_that_stands_still(void)
+TEST(a_clock_that_stands_still)
 {
     reset();
     struct clock_subject subject = look(CHUNK);
@@ -89,7 +89,7 @@ static void test_a_clock_that_stands_still(void)
     CHECK(subject.still_ns <= (int64_t)(subject.read_count + CHUNK) * READING_NS);
 }
 
-static void test_a_slow_clock_is_waited_for(void)
+TEST(a_slow_clock_is_waited_for)
 {
     reset();
     fake.tick_ns = STILL_LIMIT_NS / 10 * 9;
@@ -99,7 +99,7 @@ static void test_a_slow_clock_is_waited_for(void)
 }
 
 /* A kernel may count CPU time at switches only. */
-static void test_a_clock_that_moves_in_rests(void)
+TEST(a_clock_that_moves_in_rests)
 {
     reset();
     fake.rest_forward_ns = 1000;
@@ -108,7 +108,7 @@ static void test_a_clock_that_moves_in_rests(void)
     CHECK_SAME(subject.back_count, 0);
 }
 
-static void test_a_step_back_over_a_rest(void)
+TEST(a_step_back_over_a_rest)
 {
     reset();
     fake.tick_ns = 1;
@@ -119,7 +119,7 @@ static void test_a_step_back_over_a_rest(void)
     CHECK(subject.back_worst_ns < -8 * REST_NS && subject.back_worst_ns >= -9 * REST_NS);
 }
 
-static void test_all_clocks_stand_still(void)
+TEST(all_clocks_stand_still)
 {
     reset();
     fake.is_stopped = true;
@@ -128,7 +128,7 @@ static void test_all_clocks_stand_still(void)
     CHECK(subject.read_count >= MOST_READS);
 }
 
-static void test_limits_of_a_ring(void)
+TEST(limits_of_a_ring)
 {
     reset();
     struct clock_ring ring = {.until_ns = START_NS + CLOCK_SUBJECT_STEPS_NS};
@@ -143,7 +143,7 @@ static void test_limits_of_a_ring(void)
     CHECK(has_compared_enough(&ring, TOKEN_ROUNDS));
 }
 
-static void test_steps_of_a_ring(void)
+TEST(steps_of_a_ring)
 {
     struct clock_ring ring = {.last = 100};
     compare(&ring, 100);
@@ -156,11 +156,3 @@ static void test_steps_of_a_ring(void)
     CHECK_SAME(ring.back_count, 1);
     CHECK_SAME(ring.back_worst, -40);
 }
-
-TAP_MAIN({"a clock that moves", test_a_clock_that_moves},
-         {"a clock that stands still", test_a_clock_that_stands_still},
-         {"a slow clock is waited for", test_a_slow_clock_is_waited_for},
-         {"a clock that moves in rests", test_a_clock_that_moves_in_rests},
-         {"a step back over a rest", test_a_step_back_over_a_rest},
-         {"all clocks stand still", test_all_clocks_stand_still},
-         {"limits of a ring", test_limits_of_a_ring}, {"steps of a ring", test_steps_of_a_ring})

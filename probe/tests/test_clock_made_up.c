@@ -120,7 +120,7 @@ static double error_ppb(const struct clock *clock)
     return fabs((double)clock->counter_hz / TRUE_HZ - 1) * 1e9;
 }
 
-static void test_a_bound_for_the_worst_reading(void)
+TEST(a_bound_for_the_worst_reading)
 {
     struct clock clock;
     reset();
@@ -131,7 +131,7 @@ static void test_a_bound_for_the_worst_reading(void)
     CHECK_NEAR(error_ppb(&clock), TIGHT_NS, 0.05 * TIGHT_NS);
 }
 
-static void test_the_middle_of_a_bracket(void)
+TEST(the_middle_of_a_bracket)
 {
     struct clock clock;
     reset();
@@ -142,7 +142,7 @@ static void test_the_middle_of_a_bracket(void)
     CHECK_SAME(clock.first.at_ns, fake.first_ns + TIGHT_NS / 2);
 }
 
-static void test_the_tightest_bracket(void)
+TEST(the_tightest_bracket)
 {
     struct clock clock;
     for (int one_in = 2; one_in <= 50; one_in += 16) {
@@ -155,7 +155,7 @@ static void test_the_tightest_bracket(void)
     }
 }
 
-static void test_an_uneven_counter(void)
+TEST(an_uneven_counter)
 {
     static const struct {
         double ppm[4];
@@ -177,7 +177,7 @@ static void test_an_uneven_counter(void)
     }
 }
 
-static void test_a_counter_that_stands_still(void)
+TEST(a_counter_that_stands_still)
 {
     struct clock clock;
     reset();
@@ -188,7 +188,7 @@ static void test_a_counter_that_stands_still(void)
     CHECK_HOLDS(clock.reason, "does not advance");
 }
 
-static void test_a_known_rate(void)
+TEST(a_known_rate)
 {
     static const struct {
         double ppm;
@@ -208,7 +208,7 @@ static void test_a_known_rate(void)
 
 /* A rate that was found before excuses nothing: a counter that does not agree with CLOCK_MONOTONIC
  * is not used. */
-static void test_a_known_rate_is_no_excuse(void)
+TEST(a_known_rate_is_no_excuse)
 {
     static const struct {
         double ppm[PARTS];
@@ -232,7 +232,7 @@ static void test_a_known_rate_is_no_excuse(void)
 
 /* Parts of the short check: one of them may hide the fault of another. Brackets may be too wide
  * for it to say anything. Then it is the calibration that decides. */
-static void test_a_known_rate_holds_in_each_part(void)
+TEST(a_known_rate_holds_in_each_part)
 {
     static const struct {
         double ppm[PARTS];
@@ -258,7 +258,7 @@ static void test_a_known_rate_holds_in_each_part(void)
     }
 }
 
-static void test_refusing(void)
+TEST(refusing)
 {
     struct clock clock;
     reset();
@@ -275,7 +275,7 @@ static void test_refusing(void)
     CHECK_SAME(clock_ticks_of_ns(&clock, 123456789), 123456789);
 }
 
-static void test_drift(void)
+TEST(drift)
 {
     static const struct {
         double ppm;
@@ -297,7 +297,7 @@ static void test_drift(void)
 
 /* An interruption may come back with another phase: one such difference is left out, but not
  * one that is as short as others. */
-static void test_quantum(void)
+TEST(quantum)
 {
     static const struct {
         uint64_t step, stray, every, quantum;
@@ -317,7 +317,7 @@ static void test_quantum(void)
     }
 }
 
-static void test_forced_monotonic(void)
+TEST(forced_monotonic)
 {
     struct clock clock;
     reset();
@@ -336,7 +336,7 @@ static void test_forced_monotonic(void)
 }
 
 /* Lengths from a tick to a century. */
-static void test_lengths(void)
+TEST(lengths)
 {
     struct clock clock = {.use_counter = true};
     static const double rates_hz[] = {1e6, 24e6, 19.2e6, 2.45e9, 5.7e9};
@@ -356,7 +356,7 @@ static void test_lengths(void)
     }
 }
 
-static void test_timespec(void)
+TEST(timespec)
 {
     static const int64_t times_ns[] = {0, 1, 999999999, 1000000000, INT64_C(123456789012345678)};
     for (size_t i = 0; i < sizeof times_ns / sizeof times_ns[0]; i++) {
@@ -365,15 +365,3 @@ static void test_timespec(void)
         CHECK(time.tv_nsec >= 0 && time.tv_nsec < 1000000000);
     }
 }
-
-TAP_MAIN({"a bound for the worst reading", test_a_bound_for_the_worst_reading},
-         {"the middle of a bracket", test_the_middle_of_a_bracket},
-         {"the tightest bracket", test_the_tightest_bracket},
-         {"a counter that runs unevenly", test_an_uneven_counter},
-         {"a counter that stands still", test_a_counter_that_stands_still},
-         {"a known rate", test_a_known_rate},
-         {"a known rate is no excuse", test_a_known_rate_is_no_excuse},
-         {"a known rate holds in each part", test_a_known_rate_holds_in_each_part},
-         {"refusing a counter later", test_refusing}, {"drift", test_drift},
-         {"the quantum", test_quantum}, {"CLOCK_MONOTONIC when asked for", test_forced_monotonic},
-         {"lengths of ticks", test_lengths}, {"times and timespec", test_timespec})

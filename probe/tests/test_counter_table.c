@@ -19,7 +19,7 @@ static struct arena *create(const char *path, int series, bool is_shared)
     memset(&outcome, 0, sizeof outcome);
     plan.duration_ns = SECOND_NS;
     for (int i = 0; i < series; i++) {
-        arena_plan_series(&plan, "wakeup", "ns", NULL);
+        arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 16, 5});
         arena_plan_label_number(&plan, i, "variant", i);
         if (is_shared && i > 0)
             arena_plan_share(&plan, 0);
@@ -103,7 +103,7 @@ static void nothing(struct arena *arena)
     (void)arena;
 }
 
-static void test_it_outlives_the_probe(void)
+TEST(it_outlives_the_probe)
 {
     struct arena *arena = open_changed(nothing);
     CHECK_SAME(count_entries(arena), 4);
@@ -120,7 +120,7 @@ static void tear(struct arena *arena)
     arena->intervals[1].begun++;
 }
 
-static void test_a_torn_entry_is_dropped(void)
+TEST(a_torn_entry_is_dropped)
 {
     struct arena *arena = open_changed(tear);
     CHECK_SAME(count_entries(arena), 3);
@@ -136,7 +136,7 @@ static void damage(struct arena *arena)
     arena->intervals[2].cpu = INT32_MIN;
 }
 
-static void test_damaged_entries(void)
+TEST(damaged_entries)
 {
     struct arena *arena = open_changed(damage);
     CHECK_SAME(count_entries(arena), 2);
@@ -145,13 +145,13 @@ static void test_damaged_entries(void)
     arena_free(arena);
 }
 
-static void test_flipped_bits(void)
+TEST(flipped_bits)
 {
     flip_bits(leave_file, offsetof(struct arena, intervals), 4 * sizeof(struct arena_interval));
 }
 
 /* A series that has left its slot, between two looks or before one, keeps its seconds. */
-static void test_a_series_that_has_left_its_slot(void)
+TEST(a_series_that_has_left_its_slot)
 {
     uint64_t kept_at = 0;
     struct arena *arena = create(NULL, 3, true);
@@ -167,7 +167,7 @@ static void test_a_series_that_has_left_its_slot(void)
     arena_free(arena);
 }
 
-static void test_half_is_for_whole_measurements(void)
+TEST(half_is_for_whole_measurements)
 {
     struct arena_interval whole = interval_of(0);
     struct arena *arena = create(NULL, 1, false);
@@ -181,7 +181,7 @@ static void test_half_is_for_whole_measurements(void)
 }
 
 /* A list that is being written to is not taken: nothing may be dropped then. */
-static void test_a_list_at_work(void)
+TEST(a_list_at_work)
 {
     uint64_t kept_at = 0, owner;
     struct record_worst worst[RECORD_WORST];
@@ -201,19 +201,4 @@ static void test_a_list_at_work(void)
     offer(arena, 2, &kept_at);
     CHECK_SAME(count_entries(arena), 0);
     arena_free(arena);
-}
-
-static const struct tap_test tests[] = {
-    {"it outlives the probe", test_it_outlives_the_probe},
-    {"a torn entry is dropped", test_a_torn_entry_is_dropped},
-    {"damaged entries", test_damaged_entries},
-    {"flipped bits", test_flipped_bits},
-    {"a series that has left its slot", test_a_series_that_has_left_its_slot},
-    {"half is for whole measurements", test_half_is_for_whole_measurements},
-    {"a list at work", test_a_list_at_work},
-};
-
-int main(void)
-{
-    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

@@ -309,9 +309,10 @@ static const struct arena_event *event(const char *name)
 
 /* ---- counters ---- */
 
-static void test_differences_of_each_cpu(void)
+#define WORLD_TEST(what) TEST_IN((open_world(), true), close_world(), what)
+
+WORLD_TEST(differences_of_each_cpu)
 {
-    open_world();
     world.steal_ticks[1] = 500;
     world.timer[1] = 1000000;
     world.device[2] = 77;
@@ -338,13 +339,11 @@ static void test_differences_of_each_cpu(void)
     CHECK_SAME(counted(whole(1), ARENA_STEAL_NS), 3 * tick_ns);
     CHECK_SAME(whole(1) ? whole(1)->span_ns : 0, 2 * SECOND_NS);
     end();
-    close_world();
 }
 
 /* The timer comes a thousand times in each second; in the last one a device comes 200 times. */
-static void test_the_busiest_is_beyond_usual(void)
+WORLD_TEST(the_busiest_is_beyond_usual)
 {
-    open_world();
     begin("1");
     for (int second = 0; second < 4; second++) {
         world.timer[1] += 1000 + second;
@@ -359,13 +358,11 @@ static void test_the_busiest_is_beyond_usual(void)
     CHECK_TEXT(whole(1) ? whole(1)->busiest : "", "LOC: Local timer interrupts");
     CHECK_SAME(counted(whole(1), ARENA_BUSIEST), 4006);
     end();
-    close_world();
 }
 
 /* A line before the others moves them: their counts are not those of another line. */
-static void test_a_line_that_appears(void)
+WORLD_TEST(a_line_that_appears)
 {
-    open_world();
     world.device[1] = 900000;
     begin("1");
     record(0, 5000, 500);
@@ -377,12 +374,10 @@ static void test_a_line_that_appears(void)
     CHECK_SAME(counted(kept(1, 1), ARENA_INTERRUPTS), 4);
     CHECK(counted(kept(1, 1), ARENA_BUSIEST) <= 4);
     end();
-    close_world();
 }
 
-static void test_threads(void)
+WORLD_TEST(threads)
 {
-    open_world();
     world.threads[0] = (struct made_up_thread){true, 1, 7000, 20, 3, 5, 9};
     world.threads[1] = (struct made_up_thread){true, 2, 100, 1, 1, 1, 1};
     world.threads[2] = (struct made_up_thread){true, 5, 100, 1, 1, 1, 1}; /* not measured there */
@@ -409,13 +404,11 @@ static void test_threads(void)
     struct counter_totals totals = end();
     CHECK_SAME(totals.run_delay_ns, 500 + 11 + 4);
     CHECK_SAME(totals.migrations, 1);
-    close_world();
 }
 
 /* Where the kernel does not count migrations, a change of the CPU is one. */
-static void test_migrations_that_are_seen(void)
+WORLD_TEST(migrations_that_are_seen)
 {
-    open_world();
     world.threads[0].migrations = -1;
     begin("1");
     world.threads[0].cpu = 3;
@@ -425,7 +418,6 @@ static void test_migrations_that_are_seen(void)
     CHECK_SAME(counted(kept(1, 0), ARENA_MIGRATIONS), 1);
     CHECK_SAME(counted(kept(1, 0), ARENA_INVOLUNTARY), 2);
     end();
-    close_world();
 }
 
 /* A thread came or went in the first second, and none in the next: a 0 is told of that one alone,
@@ -442,31 +434,26 @@ static void expect_a_change(void)
 }
 
 /* What it did after it was seen last is not known. */
-static void test_a_thread_that_ends(void)
+WORLD_TEST(a_thread_that_ends)
 {
-    open_world();
     world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1};
     begin("1");
     world.threads[1].is_there = false;
     world.threads[0].minor = 4;
     expect_a_change();
     CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 4);
-    close_world();
 }
 
-static void test_a_thread_that_comes(void)
+WORLD_TEST(a_thread_that_comes)
 {
-    open_world();
     begin("1");
     world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1, .major = 9};
     expect_a_change();
-    close_world();
 }
 
 /* A look on request just before it ends, and one before it begins: all is known. */
-static void test_a_thread_that_asks(void)
+WORLD_TEST(a_thread_that_asks)
 {
-    open_world();
     begin("1");
     world.threads[1] = (struct made_up_thread){.is_there = true, .cpu = 1, .minor = 50};
     put_kernel();
@@ -480,7 +467,6 @@ static void test_a_thread_that_asks(void)
     CHECK_SAME(counted(kept(1, 0), ARENA_MINOR_FAULTS), 2);
     CHECK_SAME(counted(kept(1, 0), ARENA_MAJOR_FAULTS), 0);
     CHECK_SAME(end().migrations, 0);
-    close_world();
 }
 
 /* What a thread that is not watched did is not known, and so no 0 is told. */
@@ -497,15 +483,14 @@ static void check_many_threads(int count, bool is_known)
     close_world();
 }
 
-static void test_more_threads_than_are_watched(void)
+TEST(more_threads_than_are_watched)
 {
     check_many_threads(WATCH_THREADS, true); /* the main thread has no place among them */
     check_many_threads(WATCH_THREADS + 1, false);
 }
 
-static void test_throttling(void)
+WORLD_TEST(throttling)
 {
-    open_world();
     world.throttled = 4;
     begin("1");
     world.throttled += 2;
@@ -518,14 +503,12 @@ static void test_throttling(void)
     struct counter_totals totals = end();
     CHECK_SAME(totals.throttled, 7);
     CHECK_SAME(totals.throttled_ns, 30000000);
-    close_world();
 }
 
-static void test_unknown_counters_are_left_out(void)
+WORLD_TEST(unknown_counters_are_left_out)
 {
     static struct emit emit;
     char text[FILE_BYTES] = "";
-    open_world();
     world.lacks_files = true;
     begin("1");
     record(0, 5000, 500);
@@ -548,14 +531,12 @@ static void test_unknown_counters_are_left_out(void)
                       "\"whole\":false,\"counters\":{},\"busiest\":null}");
     fclose(file);
     free(scratch);
-    close_world();
 }
 
 /* ---- which seconds are kept ---- */
 
-static void test_only_seconds_with_a_worst_value(void)
+WORLD_TEST(only_seconds_with_a_worst_value)
 {
-    open_world();
     begin("1-2");
     record(0, 5000, 500);
     pass_second();
@@ -565,23 +546,19 @@ static void test_only_seconds_with_a_worst_value(void)
     CHECK(kept(1, 0) && kept(2, 2));
     CHECK(!kept(2, 0) && !kept(1, 2) && !kept(1, 1) && !kept(2, 1));
     end();
-    close_world();
 }
 
-static void test_a_series_without_a_cpu_counts_for_all(void)
+WORLD_TEST(a_series_without_a_cpu_counts_for_all)
 {
-    open_world();
     begin("1-2");
     record(2, 5000, 500);
     pass_second();
     CHECK(kept(1, 0) && kept(2, 0));
     end();
-    close_world();
 }
 
-static void test_a_value_across_two_seconds(void)
+WORLD_TEST(a_value_across_two_seconds)
 {
-    open_world();
     begin("1");
     pass_second();
     pass_second();
@@ -589,12 +566,10 @@ static void test_a_value_across_two_seconds(void)
     pass_second();
     CHECK(kept(1, 1) && kept(1, 2) && !kept(1, 0));
     end();
-    close_world();
 }
 
-static void test_a_value_that_is_recorded_after_the_look(void)
+WORLD_TEST(a_value_that_is_recorded_after_the_look)
 {
-    open_world();
     begin("1");
     pass_second();
     CHECK(!kept(1, 0));
@@ -602,12 +577,10 @@ static void test_a_value_that_is_recorded_after_the_look(void)
     pass_second();
     CHECK(kept(1, 0) && !kept(1, 1));
     end();
-    close_world();
 }
 
-static void test_no_worst_value_any_more(void)
+WORLD_TEST(no_worst_value_any_more)
 {
-    open_world();
     begin("1");
     record(0, 5000, 500);
     pass_second();
@@ -618,7 +591,6 @@ static void test_no_worst_value_any_more(void)
     CHECK(!kept(1, 0) && kept(1, 1));
     CHECK_SAME(kept_count(), 1);
     end();
-    close_world();
 }
 
 /* Values grow by `step` from second to second. The largest keep their seconds, the others are
@@ -641,7 +613,7 @@ static void check_full_table(int64_t step, int largest)
     close_world();
 }
 
-static void test_a_full_table(void)
+TEST(a_full_table)
 {
     check_full_table(100, RECORD_WORST - 1);
     check_full_table(-100, 0);
@@ -649,9 +621,8 @@ static void test_a_full_table(void)
 
 /* ---- where it looks from ---- */
 
-static void test_looks_from_another_cpu(void)
+WORLD_TEST(looks_from_another_cpu)
 {
-    open_world();
     world.allowed = 4;
     begin("1,3");
     CHECK(!event("not_watched"));
@@ -663,13 +634,11 @@ static void test_looks_from_another_cpu(void)
     CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 2 * SECOND_NS);
     end();
     CHECK_SAME(CPU_COUNT(&world.bound), 4);
-    close_world();
 }
 
 /* The looks that a pause left out are not made up for. */
-static void test_the_next_look_is_ahead(void)
+WORLD_TEST(the_next_look_is_ahead)
 {
-    open_world();
     begin("1");
     pass_second(); /* at the very moment when it is due */
     CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 2 * SECOND_NS);
@@ -677,13 +646,11 @@ static void test_the_next_look_is_ahead(void)
     counter_watch_look(world.watch);
     CHECK_SAME(counter_watch_due_ns(world.watch), BEGIN_NS + 6 * SECOND_NS);
     end();
-    close_world();
 }
 
 /* Nothing is read each second, and what is read at begin and end has its totals. */
-static void test_where_every_cpu_measures(void)
+WORLD_TEST(where_every_cpu_measures)
 {
-    open_world();
     world.allowed = 2;
     begin("0-1");
     CHECK_SAME(CPU_COUNT(&world.bound), 2);
@@ -696,14 +663,12 @@ static void test_where_every_cpu_measures(void)
     CHECK_SAME(end().run_delay_ns, 70);
     CHECK_SAME(kept_count(), 0);
     CHECK(!whole(0));
-    close_world();
 }
 
 /* ---- what happens to the machine ---- */
 
-static void test_a_cpu_that_goes_offline(void)
+WORLD_TEST(a_cpu_that_goes_offline)
 {
-    open_world();
     world.online = "0-6\n";
     begin("1,7"); /* CPU 7 was never there */
     pass_second();
@@ -716,12 +681,10 @@ static void test_a_cpu_that_goes_offline(void)
     CHECK_SAME(counter_watch_lost_cpu(world.watch), 1);
     CHECK_SAME(counted(kept(1, 1), ARENA_STEAL_NS), -1);
     end();
-    close_world();
 }
 
-static void test_suspend(void)
+WORLD_TEST(suspend)
 {
-    open_world();
     begin("1");
     pass_second();
     CHECK(!event("suspended"));
@@ -739,12 +702,10 @@ static void test_suspend(void)
     end();
     CHECK_SAME(world.arena->event_count, 4); /* three, and how often more */
     CHECK_HOLDS(world.arena->events[3].text, "7 more times, for 7.000 s together");
-    close_world();
 }
 
-static void test_the_wall_clock_is_set(void)
+WORLD_TEST(the_wall_clock_is_set)
 {
-    open_world();
     begin("1");
     world.wall_ns += 400000; /* slewed by 400 ppm */
     pass_second();
@@ -757,7 +718,6 @@ static void test_the_wall_clock_is_set(void)
     pass_second();
     end();
     CHECK_SAME(world.arena->event_count, 1);
-    close_world();
 }
 
 static void check_clocks(int64_t asleep_ns, int64_t step_ns, uint32_t told)
@@ -768,7 +728,7 @@ static void check_clocks(int64_t asleep_ns, int64_t step_ns, uint32_t told)
     CHECK_SAME(world.arena->event_count, told);
 }
 
-static void test_the_least_suspend(void)
+TEST(the_least_suspend)
 {
     open_world();
     begin("1");
@@ -786,7 +746,7 @@ static void test_the_least_suspend(void)
 }
 
 /* 500 ppm of the time since the look before may be a slew. */
-static void test_the_least_step(void)
+TEST(the_least_step)
 {
     open_world();
     begin("1");
@@ -808,51 +768,20 @@ static void test_the_least_step(void)
 }
 
 /* Where no look is made each second, the clocks are compared at the end. */
-static void test_clocks_without_looks(void)
+WORLD_TEST(clocks_without_looks)
 {
-    open_world();
     world.allowed = 1;
     begin("0");
     world.wall_ns += 5 * SECOND_NS;
     world.monotonic_ns += 10 * SECOND_NS;
     end();
     CHECK(event("wall_clock_set") && !event("suspended"));
-    close_world();
 }
-
-static const struct tap_test tests[] = {
-    {"differences of each CPU", test_differences_of_each_cpu},
-    {"the busiest is beyond usual", test_the_busiest_is_beyond_usual},
-    {"a line that appears", test_a_line_that_appears},
-    {"threads", test_threads},
-    {"migrations that are seen", test_migrations_that_are_seen},
-    {"a thread that ends", test_a_thread_that_ends},
-    {"a thread that comes", test_a_thread_that_comes},
-    {"a thread that asks", test_a_thread_that_asks},
-    {"more threads than are watched", test_more_threads_than_are_watched},
-    {"throttling", test_throttling},
-    {"unknown counters are left out", test_unknown_counters_are_left_out},
-    {"only seconds with a worst value", test_only_seconds_with_a_worst_value},
-    {"a series without a CPU counts for all", test_a_series_without_a_cpu_counts_for_all},
-    {"a value across two seconds", test_a_value_across_two_seconds},
-    {"a value that is recorded after the look", test_a_value_that_is_recorded_after_the_look},
-    {"no worst value any more", test_no_worst_value_any_more},
-    {"a full table", test_a_full_table},
-    {"looks from another CPU", test_looks_from_another_cpu},
-    {"the next look is ahead", test_the_next_look_is_ahead},
-    {"where every CPU measures", test_where_every_cpu_measures},
-    {"a CPU that goes offline", test_a_cpu_that_goes_offline},
-    {"suspend", test_suspend},
-    {"the wall clock is set", test_the_wall_clock_is_set},
-    {"the least suspend", test_the_least_suspend},
-    {"the least step", test_the_least_step},
-    {"clocks without looks", test_clocks_without_looks},
-};
 
 int main(void)
 {
     if (tap_is_wrapped())
-        return tap_run(tests, sizeof tests / sizeof tests[0]);
+        return tap_run();
     printf("1..0 # SKIP this linker has no --wrap\n");
     return 0;
 }

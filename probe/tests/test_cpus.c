@@ -4,7 +4,7 @@
 #include "base/cpus.h"
 #include "tap.h"
 
-static void test_lists_there_and_back(void)
+TEST(lists_there_and_back)
 {
     static const char *const texts[] = {"", "0", "1023", "0-1", "0,2,4-7", "0-1023", "63-64"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -16,7 +16,7 @@ static void test_lists_there_and_back(void)
     }
 }
 
-static void test_masks_there_and_back(void)
+TEST(masks_there_and_back)
 {
     static const char *const texts[] = {
         "0", "1", "3", "80000000", "1,00000000", "ffffffff,ffffffff", "80000000,00000000,00000001"};
@@ -30,7 +30,7 @@ static void test_masks_there_and_back(void)
 }
 
 /* Kernels built for more CPUs write more groups of zeros. */
-static void test_a_mask_with_many_zeros(void)
+TEST(a_mask_with_many_zeros)
 {
     struct cpus set;
     char text[1024] = "";
@@ -43,7 +43,7 @@ static void test_a_mask_with_many_zeros(void)
     CHECK_SAME(cpus_parse_mask(text, &set), -1);
 }
 
-static void test_what_is_no_list(void)
+TEST(what_is_no_list)
 {
     static const char *const texts[] = {"1024",   "-1",  "1-",  "1-0", "1,",
                                         ",1",     "a",   "1 2", "0x1", "1--2",
@@ -55,7 +55,7 @@ static void test_what_is_no_list(void)
             printf("# it was '%s'\n", texts[i]);
 }
 
-static void test_what_is_no_mask(void)
+TEST(what_is_no_mask)
 {
     static const char *const texts[] = {"",          "g",   "1,",   ",1", "0x1",
                                         "123456789", "1-2", "1,,1", " 1"};
@@ -65,7 +65,7 @@ static void test_what_is_no_mask(void)
             printf("# it was '%s'\n", texts[i]);
 }
 
-static void test_nothing_is_ever_left_empty(void)
+TEST(nothing_is_ever_left_empty)
 {
     struct cpus all, reserved, others, kept;
     char text[CPUS_TEXT_BYTES];
@@ -85,7 +85,7 @@ static void test_nothing_is_ever_left_empty(void)
     CHECK(!cpus_has(&all, -1) && !cpus_has(&all, PORT_CPUS));
 }
 
-static void test_one_after_another(void)
+TEST(one_after_another)
 {
     struct cpus set;
     cpus_parse_list("0,63-64,1023", &set);
@@ -108,7 +108,7 @@ static void test_one_after_another(void)
 }
 
 /* A text that has no room is cut, not overrun. */
-static void test_a_short_buffer(void)
+TEST(a_short_buffer)
 {
     struct cpus set;
     char text[8];
@@ -118,10 +118,3 @@ static void test_a_short_buffer(void)
     cpus_format_mask(&set, text, 2);
     CHECK(strlen(text) < 2);
 }
-
-TAP_MAIN({"lists there and back", test_lists_there_and_back},
-         {"masks there and back", test_masks_there_and_back},
-         {"a mask with many zeros", test_a_mask_with_many_zeros},
-         {"what is no list", test_what_is_no_list}, {"what is no mask", test_what_is_no_mask},
-         {"nothing is ever left empty", test_nothing_is_ever_left_empty},
-         {"one after another", test_one_after_another}, {"a short buffer", test_a_short_buffer})

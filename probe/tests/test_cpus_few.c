@@ -5,7 +5,7 @@
 
 #include "tap.h"
 
-static void test_what_has_room(void)
+TEST(what_has_room)
 {
     struct cpus set;
     char text[CPUS_TEXT_BYTES];
@@ -19,7 +19,7 @@ static void test_what_has_room(void)
     CHECK_SAME(cpus_last(&set), 4);
 }
 
-static void test_what_has_none(void)
+TEST(what_has_none)
 {
     struct cpus set;
     CHECK_SAME(cpus_parse_list("5", &set), -1);
@@ -30,5 +30,3 @@ static void test_what_has_none(void)
     cpus_add(&set, 5);
     CHECK_SAME(cpus_count(&set), 0);
 }
-
-TAP_MAIN({"what has room", test_what_has_room}, {"what has none", test_what_has_none})

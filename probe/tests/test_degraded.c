@@ -51,7 +51,7 @@ static const char *stream_of(char *const words[])
 #define STREAM(...)                                                                                \
     stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--policy", "other", NULL})
 
-static void test_untrusted_counter(void)
+TEST(untrusted_counter)
 {
     struct clock clock;
     reset();
@@ -62,7 +62,7 @@ static void test_untrusted_counter(void)
     CHECK(COUNTER_NAME[0] == '\0' || strcmp(clock.reason, FAKE_REASON) == 0);
 }
 
-static void test_untrusted_counter_is_told(void)
+TEST(untrusted_counter_is_told)
 {
     reset();
     fake_port.is_counter_trusted = false;
@@ -73,7 +73,7 @@ static void test_untrusted_counter_is_told(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-static void test_one_cpu(void)
+TEST(one_cpu)
 {
     static struct instrument instrument;
     struct clock clock;
@@ -87,7 +87,7 @@ static void test_one_cpu(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-static void test_cpu_that_is_not_there(void)
+TEST(cpu_that_is_not_there)
 {
     reset();
     const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "1");
@@ -95,7 +95,7 @@ static void test_cpu_that_is_not_there(void)
     CHECK_HOLDS(text, "CPU 1 does not exist");
 }
 
-static void test_cpus_cannot_be_told_apart(void)
+TEST(cpus_cannot_be_told_apart)
 {
     reset();
     fake_port.cpu_count = -1;
@@ -117,7 +117,7 @@ static void test_cpus_cannot_be_told_apart(void)
     CHECK_HOLDS(text, "this port cannot choose a CPU");
 }
 
-static void test_binding_fails(void)
+TEST(binding_fails)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, 0, 0};
     reset();
@@ -130,7 +130,7 @@ static void test_binding_fails(void)
     CHECK_HOLDS(text, "\"type\":\"footer\"");
 }
 
-static void test_no_system_call(void)
+TEST(no_system_call)
 {
     reset();
     const char *text =
@@ -140,7 +140,7 @@ static void test_no_system_call(void)
     CHECK_HOLDS(text, "\"min\":null");
 }
 
-static void test_no_event_timer(void)
+TEST(no_event_timer)
 {
     reset();
     const char *text = STREAM("TMR-P-JIT", "--samples", "3", "-p", "mechanisms=timerfd,nanosleep",
@@ -172,7 +172,7 @@ static int64_t rested_ns(char *samples)
 }
 
 /* Work of more than three bursts of 16 ms has three rests of 24 ms, on a machine of any speed. */
-static void test_realtime_budget_is_rested(void)
+TEST(realtime_budget_is_rested)
 {
     static char *const samples[] = {"20000", "80000", "320000", "1280000", "5120000", "20480000"};
     bool has_rested = false;
@@ -181,7 +181,7 @@ static void test_realtime_budget_is_rested(void)
     CHECK(has_rested);
 }
 
-static void test_counters_that_are_not_known(void)
+TEST(counters_that_are_not_known)
 {
     reset();
     const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
@@ -189,7 +189,7 @@ static void test_counters_that_are_not_known(void)
     CHECK(strstr(text, "interrupts_count") == NULL);
 }
 
-static void test_a_stack_that_is_too_small(void)
+TEST(a_stack_that_is_too_small)
 {
     static const int64_t sizes[] = {16 * 1024, 64 * 1024, 100 * 1024, 256 * 1024 - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -208,7 +208,7 @@ static void test_a_stack_that_is_too_small(void)
 }
 
 /* RLIMIT_STACK is of a system where it says how large this stack may be. */
-static void test_a_stack_that_is_not_known(void)
+TEST(a_stack_that_is_not_known)
 {
     struct rlimit limit;
     reset();
@@ -223,7 +223,7 @@ static void test_a_stack_that_is_not_known(void)
     setrlimit(RLIMIT_STACK, &limit);
 }
 
-static void test_usage_that_is_not_counted(void)
+TEST(usage_that_is_not_counted)
 {
     reset();
     fake_port.lacks_usage = true;
@@ -260,7 +260,7 @@ static const char *stream_of_test(const struct test *test, char *deadline)
 }
 
 /* What it measured is read although its thread is still there: a race, and none to mend. */
-static void test_a_test_that_stays(void)
+TEST(a_test_that_stays)
 {
 #ifdef __SANITIZE_THREAD__
     (void)never_end;
@@ -275,7 +275,7 @@ static void test_a_test_that_stays(void)
 }
 
 /* Counters are told when they were read before and after, and only then. */
-static void test_counters_that_were_not_read(void)
+TEST(counters_that_were_not_read)
 {
     static const struct test ends = {
         .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
@@ -295,18 +295,3 @@ static void test_counters_that_were_not_read(void)
     reset();
     CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--cpu", "1"), "\"environment\":{}");
 }
-
-TAP_MAIN({"a counter that is not trusted is not used", test_untrusted_counter},
-         {"a counter that is not trusted is told", test_untrusted_counter_is_told},
-         {"one CPU", test_one_cpu}, {"a CPU that is not there", test_cpu_that_is_not_there},
-         {"CPUs that cannot be told apart", test_cpus_cannot_be_told_apart},
-         {"threads that cannot be bound", test_binding_fails},
-         {"no way to force a system call", test_no_system_call},
-         {"no timer that is read like a file", test_no_event_timer},
-         {"a real-time budget is not used up", test_realtime_budget_is_rested},
-         {"counters that are not known are left out", test_counters_that_are_not_known},
-         {"counters that were not read are left out", test_counters_that_were_not_read},
-         {"a test that does not end", test_a_test_that_stays},
-         {"a stack that is too small", test_a_stack_that_is_too_small},
-         {"a stack whose size is not known", test_a_stack_that_is_not_known},
-         {"faults and switches that are not counted", test_usage_that_is_not_counted})

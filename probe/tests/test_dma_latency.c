@@ -80,7 +80,7 @@ static void be(int error, int others_us)
                                    .latency_of_others = others_us};
 }
 
-static void test_held_and_let_go(void)
+TEST(held_and_let_go)
 {
     int code;
     be(0, 0);
@@ -91,7 +91,7 @@ static void test_held_and_let_go(void)
     CHECK(!strstr(text, "dma_latency_lower"));
 }
 
-static void test_let_go_after_a_failure(void)
+TEST(let_go_after_a_failure)
 {
     int code;
     be(0, 0);
@@ -102,7 +102,7 @@ static void test_let_go_after_a_failure(void)
     CHECK_HOLDS(text, "\"dma_latency_us\":0}");
 }
 
-static void test_not_asked_for(void)
+TEST(not_asked_for)
 {
     int code;
     be(EACCES, 0);
@@ -112,7 +112,7 @@ static void test_not_asked_for(void)
     CHECK_HOLDS(text, "\"dma_latency_us\":null}");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         int error;
@@ -135,7 +135,7 @@ static void test_refused(void)
     }
 }
 
-static void test_a_lower_bound_of_others(void)
+TEST(a_lower_bound_of_others)
 {
     int code;
     be(0, 3);
@@ -149,7 +149,7 @@ static void test_a_lower_bound_of_others(void)
 }
 
 /* The shield holds 0. */
-static void test_the_bound_of_the_shield(void)
+TEST(the_bound_of_the_shield)
 {
     static struct arena_plan plan;
     static struct run run;
@@ -180,9 +180,3 @@ static void test_the_bound_of_the_shield(void)
     dma_latency_release(&run);
     arena_free(run.arena);
 }
-
-TAP_MAIN({"held and let go", test_held_and_let_go},
-         {"let go after a failure", test_let_go_after_a_failure},
-         {"not asked for", test_not_asked_for}, {"refused", test_refused},
-         {"a lower bound of others", test_a_lower_bound_of_others},
-         {"the bound of the shield", test_the_bound_of_the_shield})

@@ -164,7 +164,7 @@ static int run_here(void)
     return run_words(sizeof words / sizeof words[0], words, &own);
 }
 
-static void test_stack(void)
+TEST(stack)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, rt_thread_ordinary_priority(), 0};
     reset();
@@ -181,7 +181,7 @@ static void test_stack(void)
     CHECK_SAME(seen.is_touched_at_work, 1);
 }
 
-static void test_memory_of_a_run(void)
+TEST(memory_of_a_run)
 {
     reset();
     if (!tap_is_wrapped())
@@ -192,7 +192,7 @@ static void test_memory_of_a_run(void)
                "thread, back");
 }
 
-static void test_it_goes_back_after_an_error(void)
+TEST(it_goes_back_after_an_error)
 {
     reset();
     if (!tap_is_wrapped())
@@ -202,14 +202,14 @@ static void test_it_goes_back_after_an_error(void)
     CHECK_TEXT(seen.log, "on CPU 0, records, back");
 }
 
-static void test_it_cannot_go_back(void)
+TEST(it_cannot_go_back)
 {
     reset();
     fake_port.pin_back_error = EINVAL;
     CHECK_SAME(run_here(), 3);
 }
 
-static void test_cpus_that_cannot_be_chosen(void)
+TEST(cpus_that_cannot_be_chosen)
 {
     reset();
     if (!tap_is_wrapped())
@@ -220,7 +220,7 @@ static void test_cpus_that_cannot_be_chosen(void)
 }
 
 /* Whoever maps a stack that is locked touches it. */
-static void test_stacks_of_other_cpus(void)
+TEST(stacks_of_other_cpus)
 {
     char *words[] = {"hardstone-probe", "run",   "TMR-P-LAT", "--clock",   "monotonic", "--policy",
                      "other",           "--cpu", "0",         "--samples", "3",         "-p",
@@ -232,9 +232,3 @@ static void test_stacks_of_other_cpus(void)
     CHECK_SAME(run_words(sizeof words / sizeof words[0], words, NULL), 0);
     CHECK_HOLDS(seen.log, "on CPU 1, thread, back, on CPU 2, thread, back");
 }
-
-TAP_MAIN({"a stack", test_stack}, {"stacks of other CPUs", test_stacks_of_other_cpus},
-         {"memory of a run", test_memory_of_a_run},
-         {"it goes back after an error", test_it_goes_back_after_an_error},
-         {"it cannot go back", test_it_cannot_go_back},
-         {"CPUs that cannot be chosen", test_cpus_that_cannot_be_chosen})

@@ -170,17 +170,17 @@ static void check_kind(enum flood_kind kind)
     munmap(flood, sizeof *flood);
 }
 
-static void packets(void)
+TEST(packets)
 {
     check_kind(FLOOD_PACKETS);
 }
 
-static void disk(void)
+TEST(disk)
 {
     check_kind(FLOOD_DISK);
 }
 
-static void timers(void)
+TEST(timers)
 {
     check_kind(FLOOD_TIMERS);
 }
@@ -198,7 +198,7 @@ static void refuse(enum call call, enum flood_kind kind, int error, const char *
     munmap(flood, sizeof *flood);
 }
 
-static void refused_calls(void)
+TEST(refused_calls)
 {
     if (!tap_is_wrapped())
         return;
@@ -214,7 +214,7 @@ static void refused_calls(void)
 }
 
 /* Helpers that were there already end. */
-static void refused_forks(void)
+TEST(refused_forks)
 {
     if (!tap_is_wrapped())
         return;
@@ -233,6 +233,3 @@ static void refused_forks(void)
     refuse(FORK, FLOOD_DISK, EAGAIN, "starting a process that reads");
     refuse(DIRECT, FLOOD_DISK, EINVAL, "direct reads");
 }
-
-TAP_MAIN({"packets", packets}, {"disk", disk}, {"timers", timers},
-         {"calls that fail", refused_calls}, {"forks that fail", refused_forks})

@@ -83,7 +83,7 @@ static void jump(uint64_t reads_ahead, int64_t ticks)
     fake.jump[fake.jumps++].ticks = ticks;
 }
 
-static void test_thresholds(void)
+TEST(thresholds)
 {
     static const struct {
         uint64_t hz, step, quantum, turn, threshold;
@@ -104,7 +104,7 @@ static void test_thresholds(void)
 }
 
 /* The first steps of a clock that moves on with the kernel's tick come late. */
-static void test_a_step_that_comes_late(void)
+TEST(a_step_that_comes_late)
 {
     struct clock clock = clock_of(1000000000);
     struct gap_log gap_log = open_log(&clock, 20, 4000000);
@@ -114,7 +114,7 @@ static void test_a_step_that_comes_late(void)
 }
 
 /* A loop that was interrupted while it was measured. */
-static void test_the_median(void)
+TEST(the_median)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -124,7 +124,7 @@ static void test_the_median(void)
     CHECK_SAME(gap_log.turn, 40);
 }
 
-static void test_gaps(void)
+TEST(gaps)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -142,7 +142,7 @@ static void test_gaps(void)
 }
 
 /* From one watch to the next no gap: the thread was allowed to rest. */
-static void test_two_watches(void)
+TEST(two_watches)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -157,7 +157,7 @@ static void test_two_watches(void)
 }
 
 /* The gap that goes beyond the end belongs to the watch; time that is over gives none. */
-static void test_the_end(void)
+TEST(the_end)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -172,7 +172,7 @@ static void test_the_end(void)
     CHECK_SAME(gap_log.count, 1);
 }
 
-static void test_being_told_to_end(void)
+TEST(being_told_to_end)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -182,7 +182,7 @@ static void test_being_told_to_end(void)
     CHECK_SAME(end, fake.now);
 }
 
-static void test_a_full_log(void)
+TEST(a_full_log)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -196,7 +196,7 @@ static void test_a_full_log(void)
 }
 
 /* Whatever made it: there is no gap of minus some ticks. */
-static void test_a_counter_that_steps_back(void)
+TEST(a_counter_that_steps_back)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -208,7 +208,7 @@ static void test_a_counter_that_steps_back(void)
 }
 
 /* A counter of few bits that wraps while it is watched. */
-static void test_a_counter_that_wraps(void)
+TEST(a_counter_that_wraps)
 {
     struct clock clock = clock_of(2000000000);
     struct gap_log gap_log = open_log(&clock, 40, 1);
@@ -218,12 +218,3 @@ static void test_a_counter_that_wraps(void)
     CHECK_SAME(gap_log.count, 1);
     CHECK_SAME(gaps[0].end - gaps[0].begin, 1040);
 }
-
-TAP_MAIN({"what is a gap", test_thresholds},
-         {"a clock whose step is long", test_a_step_that_comes_late},
-         {"the median of a loop with interruptions", test_the_median},
-         {"begin and end of gaps", test_gaps}, {"two watches", test_two_watches},
-         {"the end of a watch", test_the_end}, {"being told to end", test_being_told_to_end},
-         {"a full log", test_a_full_log},
-         {"a counter that steps back", test_a_counter_that_steps_back},
-         {"a counter that wraps", test_a_counter_that_wraps})

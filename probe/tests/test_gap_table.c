@@ -35,7 +35,7 @@ static bool add(struct arena *arena, int64_t begin_ns, uint32_t count)
     return gap_table_add(arena, &window);
 }
 
-static void test_no_table(void)
+TEST(no_table)
 {
     struct arena_plan plan = {0};
     struct outcome outcome = {0};
@@ -47,7 +47,7 @@ static void test_no_table(void)
     arena_free(arena);
 }
 
-static void test_windows_and_gaps(void)
+TEST(windows_and_gaps)
 {
     struct arena *arena = create(NULL);
     CHECK(add(arena, 0, 2));
@@ -61,7 +61,7 @@ static void test_windows_and_gaps(void)
     arena_free(arena);
 }
 
-static void test_room(void)
+TEST(room)
 {
     struct arena *arena = create(NULL);
     uint32_t room;
@@ -79,36 +79,20 @@ static void test_room(void)
     arena_free(arena);
 }
 
-/* The windows that ended are there; `spoil` is done to the mapped file before. */
-static struct arena *reopened(void (*spoil)(struct arena *arena))
+/* A file of three windows, as a killed probe leaves it. */
+static struct arena *left(char path[PATH_BYTES])
 {
-    char path[PATH_BYTES], reason[200] = "";
-    snprintf(path, sizeof path, "/tmp/hardstone-gaps-%ld", (long)getpid());
+    snprintf(path, PATH_BYTES, "/tmp/hardstone-gaps-%ld", (long)getpid());
     struct arena *arena = create(path);
     add(arena, 0, 2);
     add(arena, 2000, 3);
     add(arena, 4000, 1);
-    if (spoil)
-        spoil(arena);
-    arena_free(arena);
-    struct arena *found = arena_open(path, reason, sizeof reason);
-    unlink(path);
-    if (!CHECK(found != NULL))
-        printf("# %s\n", reason);
-    return found;
+    return arena;
 }
 
-static void check_kept(void (*spoil)(struct arena *arena), uint32_t windows, uint32_t gaps)
+static struct gap_table *counts(struct arena *arena)
 {
-    struct arena *arena = reopened(spoil);
-    if (!arena)
-        return;
-    CHECK_SAME(gap_table_of(arena)->window_count, windows);
-    CHECK_SAME(gap_table_of(arena)->gap_count, gaps);
-    CHECK_SAME(arena->event_count, spoil ? 1 : 0);
-    if (spoil)
-        CHECK_TEXT(arena_event_at(arena, 0)->name, "gaps_damaged");
-    arena_free(arena);
+    return (struct gap_table *)(uintptr_t)gap_table_of(arena);
 }
 
 static struct gap_window *second(struct arena *arena)
@@ -121,54 +105,46 @@ static struct gap_entry *third_gap(struct arena *arena)
     return (struct gap_entry *)(uintptr_t)&gap_table_gaps(arena)[3];
 }
 
-static void ends_before_it_begins(struct arena *arena)
+static void check_kept(struct arena *left, const char *path, bool is_damaged, uint32_t windows,
+                       uint32_t gaps)
 {
-    second(arena)->end_ns = 1999;
+    char reason[200] = "";
+    arena_free(left);
+    struct arena *arena = arena_open(path, reason, sizeof reason);
+    unlink(path);
+    if (!CHECK(arena != NULL))
+        return;
+    CHECK_SAME(gap_table_of(arena)->window_count, windows);
+    CHECK_SAME(gap_table_of(arena)->gap_count, gaps);
+    CHECK_SAME(arena->event_count, is_damaged ? 1 : 0);
+    if (is_damaged)
+        CHECK_TEXT(arena_event_at(arena, 0)->name, "gaps_damaged");
+    arena_free(arena);
 }
 
-static void begins_too_early(struct arena *arena)
+/* What is kept once the file was damaged so. */
+#define CHECK_DAMAGED(damage, windows, gaps)                                                       \
+    do {                                                                                           \
+        char path[PATH_BYTES];                                                                     \
+        struct arena *arena = left(path);                                                          \
+        damage;                                                                                    \
+        check_kept(arena, path, true, windows, gaps);                                              \
+    } while (0)
+
+TEST(a_killed_probe)
 {
-    second(arena)->begin_ns = 999;
+    char path[PATH_BYTES];
+    struct arena *arena = left(path);
+    check_kept(arena, path, false, 3, 6);
 }
 
-static void has_more_gaps_than_there_are(struct arena *arena)
+TEST(a_damaged_file)
 {
-    second(arena)->gap_count = GAPS;
+    CHECK_DAMAGED(second(arena)->end_ns = 1999, 1, 2); /* before it begins */
+    CHECK_DAMAGED(second(arena)->begin_ns = 999, 1, 2);
+    CHECK_DAMAGED(second(arena)->gap_count = GAPS, 1, 2);
+    CHECK_DAMAGED(third_gap(arena)->begin_ns = 2003, 1, 2); /* before another */
+    CHECK_DAMAGED(third_gap(arena)->length_ns = INT64_MAX, 1, 2);
+    CHECK_DAMAGED(third_gap(arena)->length_ns = -1, 1, 2);
+    CHECK_DAMAGED(counts(arena)->window_count = UINT32_MAX; second(arena)[2].begin_ns = -5, 3, 6);
 }
-
-static void has_a_gap_before_another(struct arena *arena)
-{
-    third_gap(arena)->begin_ns = 2003;
-}
-
-static void has_a_gap_that_is_too_long(struct arena *arena)
-{
-    third_gap(arena)->length_ns = INT64_MAX;
-}
-
-static void has_a_negative_gap(struct arena *arena)
-{
-    third_gap(arena)->length_ns = -1;
-}
-
-static void counts_more_windows_than_there_are(struct arena *arena)
-{
-    struct gap_table *table = (struct gap_table *)(uintptr_t)gap_table_of(arena);
-    table->window_count = UINT32_MAX;
-    second(arena)[2].begin_ns = -5;
-}
-
-static void test_a_killed_probe(void)
-{
-    check_kept(NULL, 3, 6);
-    check_kept(ends_before_it_begins, 1, 2);
-    check_kept(begins_too_early, 1, 2);
-    check_kept(has_more_gaps_than_there_are, 1, 2);
-    check_kept(has_a_gap_before_another, 1, 2);
-    check_kept(has_a_gap_that_is_too_long, 1, 2);
-    check_kept(has_a_negative_gap, 1, 2);
-    check_kept(counts_more_windows_than_there_are, 3, 6);
-}
-
-TAP_MAIN({"a test without gaps", test_no_table}, {"windows and their gaps", test_windows_and_gaps},
-         {"room", test_room}, {"a file that a killed probe left", test_a_killed_probe})

@@ -143,18 +143,15 @@ static void check_thread(int thread, bool is_taken)
     free(memory);
 }
 
-static void test_within_semaphores(void)
+TEST(within_semaphores)
 {
     for (int thread = 0; thread < THREADS && tap_is_wrapped(); thread++)
         check_thread(thread, false);
 }
 
 /* Each is counted once as blocked. */
-static void test_taken_semaphores(void)
+TEST(taken_semaphores)
 {
     for (int thread = 0; thread < THREADS && tap_is_wrapped(); thread++)
         check_thread(thread, true);
 }
-
-TAP_MAIN({"within semaphores", test_within_semaphores},
-         {"semaphores that are taken", test_taken_semaphores})

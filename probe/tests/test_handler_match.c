@@ -19,7 +19,7 @@ static void handle(int64_t entry_ns, int64_t exit_ns)
     handler_log_exit(&made_up, exit_ns);
 }
 
-static void test_single(void)
+TEST(single)
 {
     begin();
     handle(100, 150);
@@ -32,7 +32,7 @@ static void test_single(void)
 }
 
 /* One that began before, or ended after, is another's. */
-static void test_none(void)
+TEST(none)
 {
     begin();
     handle(990, 1050);
@@ -41,7 +41,7 @@ static void test_none(void)
     CHECK(handler_log_find(&made_up, 5000, 5100, &found) == HANDLER_NONE);
 }
 
-static void test_several(void)
+TEST(several)
 {
     begin();
     handle(1010, 1020);
@@ -50,7 +50,7 @@ static void test_several(void)
     CHECK(handler_log_find(&made_up, 1000, 1025, &found) == HANDLER_SINGLE);
 }
 
-static void test_lost(void)
+TEST(lost)
 {
     begin();
     handle(100, 150);
@@ -65,7 +65,7 @@ static void test_lost(void)
 }
 
 /* The exit is missing: no pair is made of an entry and the exit of a later handler. */
-static void test_lost_inside(void)
+TEST(lost_inside)
 {
     begin();
     handler_log_entry(&made_up, 100);
@@ -76,7 +76,7 @@ static void test_lost_inside(void)
 }
 
 /* Read in two parts: the handler that lies between is whole. */
-static void test_over_the_end(void)
+TEST(over_the_end)
 {
     begin();
     handler_log_entry(&made_up, 100);
@@ -86,7 +86,7 @@ static void test_over_the_end(void)
     CHECK_SAME(found.entry_ns, 100);
 }
 
-static void test_full(void)
+TEST(full)
 {
     begin();
     for (int i = 0; i < HANDLER_LOG + 5; i++)
@@ -96,9 +96,3 @@ static void test_full(void)
     CHECK(handler_log_find(&made_up, HANDLER_LOG * 100, HANDLER_LOG * 100 + 60, &found) ==
           HANDLER_LOST);
 }
-
-TAP_MAIN({"one handler between two moments", test_single}, {"none", test_none},
-         {"several", test_several}, {"lost events", test_lost},
-         {"a handler whose exit is lost", test_lost_inside},
-         {"a handler over the end of a burst", test_over_the_end},
-         {"what finds no room is lost", test_full})

@@ -145,7 +145,7 @@ static void end(void)
     close(device.ends[1]);
 }
 
-static void test_opens(void)
+TEST(opens)
 {
     struct outcome outcome = {0};
     begin("IRQ-P-LAT", "external");
@@ -159,7 +159,7 @@ static void test_opens(void)
     end();
 }
 
-static void test_other_cpu(void)
+TEST(other_cpu)
 {
     struct outcome outcome = {0};
     begin("IRQ-P-LAT", "external");
@@ -174,7 +174,7 @@ static void test_other_cpu(void)
 }
 
 /* The register is not the one that raises the interrupt. */
-static void test_deaf(void)
+TEST(deaf)
 {
     struct outcome outcome = {0};
     char byte;
@@ -187,7 +187,7 @@ static void test_deaf(void)
     end();
 }
 
-static void test_missing(void)
+TEST(missing)
 {
     begin("IRQ-P-TLT", "external");
     device.open_error = EACCES;
@@ -227,7 +227,7 @@ static void judge(int source, enum status status, int64_t kernel_count)
     end();
 }
 
-static void test_counted(void)
+TEST(counted)
 {
     if (!tap_is_wrapped())
         return;
@@ -240,7 +240,7 @@ static void test_counted(void)
 }
 
 /* Gaps of something else were taken for interrupts that went to another CPU. */
-static void test_not_counted(void)
+TEST(not_counted)
 {
     if (!tap_is_wrapped())
         return;
@@ -253,7 +253,7 @@ static void test_not_counted(void)
     judge(INTERRUPT_TIMER, STATUS_FAILED, TICKS);
 }
 
-static void test_nothing_told(void)
+TEST(nothing_told)
 {
     if (!tap_is_wrapped())
         return;
@@ -268,10 +268,3 @@ static void test_nothing_told(void)
     arena_plan_free(&run.plan);
     end();
 }
-
-TAP_MAIN({"a device is tried out", test_opens}, {"another CPU serves it", test_other_cpu},
-         {"a device that does not interrupt", test_deaf},
-         {"a device that is refused", test_missing},
-         {"the kernel counts what was sent", test_counted},
-         {"the kernel counts fewer", test_not_counted},
-         {"a system that does not tell", test_nothing_told})

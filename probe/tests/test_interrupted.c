@@ -17,7 +17,7 @@
 
 enum { SAMPLES = 500, FEW = 3, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
 
-#define TURN_NS INT64_C(20)
+#define TURN_NS INT64_C(100)
 #define LATE_NS INT64_C(1500)    /* from the expiry to the interrupt */
 #define SERVICE_NS INT64_C(8000) /* from the reading before it to the one after it */
 #define ENTRY_NS INT64_C(700)    /* from the reading before it to the handler */
@@ -331,9 +331,10 @@ static void expect_values(int series, int64_t count, int64_t least_ns, int64_t m
 
 /* ---- without sight of the handler ---- */
 
-static void test_delivery(void)
+#define MACHINE_TEST(what) TEST_IN((reset(), true), end(), what)
+
+MACHINE_TEST(delivery)
 {
-    reset();
     measure("IRQ-P-LAT", "none");
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK_SAME(run.arena->series_count, 1);
@@ -344,26 +345,21 @@ static void test_delivery(void)
         "had the CPU (the longest from its send to the end of both: 0 ns), 0 are ambiguous "
         "(the longest was over after 0 ns), 0 were not seen, 0 not watched");
     CHECK_SAME(kernel.open_count, 0);
-    end();
 }
 
-static void test_service(void)
+MACHINE_TEST(service)
 {
-    reset();
     measure("IRQ-P-DLT", "none");
     expect_values(ALWAYS, SAMPLES, SERVICE_NS, SERVICE_NS);
-    end();
 }
 
 /* A hypervisor leaves the guest before the expiry. */
-static void test_early(void)
+MACHINE_TEST(early)
 {
-    reset();
     machine.late_ns = -2000;
     measure("IRQ-P-LAT", "none");
     expect_values(ALWAYS, SAMPLES, 0, 0);
     expect_event("interrupts_accounted", "of 500 interrupts sent 500 were seen");
-    end();
 }
 
 static void measure_late(int64_t late_ns)
@@ -376,7 +372,7 @@ static void measure_late(int64_t late_ns)
 }
 
 /* It is waited for 10 ms, and has its value; later ones are not seen. */
-static void test_late(void)
+TEST(late)
 {
     measure_late(9000000);
     expect_values(ALWAYS, FEW, 9000000 - TURN_NS, 9000000);
@@ -387,9 +383,8 @@ static void test_late(void)
     end();
 }
 
-static void test_in_other(void)
+MACHINE_TEST(in_other)
 {
-    reset();
     machine.covered_from = 300;
     measure("IRQ-P-LAT", "none");
     CHECK(arena_record(run.arena, ALWAYS)->count < 300);
@@ -398,72 +393,60 @@ static void test_in_other(void)
     expect_event("interrupts_accounted", "came while another interruption had the CPU (the longest "
                                          "from its send to the end of both: 79");
     expect_event("interrupts_unseen", "given up, no interrupt of 20 bursts was seen on CPU 0");
-    end();
 }
 
-static void test_never_comes(void)
+MACHINE_TEST(never_comes)
 {
-    reset();
     machine.comes_not = true;
     measure("IRQ-P-LAT", "none");
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_HOLDS(run.outcome.reason, "no interrupt was seen");
     expect_event("interrupts_accounted", "0 were seen, 0 came");
     expect_event("interrupts_unseen", "given up");
-    end();
 }
 
-static void test_refused(void)
+MACHINE_TEST(refused)
 {
-    reset();
     CHECK(start("IRQ-P-LAT", "timer", "none"));
     machine.arm_error = EINVAL;
     run.test->measure(&run);
     expect_event("interrupts_accounted", "of 0 interrupts sent 0 were seen");
     CHECK_SAME(arena_record(run.arena, ALWAYS)->count, 0);
-    end();
 }
 
 /* What throttling looks like: the result does not blame the kernel for it. */
-static void test_loses_the_cpu(void)
+MACHINE_TEST(loses_the_cpu)
 {
-    reset();
     machine.takes_cpu = 200;
     measure("IRQ-P-DLT", "none");
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
     expect_event("throttled", "the thread on the CPU under test was ready and did not run");
-    end();
 }
 
 /* ---- with it ---- */
 
-static void test_latency(void)
+MACHINE_TEST(latency)
 {
-    reset();
     measure("IRQ-P-LAT", "tracepoints");
     CHECK_SAME(run.arena->series_count, 2);
     expect_values(WITH_HANDLER, SAMPLES, ENTRY_NS, ENTRY_NS);
     expect_event("handler_seen", "timer: the handler of 500 of 500 interrupts was seen");
-    end();
 }
 
 /* Latency, handler and dispatch are the service. */
-static void test_dispatch_and_split(void)
+MACHINE_TEST(dispatch_and_split)
 {
-    reset();
     measure("IRQ-P-DLT", "auto");
     expect_values(ALWAYS, SAMPLES, SERVICE_NS, SERVICE_NS);
     expect_values(WITH_HANDLER, SAMPLES, EXIT_NS, EXIT_NS);
     expect_event("interrupts_split", "service 8000 ns, of which latency 700 ns, the handler 6400 "
                                      "ns, dispatch 900 ns");
-    end();
 }
 
 /* A gap in which the kernel has handled nothing is not the interrupt. */
-static void test_unhandled(void)
+MACHINE_TEST(unhandled)
 {
-    reset();
     kernel.unhandled_from = 300;
     measure("IRQ-P-LAT", "tracepoints");
     int64_t count = (int64_t)arena_record(run.arena, ALWAYS)->count;
@@ -471,10 +454,9 @@ static void test_unhandled(void)
     CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, count);
     expect_event("interrupts_accounted", "0 are ambiguous");
     expect_event("interrupts_unseen", "given up");
-    end();
 }
 
-static void test_no_tracefs(void)
+TEST(no_tracefs)
 {
     reset();
     kernel.lacks_all = true;
@@ -493,7 +475,7 @@ static void test_no_tracefs(void)
     CHECK_TEXT(run.outcome.command, "mount -t tracefs");
 }
 
-static void test_locked_down(void)
+TEST(locked_down)
 {
     reset();
     kernel.is_locked_down = true;
@@ -502,7 +484,7 @@ static void test_locked_down(void)
     CHECK_HOLDS(run.outcome.reason, "locked down");
 }
 
-static void test_refused_start(void)
+TEST(refused_start)
 {
     reset();
     kernel.refuses_start = true;
@@ -520,9 +502,8 @@ static void test_refused_start(void)
 }
 
 /* Somebody switches tracing_on off: it is said, and not switched on again. */
-static void test_switched_off(void)
+MACHINE_TEST(switched_off)
 {
-    reset();
     kernel.off_after = 250;
     measure("IRQ-P-LAT", "tracepoints");
     CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
@@ -530,44 +511,37 @@ static void test_switched_off(void)
     CHECK(arena_record(run.arena, WITH_HANDLER)->count > 0);
     expect_event("handler_stopped", "timer: somebody has switched the instance's tracing_on off");
     CHECK_SAME(kernel.start_count, 1);
-    end();
 }
 
-static void test_lost_events(void)
+MACHINE_TEST(lost_events)
 {
-    reset();
     kernel.lost_at = 200;
     measure("IRQ-P-LAT", "tracepoints");
     CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, SAMPLES - 2);
     expect_event("handler_seen", "498 of 500 interrupts was seen (not found 0, several 0, events "
                                  "lost 2)"); /* that one, and the one that the gap may reach */
-    end();
 }
 
-static void test_not_read(void)
+MACHINE_TEST(not_read)
 {
-    reset();
     kernel.read_error = EIO;
     measure("IRQ-P-LAT", "tracepoints");
     CHECK_SAME(arena_record(run.arena, ALWAYS)->count, SAMPLES);
     CHECK_SAME(arena_record(run.arena, WITH_HANDLER)->count, 0);
     expect_event("handler_not_read", "the kernel's events could not be read");
-    end();
 }
 
-static void test_not_removed(void)
+MACHINE_TEST(not_removed)
 {
-    reset();
     kernel.close_error = EBUSY;
     measure("IRQ-P-LAT", "tracepoints");
     run.test->finish(&run);
     expect_event("handler_not_removed", "/instances/mine could not be removed");
-    end();
 }
 
 /* ---- sources that cannot be had ---- */
 
-static void test_no_second_cpu(void)
+TEST(no_second_cpu)
 {
     reset();
     measure("IRQ-P-LAT", "none");
@@ -596,14 +570,14 @@ static void expect_no_ipi(int error, enum status status, const char *reason)
     CHECK_HOLDS(run.outcome.remedy, "CONFIG_MEMBARRIER");
 }
 
-static void test_no_membarrier(void)
+TEST(no_membarrier)
 {
     expect_no_ipi(EPERM, STATUS_DENIED, "ipi: membarrier");
     expect_no_ipi(ENOSYS, STATUS_UNSUPPORTED, "ipi: membarrier");
     expect_no_ipi(ENOTSUP, STATUS_UNSUPPORTED, "ipi: membarrier");
 }
 
-static void test_no_device_named(void)
+TEST(no_device_named)
 {
     reset();
     CHECK(start("IRQ-P-DLT", "timer,external", "none"));
@@ -618,7 +592,7 @@ static void test_no_device_named(void)
     CHECK_HOLDS(run.outcome.reason, "external: no device is named");
 }
 
-static void test_no_source_on_this_port(void)
+TEST(no_source_on_this_port)
 {
     reset();
     fake_port.on_arm = NULL;
@@ -628,19 +602,3 @@ static void test_no_source_on_this_port(void)
     CHECK_HOLDS(run.outcome.reason, "ipi: ");
     CHECK_HOLDS(run.outcome.reason, "; timer: ");
 }
-
-TAP_MAIN({"delivery", test_delivery}, {"service", test_service},
-         {"a timer that fires early", test_early}, {"interrupts that are late", test_late},
-         {"interrupts in another interruption", test_in_other},
-         {"interrupts that never come", test_never_comes},
-         {"a timer that is refused", test_refused},
-         {"the thread loses the CPU", test_loses_the_cpu}, {"latency", test_latency},
-         {"dispatch, and the parts of the service", test_dispatch_and_split},
-         {"a gap without a handler", test_unhandled}, {"no tracefs", test_no_tracefs},
-         {"a kernel that is locked down", test_locked_down},
-         {"events that do not start", test_refused_start},
-         {"tracing switched off by somebody", test_switched_off},
-         {"events that are lost", test_lost_events}, {"events that cannot be read", test_not_read},
-         {"an instance that stays", test_not_removed}, {"no second CPU", test_no_second_cpu},
-         {"no membarrier", test_no_membarrier}, {"no device is named", test_no_device_named},
-         {"no source on this port", test_no_source_on_this_port})

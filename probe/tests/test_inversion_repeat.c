@@ -14,7 +14,7 @@ static void begin_claim(void)
     repeats = (struct inversion_repeats){0};
 }
 
-static void test_an_order_counts_at_once(void)
+TEST(an_order_counts_at_once)
 {
     begin_claim();
     CHECK_SAME(after(INVERSION_GOOD), INVERSION_COUNTS);
@@ -33,7 +33,7 @@ static void check_late_once(enum inversion_end late)
     }
 }
 
-static void test_late_once_in_each_round(void)
+TEST(late_once_in_each_round)
 {
     check_late_once(INVERSION_ENDED_BY_WATCHDOG);
     check_late_once(INVERSION_OUT_OF_PATIENCE);
@@ -49,13 +49,13 @@ static void check_late_always(enum inversion_end late)
     CHECK_SAME(inversion_scale(&repeats), 1);
 }
 
-static void test_late_each_time(void)
+TEST(late_each_time)
 {
     check_late_always(INVERSION_ENDED_BY_WATCHDOG);
     check_late_always(INVERSION_OUT_OF_PATIENCE);
 }
 
-static void test_late_in_two_ways(void)
+TEST(late_in_two_ways)
 {
     begin_claim();
     CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_AGAIN);
@@ -63,7 +63,7 @@ static void test_late_in_two_ways(void)
     CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_UNDECIDED);
 }
 
-static void test_another_order_after_a_late_round(void)
+TEST(another_order_after_a_late_round)
 {
     begin_claim();
     CHECK_SAME(after(INVERSION_ENDED_BY_WATCHDOG), INVERSION_AGAIN);
@@ -71,7 +71,7 @@ static void test_another_order_after_a_late_round(void)
 }
 
 /* However long the claim is: the CPU that is always taken ends it, without a count. */
-static void test_disturbed(void)
+TEST(disturbed)
 {
     begin_claim();
     for (int i = 0; i < INVERSION_DISTURBED; i++) {
@@ -81,9 +81,3 @@ static void test_disturbed(void)
     }
     CHECK_SAME(after(INVERSION_DISTURBED_BAD), INVERSION_UNDECIDED);
 }
-
-TAP_MAIN({"an order counts at once", test_an_order_counts_at_once},
-         {"late once in each round", test_late_once_in_each_round},
-         {"late each time", test_late_each_time}, {"late in two ways", test_late_in_two_ways},
-         {"another order after a late round", test_another_order_after_a_late_round},
-         {"the CPU was taken", test_disturbed})

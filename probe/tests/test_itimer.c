@@ -197,7 +197,7 @@ static int64_t passed(int64_t base_ns, int64_t at_ns)
     return at_ns < base_ns ? 0 : (at_ns - base_ns) / PERIOD_NS + 1;
 }
 
-static void test_an_expiry_between_signal_and_clock(void)
+TEST(an_expiry_between_signal_and_clock)
 {
     struct timer_armed timer;
     int64_t now_ns;
@@ -233,14 +233,14 @@ static void check_a_late_interrupt(bool is_set_on_take)
     }
 }
 
-static void test_a_late_interrupt(void)
+TEST(a_late_interrupt)
 {
     check_a_late_interrupt(false);
     check_a_late_interrupt(true);
 }
 
 /* Due by the clock, but the true expiry and its signal come a little later. */
-static void test_an_expiry_within_the_uncertainty(void)
+TEST(an_expiry_within_the_uncertainty)
 {
     struct timer_armed timer;
     int64_t now_ns;
@@ -267,7 +267,7 @@ static void check_served(struct timer_armed *timer)
     CHECK(timer->served > WAITS);
 }
 
-static void test_served_is_what_the_clock_says(void)
+TEST(served_is_what_the_clock_says)
 {
     struct timer_armed timer;
     arm(&timer);
@@ -275,7 +275,7 @@ static void test_served_is_what_the_clock_says(void)
     check_served(&timer);
 }
 
-static void test_served_with_late_interrupts(void)
+TEST(served_with_late_interrupts)
 {
     struct timer_armed timer;
     for (int on_take = 0; on_take < 2; on_take++) {
@@ -287,7 +287,7 @@ static void test_served_with_late_interrupts(void)
 }
 
 /* A timer that is early is not to be hidden. */
-static void test_an_early_expiry_is_told(void)
+TEST(an_early_expiry_is_told)
 {
     struct timer_armed timer;
     int64_t now_ns;
@@ -306,7 +306,7 @@ static void test_an_early_expiry_is_told(void)
     }
 }
 
-static void test_time_out_after_a_stall(void)
+TEST(time_out_after_a_stall)
 {
     struct timer_armed timer;
     int64_t now_ns;
@@ -317,11 +317,3 @@ static void test_time_out_after_a_stall(void)
     CHECK_SAME(timer.served, 2);
     CHECK_SAME(mechanism_wait(&timer, PERIOD_NS, &now_ns), 1);
 }
-
-TAP_MAIN({"an expiry between the signal and the clock", test_an_expiry_between_signal_and_clock},
-         {"a late interrupt of an expiry that was told", test_a_late_interrupt},
-         {"an expiry within the uncertainty", test_an_expiry_within_the_uncertainty},
-         {"served is what the clock says", test_served_is_what_the_clock_says},
-         {"served is what the clock says, with late interrupts", test_served_with_late_interrupts},
-         {"an early expiry is told", test_an_early_expiry_is_told},
-         {"a time-out after a stall", test_time_out_after_a_stall})

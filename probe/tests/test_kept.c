@@ -88,7 +88,7 @@ static void check_round_trip(const struct record_shape *from, const struct recor
     free(record);
 }
 
-static void test_round_trips(void)
+TEST(round_trips)
 {
     uint64_t state = 3;
     for (int i = 0; i < ROUNDS; i++) {
@@ -97,7 +97,7 @@ static void test_round_trips(void)
     }
 }
 
-static void test_an_empty_record(void)
+TEST(an_empty_record)
 {
     struct record *record = new_record(NULL, 0), *again = new_record(NULL, 0);
     size_t bytes;
@@ -110,7 +110,7 @@ static void test_an_empty_record(void)
     free(record);
 }
 
-static void test_counts_of_any_size(void)
+TEST(counts_of_any_size)
 {
     struct record *record = new_record(NULL, 0), *again = new_record(NULL, 0);
     size_t bytes;
@@ -127,7 +127,7 @@ static void test_counts_of_any_size(void)
 }
 
 /* An entry of a wider record is not read into a narrower one. */
-static void test_another_size(void)
+TEST(another_size)
 {
     struct record *record = new_record(NULL, 0), *narrow = new_record(&shapes[3], 0);
     struct record *shorter = new_record(NULL, 0), *longer = new_record(NULL, 1000 * SECOND_NS);
@@ -208,7 +208,7 @@ static uint32_t check_room(const struct record *record, size_t room, int64_t dur
     return sub_bits;
 }
 
-static void test_any_room(void)
+TEST(any_room)
 {
     uint64_t state = 8, lowered[RECORD_SUB_BITS + 1] = {0};
     for (int round = 0; round < 30; round++) {
@@ -227,7 +227,7 @@ static void test_any_room(void)
 }
 
 /* Each bucket in use, with counts of the most groups, and a maximum in each of 131072 seconds. */
-static void test_the_largest_record_finds_room(void)
+TEST(the_largest_record_finds_room)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct record *record = new_record(&shapes[i], INT64_MAX);
@@ -250,7 +250,7 @@ static void test_the_largest_record_finds_room(void)
 }
 
 /* A month and more: intervals that are merged stay below what 64 bits hold. */
-static void test_a_long_time(void)
+TEST(a_long_time)
 {
     struct record *record = new_record(NULL, INT64_MAX), *again = new_record(NULL, INT64_MAX);
     const int64_t day_ns = 86400 * SECOND_NS;
@@ -273,7 +273,7 @@ static void test_a_long_time(void)
 
 /* ---- damage ---- */
 
-static void test_flipped_bits(void)
+TEST(flipped_bits)
 {
     struct record *record = new_record(NULL, 0);
     uint64_t state = 5;
@@ -292,7 +292,7 @@ static void test_flipped_bits(void)
 }
 
 /* Cut short, or left where it was written so far, over zeros or over another entry. */
-static void test_parts(void)
+TEST(parts)
 {
     struct record *record = new_record(NULL, 0);
     uint64_t state = 6;
@@ -326,7 +326,7 @@ static void test_parts(void)
     free(record);
 }
 
-static void test_no_entries(void)
+TEST(no_entries)
 {
     static char zeros[4096];
     uint32_t series;
@@ -372,7 +372,7 @@ static void forge(char *entry, size_t bytes, uint64_t *state)
     }
 }
 
-static void test_forged_entries(void)
+TEST(forged_entries)
 {
     uint64_t state = 31;
     uint32_t series;
@@ -411,7 +411,7 @@ static void test_forged_entries(void)
 }
 
 /* More pairs than there are bytes: refused at once, not after counting to 2^32. */
-static void test_more_pairs_than_bytes(void)
+TEST(more_pairs_than_bytes)
 {
     struct record *record = new_record(NULL, 0);
     uint32_t many = UINT32_MAX;
@@ -424,13 +424,3 @@ static void test_more_pairs_than_bytes(void)
     free(entry);
     free(record);
 }
-
-TAP_MAIN({"round trips of records of seven shapes", test_round_trips},
-         {"an empty record", test_an_empty_record}, {"counts of any size", test_counts_of_any_size},
-         {"an entry of a record of another size", test_another_size},
-         {"any room: no value is lost, and the resolution is told", test_any_room},
-         {"the largest record finds the least room", test_the_largest_record_finds_room},
-         {"a month and more", test_a_long_time}, {"flipped bits", test_flipped_bits},
-         {"parts of entries", test_parts}, {"what is no entry", test_no_entries},
-         {"forged entries", test_forged_entries},
-         {"more pairs than bytes", test_more_pairs_than_bytes})

@@ -32,7 +32,7 @@ static void tear_down(void)
     CHECK(scratch.own[0] == '\0' || stat(scratch.own, &facts) != 0);
 }
 
-static void test_every_class_can_be_done(void)
+TEST(every_class_can_be_done)
 {
     set_up(true);
     for (int i = 0; i < KERNEL_CLASSES; i++)
@@ -48,7 +48,7 @@ static void test_every_class_can_be_done(void)
 }
 
 /* Not a success that did nothing. */
-static void test_a_class_without_its_means_says_so(void)
+TEST(a_class_without_its_means_says_so)
 {
     set_up(true);
     struct kernel_space without = space;
@@ -65,7 +65,7 @@ static void test_a_class_without_its_means_says_so(void)
     tear_down();
 }
 
-static void test_names_are_only_made_where_they_are_needed(void)
+TEST(names_are_only_made_where_they_are_needed)
 {
     set_up(false);
     if (scratch.own[0])
@@ -85,7 +85,7 @@ static void touch_in(const char *folder, const char *name)
 }
 
 /* And what links lead to stays. */
-static void test_the_scratch_folder_goes_with_all_in_it(void)
+TEST(the_scratch_folder_goes_with_all_in_it)
 {
     char below[600], link[620], outside[600];
     set_up(true);
@@ -108,14 +108,8 @@ int main(int argc, char *argv[])
     int code;
     if (job_main(argc, argv, &code))
         return code;
+    tap_program = argv[0];
     if (job_find_program(argv[0], program, sizeof program) != 0)
         return 1;
-    static const struct tap_test tests[] = {
-        {"every class can be done", test_every_class_can_be_done},
-        {"a class without its means says so", test_a_class_without_its_means_says_so},
-        {"names are only made where they are needed",
-         test_names_are_only_made_where_they_are_needed},
-        {"the scratch folder goes with all in it", test_the_scratch_folder_goes_with_all_in_it},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
+    return tap_run();
 }

@@ -30,7 +30,7 @@ static const char *stream_of(char *const words[])
 #define STREAM(...) stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, NULL})
 
 /* As an ordinary thread, from which a busy machine may take the CPU without a failure. */
-static void test_one_thread(void)
+TEST(one_thread)
 {
     const char *text =
         STREAM("SEM-P-SIG", "--samples", "50", "--clock", "monotonic", "--policy", "other");
@@ -47,7 +47,7 @@ static void test_one_thread(void)
 
 /* The folder of $TMPDIR, /var/tmp or /tmp; nothing is known of it. One mode a run: this build has
  * room for five events. */
-static void test_files(void)
+TEST(files)
 {
     const char *text =
         STREAM("FIO-P-SYN", "--samples", "20", "--clock", "monotonic", "--policy", "other");
@@ -64,7 +64,7 @@ static void test_files(void)
     CHECK_HOLDS(text, "\"direct_unsupported\"");
 }
 
-static void test_locks(void)
+TEST(locks)
 {
     static const struct {
         enum lock_kind kind;
@@ -82,7 +82,7 @@ static void test_locks(void)
     }
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
     struct semaphore semaphore;
     struct ipc_cleanup_place place = {.name = "/hardstone-test-least"};
@@ -96,7 +96,7 @@ static void test_kinds(void)
     semaphore_close(&semaphore);
 }
 
-static void test_channels(void)
+TEST(channels)
 {
     static const int wanted[MESSAGE_KINDS] = {
         [MESSAGE_MQ] = ENOSYS, [MESSAGE_FIFO] = ENOSYS, [MESSAGE_SYSV] = ENOSYS};
@@ -117,7 +117,7 @@ static void test_channels(void)
     }
 }
 
-static void test_queues(void)
+TEST(queues)
 {
     const char *text = STREAM("MSG-B-PRI", "--clock", "monotonic", "--policy", "fifo");
     if (strstr(text, "\"status\":\"denied\"")) {
@@ -131,7 +131,7 @@ static void test_queues(void)
 
 /* This build asks for small ones; what the C library needs for itself, and the probe at least,
  * comes on top. */
-static void test_stacks(void)
+TEST(stacks)
 {
     static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
     pthread_attr_t attributes;
@@ -147,7 +147,3 @@ static void test_stacks(void)
     pthread_attr_destroy(&attributes);
     CHECK_SAME(rt_thread_try(&plain), 0);
 }
-
-TAP_MAIN({"one thread", test_one_thread}, {"files", test_files}, {"locks", test_locks},
-         {"kinds", test_kinds}, {"channels", test_channels}, {"queues", test_queues},
-         {"stacks", test_stacks})

@@ -83,7 +83,7 @@ static void check_waiters(const char *text, const char *waiters, bool has_fewer)
     CHECK(strstr(text, "\"not_highest_first\"") == NULL);
 }
 
-static void test_as_many_as_published(void)
+TEST(as_many_as_published)
 {
     if (!can_test())
         return;
@@ -92,7 +92,7 @@ static void test_as_many_as_published(void)
 }
 
 /* The highest level gives one waiter more than the default, the one below it. */
-static void test_as_many_as_there_are_levels(void)
+TEST(as_many_as_there_are_levels)
 {
     if (!can_test())
         return;
@@ -112,6 +112,3 @@ static void test_as_many_as_there_are_levels(void)
     snprintf(number, sizeof number, "%d", highest);
     check_waiters(stream_with(number), text, true);
 }
-
-TAP_MAIN({"as many as published", test_as_many_as_published},
-         {"as many as there are levels", test_as_many_as_there_are_levels})

@@ -59,7 +59,7 @@ static void bind_process(pid_t process, int cpu)
 }
 
 /* There are always some: each CPU has its own. */
-static void test_threads_of_the_kernel_are(void)
+TEST(threads_of_the_kernel_are)
 {
     pid_t list[MOST];
     char name[64];
@@ -76,7 +76,7 @@ static void test_threads_of_the_kernel_are(void)
     }
 }
 
-static void test_a_process_of_a_user_is_not(void)
+TEST(a_process_of_a_user_is_not)
 {
     pid_t child = start_sleeper();
     bind_process(child, some_cpu());
@@ -84,12 +84,8 @@ static void test_a_process_of_a_user_is_not(void)
     end_child(child);
 }
 
-static void test_without_a_cpu_nothing_is_told(void)
+TEST(without_a_cpu_nothing_is_told)
 {
     pid_t list[1];
     CHECK_SAME(port_bound_processes(-1, list, 1), -1);
 }
-
-TAP_MAIN({"threads of the kernel are listed", test_threads_of_the_kernel_are},
-         {"a process of a user is not", test_a_process_of_a_user_is_not},
-         {"without a CPU nothing is told", test_without_a_cpu_nothing_is_told})

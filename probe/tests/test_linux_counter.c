@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #endif
 #include "base/counter.h"
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "port/port.h"
 #include "tap.h"
@@ -14,44 +14,27 @@
 
 #define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-static char root[64] = "";
-
-const char *linux_root(void)
-{
-    return root;
-}
-
 #if defined(__x86_64__) || defined(__i386__)
 
 enum { MOST_CODE_BYTES = 48, REASON_BYTES = 200 };
-
-static void remove_all(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", root);
-    CHECK_SAME(system(command), 0);
-    root[0] = '\0';
-}
 
 /* "" when it is trusted, else why not. */
 static const char *distrust(const char *flags, const char *source)
 {
     static char reason[REASON_BYTES];
     char text[400];
-    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
-    if (!CHECK(mkdtemp(root) != NULL))
-        return "";
+    machine_open();
     snprintf(text, sizeof text, "processor\t: 0\nflags\t\t: %s\nbugs\t\t:\n", flags);
-    made_up_file(root, "/proc/cpuinfo", text);
-    made_up_file(root, SOURCE, source);
+    machine_put("/proc/cpuinfo", text);
+    machine_put(SOURCE, source);
     reason[0] = '\0';
     bool is_trusted = port_counter_is_trusted(reason, sizeof reason);
     CHECK(is_trusted == (reason[0] == '\0'));
-    remove_all();
+    machine_close();
     return reason;
 }
 
-static void test_flags(void)
+TEST(flags)
 {
     CHECK_TEXT(distrust("fpu tsc sse2 rdtscp constant_tsc nonstop_tsc", "tsc\n"), "");
     /* hypervisors mask rdtscp: nothing here needs it */
@@ -63,7 +46,7 @@ static void test_flags(void)
     CHECK_HOLDS(distrust("fpu tsc ssse2 constant_tsc nonstop_tsc", "tsc\n"), "(sse2)");
 }
 
-static void test_clock_source(void)
+TEST(clock_source)
 {
     CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc nonstop_tsc", "hpet\n"),
                 "does not use the TSC");
@@ -75,7 +58,7 @@ static __attribute__((noinline)) uint64_t stamp(void)
 }
 
 /* Reads it as bytes; what stands behind a short function is no rdtscp either. */
-static void test_instructions(void)
+TEST(instructions)
 {
     static const unsigned char rdtsc[] = {0x0f, 0x31}, rdtscp[] = {0x0f, 0x01, 0xf9};
     uint64_t (*function)(void) = stamp;
@@ -88,23 +71,19 @@ static void test_instructions(void)
 
 #else
 
-static void test_flags(void)
+TEST(flags)
 {
     tap_skip("no x86");
 }
 
-static void test_clock_source(void)
+TEST(clock_source)
 {
     tap_skip("no x86");
 }
 
-static void test_instructions(void)
+TEST(instructions)
 {
     tap_skip("no x86");
 }
 
 #endif
-
-TAP_MAIN({"the flags of the processor", test_flags},
-         {"the kernel's clock source", test_clock_source},
-         {"the instructions of a stamp", test_instructions})

@@ -1,7 +1,7 @@
 /* The request to /dev/cpu_dma_latency, with a file in its place. */
 #include "base/posix_source.h"
 
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "port/port.h"
 #include "tap.h"
@@ -13,29 +13,12 @@
 
 #define DEVICE "/dev/cpu_dma_latency"
 
-static char root[64], path[128];
-
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return root;
-}
+static char path[128];
 
 static void open_machine(void)
 {
-    snprintf(root, sizeof root, "/tmp/hardstone-latency-XXXXXX");
-    if (!mkdtemp(root))
-        abort();
-    snprintf(path, sizeof path, "%s" DEVICE, root);
-}
-
-static void close_machine(void)
-{
-    char folder[128];
-    snprintf(folder, sizeof folder, "%s/dev", root);
-    unlink(path);
-    rmdir(folder);
-    rmdir(root);
+    machine_open();
+    snprintf(path, sizeof path, "%s" DEVICE, machine_root);
 }
 
 static int32_t content(void)
@@ -49,13 +32,13 @@ static int32_t content(void)
     return value;
 }
 
-static void test_held(void)
+TEST(held)
 {
     const int32_t odd_us = 12345;
     int descriptor = -1;
     int32_t in_force_us = -1;
     open_machine();
-    made_up_file(root, DEVICE, "");
+    machine_put(DEVICE, "");
     FILE *file = fopen(path, "w");
     CHECK(file && fwrite(&odd_us, sizeof odd_us, 1, file) == 1);
     if (file)
@@ -66,32 +49,26 @@ static void test_held(void)
     CHECK_SAME(in_force_us, 7);
     CHECK(fcntl(descriptor, F_GETFD) & FD_CLOEXEC); /* programs of a load do not keep it */
     close(descriptor);
-    close_machine();
+    machine_close();
 }
 
-static void test_not_here(void)
+TEST(not_here)
 {
     int descriptor = -1;
     int32_t in_force_us;
     open_machine();
     CHECK_SAME(port_hold_dma_latency(7, &descriptor, &in_force_us), ENOTSUP);
     CHECK_SAME(descriptor, -1);
-    close_machine();
+    machine_close();
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     int descriptor = -1;
     int32_t in_force_us;
     open_machine();
-    made_up_file(root, DEVICE "/inner", ""); /* a folder cannot be written */
+    machine_put(DEVICE "/inner", ""); /* a folder cannot be written */
     CHECK_SAME(port_hold_dma_latency(7, &descriptor, &in_force_us), EISDIR);
     CHECK_SAME(descriptor, -1);
-    char inner[160];
-    snprintf(inner, sizeof inner, "%s/inner", path);
-    unlink(inner);
-    rmdir(path);
-    close_machine();
+    machine_close();
 }
-
-TAP_MAIN({"held", test_held}, {"not here", test_not_here}, {"refused", test_refused})

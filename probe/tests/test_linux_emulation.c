@@ -1,40 +1,13 @@
 /* Whether the processor is emulated, by CPUID and by the names of firmware that are made up. */
 #include "base/posix_source.h"
 
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/facts.h"
 #include "tap.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char root[64];
-
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return root;
-}
-
-static int drop(const char *path, const struct stat *status, int kind, struct FTW *ftw)
-{
-    (void)status, (void)kind, (void)ftw;
-    return remove(path);
-}
-
-static void open_machine(void)
-{
-    snprintf(root, sizeof root, "/tmp/hardstone-emulation-XXXXXX");
-    if (!mkdtemp(root))
-        abort();
-}
-
-static void close_machine(void)
-{
-    nftw(root, drop, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 static void names(enum linux_emulated is, const char *reason)
 {
@@ -56,11 +29,11 @@ static void cpuid(const char *vendor, const char *hypervisor, enum linux_emulate
 /* The files of one machine: a path and its text, one after the other. */
 static void look_at(const char *const *files, enum linux_emulated is, const char *reason)
 {
-    open_machine();
+    machine_open();
     for (int i = 0; files[i]; i += 2)
-        made_up_file(root, files[i], files[i + 1]);
+        machine_put(files[i], files[i + 1]);
     names(is, reason);
-    close_machine();
+    machine_close();
 }
 
 #define LOOK_AT(is, reason, ...) look_at((const char *const[]){__VA_ARGS__, NULL}, is, reason)
@@ -69,15 +42,16 @@ static void make_user_mode(const char *program)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
-    made_up_file(root, path, "");
-    snprintf(path, sizeof path, "%s/proc/self/task/%ld/exe", root, (long)getpid());
+    machine_put(path, "");
+    snprintf(path, sizeof path, "%s/proc/self/task/%ld/exe", machine_root, (long)getpid());
     if (!CHECK_SAME(symlink(program, path), 0))
         abort();
 }
 
-static void test_cpuid(void)
+#define MACHINE_TEST(what) TEST_IN((machine_open(), true), machine_close(), what)
+
+MACHINE_TEST(cpuid)
 {
-    open_machine();
     cpuid("GenuineIntel", "TCGTCGTCGTCG", LINUX_EMULATED, "CPUID names QEMU's emulator, TCG");
     cpuid("AuthenticAMD", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
     cpuid("GenuineIntel", "Microsoft Hv", LINUX_NOT_EMULATED,
@@ -92,35 +66,32 @@ static void test_cpuid(void)
           "CPUID names an unknown hypervisor, unnamed");
     cpuid("VirtualApple", "", LINUX_EMULATED, "CPUID names the translator VirtualApple");
     cpuid("GenuineIntel", "", LINUX_NOT_EMULATED, "CPUID names no hypervisor");
-    close_machine();
 }
 
 /* QEMU can hide the flag of a hypervisor. */
-static void test_cpuid_that_hides_the_hypervisor(void)
+MACHINE_TEST(cpuid_that_hides_the_hypervisor)
 {
-    open_machine();
-    made_up_file(root, "/sys/class/dmi/id/sys_vendor", "QEMU\n");
+    machine_put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
     cpuid("GenuineIntel", "", LINUX_EMULATED_UNKNOWN,
           "/sys/class/dmi/id/sys_vendor names QEMU's machine QEMU: it may be run by KVM, or "
           "emulated");
     cpuid("GenuineIntel", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
-    close_machine();
 }
 
-static void test_user_mode(void)
+TEST(user_mode)
 {
-    open_machine();
+    machine_open();
     make_user_mode("/usr/bin/qemu-aarch64-static");
     names(LINUX_EMULATED, "qemu-aarch64-static runs this process");
     cpuid("GenuineIntel", "", LINUX_EMULATED, "qemu-aarch64-static runs this process");
-    close_machine();
-    open_machine();
+    machine_close();
+    machine_open();
     make_user_mode("/usr/bin/hardstone-probe");
     names(LINUX_EMULATED_UNKNOWN, "nothing names a hypervisor");
-    close_machine();
+    machine_close();
 }
 
-static void test_names(void)
+TEST(names)
 {
     LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor linux,kvm",
             "/proc/device-tree/hypervisor/compatible", "linux,kvm", "/proc/device-tree/compatible",
@@ -145,7 +116,7 @@ static void test_names(void)
             "/proc/device-tree/compatible", "raspberrypi,4-model-b");
 }
 
-static void test_the_model_of_the_emulator(void)
+TEST(the_model_of_the_emulator)
 {
     LOOK_AT(LINUX_EMULATED, "the processor is QEMU's own model", "/proc/cpuinfo",
             "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051\n",
@@ -158,16 +129,15 @@ static void test_the_model_of_the_emulator(void)
 static void lab(const char *line, enum linux_emulated before, enum linux_emulated after)
 {
     struct linux_emulation emulation = {before, false, "as before"};
-    made_up_file(root, "/proc/cmdline", line);
+    machine_put("/proc/cmdline", line);
     linux_emulation_by_lab(&emulation);
     CHECK_SAME(emulation.is, after);
     if (before != after)
         CHECK_HOLDS(emulation.reason, "hardstone.lab=");
 }
 
-static void test_the_word_of_the_lab(void)
+MACHINE_TEST(the_word_of_the_lab)
 {
-    open_machine();
     lab("quiet hardstone.lab=tcg\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED);
     lab("hardstone.lab=icount nokaslr\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED);
     lab("hardstone.lab=tcg\n", LINUX_NOT_EMULATED, LINUX_EMULATED);
@@ -176,21 +146,20 @@ static void test_the_word_of_the_lab(void)
     lab("hardstone.lab=other\n", LINUX_EMULATED_UNKNOWN, LINUX_EMULATED_UNKNOWN);
     lab("quiet xhardstone.lab=tcg -- hardstone.lab=tcg\n", LINUX_EMULATED_UNKNOWN,
         LINUX_EMULATED_UNKNOWN);
-    close_machine();
 }
 
 static void names_hypervisor(const char *path, const char *text, const char *name)
 {
     char found[64] = "";
-    open_machine();
-    made_up_file(root, path, text);
+    machine_open();
+    machine_put(path, text);
     CHECK_SAME(linux_hypervisor_by_names(found, sizeof found), name != NULL);
     if (name)
         CHECK_TEXT(found, name);
-    close_machine();
+    machine_close();
 }
 
-static void test_names_of_hypervisors(void)
+TEST(names_of_hypervisors)
 {
     names_hypervisor("/sys/hypervisor/type", "xen\n", "xen");
     names_hypervisor("/proc/device-tree/hypervisor/compatible", "linux,kvm", "linux,kvm");
@@ -202,10 +171,3 @@ static void test_names_of_hypervisors(void)
     LOOK_AT(LINUX_EMULATED_UNKNOWN, "QEMU's fw-cfg: it may be run by KVM, or emulated",
             "/proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio");
 }
-
-TAP_MAIN({"CPUID", test_cpuid},
-         {"CPUID that hides the hypervisor", test_cpuid_that_hides_the_hypervisor},
-         {"user-mode emulation", test_user_mode}, {"names of the firmware", test_names},
-         {"the emulator's own processor", test_the_model_of_the_emulator},
-         {"the lab's word on the boot line", test_the_word_of_the_lab},
-         {"names of hypervisors", test_names_of_hypervisors})

@@ -1,7 +1,7 @@
 /* Where a file lies, on made-up machines: mounts, devices, queues. And what real files tell. */
 #include "base/posix_source.h"
 
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/file.h"
 #include "tap.h"
 
@@ -11,32 +11,21 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-static char root[64];
 static int file = -1;
-
-/* In the place of the port's. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return root;
-}
 
 static void make_up(const char *mounts)
 {
     char path[64];
-    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
-    CHECK(mkdtemp(root) != NULL);
+    machine_open();
     file = open("/dev/null", O_RDWR | O_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", file);
-    made_up_file(root, path, "pos:\t0\nflags:\t02\nmnt_id:\t30\nino:\t4\n");
-    made_up_file(root, "/proc/self/mountinfo", mounts);
+    machine_put(path, "pos:\t0\nflags:\t02\nmnt_id:\t30\nino:\t4\n");
+    machine_put("/proc/self/mountinfo", mounts);
 }
 
 static void take_away(void)
 {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    CHECK_SAME(system(command), 0);
+    machine_close();
     close(file);
 }
 
@@ -51,7 +40,7 @@ static struct port_file_place place_of(const char *mounts)
 
 #define BEFORE "29 1 8:1 / / rw - ext4 /dev/other rw\n300 1 8:3 / /x rw - xfs /dev/x rw\n"
 
-static void test_the_mount_of_the_file_is_found_by_its_id(void)
+TEST(the_mount_of_the_file_is_found_by_its_id)
 {
     struct port_file_place place =
         place_of(BEFORE "30 29 253:2 / /data rw,noatime shared:2 master:1 - xfs /dev/vdb1 "
@@ -65,7 +54,7 @@ static void test_the_mount_of_the_file_is_found_by_its_id(void)
     CHECK_SAME(place.heeds_io_priority, PORT_NOT_KNOWN);
 }
 
-static void test_optional_fields_may_be_missing_and_spaces_are_written_out(void)
+TEST(optional_fields_may_be_missing_and_spaces_are_written_out)
 {
     struct port_file_place place =
         place_of("30 29 0:44 / /mnt\\040x rw - cifs //host/a\\040b ro,vers=3\n");
@@ -75,7 +64,7 @@ static void test_optional_fields_may_be_missing_and_spaces_are_written_out(void)
     CHECK(!place.has_number);
 }
 
-static void test_a_damaged_table_tells_nothing(void)
+TEST(a_damaged_table_tells_nothing)
 {
     static const char *const tables[] = {"",
                                          "30\n",
@@ -91,7 +80,7 @@ static void test_a_damaged_table_tells_nothing(void)
     }
 }
 
-static void test_long_options_are_cut_and_that_is_said(void)
+TEST(long_options_are_cut_and_that_is_said)
 {
     char line[2000], options[1200];
     memset(options, 'o', sizeof options - 1);
@@ -103,13 +92,13 @@ static void test_long_options_are_cut_and_that_is_said(void)
     CHECK(!place_of("30 29 8:1 / / rw - ext4 /dev/a rw,x\n").are_options_cut);
 }
 
-static void test_the_queue_is_that_of_the_disk_of_a_partition(void)
+TEST(the_queue_is_that_of_the_disk_of_a_partition)
 {
     struct port_file_place place;
     make_up("30 29 8:17 / / rw - ext4 /dev/sdb1 rw\n");
-    made_up_file(root, "/sys/dev/block/8:17/stat", "");
-    made_up_file(root, "/sys/dev/block/queue/scheduler", "none [bfq] kyber\n");
-    made_up_file(root, "/sys/dev/block/queue/write_cache", "write through\n");
+    machine_put("/sys/dev/block/8:17/stat", "");
+    machine_put("/sys/dev/block/queue/scheduler", "none [bfq] kyber\n");
+    machine_put("/sys/dev/block/queue/write_cache", "write through\n");
     port_file_place(file, &place);
     take_away();
     CHECK_TEXT(place.scheduler, "bfq");
@@ -121,15 +110,15 @@ static struct port_file_place with_scheduler(const char *text, bool is_stacked)
 {
     struct port_file_place place;
     make_up("30 29 8:16 / / rw - ext4 /dev/sdb rw\n");
-    made_up_file(root, "/sys/dev/block/8:16/queue/scheduler", text);
+    machine_put("/sys/dev/block/8:16/queue/scheduler", text);
     if (is_stacked)
-        made_up_file(root, "/sys/dev/block/8:16/slaves/sda", "");
+        machine_put("/sys/dev/block/8:16/slaves/sda", "");
     port_file_place(file, &place);
     take_away();
     return place;
 }
 
-static void test_which_schedulers_heed_priorities(void)
+TEST(which_schedulers_heed_priorities)
 {
     CHECK_SAME(with_scheduler("[none] mq-deadline\n", false).heeds_io_priority, PORT_NO);
     CHECK_SAME(with_scheduler("none\n", false).heeds_io_priority, PORT_NO);
@@ -141,17 +130,17 @@ static void test_which_schedulers_heed_priorities(void)
     CHECK(!with_scheduler("[none]\n", false).is_stacked);
 }
 
-static void test_a_disk_in_memory_is_memory(void)
+TEST(a_disk_in_memory_is_memory)
 {
     struct port_file_place place;
     make_up("30 29 1:0 / / rw - ext4 /dev/ram0 rw\n");
-    made_up_file(root, "/sys/dev/block/1:0/uevent", "MAJOR=1\nMINOR=0\nDEVNAME=ram0\n");
+    machine_put("/sys/dev/block/1:0/uevent", "MAJOR=1\nMINOR=0\nDEVNAME=ram0\n");
     port_file_place(file, &place);
     CHECK_SAME(place.storage, PORT_STORAGE_MEMORY);
     take_away();
 }
 
-static void test_an_overlay_is_what_its_upper_layer_is(void)
+TEST(an_overlay_is_what_its_upper_layer_is)
 {
     struct port_file_place place = place_of(
         "30 29 0:50 / / rw - overlay overlay rw,lowerdir=/a,upperdir=/proc/self,workdir=/c\n");
@@ -161,18 +150,18 @@ static void test_an_overlay_is_what_its_upper_layer_is(void)
     CHECK(!place.has_number);
 }
 
-static void test_flushes_are_counted_since_5_5(void)
+TEST(flushes_are_counted_since_5_5)
 {
     make_up("");
-    made_up_file(root, "/sys/dev/block/8:16/stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 77 17\n");
-    made_up_file(root, "/sys/dev/block/8:17/stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
+    machine_put("/sys/dev/block/8:16/stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 77 17\n");
+    machine_put("/sys/dev/block/8:17/stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
     CHECK_SAME(port_device_flushes(makedev(8, 16)), 77);
     CHECK_SAME(port_device_flushes(makedev(8, 17)), -1);
     CHECK_SAME(port_device_flushes(makedev(8, 18)), -1);
     take_away();
 }
 
-static void test_the_io_priority_that_was_set_is_read_back(void)
+TEST(the_io_priority_that_was_set_is_read_back)
 {
     CHECK_SAME(port_set_io_class(PORT_IO_BEST_EFFORT), 0);
     CHECK_SAME(port_io_class(), PORT_IO_BEST_EFFORT);
@@ -190,7 +179,7 @@ static int real_file(void)
     return descriptor;
 }
 
-static void test_space_is_allocated_and_extents_are_counted(void)
+TEST(space_is_allocated_and_extents_are_counted)
 {
     struct port_extents extents;
     struct stat facts;
@@ -212,7 +201,7 @@ static void test_space_is_allocated_and_extents_are_counted(void)
     close(descriptor);
 }
 
-static void test_extents_beyond_one_call_are_counted(void)
+TEST(extents_beyond_one_call_are_counted)
 {
     enum { HOLES = 100, BLOCK = 65536 };
     struct port_extents extents;
@@ -225,19 +214,3 @@ static void test_extents_beyond_one_call_are_counted(void)
         CHECK_SAME(extents.extents_count, HOLES);
     close(descriptor);
 }
-
-TAP_MAIN(
-    {"the mount of the file is found by its id", test_the_mount_of_the_file_is_found_by_its_id},
-    {"optional fields may be missing and spaces are written out",
-     test_optional_fields_may_be_missing_and_spaces_are_written_out},
-    {"a damaged table tells nothing", test_a_damaged_table_tells_nothing},
-    {"long options are cut and that is said", test_long_options_are_cut_and_that_is_said},
-    {"the queue is that of the disk of a partition",
-     test_the_queue_is_that_of_the_disk_of_a_partition},
-    {"which schedulers heed priorities", test_which_schedulers_heed_priorities},
-    {"a disk in memory is memory", test_a_disk_in_memory_is_memory},
-    {"an overlay is what its upper layer is", test_an_overlay_is_what_its_upper_layer_is},
-    {"flushes are counted since Linux 5.5", test_flushes_are_counted_since_5_5},
-    {"the I/O priority that was set is read back", test_the_io_priority_that_was_set_is_read_back},
-    {"space is allocated and extents are counted", test_space_is_allocated_and_extents_are_counted},
-    {"extents beyond one call are counted", test_extents_beyond_one_call_are_counted})

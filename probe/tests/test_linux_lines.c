@@ -1,35 +1,17 @@
 /* Reading lines without stdio: long lines, an empty file, a last line without newline. */
 #include "base/posix_source.h"
 
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "tap.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
-static char root[64];
-
-/* In the place of the port's. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return root;
-}
-
-static void put(const char *text)
-{
-    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
-    int file = mkstemp(root);
-    CHECK_SAME(write(file, text, strlen(text)), (long)strlen(text));
-    close(file);
-}
-
-static void test_lines_in_order(void)
+TEST(lines_in_order)
 {
     struct linux_lines lines;
     char line[16];
-    put("one\n\nthree is too long for it\nlast");
-    if (!CHECK(linux_lines_open(&lines, "")))
+    machine_open();
+    machine_put("/lines", "one\n\nthree is too long for it\nlast");
+    if (!CHECK(linux_lines_open(&lines, "/lines")))
         return;
     static const char *const wanted[] = {"one", "", "three is too lo", "last"};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
@@ -38,19 +20,20 @@ static void test_lines_in_order(void)
     }
     CHECK(!linux_lines_next(&lines, line, sizeof line));
     linux_lines_close(&lines);
-    unlink(root);
+    machine_close();
 }
 
 /* Lines that do not end where a part does that is read at once. */
-static void test_lines_across_parts(void)
+TEST(lines_across_parts)
 {
     enum { COUNT = 1000, DIGITS = 13 };
     char text[COUNT * (DIGITS + 1) + 1], line[32], wanted[32];
     struct linux_lines lines;
     for (int i = 0; i < COUNT; i++)
         snprintf(text + i * (DIGITS + 1), DIGITS + 2, "%0*d\n", DIGITS, i);
-    put(text);
-    if (!CHECK(linux_lines_open(&lines, "")))
+    machine_open();
+    machine_put("/lines", text);
+    if (!CHECK(linux_lines_open(&lines, "/lines")))
         return;
     for (int i = 0; i < COUNT; i++) {
         snprintf(wanted, sizeof wanted, "%0*d", DIGITS, i);
@@ -60,15 +43,11 @@ static void test_lines_across_parts(void)
     }
     CHECK(!linux_lines_next(&lines, line, sizeof line));
     linux_lines_close(&lines);
-    unlink(root);
+    machine_close();
 }
 
-static void test_a_file_that_is_not_there(void)
+TEST(a_file_that_is_not_there)
 {
     struct linux_lines lines;
-    snprintf(root, sizeof root, "/nowhere");
-    CHECK(!linux_lines_open(&lines, "/at/all"));
+    CHECK(!linux_lines_open(&lines, "/nowhere/at/all"));
 }
-
-TAP_MAIN({"lines in order", test_lines_in_order}, {"lines across parts", test_lines_across_parts},
-         {"a file that is not there", test_a_file_that_is_not_there})

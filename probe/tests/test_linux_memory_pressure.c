@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "port/memory_pressure.h"
 #include "tap.h"
@@ -18,33 +18,10 @@
 #define V1 "/sys/fs/cgroup/memory"
 #define V2 "/sys/fs/cgroup"
 
-static char root[64] = "";
-
-const char *linux_root(void)
+static void make_up(const char *groups)
 {
-    return root;
-}
-
-static void put(const char *path, const char *text)
-{
-    made_up_file(root, path, text);
-}
-
-static void remove_all(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", root);
-    CHECK_SAME(system(command), 0);
-    root[0] = '\0';
-}
-
-static bool make_up(const char *groups)
-{
-    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
-    if (!CHECK(mkdtemp(root) != NULL))
-        return false;
-    put("/proc/self/cgroup", groups);
-    return true;
+    machine_open();
+    machine_put("/proc/self/cgroup", groups);
 }
 
 /* Whether a group can be chosen that lies in `parent`, and has a name of this process. */
@@ -62,66 +39,60 @@ static bool refuses(int error)
     return port_memory_group_choose(group, 7) == error && group[0] == '\0';
 }
 
-static void test_version_1_has_one_in_each_group(void)
+TEST(version_1_has_one_in_each_group)
 {
     char group[PORT_GROUP_BYTES];
-    if (!make_up("5:cpu:/\n4:memory:/a/b\n0::/\n"))
-        return;
-    put(V1 "/memory.limit_in_bytes", "1\n");
-    put(V1 "/a/b/memory.limit_in_bytes", "1\n");
+    make_up("5:cpu:/\n4:memory:/a/b\n0::/\n");
+    machine_put(V1 "/memory.limit_in_bytes", "1\n");
+    machine_put(V1 "/a/b/memory.limit_in_bytes", "1\n");
     CHECK(chooses_in(V1 "/a/b", group));
-    remove_all();
+    machine_close();
 }
 
 /* As in a container whose own path is not visible. */
-static void test_a_group_that_is_not_visible(void)
+TEST(a_group_that_is_not_visible)
 {
     char group[PORT_GROUP_BYTES];
-    if (!make_up("4:cpu,memory:/a/b\n"))
-        return;
-    put(V1 "/memory.limit_in_bytes", "1\n");
+    make_up("4:cpu,memory:/a/b\n");
+    machine_put(V1 "/memory.limit_in_bytes", "1\n");
     CHECK(chooses_in(V1, group));
-    remove_all();
+    machine_close();
 }
 
-static void test_version_2_has_one_where_memory_is_handed_on(void)
+TEST(version_2_has_one_where_memory_is_handed_on)
 {
     char group[PORT_GROUP_BYTES];
-    if (!make_up("0::/user.slice/own.scope\n"))
-        return;
-    put(V2 "/user.slice/own.scope/cgroup.subtree_control", "\n");
-    put(V2 "/user.slice/cgroup.subtree_control", "cpu pids\n");
-    put(V2 "/cgroup.subtree_control", "cpu memory pids\n");
+    make_up("0::/user.slice/own.scope\n");
+    machine_put(V2 "/user.slice/own.scope/cgroup.subtree_control", "\n");
+    machine_put(V2 "/user.slice/cgroup.subtree_control", "cpu pids\n");
+    machine_put(V2 "/cgroup.subtree_control", "cpu memory pids\n");
     CHECK(chooses_in(V2, group));
-    put(V2 "/user.slice/cgroup.subtree_control", "memory\n");
+    machine_put(V2 "/user.slice/cgroup.subtree_control", "memory\n");
     CHECK(chooses_in(V2 "/user.slice", group));
-    put(V2 "/user.slice/own.scope/cgroup.subtree_control", "io memory\n");
+    machine_put(V2 "/user.slice/own.scope/cgroup.subtree_control", "io memory\n");
     CHECK(chooses_in(V2 "/user.slice/own.scope", group));
-    remove_all();
+    machine_close();
 }
 
-static void test_none_hands_memory_on(void)
+TEST(none_hands_memory_on)
 {
-    if (!make_up("0::/a\n"))
-        return;
-    put(V2 "/a/cgroup.subtree_control", "cpu\n");
-    put(V2 "/cgroup.subtree_control", "memory_other\n");
+    make_up("0::/a\n");
+    machine_put(V2 "/a/cgroup.subtree_control", "cpu\n");
+    machine_put(V2 "/cgroup.subtree_control", "memory_other\n");
     CHECK(refuses(ENOTSUP));
-    remove_all();
+    machine_close();
 }
 
-static void test_no_groups(void)
+TEST(no_groups)
 {
-    if (!make_up("0::/\n"))
-        return;
+    make_up("0::/\n");
     CHECK(refuses(ENOTSUP));
-    put("/proc/self/cgroup", "");
+    machine_put("/proc/self/cgroup", "");
     CHECK(refuses(ENOTSUP));
-    remove_all();
-    if (!make_up("damaged\n4:memory\n:\n"))
-        return;
+    machine_close();
+    make_up("damaged\n4:memory\n:\n");
     CHECK(refuses(ENOTSUP));
-    remove_all();
+    machine_close();
 }
 
 static bool reads(const char *group, const char *name, const char *wanted)
@@ -135,13 +106,12 @@ static void put_in(const char *group, const char *name, const char *text)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", group, name);
-    put(path, text);
+    machine_put(path, text);
 }
 
-static void test_limits_of_both_versions(void)
+TEST(limits_of_both_versions)
 {
-    if (!make_up("0::/\n"))
-        return;
+    make_up("0::/\n");
     put_in(V2 "/g", "memory.max", "max\n");
     put_in(V2 "/g", "memory.current", "4096\n");
     put_in(V2 "/g", "memory.swap.max", "max\n");
@@ -156,27 +126,25 @@ static void test_limits_of_both_versions(void)
     CHECK(reads(V1 "/g", "memory.limit_in_bytes", "777777"));
     CHECK_SAME(port_memory_group_limit(V2 "/none", 1), ENOENT);
     CHECK_SAME(port_memory_group_used(V2 "/none"), -1);
-    remove_all();
+    machine_close();
 }
 
 /* A mount that has no memory: the folder is there, and not its files. */
-static void test_a_group_without_memory_is_not_made(void)
+TEST(a_group_without_memory_is_not_made)
 {
     char place[LINUX_PLACE_BYTES];
-    if (!make_up("0::/\n"))
-        return;
-    put(V2 "/cgroup.subtree_control", "memory\n");
+    make_up("0::/\n");
+    machine_put(V2 "/cgroup.subtree_control", "memory\n");
     CHECK_SAME(port_memory_group_make(V2 "/hardstone-memory-1-0"), ENOTSUP);
     CHECK(access(linux_rooted(V2 "/hardstone-memory-1-0", place), F_OK) != 0);
     CHECK_SAME(port_memory_group_make("/none/hardstone-memory-1-0"), ENOENT);
-    remove_all();
+    machine_close();
 }
 
-static void test_removes_no_group_of_others(void)
+TEST(removes_no_group_of_others)
 {
     char place[LINUX_PLACE_BYTES];
-    if (!make_up("0::/\n"))
-        return;
+    make_up("0::/\n");
     put_in(V2, "cgroup.procs", "");
     CHECK_SAME(mkdir(linux_rooted(V2 "/others", place), 0700), 0);
     CHECK_SAME(port_memory_group_remove(V2 "/others"), 0);
@@ -186,7 +154,7 @@ static void test_removes_no_group_of_others(void)
     CHECK(access(place, F_OK) != 0);
     CHECK_SAME(port_memory_group_remove(V2 "/hardstone-memory-1-0"), 0);
     CHECK_SAME(port_memory_group_remove(""), 0);
-    remove_all();
+    machine_close();
 }
 
 /* Of a process that has gone: it was waited for. */
@@ -210,12 +178,11 @@ static bool is_there_after_choosing(const char *name)
     return is_there;
 }
 
-static void test_sweeps_groups_of_processes_that_are_gone(void)
+TEST(sweeps_groups_of_processes_that_are_gone)
 {
     char name[64];
-    if (!make_up("0::/\n"))
-        return;
-    put(V2 "/cgroup.subtree_control", "memory\n");
+    make_up("0::/\n");
+    machine_put(V2 "/cgroup.subtree_control", "memory\n");
     snprintf(name, sizeof name, "hardstone-memory-%ld-0000000a", gone_process());
     CHECK(!is_there_after_choosing(name));
     snprintf(name, sizeof name, "hardstone-memory-%ld-0000000a", (long)getppid());
@@ -223,29 +190,16 @@ static void test_sweeps_groups_of_processes_that_are_gone(void)
     snprintf(name, sizeof name, "others-%ld", gone_process());
     CHECK(is_there_after_choosing(name));
     CHECK(is_there_after_choosing("hardstone-memory-x"));
-    remove_all();
+    machine_close();
 }
 
-static void test_locked_bytes(void)
+TEST(locked_bytes)
 {
-    if (!make_up(""))
-        return;
+    make_up("");
     CHECK_SAME(port_locked_bytes(), -1);
-    put("/proc/self/status", "Name:\tx\nVmLck:\t    10016 kB\nVmPin:\t 0 kB\n");
+    machine_put("/proc/self/status", "Name:\tx\nVmLck:\t    10016 kB\nVmPin:\t 0 kB\n");
     CHECK_SAME(port_locked_bytes(), 10016 * 1024);
-    put("/proc/self/status", "Name:\tx\n");
+    machine_put("/proc/self/status", "Name:\tx\n");
     CHECK_SAME(port_locked_bytes(), -1);
-    remove_all();
+    machine_close();
 }
-
-TAP_MAIN({"version 1 has one in each group", test_version_1_has_one_in_each_group},
-         {"a group that is not visible", test_a_group_that_is_not_visible},
-         {"version 2 has one where memory is handed on",
-          test_version_2_has_one_where_memory_is_handed_on},
-         {"none hands memory on", test_none_hands_memory_on}, {"no groups", test_no_groups},
-         {"limits of both versions", test_limits_of_both_versions},
-         {"a group without memory is not made", test_a_group_without_memory_is_not_made},
-         {"removes no group of others", test_removes_no_group_of_others},
-         {"sweeps groups of processes that are gone",
-          test_sweeps_groups_of_processes_that_are_gone},
-         {"locked bytes", test_locked_bytes})

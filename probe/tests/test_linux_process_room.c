@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "port/port.h"
 #include "tap.h"
@@ -12,14 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static char root[64] = "";
 static bool is_root;
 static rlim_t most = RLIM_INFINITY;
-
-const char *linux_root(void)
-{
-    return root;
-}
 
 #ifdef WRAPPED
 uid_t __wrap_geteuid(void);
@@ -50,23 +44,18 @@ int __wrap_getrlimit64(int resource, struct rlimit *limit)
 }
 #endif
 
-static void put(const char *path, const char *text)
-{
-    made_up_file(root, path, text);
-}
-
 /* 300 of 32768 identities and of 100000 threads are in use. */
 static bool make_up(void)
 {
-    snprintf(root, sizeof root, "/tmp/hardstone-test-XXXXXX");
     is_root = true;
     most = RLIM_INFINITY;
-    if (!tap_is_wrapped() || !CHECK(mkdtemp(root) != NULL))
+    if (!tap_is_wrapped())
         return false;
-    put("/proc/loadavg", "0.10 0.20 0.30 2/300 4000\n");
-    put("/proc/sys/kernel/pid_max", "32768\n");
-    put("/proc/sys/kernel/threads-max", "100000\n");
-    put("/proc/self/cgroup", "3:cpu,cpuacct:/a\n2:pids:/a/b\n0::/c\n");
+    machine_open();
+    machine_put("/proc/loadavg", "0.10 0.20 0.30 2/300 4000\n");
+    machine_put("/proc/sys/kernel/pid_max", "32768\n");
+    machine_put("/proc/sys/kernel/threads-max", "100000\n");
+    machine_put("/proc/self/cgroup", "3:cpu,cpuacct:/a\n2:pids:/a/b\n0::/c\n");
     return true;
 }
 
@@ -77,66 +66,53 @@ static void check(int64_t room, const char *words)
     CHECK_HOLDS(limit, words);
 }
 
-static void remove_all(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", root);
-    CHECK_SAME(system(command), 0);
-    root[0] = '\0';
-}
-
-static void test_the_kernel_has_limits(void)
+TEST(the_kernel_has_limits)
 {
     if (!make_up())
         return;
     check(32468, "pid_max");
-    put("/proc/sys/kernel/threads-max", "1000\n");
+    machine_put("/proc/sys/kernel/threads-max", "1000\n");
     check(700, "threads-max");
-    put("/proc/sys/kernel/threads-max", "200\n");
+    machine_put("/proc/sys/kernel/threads-max", "200\n");
     check(0, "threads-max");
-    remove_all();
+    machine_close();
 }
 
-static void test_a_group_and_those_above_it_have_limits(void)
+TEST(a_group_and_those_above_it_have_limits)
 {
     if (!make_up())
         return;
-    put("/sys/fs/cgroup/pids/a/b/pids.max", "max\n");
-    put("/sys/fs/cgroup/pids/a/pids.max", "500\n");
-    put("/sys/fs/cgroup/pids/a/pids.current", "80\n");
+    machine_put("/sys/fs/cgroup/pids/a/b/pids.max", "max\n");
+    machine_put("/sys/fs/cgroup/pids/a/pids.max", "500\n");
+    machine_put("/sys/fs/cgroup/pids/a/pids.current", "80\n");
     check(420, "control group");
-    put("/sys/fs/cgroup/c/pids.max", "90\n");
-    put("/sys/fs/cgroup/c/pids.current", "40\n");
+    machine_put("/sys/fs/cgroup/c/pids.max", "90\n");
+    machine_put("/sys/fs/cgroup/c/pids.current", "40\n");
     check(50, "control group");
-    remove_all();
+    machine_close();
 }
 
-static void test_the_user_has_a_limit_and_root_has_none(void)
+TEST(the_user_has_a_limit_and_root_has_none)
 {
     if (!make_up())
         return;
-    put("/proc/7/status", "Name:\ta\nUid:\t4321\t4321\t4321\t4321\nThreads:\t3\n");
-    put("/proc/8/status", "Name:\tb\nUid:\t4321\t4321\t4321\t4321\nThreads:\t1\n");
-    put("/proc/9/status", "Name:\tc\nUid:\t1\t1\t1\t1\nThreads:\t9\n");
+    machine_put("/proc/7/status", "Name:\ta\nUid:\t4321\t4321\t4321\t4321\nThreads:\t3\n");
+    machine_put("/proc/8/status", "Name:\tb\nUid:\t4321\t4321\t4321\t4321\nThreads:\t1\n");
+    machine_put("/proc/9/status", "Name:\tc\nUid:\t1\t1\t1\t1\nThreads:\t9\n");
     most = 64;
     check(32468, "pid_max");
     is_root = false;
     check(60, "ulimit -u");
     most = RLIM_INFINITY;
     check(32468, "pid_max");
-    remove_all();
+    machine_close();
 }
 
-static void test_without_files_nothing_is_known(void)
+TEST(without_files_nothing_is_known)
 {
     if (!make_up())
         return;
-    remove_all();
-    snprintf(root, sizeof root, "/nowhere");
+    machine_close();
+    snprintf(machine_root, sizeof machine_root, "/nowhere");
     check(-1, "");
 }
-
-TAP_MAIN({"the kernel has limits", test_the_kernel_has_limits},
-         {"a group and those above it have limits", test_a_group_and_those_above_it_have_limits},
-         {"the user has a limit and root has none", test_the_user_has_a_limit_and_root_has_none},
-         {"without files nothing is known", test_without_files_nothing_is_known})

@@ -98,7 +98,7 @@ static void apply(struct place *place, enum shield_setting setting)
     CHECK_SAME(port_shield_apply(&place->shield, setting, text, sizeof text), 0);
 }
 
-static void test_there_and_back(void)
+TEST(there_and_back)
 {
     struct place place;
     int counts[PORT_UNDO_REFUSED + 1];
@@ -132,7 +132,7 @@ static void test_there_and_back(void)
 }
 
 /* Applied again, each setting finds what it wants. */
-static void test_what_was_as_wanted_is_known(void)
+TEST(what_was_as_wanted_is_known)
 {
     static const enum shield_setting settings[] = {SHIELD_GOVERNOR, SHIELD_WATCHDOG, SHIELD_TIMERS,
                                                    SHIELD_WORKQUEUES, SHIELD_INTERRUPTS};
@@ -150,7 +150,7 @@ static void test_what_was_as_wanted_is_known(void)
     close_place(&place);
 }
 
-static void test_what_others_changed_stays(void)
+TEST(what_others_changed_stays)
 {
     struct place place;
     int counts[PORT_UNDO_REFUSED + 1];
@@ -167,7 +167,7 @@ static void test_what_others_changed_stays(void)
     close_place(&place);
 }
 
-static void test_what_is_not_here(void)
+TEST(what_is_not_here)
 {
     struct place place;
     char text[SHIELD_TEXT_BYTES], path[128];
@@ -190,7 +190,7 @@ static void make_group(const struct place *place, const char *name, const char *
 }
 
 /* Groups are narrowed in place; one of the reserved CPU alone gets others, never nothing. */
-static void test_groups_are_narrowed(void)
+TEST(groups_are_narrowed)
 {
     struct place place;
     struct linux_groups groups;
@@ -218,7 +218,7 @@ static void test_groups_are_narrowed(void)
     close_place(&place);
 }
 
-static void test_kinds_of_groups(void)
+TEST(kinds_of_groups)
 {
     struct place place;
     struct linux_groups groups;
@@ -244,7 +244,7 @@ static void test_kinds_of_groups(void)
     close_place(&place);
 }
 
-static void test_lines_about_threads(void)
+TEST(lines_about_threads)
 {
     static const char good[] =
         "71 (a) b (c) S 1 71 71 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 4242 0";
@@ -263,7 +263,7 @@ static void test_lines_about_threads(void)
 
 /* None of these may be acted upon: a file elsewhere, a way out of the place, a thread's line that
  * is none, a group of somebody else's. */
-static void test_hostile_lines(void)
+TEST(hostile_lines)
 {
     static const char *const lines[] = {
         "file\t/etc/passwd\t\troot",
@@ -323,7 +323,7 @@ static void test_hostile_lines(void)
 }
 
 /* A link in the place of a file that is written to is not followed. */
-static void test_links_are_not_followed(void)
+TEST(links_are_not_followed)
 {
     struct place place;
     char victim[128], path[128];
@@ -340,7 +340,7 @@ static void test_links_are_not_followed(void)
 }
 
 /* No kernel here fills a new group: the files that are written to are not there. */
-static void test_a_reserve_that_is_not_exclusive_is_noted(void)
+TEST(a_reserve_that_is_not_exclusive_is_noted)
 {
     struct place place;
     struct linux_groups groups;
@@ -428,7 +428,7 @@ static int lines_kept(struct place *place, char *first, size_t bytes)
     return count;
 }
 
-static void test_what_cannot_be_put_back_is_kept(void)
+TEST(what_cannot_be_put_back_is_kept)
 {
     struct place place;
     struct told told;
@@ -460,7 +460,7 @@ static void test_what_cannot_be_put_back_is_kept(void)
 }
 
 /* A group is widened, then narrowed: while the second cannot be undone the first is not either. */
-static void test_two_changes_of_one_file_are_undone_in_their_order(void)
+TEST(two_changes_of_one_file_are_undone_in_their_order)
 {
     struct place place;
     struct told told;
@@ -509,7 +509,7 @@ static void wait_until_it_leads_a_session(pid_t pid)
 
 /* Whatever ends a program, but for the two that nobody can hold off, and those between the usual
  * and the real-time ones, which the C library keeps for itself. */
-static void test_signals_do_not_reach_the_guard(void)
+TEST(signals_do_not_reach_the_guard)
 {
     struct place place;
     struct shield_guard guard;
@@ -531,7 +531,7 @@ static void test_signals_do_not_reach_the_guard(void)
 }
 
 /* Its id may be that of another process by now. */
-static void test_an_owner_is_known_by_its_start(void)
+TEST(an_owner_is_known_by_its_start)
 {
     struct journal_head head = {.owner = getpid(), .owner_start = port_process_start(getpid())};
     CHECK(shield_owner_lives(&head));
@@ -543,7 +543,7 @@ static void test_an_owner_is_known_by_its_start(void)
     CHECK(!shield_owner_lives(&head));
 }
 
-static void test_the_guard_keeps_what_it_cannot_put_back(void)
+TEST(the_guard_keeps_what_it_cannot_put_back)
 {
     struct place place;
     char first[200] = "";
@@ -563,7 +563,7 @@ static void test_the_guard_keeps_what_it_cannot_put_back(void)
 }
 
 /* A damaged line is kept too, until somebody drops the journal by name. */
-static void test_forgetting(void)
+TEST(forgetting)
 {
     struct place place;
     struct told told;
@@ -602,7 +602,7 @@ static enum port_undo undo_bound(struct place *place, unsigned flags, const char
     return linux_shield_undo_task(&place->shield, &record, text, bytes);
 }
 
-static void test_threads_that_the_kernel_has_bound_since(void)
+TEST(threads_that_the_kernel_has_bound_since)
 {
     struct place place;
     char text[600] = "";
@@ -613,20 +613,3 @@ static void test_threads_that_the_kernel_has_bound_since(void)
     CHECK_SAME(undo_bound(&place, 0x00208060, "41", text, sizeof text), PORT_UNDO_NOTHING);
     close_place(&place);
 }
-
-TAP_MAIN(
-    {"there and back", test_there_and_back},
-    {"what was as wanted is known", test_what_was_as_wanted_is_known},
-    {"what others changed stays", test_what_others_changed_stays},
-    {"what is not here", test_what_is_not_here}, {"groups are narrowed", test_groups_are_narrowed},
-    {"kinds of groups", test_kinds_of_groups}, {"lines about threads", test_lines_about_threads},
-    {"hostile lines", test_hostile_lines}, {"links are not followed", test_links_are_not_followed},
-    {"what cannot be put back is kept", test_what_cannot_be_put_back_is_kept},
-    {"signals do not reach the guard", test_signals_do_not_reach_the_guard},
-    {"an owner is known by its start", test_an_owner_is_known_by_its_start},
-    {"two changes of one file are undone in their order",
-     test_two_changes_of_one_file_are_undone_in_their_order},
-    {"the guard keeps what it cannot put back", test_the_guard_keeps_what_it_cannot_put_back},
-    {"forgetting", test_forgetting},
-    {"a reserve that is not exclusive is noted", test_a_reserve_that_is_not_exclusive_is_noted},
-    {"threads that the kernel has bound since", test_threads_that_the_kernel_has_bound_since})

@@ -228,10 +228,8 @@ int __wrap_rmdir(const char *path)
 
 static bool open_machine(void)
 {
-#ifndef WRAPPED
-    tap_skip_reason = "the linker cannot put a function before that of the C library";
-    return false;
-#endif
+    if (!tap_is_wrapped())
+        return false;
     memset(&machine, 0, sizeof machine);
     snprintf(machine.root, sizeof machine.root, "/tmp/hardstone-tracing-XXXXXX");
     if (!mkdtemp(machine.root))
@@ -309,10 +307,10 @@ static void expect_refusal(const char *tracer, enum status status, const char *r
 
 /* ---- tests ---- */
 
-static void test_life(void)
+#define MACHINE_TEST(what) TEST_IN(open_machine(), close_machine(), what)
+
+MACHINE_TEST(life)
 {
-    if (!open_machine())
-        return;
     struct port_tracing *tracing = open_tracing("timerlat");
     if (!CHECK(tracing != NULL))
         return;
@@ -336,14 +334,11 @@ static void test_life(void)
     CHECK(!port_tracing_is_on(tracing));
     CHECK_SAME(close_tracing(tracing), 0);
     CHECK(!linux_exists(own_path("")));
-    close_machine();
 }
 
-static void test_not_there(void)
+MACHINE_TEST(not_there)
 {
     char full[300];
-    if (!open_machine())
-        return;
     snprintf(full, sizeof full, "%s" PLACE, machine.root);
     machine.is_filling = true;
     remove_all(full);
@@ -354,13 +349,10 @@ static void test_not_there(void)
     CHECK_TEXT(outcome.command, "mount -t tracefs tracefs " PLACE);
     put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
     expect_refusal(NULL, STATUS_DENIED, "locked down");
-    close_machine();
 }
 
-static void test_denied(void)
+MACHINE_TEST(denied)
 {
-    if (!open_machine())
-        return;
     machine.path = PLACE "/instances";
     machine.error = EACCES;
     expect_refusal(NULL, STATUS_DENIED, PLACE);
@@ -372,13 +364,10 @@ static void test_denied(void)
     expect_refusal(NULL, STATUS_DENIED, "locked down");
     put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
     expect_refusal(NULL, STATUS_DENIED, "not permitted");
-    close_machine();
 }
 
-static void test_missing(void)
+MACHINE_TEST(missing)
 {
-    if (!open_machine())
-        return;
     put(PLACE "/available_tracers", "timerlat_not function nop\n");
     expect_refusal("timerlat", STATUS_UNSUPPORTED, "no tracer timerlat");
     static const struct port_tracing_kind none[] = {{.system = "sched", .name = "sched_x"}};
@@ -388,11 +377,10 @@ static void test_missing(void)
     CHECK_SAME(port_tracing_look(&wish, &outcome), -1);
     CHECK_SAME(outcome.status, STATUS_UNSUPPORTED);
     CHECK_HOLDS(outcome.reason, "no event sched/sched_x");
-    close_machine();
 }
 
 /* Whatever is refused while the instance is made, nothing of it stays. */
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *path;
@@ -421,7 +409,7 @@ static void test_refused(void)
     }
 }
 
-static void test_no_instance(void)
+TEST(no_instance)
 {
     if (!open_machine())
         return;
@@ -439,10 +427,8 @@ static void test_no_instance(void)
 }
 
 /* It was on, and is off when it is looked at. */
-static void test_stays_off(void)
+MACHINE_TEST(stays_off)
 {
-    if (!open_machine())
-        return;
     struct port_tracing *tracing = open_tracing(NULL);
     if (!CHECK(tracing != NULL))
         return;
@@ -452,14 +438,11 @@ static void test_stays_off(void)
     CHECK_SAME(port_tracing_start(tracing, &outcome), -1);
     CHECK_HOLDS(outcome.reason, "tracing_on did not keep '1'");
     close_tracing(tracing);
-    close_machine();
 }
 
-static void test_left(void)
+MACHINE_TEST(left)
 {
     char name[64], live[64], other[64];
-    if (!open_machine())
-        return;
     snprintf(name, sizeof name, PLACE "/instances/hardstone-%d-99", ENDED);
     snprintf(live, sizeof live, PLACE "/instances/hardstone-%ld-%llu", (long)getppid(),
              (unsigned long long)port_process_start(getppid()));
@@ -478,16 +461,13 @@ static void test_left(void)
     machine.is_busy = true;
     CHECK_SAME(close_tracing(tracing), EBUSY);
     machine.is_busy = false;
-    close_machine();
 }
 
 /* A later process with the id of an ended one, one that /proc hides, and names that nobody gives.
  */
-static void test_names(void)
+MACHINE_TEST(names)
 {
     char name[64];
-    if (!open_machine())
-        return;
     snprintf(name, sizeof name, "hardstone-%ld-1", (long)getpid());
     CHECK(port_process_start(getpid()) == 0 || tracefs_is_left(name));
     port_tracing_name(name, sizeof name);
@@ -500,21 +480,17 @@ static void test_names(void)
     CHECK(tracefs_is_left("hardstone-4711-1"));
     CHECK(
         !tracefs_is_left("hardstone-999999999-1")); /* alive; whether it is that one, nobody says */
-    close_machine();
 }
 
-static void test_left_in_debugfs(void)
+MACHINE_TEST(left_in_debugfs)
 {
     static const char left[] = OLD_PLACE "/instances/hardstone-4711-99";
-    if (!open_machine())
-        return;
     put_in(left, "tracing_on", "1");
     CHECK_SAME(port_tracing_remove_left(), 0); /* a look would mount it */
     CHECK(linux_exists(left));
     put("/proc/self/mounts", "proc /proc proc rw 0 0\ntracefs " OLD_PLACE " tracefs rw 0 0\n");
     CHECK_SAME(port_tracing_remove_left(), 1);
     CHECK(!linux_exists(left));
-    close_machine();
 }
 
 static void link_namespace(const char *target)
@@ -526,10 +502,8 @@ static void link_namespace(const char *target)
     CHECK_SAME(symlink(target, full), 0);
 }
 
-static void test_other_ids(void)
+MACHINE_TEST(other_ids)
 {
-    if (!open_machine())
-        return;
     link_namespace("pid:[4026532198]");
     expect_refusal(NULL, STATUS_UNSUPPORTED, "PID namespace");
     struct port_tracing *tracing = open_tracing("timerlat"); /* its events have no ids */
@@ -539,7 +513,6 @@ static void test_other_ids(void)
     tracing = open_tracing(NULL);
     if (CHECK(tracing != NULL))
         CHECK_SAME(close_tracing(tracing), 0);
-    close_machine();
 }
 
 /* ---- the guard ---- */
@@ -575,7 +548,7 @@ static bool goes(const char *path)
     return !linux_exists(path);
 }
 
-static void test_a_kill(void)
+TEST(a_kill)
 {
     char path[200];
     bool has_gone = true;
@@ -591,10 +564,8 @@ static void test_a_kill(void)
     }
 }
 
-static void test_no_process_is_left(void)
+MACHINE_TEST(no_process_is_left)
 {
-    if (!open_machine())
-        return;
     struct port_tracing *tracing = open_tracing(NULL);
     if (CHECK(tracing != NULL)) {
         CHECK_SAME(waitpid(-1, NULL, WNOHANG), 0);
@@ -602,14 +573,11 @@ static void test_no_process_is_left(void)
     }
     CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
     CHECK_SAME(errno, ECHILD);
-    close_machine();
 }
 
 /* Nothing is traced then. timerlat has another guard. */
-static void test_no_guard(void)
+MACHINE_TEST(no_guard)
 {
-    if (!open_machine())
-        return;
     machine.fork_error = EAGAIN;
     expect_refusal(NULL, STATUS_DENIED, "after a kill");
     struct port_tracing *tracing = open_tracing("timerlat");
@@ -619,7 +587,6 @@ static void test_no_guard(void)
     machine.end_with_error = ENOTSUP;
     expect_refusal(NULL, STATUS_UNSUPPORTED, "after a kill");
     CHECK_SAME(waitpid(-1, NULL, WNOHANG), -1);
-    close_machine();
 }
 
 /* ---- events ---- */
@@ -693,9 +660,9 @@ static void end_page(uint64_t flags, size_t bytes)
 
 static struct port_tracing *open_ring(void)
 {
-    struct port_tracing *tracing = open_machine() ? open_tracing(NULL) : NULL;
-    if (!tracing && !tap_skip_reason)
-        CHECK(tracing != NULL);
+    struct port_tracing *tracing = NULL;
+    if (open_machine())
+        CHECK((tracing = open_tracing(NULL)) != NULL);
     begin_page();
     return tracing;
 }
@@ -706,7 +673,7 @@ static void close_ring(struct port_tracing *tracing)
     close_machine();
 }
 
-static void test_events(void)
+TEST(events)
 {
     struct port_tracing *tracing = open_ring();
     if (!tracing)
@@ -729,7 +696,7 @@ static void test_events(void)
     close_ring(tracing);
 }
 
-static void test_lost_events(void)
+TEST(lost_events)
 {
     struct port_tracing *tracing = open_ring();
     if (!tracing)
@@ -746,7 +713,7 @@ static void test_lost_events(void)
 }
 
 /* What cannot be read is told as lost, never guessed. */
-static void test_damaged_events(void)
+TEST(damaged_events)
 {
     struct port_tracing *tracing = open_ring();
     if (!tracing)
@@ -787,11 +754,9 @@ static void expect_timerlat(int64_t period_us, const char *reason)
     CHECK_HOLDS(outcome.reason, reason);
 }
 
-static void test_timerlat(void)
+MACHINE_TEST(timerlat)
 {
     char left[64];
-    if (!open_machine())
-        return;
     expect_timerlat(10000, "");
     expect_timerlat(99, "period of 100");
     expect_timerlat(1000001, "period of 100");
@@ -809,10 +774,9 @@ static void test_timerlat(void)
     CHECK(!linux_exists(left));
     put(PLACE "/osnoise/stop_tracing_total_us", "50\n");
     expect_timerlat(10000, "stop_tracing_total_us is 50");
-    close_machine();
 }
 
-static void test_timerlat_file(void)
+TEST(timerlat_file)
 {
     if (!open_machine())
         return;
@@ -833,17 +797,3 @@ static void test_timerlat_file(void)
     expect_timerlat(10000, "no tracer timerlat");
     close_machine();
 }
-
-TAP_MAIN({"an instance lives and ends", test_life}, {"no tracefs", test_not_there},
-         {"not allowed", test_denied}, {"a tracer or an event is missing", test_missing},
-         {"a refusal on the way leaves nothing", test_refused},
-         {"no instance can be made", test_no_instance}, {"tracing stays off", test_stays_off},
-         {"instances of ended processes are removed, no others", test_left},
-         {"those in debugfs, where it is mounted", test_left_in_debugfs},
-         {"thread ids of another PID namespace", test_other_ids},
-         {"a kill leaves nothing", test_a_kill}, {"no process is left", test_no_process_is_left},
-         {"without a guard nothing is traced", test_no_guard}, {"names of instances", test_names},
-         {"events are delivered", test_events}, {"lost events are told", test_lost_events},
-         {"damaged events are told", test_damaged_events},
-         {"timerlat is not taken from others", test_timerlat},
-         {"timerlat's file", test_timerlat_file})

@@ -1,14 +1,189 @@
-/* UIO devices of Linux, on made-up machines. */
+/* UIO devices of Linux, on a made-up machine with QEMU's edu as /dev/uio0, which /dev/zero stands
+ * for; files stand for its registers and its config space. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "base/posix_source.h"
 
-#include "made_up_uio.h"
+#include "made_up_files.h"
 #include "port/uio.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* ---- the machine: what it says, and what is refused, the test chooses ---- */
+
+#define UIO_FOLDER "/sys/class/uio/uio0"
+#define UIO_REGISTERS UIO_FOLDER "/device/resource0"
+#define UIO_CONFIG UIO_FOLDER "/device/config"
+#define UIO_MEMORY_LINE "0x00000000fea00000 0x00000000fea00fff 0x0000000000040200\n"
+
+enum { UIO_REGISTERS_BYTES = 8192, UIO_REGISTERS_FILL = 0xaa, UIO_CONFIG_BYTES = 64 };
+
+static struct made_up_uio {
+    char root[64];
+    const char *refused; /* end of the path whose open fails with `error` */
+    int error;
+    int map_error;
+    int write_error; /* of irqcontrol; 0: the driver has it */
+    int writes;
+    int32_t written;
+    int read_error;
+    ssize_t read_bytes;
+    uint32_t count; /* what a read gives */
+} machine;
+
+const char *linux_root(void);
+const char *linux_root(void)
+{
+    return machine.root;
+}
+
+int __real_open(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+ssize_t __real_write(int file, const void *bytes, size_t count);
+ssize_t __real_read(int file, void *bytes, size_t count);
+void *__real_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset);
+void *__real_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+ssize_t __wrap_write(int file, const void *bytes, size_t count);
+ssize_t __wrap_read(int file, void *bytes, size_t count);
+void *__wrap_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset);
+void *__wrap_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset);
+
+static bool is_refused(const char *path)
+{
+    size_t length = strlen(path), tail = machine.refused ? strlen(machine.refused) : length + 1;
+    if (length < tail || strcmp(path + length - tail, machine.refused) != 0)
+        return false;
+    errno = machine.error;
+    return true;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    return is_refused(path) ? -1 : __real_open(path, flags, 0600);
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    return is_refused(path) ? -1 : __real_open64(path, flags, 0600);
+}
+
+static bool is_device(int file)
+{
+    struct stat state, zero;
+    return fstat(file, &state) == 0 && stat("/dev/zero", &zero) == 0 && S_ISCHR(state.st_mode) &&
+           state.st_rdev == zero.st_rdev;
+}
+
+ssize_t __wrap_write(int file, const void *bytes, size_t count)
+{
+    if (!is_device(file))
+        return __real_write(file, bytes, count);
+    machine.writes++;
+    if (count == sizeof machine.written)
+        memcpy(&machine.written, bytes, count);
+    errno = machine.write_error;
+    return machine.write_error ? -1 : (ssize_t)count;
+}
+
+ssize_t __wrap_read(int file, void *bytes, size_t count)
+{
+    if (!is_device(file))
+        return __real_read(file, bytes, count);
+    CHECK_SAME(count, sizeof machine.count);
+    memcpy(bytes, &machine.count, sizeof machine.count);
+    errno = machine.read_error;
+    return machine.read_error ? -1 : machine.read_bytes;
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset)
+{
+    errno = machine.map_error;
+    return machine.map_error ? MAP_FAILED : __real_mmap(at, bytes, may, flags, file, offset);
+}
+
+void *__wrap_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset)
+{
+    errno = machine.map_error;
+    return machine.map_error ? MAP_FAILED : __real_mmap64(at, bytes, may, flags, file, offset);
+}
+
+/* Path of `path` in the machine, until the next call. */
+static char *below(const char *path)
+{
+    static char full[300];
+    snprintf(full, sizeof full, "%s%s", machine.root, path);
+    return full;
+}
+
+static void put(const char *path, const char *text)
+{
+    made_up_file(machine.root, path, text);
+}
+
+static void fill(const char *path, size_t bytes, int value)
+{
+    put(path, "");
+    FILE *file = fopen(below(path), "w");
+    for (size_t i = 0; file && i < bytes; i++)
+        fputc(value, file);
+    if (CHECK(file != NULL))
+        fclose(file);
+}
+
+static void fetch(const char *path, unsigned char *bytes, size_t count)
+{
+    FILE *file = fopen(below(path), "r");
+    memset(bytes, 0xee, count);
+    if (CHECK(file != NULL)) {
+        CHECK_SAME(fread(bytes, 1, count, file), count);
+        fclose(file);
+    }
+}
+
+/* QEMU's edu, as uio_pci_generic shows it. */
+static void make_up(void)
+{
+    memset(&machine, 0, sizeof machine);
+    machine.write_error = ENOSYS;
+    machine.read_bytes = sizeof machine.count;
+    snprintf(machine.root, sizeof machine.root, "/tmp/hardstone-uio-XXXXXX");
+    CHECK(mkdtemp(machine.root) != NULL);
+    put(UIO_FOLDER "/name", "uio_pci_generic\n");
+    put(UIO_FOLDER "/dev", "1:5\n"); /* of /dev/zero */
+    put(UIO_FOLDER "/event", "41\n");
+    put(UIO_FOLDER "/device/vendor", "0x1234\n");
+    put(UIO_FOLDER "/device/device", "0x11e8\n");
+    put(UIO_FOLDER "/device/irq", "11\n");
+    put(UIO_FOLDER "/device/resource", UIO_MEMORY_LINE);
+    fill(UIO_REGISTERS, UIO_REGISTERS_BYTES, UIO_REGISTERS_FILL);
+    fill(UIO_CONFIG, UIO_CONFIG_BYTES, 0xff);
+    (void)mkdir(below("/dev"), 0755);
+    CHECK_SAME(symlink("/dev/zero", below("/dev/uio0")), 0);
+}
+
+static int remove_one(const char *path, const struct stat *state, int kind, struct FTW *where)
+{
+    (void)state, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void take_away(void)
+{
+    CHECK_SAME(nftw(machine.root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* ---- tests ---- */
 
 enum { COMMAND_HIGH = 5, RAISE = 0x60, ACK = 0x64 };
 
@@ -70,10 +245,11 @@ static void opened(const struct port_uio_registers *registers, struct port_uio *
         printf("# %s\n", outcome.reason);
 }
 
-static void test_edu_is_known(void)
+#define DEVICE_TEST(what) TEST_IN((make_up(), true), take_away(), what)
+
+DEVICE_TEST(edu_is_known)
 {
     struct port_uio uio;
-    make_up();
     int files = open_files();
     opened(NULL, &uio);
     CHECK_TEXT(uio.name, "uio_pci_generic");
@@ -90,13 +266,11 @@ static void test_edu_is_known(void)
     CHECK(!uio.is_open);
     CHECK_SAME(open_files(), files);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_a_device_is_closed_with_its_interrupt_taken_back(void)
+DEVICE_TEST(a_device_is_closed_with_its_interrupt_taken_back)
 {
     struct port_uio uio;
-    make_up();
     struct port_uio_registers registers = {RAISE, 7, ACK, 9};
     opened(&registers, &uio);
     port_uio_raise(&uio);
@@ -104,14 +278,12 @@ static void test_a_device_is_closed_with_its_interrupt_taken_back(void)
     *uio.acknowledge = 0;
     port_uio_close(&uio);
     CHECK_SAME(register_at(ACK), 9);
-    take_away();
 }
 
-static void test_only_the_bit_that_blocks_the_line_is_cleared(void)
+DEVICE_TEST(only_the_bit_that_blocks_the_line_is_cleared)
 {
     unsigned char before[UIO_CONFIG_BYTES], after[UIO_CONFIG_BYTES];
     struct port_uio uio;
-    make_up();
     opened(NULL, &uio);
     CHECK_SAME(command_high(), 0xfb);
     fill(UIO_CONFIG, UIO_CONFIG_BYTES, 0x0c); /* as after an interrupt */
@@ -124,13 +296,11 @@ static void test_only_the_bit_that_blocks_the_line_is_cleared(void)
     put(UIO_CONFIG, ""); /* the device has gone */
     CHECK_SAME(port_uio_enable(&uio), EIO);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_a_driver_that_enables_is_asked(void)
+DEVICE_TEST(a_driver_that_enables_is_asked)
 {
     struct port_uio uio;
-    make_up();
     machine.write_error = 0;
     opened(NULL, &uio);
     CHECK(uio.has_irqcontrol);
@@ -142,13 +312,11 @@ static void test_a_driver_that_enables_is_asked(void)
     machine.write_error = ENODEV;
     CHECK_SAME(port_uio_enable(&uio), ENODEV);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_a_driver_without_a_switch_leaves_the_line_on(void)
+DEVICE_TEST(a_driver_without_a_switch_leaves_the_line_on)
 {
     struct port_uio uio;
-    make_up();
     put(UIO_FOLDER "/name", "own_driver\n");
     opened(NULL, &uio);
     CHECK(!uio.has_irqcontrol);
@@ -156,14 +324,12 @@ static void test_a_driver_without_a_switch_leaves_the_line_on(void)
     CHECK_SAME(port_uio_enable(&uio), 0);
     CHECK_SAME(command_high(), 0xff);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_waiting_gives_the_count(void)
+DEVICE_TEST(waiting_gives_the_count)
 {
     struct port_uio uio;
     uint32_t count = 0;
-    make_up();
     opened(NULL, &uio);
     machine.count = 44; /* three, of which two are seen as one */
     CHECK_SAME(port_uio_wait(&uio, &count), 0);
@@ -174,10 +340,9 @@ static void test_waiting_gives_the_count(void)
     machine.read_bytes = 2;
     CHECK_SAME(port_uio_wait(&uio, &count), EIO);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_what_is_not_there(void)
+TEST(what_is_not_there)
 {
     make_up();
     refused(1, NULL, STATUS_UNSUPPORTED, "there is no UIO device 1", "uio0");
@@ -193,12 +358,11 @@ static void test_what_is_not_there(void)
     CHECK_TEXT(outcome.command, "modprobe uio_pci_generic");
 }
 
-static void test_a_device_that_is_not_known_needs_its_registers(void)
+DEVICE_TEST(a_device_that_is_not_known_needs_its_registers)
 {
     struct port_uio_registers none = {PORT_UIO_NOT_GIVEN, 1, PORT_UIO_NOT_GIVEN, 1};
     struct port_uio_registers given = {0x10, 5, PORT_UIO_NOT_GIVEN, 1};
     struct port_uio uio;
-    make_up();
     put(UIO_FOLDER "/device/vendor", "0x8086\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "uio0 (uio_pci_generic, PCI 8086:11e8)",
             "offset and value of the register");
@@ -211,13 +375,11 @@ static void test_a_device_that_is_not_known_needs_its_registers(void)
     CHECK_SAME(register_at(0x10), 5);
     CHECK_SAME(changed_bytes(), 4);
     port_uio_close(&uio);
-    take_away();
 }
 
-static void test_no_register_outside_of_the_device(void)
+DEVICE_TEST(no_register_outside_of_the_device)
 {
     static const int64_t offsets[] = {0x1000, 0xffe, -4, 2, INT64_MAX - 3};
-    make_up();
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++) {
         struct port_uio_registers raise = {offsets[i], 1, ACK, 1};
         struct port_uio_registers acknowledge = {RAISE, 1, offsets[i], 1};
@@ -226,14 +388,12 @@ static void test_no_register_outside_of_the_device(void)
     }
     CHECK_SAME(changed_bytes(), 0);
     CHECK_SAME(command_high(), 0xff);
-    take_away();
 }
 
-static void test_a_small_bar_lies_within_its_page(void)
+DEVICE_TEST(a_small_bar_lies_within_its_page)
 {
     struct port_uio_registers registers = {0xfc, 3, PORT_UIO_NOT_GIVEN, 0};
     struct port_uio uio;
-    make_up();
     put(UIO_FOLDER "/device/resource", "0xfea00800 0xfea008ff 0x40200\n");
     opened(&registers, &uio);
     port_uio_raise(&uio);
@@ -242,12 +402,10 @@ static void test_a_small_bar_lies_within_its_page(void)
     port_uio_close(&uio);
     registers.raise_offset = 0x100; /* of the device beside it */
     refused(0, &registers, STATUS_UNSUPPORTED, "of 256 bytes", "");
-    take_away();
 }
 
-static void test_what_has_no_memory(void)
+DEVICE_TEST(what_has_no_memory)
 {
-    make_up();
     put(UIO_FOLDER "/device/resource", "0xc000 0xc0ff 0x40101\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "BAR 0 is a range of I/O ports", "registers in memory");
     put(UIO_FOLDER "/device/resource", "0x0 0x0 0x0\n");
@@ -261,14 +419,12 @@ static void test_what_has_no_memory(void)
     unlink(below(UIO_FOLDER "/device/vendor"));
     struct port_uio_registers given = {RAISE, 1, PORT_UIO_NOT_GIVEN, 0};
     refused(0, &given, STATUS_UNSUPPORTED, "its driver offers no memory", "registers in memory");
-    take_away();
 }
 
-static void test_a_device_that_is_not_on_pci(void)
+DEVICE_TEST(a_device_that_is_not_on_pci)
 {
     struct port_uio_registers given = {8, 6, 12, 1};
     struct port_uio uio;
-    make_up();
     unlink(below(UIO_FOLDER "/device/vendor"));
     unlink(below(UIO_FOLDER "/device/irq"));
     put(UIO_FOLDER "/name", "board\n");
@@ -285,10 +441,9 @@ static void test_a_device_that_is_not_on_pci(void)
     CHECK_SAME(changed_bytes(), 0);
     given.raise_offset = 0x20;
     refused(0, &given, STATUS_UNSUPPORTED, "of 32 bytes", "");
-    take_away();
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
     static const char *const paths[] = {"/dev/uio0", "/device/resource0", "/device/config"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -312,9 +467,8 @@ static void test_refusals(void)
     take_away();
 }
 
-static void test_a_file_that_is_another_device_is_not_touched(void)
+DEVICE_TEST(a_file_that_is_another_device_is_not_touched)
 {
-    make_up();
     put(UIO_FOLDER "/dev", "244:0\n");
     refused(0, NULL, STATUS_FAILED, "/dev/uio0 is not the device with the number 244:0", "");
     unlink(below("/dev/uio0"));
@@ -324,13 +478,11 @@ static void test_a_file_that_is_another_device_is_not_touched(void)
     CHECK_SAME(changed_bytes(), 0);
     CHECK_SAME(machine.writes, 0);
     CHECK_SAME(command_high(), 0xff);
-    take_away();
 }
 
-static void test_the_cpu_that_serves(void)
+DEVICE_TEST(the_cpu_that_serves)
 {
     struct port_uio uio;
-    make_up();
     opened(NULL, &uio);
     CHECK_SAME(port_uio_cpu(&uio), -1);
     put("/proc/irq/11/effective_affinity_list", "1\n");
@@ -338,7 +490,6 @@ static void test_the_cpu_that_serves(void)
     put("/proc/irq/11/effective_affinity_list", "0-1\n");
     CHECK_SAME(port_uio_cpu(&uio), -1);
     port_uio_close(&uio);
-    take_away();
 }
 
 /* The begin of a line of /proc/PID/stat up to rt_priority, as Linux writes it. */
@@ -347,10 +498,9 @@ static void test_the_cpu_that_serves(void)
     ") S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 -51 0 1 0 71 0 0 18446744073709551615 0 0 "            \
     "0 0 0 0 0 2147483647 0 0 0 0 17 1 " priority " 1 0 0 0\n"
 
-static void test_the_thread_that_serves(void)
+DEVICE_TEST(the_thread_that_serves)
 {
     struct port_uio uio;
-    make_up();
     opened(NULL, &uio);
     put("/proc/65/comm", "irq/11-uio_pci\n");
     put("/proc/65/stat", STAT_OF("irq/11-uio_pci", "77"));
@@ -365,27 +515,4 @@ static void test_the_thread_that_serves(void)
     uio.irq = -1;
     CHECK_SAME(port_uio_handler_priority(&uio), -1);
     port_uio_close(&uio);
-    take_away();
 }
-
-TAP_MAIN({"edu is known", test_edu_is_known},
-         {"a device is closed with its interrupt taken back",
-          test_a_device_is_closed_with_its_interrupt_taken_back},
-         {"only the bit that blocks the line is cleared",
-          test_only_the_bit_that_blocks_the_line_is_cleared},
-         {"a driver that enables is asked", test_a_driver_that_enables_is_asked},
-         {"a driver without a switch leaves the line on",
-          test_a_driver_without_a_switch_leaves_the_line_on},
-         {"waiting gives the count", test_waiting_gives_the_count},
-         {"what is not there", test_what_is_not_there},
-         {"a device that is not known needs its registers",
-          test_a_device_that_is_not_known_needs_its_registers},
-         {"no register outside of the device", test_no_register_outside_of_the_device},
-         {"a small BAR lies within its page", test_a_small_bar_lies_within_its_page},
-         {"what has no memory", test_what_has_no_memory},
-         {"a device that is not on PCI", test_a_device_that_is_not_on_pci},
-         {"refusals", test_refusals},
-         {"a file that is another device is not touched",
-          test_a_file_that_is_another_device_is_not_touched},
-         {"the CPU that serves", test_the_cpu_that_serves},
-         {"the thread that serves", test_the_thread_that_serves})

@@ -128,7 +128,7 @@ static void check_periods(const struct piece *piece, int64_t period_ns, int each
         CHECK_SAME((piece->begun_ns[i] - piece->begun_ns[0] + period_ns / 2) / period_ns, i * each);
 }
 
-static void test_busy_is_what_the_pieces_took(void)
+TEST(busy_is_what_the_pieces_took)
 {
     struct piece piece = {.ns = 2 * MS, .left = 5};
     reset();
@@ -140,7 +140,7 @@ static void test_busy_is_what_the_pieces_took(void)
 }
 
 /* A piece of three times the share may come every third period only. */
-static void test_an_overdraft_is_paid_back(void)
+TEST(an_overdraft_is_paid_back)
 {
     struct piece piece = {.ns = 6 * MS, .left = 4};
     reset();
@@ -149,7 +149,7 @@ static void test_an_overdraft_is_paid_back(void)
     CHECK_SAME(counted(COUNTER_ROUNDS), 4);
 }
 
-static void test_an_idle_piece_does_not_count(void)
+TEST(an_idle_piece_does_not_count)
 {
     struct piece piece = {.ns = 2 * MS, .left = 3, .is_idle = true};
     reset();
@@ -161,7 +161,7 @@ static void test_an_idle_piece_does_not_count(void)
 }
 
 /* A process that is stopped works nothing, whatever the clock says: at most one period. */
-static void test_stopped_time_does_not_count(void)
+TEST(stopped_time_does_not_count)
 {
     struct piece piece = {.ns = MS, .stopped_ns = 100 * MS, .left = 2};
     reset();
@@ -170,7 +170,7 @@ static void test_stopped_time_does_not_count(void)
     CHECK_SAME(counted(COUNTER_BUSY_NS), 2 * 10 * MS);
 }
 
-static void test_waiting_for_a_cpu_does_not_count(void)
+TEST(waiting_for_a_cpu_does_not_count)
 {
     if (!tap_is_wrapped())
         return;
@@ -181,7 +181,7 @@ static void test_waiting_for_a_cpu_does_not_count(void)
 }
 
 /* Wherever it falls between two readings, before a piece, after it or between two. */
-static void test_a_wait_between_two_readings_does_not_count(void)
+TEST(a_wait_between_two_readings_does_not_count)
 {
     if (!tap_is_wrapped())
         return;
@@ -199,7 +199,7 @@ static void test_a_wait_between_two_readings_does_not_count(void)
 }
 
 /* Where it is not known how long a process waited, all counts. */
-static void test_a_delay_that_is_not_known(void)
+TEST(a_delay_that_is_not_known)
 {
     if (!tap_is_wrapped())
         return;
@@ -211,7 +211,7 @@ static void test_a_delay_that_is_not_known(void)
 }
 
 /* Without CPU time a share of that is not used up: the period ends it. */
-static void test_cpu_time_is_not_wall_time(void)
+TEST(cpu_time_is_not_wall_time)
 {
     struct load_element by_cpu = by_wall;
     by_cpu.judged_by_wall = false;
@@ -223,7 +223,7 @@ static void test_cpu_time_is_not_wall_time(void)
     CHECK_SAME(counted(COUNTER_CPU_NS), 0);
 }
 
-static void test_a_lost_parent_ends_it(void)
+TEST(a_lost_parent_ends_it)
 {
     struct piece piece = {.ns = MS, .left = 1000};
     struct load_degree degree = {.busy_ns = MS, .period_ns = 2 * MS};
@@ -240,7 +240,7 @@ static void test_a_lost_parent_ends_it(void)
     CHECK_SAME(piece.done, 0);
 }
 
-static void test_a_rate_is_on_a_grid(void)
+TEST(a_rate_is_on_a_grid)
 {
     struct rate rate;
     rate_start(&rate, 3, 1000);
@@ -254,7 +254,7 @@ static void test_a_rate_is_on_a_grid(void)
     CHECK_SAME(rate_next_ns(&rate), 1000 + INT64_C(3600000000000) + 333333333); /* no drift */
 }
 
-static void test_what_is_late_is_left_out_and_counted(void)
+TEST(what_is_late_is_left_out_and_counted)
 {
     struct rate rate;
     rate_start(&rate, 1000, 0);
@@ -267,16 +267,3 @@ static void test_what_is_late_is_left_out_and_counted(void)
     CHECK(rate_next_ns(&rate) >= hour_ns && rate_next_ns(&rate) <= hour_ns + MS);
     CHECK_SAME(10 + skipped, rate_next_ns(&rate) / MS - 1);
 }
-
-TAP_MAIN({"busy is what the pieces took", test_busy_is_what_the_pieces_took},
-         {"an overdraft is paid back", test_an_overdraft_is_paid_back},
-         {"an idle piece does not count", test_an_idle_piece_does_not_count},
-         {"stopped time does not count", test_stopped_time_does_not_count},
-         {"CPU time is not wall time", test_cpu_time_is_not_wall_time},
-         {"a lost parent ends it", test_a_lost_parent_ends_it},
-         {"a rate is on a grid", test_a_rate_is_on_a_grid},
-         {"what is late is left out and counted", test_what_is_late_is_left_out_and_counted},
-         {"a wait between two readings does not count",
-          test_a_wait_between_two_readings_does_not_count},
-         {"a delay that is not known", test_a_delay_that_is_not_known},
-         {"waiting for a CPU does not count", test_waiting_for_a_cpu_does_not_count})

@@ -92,7 +92,7 @@ static void see_interrupts(int slot, int sent, int seen)
     to[slot].seen = 1000 + seen;
 }
 
-static void test_interrupts_that_the_kernel_saw(void)
+TEST(interrupts_that_the_kernel_saw)
 {
     if (!make_up("interrupt=1000/s", 2, 10))
         return;
@@ -103,7 +103,7 @@ static void test_interrupts_that_the_kernel_saw(void)
 }
 
 /* The other CPU has more than enough: the sum would hide it. */
-static void test_interrupts_that_the_kernel_did_not_see(void)
+TEST(interrupts_that_the_kernel_did_not_see)
 {
     if (!make_up("interrupt=1000/s", 3, 10))
         return;
@@ -120,7 +120,7 @@ static void test_interrupts_that_the_kernel_did_not_see(void)
 }
 
 /* The kernel's counters are read around the window: there is nothing to allow for. */
-static void test_interrupts_at_the_limit(void)
+TEST(interrupts_at_the_limit)
 {
     static const struct {
         int seen, events;
@@ -134,7 +134,7 @@ static void test_interrupts_at_the_limit(void)
     }
 }
 
-static void test_what_cannot_be_seen_is_no_event(void)
+TEST(what_cannot_be_seen_is_no_event)
 {
     if (!make_up("interrupt=1000/s", 1, 10))
         return;
@@ -149,7 +149,7 @@ static void test_what_cannot_be_seen_is_no_event(void)
     CHECK_SAME(told.count, 0);
 }
 
-static void test_packets_that_the_kernel_did_not_see(void)
+TEST(packets_that_the_kernel_did_not_see)
 {
     static const struct {
         int64_t segments;
@@ -181,7 +181,7 @@ static void write_to_device(int64_t counted_bytes, int64_t device_bytes)
 }
 
 /* Each of the two processes may count one write after the device did. */
-static void test_writes_that_the_device_did_not_get(void)
+TEST(writes_that_the_device_did_not_get)
 {
     const int64_t enough = (40 * MIB - 2 * DISK_BLOCK_BYTES) / 5 * 4;
     const struct {
@@ -202,7 +202,7 @@ static void test_writes_that_the_device_did_not_get(void)
     has_data("{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
 }
 
-static void test_a_device_that_is_not_counted_is_no_event(void)
+TEST(a_device_that_is_not_counted_is_no_event)
 {
     struct load_reached reached;
     if (!make_up("disk=10ms/100ms", 2, 10))
@@ -218,7 +218,7 @@ static void test_a_device_that_is_not_counted_is_no_event(void)
     CHECK_SAME(told.count, 0);
 }
 
-static void test_a_stop_within_the_window_is_told(void)
+TEST(a_stop_within_the_window_is_told)
 {
     if (!make_up("search", 3, 3))
         return;
@@ -242,7 +242,7 @@ static void do_classes(int slot, int rounds, int but)
         to[slot].counters[KERNEL_FIRST_CLASS + i] = i == but ? 0 : (uint64_t)rounds;
 }
 
-static void test_classes_that_never_ran_are_named(void)
+TEST(classes_that_never_ran_are_named)
 {
     if (!make_up("kernel", 2, 3))
         return;
@@ -255,7 +255,7 @@ static void test_classes_that_never_ran_are_named(void)
         "{\"element\":\"kernel\",\"why\":\"classes_missing\",\"classes\":[\"fork\",\"exec\"]}");
 }
 
-static void test_a_class_that_ran_anywhere_ran(void)
+TEST(a_class_that_ran_anywhere_ran)
 {
     if (!make_up("kernel", 2, 3))
         return;
@@ -266,7 +266,7 @@ static void test_a_class_that_ran_anywhere_ran(void)
 }
 
 /* One round may have done most of its classes before the measurement. */
-static void test_one_round_says_nothing_of_classes(void)
+TEST(one_round_says_nothing_of_classes)
 {
     if (!make_up("kernel", 2, 3))
         return;
@@ -276,7 +276,7 @@ static void test_one_round_says_nothing_of_classes(void)
     CHECK_SAME(told.count, 0);
 }
 
-static void test_no_round_is_one_event(void)
+TEST(no_round_is_one_event)
 {
     if (!make_up("kernel", 1, 3))
         return;
@@ -287,7 +287,7 @@ static void test_no_round_is_one_event(void)
 }
 
 /* A share or rate has the process that did least; these have nothing that was asked. */
-static void test_a_process_without_a_round_is_told(void)
+TEST(a_process_without_a_round_is_told)
 {
     static const char *const names[] = {"search", "build", "kernel"};
     for (int i = 0; i < 3; i++) {
@@ -303,7 +303,7 @@ static void test_a_process_without_a_round_is_told(void)
     }
 }
 
-static void test_too_short_for_two_rounds_is_no_event(void)
+TEST(too_short_for_two_rounds_is_no_event)
 {
     static const int of_others[] = {1, 2};
     for (int i = 0; i < 2; i++) {
@@ -316,7 +316,7 @@ static void test_too_short_for_two_rounds_is_no_event(void)
 }
 
 /* The first process did less than the others. */
-static void test_less_than_asked_names_the_slowest_of_several(void)
+TEST(less_than_asked_names_the_slowest_of_several)
 {
     static const struct {
         const char *spec;
@@ -344,7 +344,7 @@ static void test_less_than_asked_names_the_slowest_of_several(void)
 }
 
 /* Processes that run only when a CPU is free are there all the same. */
-static void test_background_that_waits_for_a_cpu_is_there(void)
+TEST(background_that_waits_for_a_cpu_is_there)
 {
     struct load_reached one;
     if (!make_up("storm=3", 3, 1))
@@ -363,7 +363,7 @@ static void test_background_that_waits_for_a_cpu_is_there(void)
              "\"unit\":\"processes\"}");
 }
 
-static void test_how_the_background_runs_is_told(void)
+TEST(how_the_background_runs_is_told)
 {
     static const struct {
         int first, second;
@@ -385,7 +385,7 @@ static void test_how_the_background_runs_is_told(void)
 }
 
 /* A group counts where all its members were there at both ends, and passed messages in between. */
-static void test_groups_that_passed_messages_count(void)
+TEST(groups_that_passed_messages_count)
 {
     static const struct {
         int at_begin, at_end, bytes, reached;
@@ -424,7 +424,7 @@ static void keep_jobs(int at_begin, int at_end, int rounds)
     }
 }
 
-static void test_jobs_at_once_are_those_at_both_ends(void)
+TEST(jobs_at_once_are_those_at_both_ends)
 {
     static const struct {
         int at_begin, at_end, reached;
@@ -442,7 +442,7 @@ static void test_jobs_at_once_are_those_at_both_ends(void)
     }
 }
 
-static void test_fewer_jobs_than_asked_are_counted(void)
+TEST(fewer_jobs_than_asked_are_counted)
 {
     if (!make_up("build=8", 2, 1))
         return;
@@ -451,7 +451,7 @@ static void test_fewer_jobs_than_asked_are_counted(void)
     is_only("load_short", "build reached 4 of 8 requested jobs");
 }
 
-static void test_jobs_of_which_none_ends_are_told(void)
+TEST(jobs_of_which_none_ends_are_told)
 {
     if (!make_up("build=8", 2, 1))
         return;
@@ -460,7 +460,7 @@ static void test_jobs_of_which_none_ends_are_told(void)
     is_only("load_short", "build: no job ended during the measurement");
 }
 
-static void test_fewer_for_want_of_room_are_told(void)
+TEST(fewer_for_want_of_room_are_told)
 {
     if (!make_up("storm=240", 2, 1))
         return;
@@ -475,7 +475,7 @@ static void test_fewer_for_want_of_room_are_told(void)
 }
 
 /* A process of the whole load may arm its timers on any of its CPUs. */
-static void test_interrupts_of_the_whole_load_are_one_sum(void)
+TEST(interrupts_of_the_whole_load_are_one_sum)
 {
     if (!make_up("interrupt=1000/s", 1, 10))
         return;
@@ -489,7 +489,7 @@ static void test_interrupts_of_the_whole_load_are_one_sum(void)
 }
 
 /* What was done before the measurement, or by another element, is nothing of this one. */
-static void test_rounds_of_others_do_not_count(void)
+TEST(rounds_of_others_do_not_count)
 {
     if (!make_up("search+build", 4, 3))
         return;
@@ -503,7 +503,7 @@ static void test_rounds_of_others_do_not_count(void)
 }
 
 /* As people write them: no exponent, and no digits that the window cannot have. */
-static void test_figures_of_a_load(void)
+TEST(figures_of_a_load)
 {
     static const struct {
         enum load_degree_kind kind;
@@ -519,31 +519,3 @@ static void test_figures_of_a_load(void)
         CHECK_TEXT(text, figures[i].text);
     }
 }
-
-TAP_MAIN(
-    {"figures of a load", test_figures_of_a_load},
-    {"interrupts that the kernel saw", test_interrupts_that_the_kernel_saw},
-    {"interrupts that the kernel did not see", test_interrupts_that_the_kernel_did_not_see},
-    {"interrupts at the limit", test_interrupts_at_the_limit},
-    {"what cannot be seen is no event", test_what_cannot_be_seen_is_no_event},
-    {"packets that the kernel did not see", test_packets_that_the_kernel_did_not_see},
-    {"writes that the device did not get", test_writes_that_the_device_did_not_get},
-    {"a device that is not counted is no event", test_a_device_that_is_not_counted_is_no_event},
-    {"a stop within the window is told", test_a_stop_within_the_window_is_told},
-    {"classes that never ran are named", test_classes_that_never_ran_are_named},
-    {"a class that ran anywhere ran", test_a_class_that_ran_anywhere_ran},
-    {"one round says nothing of classes", test_one_round_says_nothing_of_classes},
-    {"no round is one event", test_no_round_is_one_event},
-    {"background that waits for a CPU is there", test_background_that_waits_for_a_cpu_is_there},
-    {"how the background runs is told", test_how_the_background_runs_is_told},
-    {"groups that passed messages count", test_groups_that_passed_messages_count},
-    {"jobs at once are those at both ends", test_jobs_at_once_are_those_at_both_ends},
-    {"less than asked names the slowest of several",
-     test_less_than_asked_names_the_slowest_of_several},
-    {"fewer jobs than asked are counted", test_fewer_jobs_than_asked_are_counted},
-    {"jobs of which none ends are told", test_jobs_of_which_none_ends_are_told},
-    {"fewer for want of room are told", test_fewer_for_want_of_room_are_told},
-    {"interrupts of the whole load are one sum", test_interrupts_of_the_whole_load_are_one_sum},
-    {"a process without a round is told", test_a_process_without_a_round_is_told},
-    {"too short for two rounds is no event", test_too_short_for_two_rounds_is_no_event},
-    {"rounds of others do not count", test_rounds_of_others_do_not_count})

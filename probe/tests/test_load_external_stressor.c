@@ -122,7 +122,7 @@ static void finish(void)
         close(external_stressor.folder);
 }
 
-static void test_plenty_is_left_alone(void)
+TEST(plenty_is_left_alone)
 {
     if (!tap_is_wrapped() || !start(false, 256 * MIB))
         return;
@@ -136,7 +136,7 @@ static void test_plenty_is_left_alone(void)
     finish();
 }
 
-static void test_a_short_disk_ends_it(void)
+TEST(a_short_disk_ends_it)
 {
     if (!tap_is_wrapped() || !start(false, 900 * MIB))
         return;
@@ -147,7 +147,7 @@ static void test_a_short_disk_ends_it(void)
     finish();
 }
 
-static void test_a_short_memory_ends_it(void)
+TEST(a_short_memory_ends_it)
 {
     static const struct {
         int64_t available, of_bytes;
@@ -169,7 +169,7 @@ static void test_a_short_memory_ends_it(void)
     }
 }
 
-static void test_one_that_does_not_hear_is_killed_in_the_end(void)
+TEST(one_that_does_not_hear_is_killed_in_the_end)
 {
     if (!tap_is_wrapped() || !start(true, 900 * MIB))
         return;
@@ -183,7 +183,7 @@ static void test_one_that_does_not_hear_is_killed_in_the_end(void)
     finish();
 }
 
-static void test_there_is_no_time_when_half_is_gone(void)
+TEST(there_is_no_time_when_half_is_gone)
 {
     for (int i = 0; i < 2; i++) {
         if (!tap_is_wrapped() || !start(true, 900 * MIB))
@@ -198,7 +198,7 @@ static void test_there_is_no_time_when_half_is_gone(void)
     }
 }
 
-static void test_a_disk_that_was_short_before_is_not_watched(void)
+TEST(a_disk_that_was_short_before_is_not_watched)
 {
     if (!tap_is_wrapped() || !start(false, 100 * MIB))
         return;
@@ -208,7 +208,7 @@ static void test_a_disk_that_was_short_before_is_not_watched(void)
     finish();
 }
 
-static void test_its_files_go_with_it(void)
+TEST(its_files_go_with_it)
 {
     char place[] = "/tmp/test-load-XXXXXX", path[SCRATCH_BYTES + 32];
     if (!tap_is_wrapped() || !start(false, 900 * MIB) || !CHECK(mkdtemp(place) != NULL))
@@ -230,7 +230,7 @@ static void test_its_files_go_with_it(void)
 
 /* It ends when it is asked to, and is waited for. Where others have the CPU for all that time: then
  * again. */
-static void test_it_is_asked_before_all_is_killed(void)
+HOST_TEST(it_is_asked_before_all_is_killed)
 {
     enum { TRIES = 10 };
     bool is_in_time = false;
@@ -247,7 +247,7 @@ static void test_it_is_asked_before_all_is_killed(void)
     CHECK(is_in_time);
 }
 
-static void test_a_load_without_one(void)
+TEST(a_load_without_one)
 {
     char error[LOAD_ERROR_BYTES];
     if (!start(false, 900 * MIB))
@@ -262,19 +262,6 @@ static void test_a_load_without_one(void)
 
 int main(void)
 {
-    static const struct tap_test tests[] = {
-        {"plenty is left alone", test_plenty_is_left_alone},
-        {"a short disk ends it", test_a_short_disk_ends_it},
-        {"a short memory ends it", test_a_short_memory_ends_it},
-        {"one that does not hear is killed in the end",
-         test_one_that_does_not_hear_is_killed_in_the_end},
-        {"there is no time when half is gone", test_there_is_no_time_when_half_is_gone},
-        {"a disk that was short before is not watched",
-         test_a_disk_that_was_short_before_is_not_watched},
-        {"its files go with it", test_its_files_go_with_it},
-        {"it is asked before all is killed", test_it_is_asked_before_all_is_killed, TAP_FOR_HOST},
-        {"a load without one", test_a_load_without_one},
-    };
     map = port_shared_memory(sizeof *map + sizeof map->slots[0]);
-    return map ? tap_run(tests, sizeof tests / sizeof tests[0]) : 1;
+    return map ? tap_run() : 1;
 }

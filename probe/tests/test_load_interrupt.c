@@ -160,7 +160,7 @@ static bool run(int64_t per_s, int peers, long ms)
     return true;
 }
 
-static void test_what_is_delivered_counts(void)
+TEST(what_is_delivered_counts)
 {
     begin();
     arms.is_to_work = true;
@@ -173,7 +173,7 @@ static void test_what_is_delivered_counts(void)
 }
 
 /* All are due, and none comes. */
-static void test_what_is_never_armed_does_not_count(void)
+TEST(what_is_never_armed_does_not_count)
 {
     begin();
     arms.is_dead = true;
@@ -186,7 +186,7 @@ static void test_what_is_never_armed_does_not_count(void)
 }
 
 /* All for the first place, which is armed: only the timer itself may free it. */
-static void test_signals_of_others_do_not_count(void)
+TEST(signals_of_others_do_not_count)
 {
     sigset_t set;
     begin();
@@ -210,7 +210,7 @@ static void test_signals_of_others_do_not_count(void)
 }
 
 /* Where others have the CPU for so long that not all of the window was armed: then again. */
-static void test_only_the_window_counts(void)
+HOST_TEST(only_the_window_counts)
 {
     enum { TRIES = 20 };
     bool is_whole = false;
@@ -237,7 +237,7 @@ static void test_only_the_window_counts(void)
 
 /* Nothing is judged while the bound moves, and nothing is lost. It moves for a third of the span,
  * and is set in on_alarm. */
-static void test_a_window_that_moves_is_waited_for(void)
+HOST_TEST(a_window_that_moves_is_waited_for)
 {
     begin();
     atomic_store(&map.window_begin_ns, WINDOW_MOVES);
@@ -246,7 +246,7 @@ static void test_a_window_that_moves_is_waited_for(void)
     CHECK((int64_t)counted(DELIVERED) >= SPAN_NS / 1000000);
 }
 
-static void test_none_counts_when_all_are_refused(void)
+TEST(none_counts_when_all_are_refused)
 {
     begin();
     arms.each = 1;
@@ -260,7 +260,7 @@ static void test_none_counts_when_all_are_refused(void)
     CHECK(duty_now_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
 }
 
-static void test_those_refused_are_missed(void)
+TEST(those_refused_are_missed)
 {
     begin();
     arms.each = 3;
@@ -273,7 +273,7 @@ static void test_those_refused_are_missed(void)
     CHECK(load_slot_note(&slot));
 }
 
-static void test_it_is_armed_for_more_than_a_second(void)
+TEST(it_is_armed_for_more_than_a_second)
 {
     begin();
     if (!run(1000, 1, 50))
@@ -282,7 +282,7 @@ static void test_it_is_armed_for_more_than_a_second(void)
     CHECK(arms.calls >= timers.count);
 }
 
-static void test_with_few_timers_it_goes_on(void)
+TEST(with_few_timers_it_goes_on)
 {
     begin();
     timers.most = 20;
@@ -296,7 +296,7 @@ static void test_with_few_timers_it_goes_on(void)
 }
 
 /* Half of them, shared by all processes of the load. */
-static void test_signals_are_left_for_others(void)
+TEST(signals_are_left_for_others)
 {
     begin();
     timers.signals = 1000;
@@ -305,15 +305,3 @@ static void test_signals_are_left_for_others(void)
     CHECK_SAME(timers.count, 125);
     CHECK_HOLDS(load_slot_note(&slot), "125 of 1208 timers");
 }
-
-TAP_MAIN({"what is delivered counts", test_what_is_delivered_counts},
-         {"what is never armed does not count", test_what_is_never_armed_does_not_count},
-         {"signals of others do not count", test_signals_of_others_do_not_count},
-         {"only the window counts", test_only_the_window_counts, TAP_FOR_HOST},
-         {"a window that moves is waited for", test_a_window_that_moves_is_waited_for,
-          TAP_FOR_HOST},
-         {"none counts when all are refused", test_none_counts_when_all_are_refused},
-         {"those refused are missed", test_those_refused_are_missed},
-         {"it is armed for more than a second", test_it_is_armed_for_more_than_a_second},
-         {"with few timers it goes on", test_with_few_timers_it_goes_on},
-         {"signals are left for others", test_signals_are_left_for_others})

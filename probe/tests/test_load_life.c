@@ -37,22 +37,17 @@ static bool all_have_worked(void)
     return is_all;
 }
 
-static void test_a_process_of_the_whole_load_is_not_bound_to_one(void)
+TEST_IN(start("cpu+memory@cpu"), load_free(&load), a_process_of_the_whole_load_is_not_bound_to_one)
 {
-    if (!start("cpu+memory@cpu"))
-        return;
     if (load.setup.cpu_count > 0) {
         CHECK_SAME(load.map->slots[0].cpu, -1);
         CHECK_SAME(load.map->slots[1].cpu, cpus_first(&load.setup.cpus));
     }
-    load_free(&load);
 }
 
 /* A process keeps at most LOAD_JOBS_EACH of them. */
-static void test_so_many_jobs_are_at_once(void)
+HOST_TEST_IN(start("build=20"), load_free(&load), so_many_jobs_are_at_once)
 {
-    if (!start("build=20"))
-        return;
     CHECK_SAME(load.map->slot_count, 20 / LOAD_JOBS_EACH);
     CHECK_SAME(load.map->process_count, 20 + 20 / LOAD_JOBS_EACH);
     load_begin(&load);
@@ -64,11 +59,10 @@ static void test_so_many_jobs_are_at_once(void)
     CHECK_SAME(reached(0).asked, 20);
     CHECK(reached(0).reached > 0 && reached(0).reached <= 20);
     CHECK_SAME(is_told("load_short", "build reached"), reached(0).reached < 16);
-    load_free(&load);
 }
 
 /* Jobs that end at once, with an error: their process rests before it starts others. */
-static void test_ended_jobs_are_not_under_way(void)
+HOST_TEST(ended_jobs_are_not_under_way)
 {
     setenv(JOBS_FAIL, "1", 1);
     bool is_started = start("build=20");
@@ -87,11 +81,9 @@ static void test_ended_jobs_are_not_under_way(void)
 }
 
 /* How long the slowest takes depends on who else is there. */
-static void test_every_element_works(void)
+HOST_TEST_IN(start("heavy+storm=3+build+kernel"), load_free(&load), every_element_works)
 {
     enum { TRIES = 60 };
-    if (!start("heavy+storm=3+build+kernel"))
-        return;
     load_begin(&load);
     for (int i = 0; i == 0 || (i < TRIES && !all_have_worked()); i++) {
         pass_ms(500);
@@ -102,16 +94,13 @@ static void test_every_element_works(void)
         if (!CHECK(has_worked(i)) || !CHECK(reached(i).processes > 0))
             printf("# %s\n", spec.terms[i].element->name);
     }
-    load_free(&load);
 }
 
 /* What was done before the begin and after the end does not count. Where this process waits for
  * its CPU between the two, jobs are done in the window: then again. */
-static void test_only_the_window_counts(void)
+HOST_TEST_IN(start("build"), load_free(&load), only_the_window_counts)
 {
     enum { TRIES = 100 };
-    if (!start("build"))
-        return;
     for (int i = 0; i < TRIES && atomic_load(&load.map->slots[0].counters[COUNTER_ROUNDS]) < 3; i++)
         pass_ms(200);
     CHECK(atomic_load(&load.map->slots[0].counters[COUNTER_ROUNDS]) >= 3);
@@ -126,14 +115,11 @@ static void test_only_the_window_counts(void)
     struct load_reached still = reached(0);
     CHECK(nothing.counters[COUNTER_ROUNDS] <= 1);
     CHECK_SAME(still.counters[COUNTER_ROUNDS], nothing.counters[COUNTER_ROUNDS]);
-    load_free(&load);
 }
 
 /* A job computes for longer than it takes to start it. */
-static void test_the_time_of_jobs_is_cpu_time(void)
+HOST_TEST_IN(start("build"), load_free(&load), the_time_of_jobs_is_cpu_time)
 {
-    if (!start("build"))
-        return;
     load_begin(&load);
     for (int i = 0; i == 0 || (i < 100 && reached(0).counters[COUNTER_ROUNDS] < 20); i++) {
         pass_ms(100);
@@ -144,13 +130,10 @@ static void test_the_time_of_jobs_is_cpu_time(void)
                        load.begin.samples[0].counters[COUNTER_CHILDREN];
     CHECK(jobs_ns > 0);
     CHECK((uint64_t)reached(0).counters[COUNTER_CPU_NS] > jobs_ns);
-    load_free(&load);
 }
 
-static void test_a_killed_worker_is_told(void)
+TEST_IN(start("cpu+storm=2"), load_free(&load), a_killed_worker_is_told)
 {
-    if (!start("cpu+storm=2"))
-        return;
     load_begin(&load);
     kill((pid_t)atomic_load(&load.map->slots[1].process), SIGKILL);
     for (int i = 0; i < 6000 && (atomic_load(&load.map->slots[1].state) != WORKER_ENDED ||
@@ -164,14 +147,11 @@ static void test_a_killed_worker_is_told(void)
     CHECK_HOLDS(text_of("load_ended_early"), "signal 9");
     CHECK(is_told("load_short", "storm reached 1 of 2"));
     CHECK_SAME(reached(1).reached, 1);
-    load_free(&load);
 }
 
 /* It worked within the window, and is gone at its end; nobody is left to note that. */
-static void test_a_load_without_supervisors_does_not_count(void)
+TEST_IN(start("storm=2"), load_free(&load), a_load_without_supervisors_does_not_count)
 {
-    if (!start("storm=2"))
-        return;
     load_begin(&load);
     pass_ms(100);
     pid_t supervisor = getpgid((pid_t)atomic_load(&load.map->slots[0].process));
@@ -184,7 +164,6 @@ static void test_a_load_without_supervisors_does_not_count(void)
     end();
     CHECK_SAME(reached(0).reached, 0);
     CHECK_HOLDS(text_of("load_short"), "storm reached 0 of 2");
-    load_free(&load);
 }
 
 /* A program of the name stress-ng that tries what stress-ng can: 0 when it got it. */
@@ -202,10 +181,10 @@ static int act_as_stress_ng(void)
         pause();
 }
 
-static void test_stress_ng_is_never_real_time(void)
+TEST(stress_ng_is_never_real_time)
 {
     char folder[] = "/tmp/test-load-XXXXXX", link[64], path[4096], program[LOAD_PATH_BYTES];
-    if (!CHECK(mkdtemp(folder) != NULL) || !CHECK(realpath(called_as, path) != NULL))
+    if (!CHECK(mkdtemp(folder) != NULL) || !CHECK(realpath(tap_program, path) != NULL))
         return;
     const char *before = getenv("PATH");
     char *kept = strdup(before ? before : "");
@@ -229,11 +208,9 @@ static void test_stress_ng_is_never_real_time(void)
     rmdir(folder);
 }
 
-static void test_no_folder_stays_without_supervisors(void)
+TEST_IN(start("kernel"), load_free(&load), no_folder_stays_without_supervisors)
 {
     char scratch[SCRATCH_BYTES];
-    if (!start("kernel"))
-        return;
     memcpy(scratch, load.map->scratch.own, sizeof scratch);
     CHECK_SAME(access(scratch, F_OK), 0);
     load_begin(&load);
@@ -245,7 +222,6 @@ static void test_no_folder_stays_without_supervisors(void)
     end();
     CHECK(access(scratch, F_OK) != 0);
     CHECK_HOLDS(text_of("load_ended_early"), "the guard process of the load was killed");
-    load_free(&load);
 }
 
 /* A folder of a load as it would be called; with a lock in it. */
@@ -298,7 +274,7 @@ static void remove_left(const char *path)
     rmdir(path);
 }
 
-static void test_what_was_left_is_swept(void)
+TEST(what_was_left_is_swept)
 {
     char place[] = "/tmp/test-load-XXXXXX", left[96], held[96], living[96];
     if (!CHECK(mkdtemp(place) != NULL))
@@ -322,7 +298,7 @@ static void test_what_was_left_is_swept(void)
     CHECK_SAME(rmdir(place), 0);
 }
 
-static void test_patience_has_an_end(void)
+TEST(patience_has_an_end)
 {
     struct load_setup setup = {.spec = &spec, .cpu_count = 1};
     char error[LOAD_ERROR_BYTES];
@@ -333,12 +309,12 @@ static void test_patience_has_an_end(void)
 }
 
 /* Long before the patience is over. */
-static void test_a_start_that_stalls_is_given_up(void)
+HOST_TEST(a_start_that_stalls_is_given_up)
 {
     char error[LOAD_ERROR_BYTES];
     struct outcome outcome = {0};
     struct load_setup setup = {.spec = &spec,
-                               .called_as = called_as,
+                               .called_as = tap_program,
                                .limit_ns = now_ns() + LIMIT_NS,
                                .cpu_count = -1,
                                .stall_ns = 200000000};
@@ -361,12 +337,12 @@ static void test_a_start_that_stalls_is_given_up(void)
     load_free(&load);
 }
 
-static void test_one_of_hundreds_may_be_late(void)
+HOST_TEST(one_of_hundreds_may_be_late)
 {
     char error[LOAD_ERROR_BYTES];
     struct outcome outcome = {0};
     struct load_setup setup = {
-        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = -1};
+        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = -1};
     CHECK_SAME(load_spec_parse("storm=120", &spec, error, sizeof error), 0);
     if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
         return;
@@ -379,7 +355,7 @@ static void test_one_of_hundreds_may_be_late(void)
 }
 
 /* Two processes in a window of a second, one of which did much more than was asked. */
-static void test_the_least_is_judged(void)
+TEST(the_least_is_judged)
 {
     char error[LOAD_ERROR_BYTES];
     struct load_sample from[2] = {0}, to[2] = {0};
@@ -406,10 +382,8 @@ static void test_the_least_is_judged(void)
     memset(&load, 0, sizeof load);
 }
 
-static void test_a_storm_is_lowest_and_others_are_not(void)
+TEST_IN(start("cpu+storm=1"), load_free(&load), a_storm_is_lowest_and_others_are_not)
 {
-    if (!start("cpu+storm=1"))
-        return;
     for (int i = 0; i < 2; i++) {
         pid_t process = (pid_t)atomic_load(&load.map->slots[i].process);
         bool is_idle = atomic_load(&load.map->slots[i].behind) == BEHIND_IDLE;
@@ -418,14 +392,11 @@ static void test_a_storm_is_lowest_and_others_are_not(void)
         CHECK(i == 1 || !is_idle);
     }
     CHECK(strcmp(reached(1).how, "SCHED_IDLE") == 0 || strcmp(reached(1).how, "nice 19") == 0);
-    load_free(&load);
 }
 
 /* On one CPU, so what is seen by CPU is all that is seen. */
-static void test_each_knows_what_the_kernel_saw(void)
+HOST_TEST_IN(start("cpu+interrupt=1000/s"), load_free(&load), each_knows_what_the_kernel_saw)
 {
-    if (!start("cpu+interrupt=1000/s"))
-        return;
     load_begin(&load);
     pass_ms(200);
     end();
@@ -434,12 +405,11 @@ static void test_each_knows_what_the_kernel_saw(void)
     CHECK_SAME(load.begin.samples[1].seen, load.begin.timer_interrupts);
     CHECK_SAME(load.end.samples[1].seen, load.end.timer_interrupts);
     CHECK_SAME(load.end.samples[0].seen, -1);
-    load_free(&load);
 }
 
 /* It looks some fifty times a second, so at the end it has not counted all. Others may keep it
  * from its CPU for longer than is waited: then again. */
-static void test_interrupts_before_the_end_are_waited_for(void)
+HOST_TEST(interrupts_before_the_end_are_waited_for)
 {
     enum { TRIES = 20 };
     bool is_whole = false;
@@ -456,24 +426,24 @@ static void test_interrupts_before_the_end_are_waited_for(void)
     CHECK(is_whole);
 }
 
-static void test_a_load_ends_at_its_limit(void)
+TEST(a_load_ends_at_its_limit)
 {
     if (!start("storm=2"))
         return;
     load_free(&load);
     struct outcome outcome = {0};
     struct load_setup setup = {
-        .spec = &spec, .called_as = called_as, .limit_ns = now_ns() + 300000000, .cpu_count = -1};
+        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + 300000000, .cpu_count = -1};
     CHECK_SAME(load_start(&load, &setup, &outcome), 0);
     (void)load_settle(&load, NULL);
     CHECK_SAME(waitpid(load.guard, NULL, 0), load.guard); /* without an order */
     load_free(&load);
 }
 
-static void test_no_load_is_nothing(void)
+TEST(no_load_is_nothing)
 {
     struct outcome outcome = {0};
-    struct load_setup setup = {.spec = &spec, .called_as = called_as};
+    struct load_setup setup = {.spec = &spec, .called_as = tap_program};
     load_spec_none(&spec);
     CHECK_SAME(load_start(&load, &setup, &outcome), 0);
     CHECK(load_settle(&load, NULL));
@@ -483,7 +453,7 @@ static void test_no_load_is_nothing(void)
     load_free(&load);
 }
 
-static void test_where_it_runs(void)
+TEST(where_it_runs)
 {
     struct load_setup all = {0}, only = {0}, off = {0};
     struct outcome outcome = {0};
@@ -515,7 +485,7 @@ static int open_descriptors(void)
     return count;
 }
 
-static void test_no_descriptor_stays_open(void)
+TEST(no_descriptor_stays_open)
 {
     int before = open_descriptors();
     for (int i = 0; i < 3 && start("cpu"); i++)
@@ -530,34 +500,8 @@ int main(int argc, char *argv[])
         return EXIT_FAILURE;
     if (job_main(argc, argv, &code))
         return code;
-    called_as = argv[0];
+    tap_program = argv[0];
     if (argc == 2 && strcmp(argv[1], "--act") == 0)
         return act_as_stress_ng();
-    static const struct tap_test tests[] = {
-        {"every element works", test_every_element_works, TAP_FOR_HOST},
-        {"a process of the whole load is not bound to one",
-         test_a_process_of_the_whole_load_is_not_bound_to_one},
-        {"so many jobs are at once", test_so_many_jobs_are_at_once, TAP_FOR_HOST},
-        {"ended jobs are not under way", test_ended_jobs_are_not_under_way, TAP_FOR_HOST},
-        {"only the window counts", test_only_the_window_counts, TAP_FOR_HOST},
-        {"the time of jobs is CPU time", test_the_time_of_jobs_is_cpu_time, TAP_FOR_HOST},
-        {"a killed loader is told", test_a_killed_worker_is_told},
-        {"a load without keepers does not count", test_a_load_without_supervisors_does_not_count},
-        {"stress-ng is never real-time", test_stress_ng_is_never_real_time},
-        {"no folder stays without keepers", test_no_folder_stays_without_supervisors},
-        {"what was left is swept", test_what_was_left_is_swept},
-        {"patience has an end", test_patience_has_an_end},
-        {"a start that stalls is given up", test_a_start_that_stalls_is_given_up, TAP_FOR_HOST},
-        {"one of hundreds may be late", test_one_of_hundreds_may_be_late, TAP_FOR_HOST},
-        {"a storm is lowest and others are not", test_a_storm_is_lowest_and_others_are_not},
-        {"each knows what the kernel saw", test_each_knows_what_the_kernel_saw, TAP_FOR_HOST},
-        {"the least is judged", test_the_least_is_judged},
-        {"interrupts before the end are waited for", test_interrupts_before_the_end_are_waited_for,
-         TAP_FOR_HOST},
-        {"a load ends at its limit", test_a_load_ends_at_its_limit},
-        {"where it runs", test_where_it_runs},
-        {"no load is nothing", test_no_load_is_nothing},
-        {"no descriptor stays open", test_no_descriptor_stays_open},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
+    return tap_run();
 }

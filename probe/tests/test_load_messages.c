@@ -20,7 +20,7 @@ static struct {
     bool channels; /* a head gets no channel */
     bool signals;  /* the kernel does not kill a process with its parent; nobody adopts orphans */
     int64_t room;  /* -1: what the system leaves */
-} refused;
+} refused = {.members = -1, .room = -1};
 
 static void refuse_nothing(void)
 {
@@ -155,10 +155,8 @@ static void measure(int slot)
 
 /* ---- the tests ---- */
 
-static void test_messages_go_both_ways(void)
+TEST_IN(start("messages=2"), load_free(&load), messages_go_both_ways)
 {
-    if (!start("messages=2"))
-        return;
     CHECK_SAME(load.map->slot_count, 2);
     CHECK_SAME(load.map->process_count, 2 * (1 + LOAD_GROUP_MEMBERS));
     load_begin(&load);
@@ -179,23 +177,17 @@ static void test_messages_go_both_ways(void)
     CHECK(all.counters[COUNTER_CPU_NS] > 0);
     CHECK_SAME(*text_of("load_short"), 0);
     CHECK_SAME(*text_of("load_limited"), 0);
-    load_free(&load);
 }
 
 /* One of a hundred processes may be late when a load is settled, but no group. */
-static void test_a_group_is_never_late(void)
+HOST_TEST_IN(start("storm=110+messages=1"), load_free(&load), a_group_is_never_late)
 {
-    if (!start("storm=110+messages=1"))
-        return;
     CHECK_SAME(atomic_load(&load.map->slots[110].state), WORKER_WORKS);
     CHECK(atomic_load(&load.map->slots[110].counters[MESSAGES_BYTES]) > 0);
-    load_free(&load);
 }
 
-static void test_bytes_are_those_of_the_messages(void)
+TEST_IN(start("messages=1"), load_free(&load), bytes_are_those_of_the_messages)
 {
-    if (!start("messages=1"))
-        return;
     measure(0);
     end();
     struct load_reached all = reached(0);
@@ -204,7 +196,6 @@ static void test_bytes_are_those_of_the_messages(void)
     /* A member may have been ended between the two counts of its messages. */
     int64_t apart = (int64_t)all.counters[MESSAGES_BYTES] - (int64_t)messages * 100;
     CHECK(llabs(apart) <= INT64_C(2) * LOAD_GROUP_MEMBERS * 20 * 100);
-    load_free(&load);
 }
 
 /* The first is a receiver, the last a sender. */
@@ -229,22 +220,20 @@ static void check_killed(int which)
     load_free(&load);
 }
 
-static void test_a_group_without_a_receiver_begins_anew(void)
+TEST(a_group_without_a_receiver_begins_anew)
 {
     check_killed(0);
 }
 
-static void test_a_group_without_a_sender_begins_anew(void)
+TEST(a_group_without_a_sender_begins_anew)
 {
     check_killed(LOAD_GROUP_MEMBERS - 1);
 }
 
 /* All others come to wait for the receiver that is stopped, and end all the same. */
-static void test_a_stopped_member_is_told(void)
+TEST_IN(start("messages=1"), load_free(&load), a_stopped_member_is_told)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
-    if (!start("messages=1"))
-        return;
     if (find_members(0, members)) {
         load_begin(&load);
         kill(members[0], SIGSTOP);
@@ -254,14 +243,11 @@ static void test_a_stopped_member_is_told(void)
         CHECK_HOLDS(text_of("load_short"), "messages reached 0 of 1 requested groups");
         check_all_go(members, LOAD_GROUP_MEMBERS);
     }
-    load_free(&load);
 }
 
-static void test_a_member_that_goes_on_makes_it_whole(void)
+TEST_IN(start("messages=1"), load_free(&load), a_member_that_goes_on_makes_it_whole)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
-    if (!start("messages=1"))
-        return;
     if (find_members(0, members)) {
         kill(members[0], SIGSTOP);
         CHECK(wait_for(0, MESSAGES_WHOLE, 0, 0));
@@ -271,14 +257,11 @@ static void test_a_member_that_goes_on_makes_it_whole(void)
         end();
         CHECK_SAME(reached(0).reached, 1);
     }
-    load_free(&load);
 }
 
-static void test_a_group_goes_with_its_head(void)
+TEST_IN(start("messages=2"), load_free(&load), a_group_goes_with_its_head)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
-    if (!start("messages=2"))
-        return;
     if (find_members(0, members)) {
         load_begin(&load);
         kill(head_of(0), SIGKILL);
@@ -289,11 +272,10 @@ static void test_a_group_goes_with_its_head(void)
         CHECK_HOLDS(text_of("load_ended_early"), "messages: 1 of 2 processes");
         CHECK(reached(0).reached < 2);
     }
-    load_free(&load);
 }
 
 /* Where the kernel kills no process with its parent: members see it, and free those that wait. */
-static void test_members_end_by_themselves(void)
+TEST(members_end_by_themselves)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
     refused.signals = true;
@@ -308,7 +290,7 @@ static void test_members_end_by_themselves(void)
 }
 
 /* Guard and supervisor are killed in the same moment: heads and members see that, too. */
-static void test_a_load_without_supervisors_goes(void)
+TEST(a_load_without_supervisors_goes)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
     refused.signals = true;
@@ -328,7 +310,7 @@ static void test_a_load_without_supervisors_goes(void)
     refuse_nothing();
 }
 
-static void test_a_refused_fork_is_told(void)
+TEST(a_refused_fork_is_told)
 {
     pid_t members[LOAD_GROUP_MEMBERS];
     refused.members = LOAD_GROUP_MEMBERS - 1;
@@ -346,7 +328,7 @@ static void test_a_refused_fork_is_told(void)
     refuse_nothing();
 }
 
-static void test_without_descriptors_it_is_refused(void)
+TEST(without_descriptors_it_is_refused)
 {
     refused.channels = true;
     if (tap_is_wrapped() && start("messages=1")) {
@@ -359,7 +341,7 @@ static void test_without_descriptors_it_is_refused(void)
     refuse_nothing();
 }
 
-static void test_without_room_there_is_no_group(void)
+TEST(without_room_there_is_no_group)
 {
     refused.room = LOAD_GROUP_MEMBERS;
     if (tap_is_wrapped() && start("messages=2+cpu")) {
@@ -377,26 +359,4 @@ static void test_without_room_there_is_no_group(void)
         load_free(&load);
     }
     refuse_nothing();
-}
-
-int main(int argc, char *argv[])
-{
-    static const struct tap_test tests[] = {
-        {"messages go by sockets and by pipes", test_messages_go_both_ways},
-        {"a group is never late", test_a_group_is_never_late, TAP_FOR_HOST},
-        {"bytes are those of the messages", test_bytes_are_those_of_the_messages},
-        {"a group without a receiver begins anew", test_a_group_without_a_receiver_begins_anew},
-        {"a group without a sender begins anew", test_a_group_without_a_sender_begins_anew},
-        {"a stopped member is told", test_a_stopped_member_is_told},
-        {"a member that goes on makes it whole", test_a_member_that_goes_on_makes_it_whole},
-        {"a group goes with its head", test_a_group_goes_with_its_head},
-        {"members end by themselves", test_members_end_by_themselves},
-        {"a load without supervisors goes", test_a_load_without_supervisors_goes},
-        {"a refused fork is told", test_a_refused_fork_is_told},
-        {"without descriptors it is refused", test_without_descriptors_it_is_refused},
-        {"without room there is no group", test_without_room_there_is_no_group},
-    };
-    refuse_nothing();
-    called_as = argc > 0 ? argv[0] : "";
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

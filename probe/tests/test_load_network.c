@@ -80,7 +80,7 @@ static void load_text(char *text, size_t bytes, const char *port)
     snprintf(text, bytes, "network=2000/s@127.0.0.1:%s", port);
 }
 
-static void test_what_comes_back_counts(void)
+TEST(what_comes_back_counts)
 {
     char port[8], text[80];
     int door = open_door(0, port, sizeof port);
@@ -102,7 +102,7 @@ static void test_what_comes_back_counts(void)
     close(door);
 }
 
-static void test_a_connection_that_breaks_is_made_again(void)
+TEST(a_connection_that_breaks_is_made_again)
 {
     char port[8], text[80];
     int door = open_door(0, port, sizeof port);
@@ -136,7 +136,7 @@ static void check_refused(const char *text, const char *words)
 }
 
 /* Before anything is started. */
-static void test_a_host_that_does_not_answer_is_refused(void)
+TEST(a_host_that_does_not_answer_is_refused)
 {
     char port[8], text[80];
     int door = open_door(0, port, sizeof port);
@@ -146,7 +146,7 @@ static void test_a_host_that_does_not_answer_is_refused(void)
     check_refused("network=1/s@[::ffff:ffff:zz]:7", "host not found");
 }
 
-static void test_a_host_that_sends_something_else_is_refused(void)
+TEST(a_host_that_sends_something_else_is_refused)
 {
     char port[8], text[80];
     int door = open_door(0, port, sizeof port);
@@ -161,29 +161,9 @@ static void test_a_host_that_sends_something_else_is_refused(void)
     close(door);
 }
 
-static void test_without_a_host_it_is_loopback(void)
+TEST_IN(start("network=2000/s"), load_free(&load), without_a_host_it_is_loopback)
 {
-    if (!start("network=2000/s"))
-        return;
     load_begin(&load);
     end();
     CHECK_TEXT(reached(0).how, "loopback");
-    load_free(&load);
-}
-
-int main(int argc, char *argv[])
-{
-    int code;
-    if (job_main(argc, argv, &code))
-        return code;
-    called_as = argv[0];
-    static const struct tap_test tests[] = {
-        {"what comes back counts", test_what_comes_back_counts},
-        {"a connection that breaks is made again", test_a_connection_that_breaks_is_made_again},
-        {"a host that does not answer is refused", test_a_host_that_does_not_answer_is_refused},
-        {"a host that sends something else is refused",
-         test_a_host_that_sends_something_else_is_refused},
-        {"without a host it is loopback", test_without_a_host_it_is_loopback},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

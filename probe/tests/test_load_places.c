@@ -15,7 +15,7 @@ static struct load_places places;
 static struct load_map *map;
 static struct {
     int64_t processes, available; /* < 0: not known */
-} left;
+} left = {-1, -1};
 
 #ifdef WRAPPED
 int64_t __wrap_port_process_room(const char **limit);
@@ -76,7 +76,7 @@ static int jobs_on(int cpu)
     return count;
 }
 
-static void test_a_degree_is_that_of_the_whole_load(void)
+TEST(a_degree_is_that_of_the_whole_load)
 {
     static const int counts[] = {1, 2, 7};
     for (int i = 0; i < 3; i++) {
@@ -87,7 +87,7 @@ static void test_a_degree_is_that_of_the_whole_load(void)
     }
 }
 
-static void test_at_cpu_it_is_that_of_each_cpu(void)
+TEST(at_cpu_it_is_that_of_each_cpu)
 {
     if (!plan("heavy@cpu", 3) || !fill())
         return;
@@ -100,7 +100,7 @@ static void test_at_cpu_it_is_that_of_each_cpu(void)
     CHECK_SAME(map->slot_count, 4);
 }
 
-static void test_numbers_are_totals_or_those_of_each_cpu(void)
+TEST(numbers_are_totals_or_those_of_each_cpu)
 {
     if (!plan("storm=240", 3) || !fill())
         return;
@@ -113,7 +113,7 @@ static void test_numbers_are_totals_or_those_of_each_cpu(void)
         CHECK_SAME(slots_on(cpu), 5);
 }
 
-static void test_jobs_are_shared_among_processes(void)
+TEST(jobs_are_shared_among_processes)
 {
     if (!plan("build=3400", 2) || !fill())
         return;
@@ -131,7 +131,7 @@ static void test_jobs_are_shared_among_processes(void)
     CHECK_SAME(jobs_on(-1), 1);
 }
 
-static void test_without_cpus_nothing_is_bound(void)
+TEST(without_cpus_nothing_is_bound)
 {
     if (!plan("cpu@cpu+storm=3@cpu", -1) || !fill())
         return;
@@ -139,7 +139,7 @@ static void test_without_cpus_nothing_is_bound(void)
     CHECK_SAME(slots_on(-1), map->slot_count);
 }
 
-static void test_less_room_makes_fewer_of_each(void)
+TEST(less_room_makes_fewer_of_each)
 {
     if (!plan("cpu+storm=240+build=3400", 2))
         return;
@@ -157,7 +157,7 @@ static void test_less_room_makes_fewer_of_each(void)
 }
 
 /* A process without a job would spin. */
-static void test_no_process_is_without_a_job(void)
+TEST(no_process_is_without_a_job)
 {
     static const char *const loads[] = {"build=2@cpu", "build=3", "storm=240+build=5@cpu"};
     for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++)
@@ -173,7 +173,7 @@ static void test_no_process_is_without_a_job(void)
         }
 }
 
-static void test_groups_are_many_processes_each(void)
+TEST(groups_are_many_processes_each)
 {
     enum { GROUP = 1 + LOAD_GROUP_MEMBERS };
     if (!plan("messages=10+cpu", 2) || !fill())
@@ -188,7 +188,7 @@ static void test_groups_are_many_processes_each(void)
 }
 
 /* Its processes are in the room, or there is none. */
-static void test_groups_never_need_more_than_the_room(void)
+TEST(groups_never_need_more_than_the_room)
 {
     static const char *const loads[] = {"messages=10", "messages=250+storm=240",
                                         "messages=1+storm=240+build=100@cpu+cpu"};
@@ -201,7 +201,7 @@ static void test_groups_never_need_more_than_the_room(void)
         }
 }
 
-static void test_one_group_is_there_if_it_fits_well(void)
+TEST(one_group_is_there_if_it_fits_well)
 {
     if (!plan("messages=1+storm=240", 2))
         return;
@@ -216,7 +216,7 @@ static void test_one_group_is_there_if_it_fits_well(void)
     CHECK_SAME(places.numbers[1], LOAD_GROUP_MEMBERS);
 }
 
-static void test_there_is_always_one(void)
+TEST(there_is_always_one)
 {
     if (!plan("heavy+storm=5000+build=5000", 2))
         return;
@@ -235,7 +235,7 @@ static void check_room(int64_t processes, int64_t available, int64_t expected, c
     CHECK_HOLDS(room.limit, words);
 }
 
-static void test_the_last_is_left_to_others(void)
+TEST(the_last_is_left_to_others)
 {
     if (!tap_is_wrapped())
         return;
@@ -245,16 +245,3 @@ static void test_the_last_is_left_to_others(void)
     check_room(3, -1, 0, "a made-up limit");
     check_room(0, -1, 0, "a made-up limit");
 }
-
-TAP_MAIN({"a degree is that of the whole load", test_a_degree_is_that_of_the_whole_load},
-         {"@cpu: it is that of each CPU", test_at_cpu_it_is_that_of_each_cpu},
-         {"numbers are totals, or those of each CPU", test_numbers_are_totals_or_those_of_each_cpu},
-         {"jobs are shared among processes", test_jobs_are_shared_among_processes},
-         {"without CPUs nothing is bound", test_without_cpus_nothing_is_bound},
-         {"less room makes fewer of each", test_less_room_makes_fewer_of_each},
-         {"no process is without a job", test_no_process_is_without_a_job},
-         {"there is always one", test_there_is_always_one},
-         {"groups are many processes each", test_groups_are_many_processes_each},
-         {"groups never need more than the room", test_groups_never_need_more_than_the_room},
-         {"one group is there if it fits well", test_one_group_is_there_if_it_fits_well},
-         {"the last is left to others", test_the_last_is_left_to_others})

@@ -60,10 +60,8 @@ void *__wrap_calloc(size_t count, size_t bytes)
     return __real_calloc(count, bytes);
 }
 
-static void test_begin_and_end_allocate_nothing(void)
+TEST_IN(start("interrupt+network+disk+cpu"), load_free(&load), begin_and_end_allocate_nothing)
 {
-    if (!start("interrupt+network+disk+cpu"))
-        return;
     is_watching = true;
     load_begin(&load);
     int at_begin = calls;
@@ -72,11 +70,10 @@ static void test_begin_and_end_allocate_nothing(void)
     end();
     CHECK_SAME(at_begin, 0);
     CHECK_SAME(calls, 0);
-    load_free(&load);
 }
 
 /* What load_end counts for stress-ng, which need not be installed here. */
-static void test_the_process_table_allocates_nothing(void)
+TEST(the_process_table_allocates_nothing)
 {
     struct port_process list[4];
     calls = 0;
@@ -87,24 +84,4 @@ static void test_the_process_table_allocates_nothing(void)
     if (count >= 0)
         CHECK(count > 0 && list[0].id > 0);
 }
-#else
-static void test_begin_and_end_allocate_nothing(void)
-{
-    (void)tap_is_wrapped();
-}
-
-static void test_the_process_table_allocates_nothing(void)
-{
-    (void)tap_is_wrapped();
-}
 #endif
-
-int main(int argc, char *argv[])
-{
-    static const struct tap_test tests[] = {
-        {"begin and end allocate nothing", test_begin_and_end_allocate_nothing},
-        {"the process table allocates nothing", test_the_process_table_allocates_nothing},
-    };
-    called_as = argc > 0 ? argv[0] : "";
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
-}

@@ -178,7 +178,7 @@ static void make_up(int64_t size, int64_t available_on_disk)
 
 /* ---- what must stay free ---- */
 
-static void test_a_part_stays_free(void)
+TEST(a_part_stays_free)
 {
     static const struct {
         int64_t size, free, room;
@@ -233,7 +233,7 @@ static int64_t grown(int peers)
     return world.end;
 }
 
-static void test_a_file_has_a_quota(void)
+TEST(a_file_has_a_quota)
 {
     if (!tap_is_wrapped())
         return;
@@ -278,7 +278,7 @@ static void check_held(int64_t held, int64_t most)
     CHECK(held > most - MIB); /* the limit is what held it back: a piece is below 1 MiB */
 }
 
-static void test_memory_has_a_limit(void)
+TEST(memory_has_a_limit)
 {
     if (!tap_is_wrapped())
         return;
@@ -289,7 +289,3 @@ static void test_memory_has_a_limit(void)
     check_held(most_held(16 * MIB, -1, 1000), 1 * MIB); /* each gets that */
     CHECK(most_held(-1, -1, 1) > 8 * MIB);              /* with no limit in reach */
 }
-
-TAP_MAIN({"a part stays free", test_a_part_stays_free},
-         {"a file has a quota", test_a_file_has_a_quota},
-         {"memory has a limit", test_memory_has_a_limit})

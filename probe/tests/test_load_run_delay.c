@@ -36,7 +36,7 @@ static pid_t spin_beside(void)
     return other;
 }
 
-static void test_waiting_for_a_cpu_does_not_count(void)
+TEST(waiting_for_a_cpu_does_not_count)
 {
     static const struct load_element beside = {
         .name = "spin", .kind = LOAD_SHARE, .judged_by_wall = true, .work = work_beside_another};
@@ -62,5 +62,3 @@ static void test_waiting_for_a_cpu_does_not_count(void)
     CHECK(waited_ns > 0);
     CHECK((int64_t)atomic_load(&slot.counters[COUNTER_BUSY_NS]) <= all_ns - waited_ns);
 }
-
-TAP_MAIN({"waiting for a CPU does not count", test_waiting_for_a_cpu_does_not_count})

@@ -23,14 +23,14 @@ static const struct load_term *term(const char *name)
     return &missing;
 }
 
-static void test_none(void)
+TEST(none)
 {
     CHECK(parses("none"));
     CHECK_SAME(spec.count, 0);
     CHECK_TEXT(spec.text, "none");
 }
 
-static void test_degrees(void)
+TEST(degrees)
 {
     CHECK(parses("cpu=15ms/200ms+network=123/s+storm=7+search"));
     CHECK_SAME(spec.count, 4);
@@ -42,7 +42,7 @@ static void test_degrees(void)
     CHECK_TEXT(term("search")->degree_text, "");
 }
 
-static void test_an_element_alone_has_the_degree_of_heavy(void)
+TEST(an_element_alone_has_the_degree_of_heavy)
 {
     static struct load_spec heavy;
     CHECK(parses("heavy"));
@@ -57,7 +57,7 @@ static void test_an_element_alone_has_the_degree_of_heavy(void)
 }
 
 /* docs/reference/load.md */
-static void test_the_mixes_are_those_of_the_documentation(void)
+TEST(the_mixes_are_those_of_the_documentation)
 {
     static const char *const heavy[] = {"cpu",     "disk",   "interrupt", "network",
                                         "syscall", "memory", "search"};
@@ -74,7 +74,7 @@ static void test_the_mixes_are_those_of_the_documentation(void)
     CHECK(term("build")->element && term("kernel")->element && term("messages")->element);
 }
 
-static void test_latstat_is_a_storm_and_thousands_of_jobs(void)
+TEST(latstat_is_a_storm_and_thousands_of_jobs)
 {
     CHECK(parses("latstat"));
     CHECK_SAME(spec.count, 2);
@@ -83,7 +83,7 @@ static void test_latstat_is_a_storm_and_thousands_of_jobs(void)
 }
 
 /* "@cpu" is of one term, and of all terms of a mix. */
-static void test_at_cpu_a_degree_is_that_of_each(void)
+TEST(at_cpu_a_degree_is_that_of_each)
 {
     CHECK(parses("cpu=1ms/10ms@cpu+search@cpu+network+storm=7@cpu"));
     CHECK(term("cpu")->degree.is_each_cpus);
@@ -102,7 +102,7 @@ static void test_at_cpu_a_degree_is_that_of_each(void)
     CHECK(!term("storm")->degree.is_each_cpus);
 }
 
-static void test_network_may_name_a_host(void)
+TEST(network_may_name_a_host)
 {
     static const char *const hosts[][3] = {{"target:7", "target", "7"},
                                            {"10.0.0.1:65535", "10.0.0.1", "65535"},
@@ -121,7 +121,7 @@ static void test_network_may_name_a_host(void)
     CHECK_TEXT(term("network")->degree.to.host, "");
 }
 
-static void test_a_mix_in_a_mix(void)
+TEST(a_mix_in_a_mix)
 {
     CHECK(parses("heavy+storm=100"));
     CHECK_SAME(spec.count, 8);
@@ -129,14 +129,14 @@ static void test_a_mix_in_a_mix(void)
     CHECK_TEXT(spec.text, "heavy+storm=100");
 }
 
-static void test_the_rest_belongs_to_stress_ng(void)
+TEST(the_rest_belongs_to_stress_ng)
 {
     CHECK(parses("cpu+stress-ng:--cpu 2 --vm 1+2"));
     CHECK_SAME(spec.count, 2);
     CHECK_TEXT(spec.options, "--cpu 2 --vm 1+2");
 }
 
-static void test_every_text_of_the_register_parses(void)
+TEST(every_text_of_the_register_parses)
 {
     char text[200];
     for (int i = 0; load_elements[i]; i++) {
@@ -153,7 +153,7 @@ static void test_every_text_of_the_register_parses(void)
         CHECK(parses(load_mixes[i].text));
 }
 
-static void test_wrong_names_get_the_nearest(void)
+TEST(wrong_names_get_the_nearest)
 {
     static const char *const pairs[][2] = {{"cpuu", "cpu"},        {"dsik", "disk"},
                                            {"netwrok", "network"}, {"heavvy", "heavy"},
@@ -164,7 +164,7 @@ static void test_wrong_names_get_the_nearest(void)
     }
 }
 
-static void test_texts_that_are_refused(void)
+TEST(texts_that_are_refused)
 {
     static const char *const wrong[] = {
         "",
@@ -242,7 +242,7 @@ static void test_texts_that_are_refused(void)
 }
 
 /* No text, however long or strange, is taken for more than it is. */
-static void test_long_and_random_texts(void)
+TEST(long_and_random_texts)
 {
     static const char letters[] = "cpudisk+=/:@[]0123456789ms- \x80\xff%heavystorm";
     char text[2000];
@@ -264,17 +264,3 @@ static void test_long_and_random_texts(void)
         CHECK(spec.count <= LOAD_TERMS);
     }
 }
-
-TAP_MAIN(
-    {"none", test_none}, {"degrees", test_degrees},
-    {"an element alone has the degree of heavy", test_an_element_alone_has_the_degree_of_heavy},
-    {"the mixes are those of the documentation", test_the_mixes_are_those_of_the_documentation},
-    {"latstat is a storm and thousands of jobs", test_latstat_is_a_storm_and_thousands_of_jobs},
-    {"@cpu: a degree is that of each", test_at_cpu_a_degree_is_that_of_each},
-    {"network may name a host", test_network_may_name_a_host},
-    {"a mix in a mix", test_a_mix_in_a_mix},
-    {"the rest belongs to stress-ng", test_the_rest_belongs_to_stress_ng},
-    {"every text of the register parses", test_every_text_of_the_register_parses},
-    {"wrong names get the nearest", test_wrong_names_get_the_nearest},
-    {"texts that are refused", test_texts_that_are_refused},
-    {"long and random texts", test_long_and_random_texts})

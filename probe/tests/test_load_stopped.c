@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void test_a_stopped_storm_does_not_count(void)
+HOST_TEST_IN(start("storm=3"), load_free(&load), a_stopped_storm_does_not_count)
 {
-    if (!start("storm=3"))
-        return;
     signal_slot(0, SIGSTOP);
     signal_slot(2, SIGSTOP);
     pass_ms(50);
@@ -25,7 +23,6 @@ static void test_a_stopped_storm_does_not_count(void)
     end();
     CHECK_SAME(reached(0).reached, 1);
     CHECK_HOLDS(text_of("load_short"), "storm reached 1 of 3");
-    load_free(&load);
 }
 
 static void wait_for_stop(int slot, bool is_stopped)
@@ -60,10 +57,8 @@ static const char *text_of_stop(void)
     return text;
 }
 
-static void test_a_stop_in_between_is_told(void)
+HOST_TEST_IN(start("search+storm=2"), load_free(&load), a_stop_in_between_is_told)
 {
-    if (!start("search+storm=2"))
-        return;
     pass_ms(50);
     stop_for(0, 300, 1);
     end();
@@ -73,25 +68,19 @@ static void test_a_stop_in_between_is_told(void)
     int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
     CHECK(stopped_ns <= load.end.at_ns - load.begin.at_ns);
     CHECK_SAME(load.end.samples[1].stopped_ns, 0);
-    load_free(&load);
 }
 
-static void test_a_short_stop_is_not_told(void)
+HOST_TEST_IN(start("search"), load_free(&load), a_short_stop_is_not_told)
 {
-    if (!start("search"))
-        return;
     stop_for(0, 20, 0.1);
     end();
     CHECK(load.end.samples[0].stopped_ns > 0);
     CHECK(!is_told("load_short", "were stopped"));
-    load_free(&load);
 }
 
 /* It is stopped at both ends of the window, and never noted as going on. */
-static void test_one_that_stays_stopped_is_told(void)
+TEST_IN(start("search"), load_free(&load), one_that_stays_stopped_is_told)
 {
-    if (!start("search"))
-        return;
     signal_slot(0, SIGSTOP);
     wait_for_stop(0, true);
     load_begin(&load);
@@ -101,14 +90,11 @@ static void test_one_that_stays_stopped_is_told(void)
     int64_t stopped_ns = load.end.samples[0].stopped_ns - load.begin.samples[0].stopped_ns;
     CHECK(is_told("load_short", text_of_stop()));
     CHECK(stopped_ns >= 100000000);
-    load_free(&load);
 }
 
 /* A degree that cannot be kept, since nothing works at all. */
-static void test_a_stopped_worker_falls_short(void)
+TEST_IN(start("interrupt=500/s"), load_free(&load), a_stopped_worker_falls_short)
 {
-    if (!start("interrupt=500/s"))
-        return;
     pid_t process = (pid_t)atomic_load(&load.map->slots[0].process);
     kill(process, SIGSTOP);
     pass_ms(20);
@@ -117,7 +103,6 @@ static void test_a_stopped_worker_falls_short(void)
     end();
     CHECK(reached(0).reached < 400);
     CHECK_HOLDS(text_of("load_short"), "interrupt reached");
-    load_free(&load);
 }
 
 /* load_stop waits for less than others may keep the worker from its CPU. */
@@ -130,7 +115,7 @@ static void wait_for_count(void)
 
 /* Stopped at both ends of the window and all between: its timers shoot nevertheless. Where it is
  * stopped for longer than they are armed ahead, some are not there: then again. */
-static void test_what_fired_beside_a_stopped_worker_counts(void)
+HOST_TEST(what_fired_beside_a_stopped_worker_counts)
 {
     enum { TRIES = 10 };
     int64_t stopped_ns = INT64_MAX;
@@ -186,7 +171,7 @@ static void check_it_ends(void)
     load_free(&load);
 }
 
-static void test_a_stopped_guard_ends(void)
+TEST(a_stopped_guard_ends)
 {
     if (!start("storm=1"))
         return;
@@ -194,7 +179,7 @@ static void test_a_stopped_guard_ends(void)
     check_it_ends();
 }
 
-static void test_a_guard_that_stays_stopped_ends(void)
+TEST(a_guard_that_stays_stopped_ends)
 {
     if (!start("storm=1"))
         return;
@@ -204,7 +189,7 @@ static void test_a_guard_that_stays_stopped_ends(void)
     waitpid(stopper, NULL, 0);
 }
 
-static void test_a_stopped_supervisor_ends(void)
+TEST(a_stopped_supervisor_ends)
 {
     if (!start("storm=1"))
         return;
@@ -212,30 +197,11 @@ static void test_a_stopped_supervisor_ends(void)
     check_it_ends();
 }
 
-static void test_a_stopped_supervisor_without_guard_ends(void)
+TEST(a_stopped_supervisor_without_guard_ends)
 {
     if (!start("storm=1"))
         return;
     kill(supervisor_of_load(), SIGSTOP);
     kill(load.guard, SIGKILL);
     check_it_ends();
-}
-
-int main(int argc, char *argv[])
-{
-    static const struct tap_test tests[] = {
-        {"a stopped storm does not count", test_a_stopped_storm_does_not_count, TAP_FOR_HOST},
-        {"a stop in between is told", test_a_stop_in_between_is_told, TAP_FOR_HOST},
-        {"a short stop is not told", test_a_short_stop_is_not_told, TAP_FOR_HOST},
-        {"one that stays stopped is told", test_one_that_stays_stopped_is_told},
-        {"a stopped guard ends", test_a_stopped_guard_ends},
-        {"a guard that stays stopped ends", test_a_guard_that_stays_stopped_ends},
-        {"a stopped keeper ends", test_a_stopped_supervisor_ends},
-        {"a stopped keeper without guard ends", test_a_stopped_supervisor_without_guard_ends},
-        {"a stopped loader falls short", test_a_stopped_worker_falls_short},
-        {"what fired beside a stopped loader counts",
-         test_what_fired_beside_a_stopped_worker_counts, TAP_FOR_HOST},
-    };
-    called_as = argc > 0 ? argv[0] : "";
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

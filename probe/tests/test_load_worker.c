@@ -18,6 +18,14 @@
 enum { POLICY = COUNTER_OWN, NICE, BLOCKED, IGNORED, CORE };
 
 static struct load_map *map;
+
+static void clear_map(void)
+{
+    size_t bytes = sizeof *map + sizeof map->slots[0];
+    if (!map && !(map = port_shared_memory(bytes)))
+        abort();
+    memset(map, 0, bytes);
+}
 static bool refuses_policies, has_no_idle_class;
 
 int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
@@ -72,7 +80,7 @@ static bool fork_worker(const struct load_element *element, int policy, int nice
 {
     int gate[2], status = -1;
     struct sched_param priority = {.sched_priority = policy == SCHED_OTHER ? 0 : 1};
-    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    clear_map();
     if (!CHECK_SAME(pipe(gate), 0))
         return false;
     close(gate[1]);
@@ -110,7 +118,7 @@ static int64_t found(int counter)
     return (int64_t)atomic_load(&map->slots[0].counters[counter]);
 }
 
-static void test_it_is_never_real_time(void)
+TEST(it_is_never_real_time)
 {
     static const int policies[] = {SCHED_FIFO, SCHED_RR};
     for (int i = 0; i < 2; i++) {
@@ -123,7 +131,7 @@ static void test_it_is_never_real_time(void)
 }
 
 /* A load of real-time priority would compete with the test. */
-static void test_it_is_refused_where_it_would_stay_real_time(void)
+TEST(it_is_refused_where_it_would_stay_real_time)
 {
     if (!tap_is_wrapped())
         return;
@@ -140,7 +148,7 @@ static void test_it_is_refused_where_it_would_stay_real_time(void)
     CHECK_HOLDS(note ? note : "", "the real-time priority of the probe could not");
 }
 
-static void test_its_niceness_is_its_own(void)
+TEST(its_niceness_is_its_own)
 {
     if (!be(&usual, SCHED_OTHER, 5)) {
         tap_skip("the niceness cannot be changed here");
@@ -152,7 +160,7 @@ static void test_its_niceness_is_its_own(void)
         CHECK_HOLDS(load_slot_note(&map->slots[0]), "could not be set to nice 0");
 }
 
-static void test_behind_all_others_it_has_the_idle_class(void)
+TEST(behind_all_others_it_has_the_idle_class)
 {
     if (!be(&behind, SCHED_OTHER, 0))
         return;
@@ -165,7 +173,7 @@ static void test_behind_all_others_it_has_the_idle_class(void)
     CHECK(found(POLICY) != SCHED_OTHER);
 }
 
-static void test_without_an_idle_class_it_is_lowest(void)
+TEST(without_an_idle_class_it_is_lowest)
 {
     if (!tap_is_wrapped())
         return;
@@ -177,7 +185,7 @@ static void test_without_an_idle_class_it_is_lowest(void)
     CHECK_SAME(atomic_load(&map->slots[0].behind), BEHIND_NICE);
 }
 
-static void test_it_takes_signals_and_leaves_no_core(void)
+TEST(it_takes_signals_and_leaves_no_core)
 {
     if (!be(&usual, SCHED_OTHER, 0))
         return;
@@ -187,9 +195,9 @@ static void test_it_takes_signals_and_leaves_no_core(void)
 }
 
 /* Whoever is killed in the middle of one has told the one before. */
-static void test_a_note_does_not_touch_the_one_before(void)
+TEST(a_note_does_not_touch_the_one_before)
 {
-    memset(map, 0, sizeof *map + sizeof map->slots[0]);
+    clear_map();
     struct worker worker = {.map = map, .slot = &map->slots[0]};
     CHECK(!load_slot_note(worker.slot));
     worker_note(&worker, "first");
@@ -199,20 +207,4 @@ static void test_a_note_does_not_touch_the_one_before(void)
     CHECK_TEXT(load_slot_note(worker.slot), "second of 3");
     worker_note(&worker, "third");
     CHECK_TEXT(load_slot_note(worker.slot), "third");
-}
-
-int main(void)
-{
-    static const struct tap_test tests[] = {
-        {"it is never real-time", test_it_is_never_real_time},
-        {"it is refused where it would stay real-time",
-         test_it_is_refused_where_it_would_stay_real_time},
-        {"its niceness is its own", test_its_niceness_is_its_own},
-        {"behind all others it has the idle class", test_behind_all_others_it_has_the_idle_class},
-        {"without an idle class it is lowest", test_without_an_idle_class_it_is_lowest},
-        {"it takes signals and leaves no core", test_it_takes_signals_and_leaves_no_core},
-        {"a note does not touch the one before", test_a_note_does_not_touch_the_one_before},
-    };
-    map = port_shared_memory(sizeof *map + sizeof map->slots[0]);
-    return map ? tap_run(tests, sizeof tests / sizeof tests[0]) : 1;
 }

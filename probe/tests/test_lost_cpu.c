@@ -3,7 +3,7 @@
 #include "base/posix_source.h"
 
 #include "child_run.h"
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/files.h"
 #include "port/port.h"
 #include "run/counter_watch.h"
@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-static char root[64];
 static const char *online_then;
 static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
 static atomic_int looks;
@@ -28,13 +27,6 @@ void __wrap_counter_watch_look(struct counter_watch *watch)
 }
 #endif
 
-/* In the place of the port's. */
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return root;
-}
-
 static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
 
 enum { MOST_RESTS = 6000 }; /* who looks, once a second, may wait for a CPU */
@@ -43,7 +35,7 @@ static int measure(struct run *run)
 {
     static const struct timespec rest = {0, 10000000};
     record_value(arena_record(run->arena, 0), 4711, 0);
-    made_up_file(root, "/sys/devices/system/cpu/online", online_then);
+    machine_put("/sys/devices/system/cpu/online", online_then);
     bool has_looks = false;
     for (int i = 0; i < MOST_RESTS && !has_looks && !run_should_stop(); i++) {
         nanosleep(&rest, NULL);
@@ -79,21 +71,17 @@ static const char *stream_of(bool is_lost, int wanted)
     cpus_format_list(&allowed, all, sizeof all);
     cpus_remove(&allowed, cpus_last(&allowed));
     cpus_format_list(&allowed, others, sizeof others);
-    snprintf(root, sizeof root, "/tmp/hs-test-XXXXXX");
-    if (!mkdtemp(root))
-        abort();
-    made_up_file(root, "/sys/devices/system/cpu/online", all);
+    machine_open();
+    machine_put("/sys/devices/system/cpu/online", all);
     online_then = is_lost ? others : all;
     wanted_looks = is_lost ? 0 : 2;
     const char *text = child_run(words, take_test, &code);
     CHECK_SAME(code, wanted);
-    char command[96];
-    snprintf(command, sizeof command, "rm -r %s", root);
-    CHECK_SAME(system(command), 0);
+    machine_close();
     return text;
 }
 
-static void test_a_cpu_that_goes_offline(void)
+TEST(a_cpu_that_goes_offline)
 {
     const char *text = stream_of(true, 3);
     if (!text)
@@ -105,7 +93,7 @@ static void test_a_cpu_that_goes_offline(void)
     CHECK_HOLDS(text, "\"interrupted\":false");
 }
 
-static void test_one_that_stays(void)
+TEST(one_that_stays)
 {
     const char *text = tap_is_wrapped() ? stream_of(false, 0) : NULL;
     if (!text)
@@ -114,6 +102,3 @@ static void test_one_that_stays(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
     CHECK_HOLDS(text, "\"type\":\"interval\"");
 }
-
-TAP_MAIN({"a CPU that goes offline", test_a_cpu_that_goes_offline},
-         {"one that stays", test_one_that_stays})

@@ -87,38 +87,38 @@ static void check_kind(enum message_kind kind)
     close_room(&room);
 }
 
-static void test_mq(void)
+TEST(mq)
 {
     check_kind(MESSAGE_MQ);
 }
 
-static void test_pipe(void)
+TEST(pipe)
 {
     check_kind(MESSAGE_PIPE);
 }
 
-static void test_fifo(void)
+TEST(fifo)
 {
     check_kind(MESSAGE_FIFO);
 }
 
-static void test_unix(void)
+TEST(unix)
 {
     check_kind(MESSAGE_UNIX);
 }
 
-static void test_sysv(void)
+TEST(sysv)
 {
     check_kind(MESSAGE_SYSV);
 }
 
-static void test_ring(void)
+TEST(ring)
 {
     check_kind(MESSAGE_RING);
 }
 
 /* No folder, no key: these kinds are not there. */
-static void test_missing(void)
+TEST(missing)
 {
     struct room room;
     struct message_channel channel;
@@ -137,7 +137,7 @@ static void test_missing(void)
 }
 
 /* A removed queue is an error that is kept. */
-static void test_removed(void)
+TEST(removed)
 {
     struct room room;
     struct message_channel channel;
@@ -156,7 +156,3 @@ static void test_removed(void)
     }
     close_room(&room);
 }
-
-TAP_MAIN({"mq", test_mq}, {"pipe", test_pipe}, {"fifo", test_fifo}, {"unix", test_unix},
-         {"sysv", test_sysv}, {"ring", test_ring}, {"missing", test_missing},
-         {"removed", test_removed})

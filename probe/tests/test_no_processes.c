@@ -120,7 +120,7 @@ static void check_round_trips(const char *text)
 /* A kind that is missing stands before one that is there. */
 #define ROUND_TRIPS STREAM("SEM-P-RTP", "-p", "kinds=unnamed,eventfd,named")
 
-static void test_round_trips_without_processes(void)
+HOST_TEST(round_trips_without_processes)
 {
     reset();
     if (lacks_rights())
@@ -134,7 +134,7 @@ static void test_round_trips_without_processes(void)
     check_told(text, "no_cleanup_process", true);
 }
 
-static void test_round_trips_where_fork_does_nothing(void)
+HOST_TEST(round_trips_where_fork_does_nothing)
 {
     reset();
     if (lacks_rights())
@@ -147,7 +147,7 @@ static void test_round_trips_where_fork_does_nothing(void)
     check_told(text, "no_cleanup_process", true);
 }
 
-static void test_round_trips_without_shared_memory(void)
+HOST_TEST(round_trips_without_shared_memory)
 {
     reset();
     if (lacks_rights() || !tap_is_wrapped())
@@ -161,7 +161,7 @@ static void test_round_trips_without_shared_memory(void)
     CHECK_HOLDS(text, "shm_open");
 }
 
-static void test_one_thread_without_processes(void)
+TEST(one_thread_without_processes)
 {
     reset();
     fake_port.has_no_processes = true;
@@ -177,7 +177,7 @@ static void test_one_thread_without_processes(void)
     check_told(text, "no_cleanup_process", true);
 }
 
-static void test_one_thread_without_shared_memory(void)
+TEST(one_thread_without_shared_memory)
 {
     reset();
     if (!tap_is_wrapped())
@@ -192,7 +192,7 @@ static void test_one_thread_without_shared_memory(void)
     check_told(text, "scope_unsupported", true);
 }
 
-static void test_a_kind_that_is_missing(void)
+TEST(a_kind_that_is_missing)
 {
     reset();
     if (!tap_is_wrapped())
@@ -209,7 +209,7 @@ static void test_a_kind_that_is_missing(void)
 }
 
 /* Nothing that a kill would leave: nothing to tell. */
-static void test_nothing_to_clean_up(void)
+TEST(nothing_to_clean_up)
 {
     reset();
     fake_port.has_no_processes = true;
@@ -221,7 +221,7 @@ static void test_nothing_to_clean_up(void)
     check_told(text, "scope_unsupported", false);
 }
 
-static void test_a_mutex_without_shared_memory(void)
+HOST_TEST(a_mutex_without_shared_memory)
 {
     reset();
     if (lacks_rights() || !tap_is_wrapped())
@@ -251,7 +251,7 @@ static void check_verdicts(const char *text, const char *claim)
     CHECK(strstr(text, "/process\"") == NULL);
 }
 
-static void test_verdicts_without_processes(void)
+HOST_TEST(verdicts_without_processes)
 {
     reset();
     if (lacks_rights())
@@ -285,7 +285,7 @@ static void check_waiters(const char *text)
     CHECK(strstr(text, "/mq/process\"") == NULL);
 }
 
-static void test_messages_without_processes(void)
+HOST_TEST(messages_without_processes)
 {
     reset();
     if (lacks_rights())
@@ -306,7 +306,7 @@ static void check_unsupported(const char *text, const char *reason)
     CHECK_HOLDS(text, reason);
 }
 
-static void test_operations_of_the_kernel_need_a_process(void)
+TEST(operations_of_the_kernel_need_a_process)
 {
     reset();
     if (lacks_rights())
@@ -322,7 +322,7 @@ static void test_operations_of_the_kernel_need_a_process(void)
         check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "shm_open");
 }
 
-static void test_a_background_writer_needs_a_process(void)
+TEST(a_background_writer_needs_a_process)
 {
     reset();
     if (lacks_rights())
@@ -335,7 +335,7 @@ static void test_a_background_writer_needs_a_process(void)
         check_unsupported(STREAM("FIO-P-PRI", "-p", "mode=time_shared"), "shm_open");
 }
 
-static void test_waiters_without_processes(void)
+HOST_TEST(waiters_without_processes)
 {
     reset();
     if (lacks_rights())
@@ -351,7 +351,7 @@ static void test_waiters_without_processes(void)
 }
 
 /* The row is as long as was asked for, not as it could have been. */
-static void test_few_waiters_take_little_memory(void)
+HOST_TEST(few_waiters_take_little_memory)
 {
     reset();
     if (lacks_rights() || !tap_is_wrapped())
@@ -363,7 +363,7 @@ static void test_few_waiters_take_little_memory(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-static void test_processes_alone_are_asked_for(void)
+TEST(processes_alone_are_asked_for)
 {
     reset();
     fake_port.has_no_processes = true;
@@ -380,21 +380,3 @@ static void test_processes_alone_are_asked_for(void)
     CHECK_HOLDS(text, "\"status\":\"unsupported\"");
     check_told(text, "scope_unsupported", true);
 }
-
-TAP_MAIN({"round trips without processes", test_round_trips_without_processes, TAP_FOR_HOST},
-         {"round trips where fork does nothing", test_round_trips_where_fork_does_nothing,
-          TAP_FOR_HOST},
-         {"round trips without shared memory", test_round_trips_without_shared_memory,
-          TAP_FOR_HOST},
-         {"one thread without processes", test_one_thread_without_processes},
-         {"one thread without shared memory", test_one_thread_without_shared_memory},
-         {"a kind that is missing", test_a_kind_that_is_missing},
-         {"a mutex without shared memory", test_a_mutex_without_shared_memory, TAP_FOR_HOST},
-         {"nothing to clean up", test_nothing_to_clean_up},
-         {"verdicts without processes", test_verdicts_without_processes, TAP_FOR_HOST},
-         {"messages without processes", test_messages_without_processes, TAP_FOR_HOST},
-         {"operations of the kernel need a process", test_operations_of_the_kernel_need_a_process},
-         {"a background writer needs a process", test_a_background_writer_needs_a_process},
-         {"waiters without processes", test_waiters_without_processes, TAP_FOR_HOST},
-         {"few waiters take little memory", test_few_waiters_take_little_memory, TAP_FOR_HOST},
-         {"processes alone are asked for", test_processes_alone_are_asked_for})

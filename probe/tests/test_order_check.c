@@ -27,7 +27,7 @@ static void check_faults(const struct order_check *check, bool has_priority, boo
     CHECK_SAME(check->fault[ORDER_INTACT][0] != '\0', has_harm);
 }
 
-static void test_right_order(void)
+TEST(right_order)
 {
     struct order_check check = {0};
     uint64_t low = order_note_sent(&check, 0, BYTES), first = order_note_sent(&check, 5, BYTES);
@@ -40,7 +40,7 @@ static void test_right_order(void)
     CHECK_SAME(check.received_count, 3);
 }
 
-static void test_wrong_priority(void)
+TEST(wrong_priority)
 {
     struct order_check check = {0};
     uint64_t low = order_note_sent(&check, 0, BYTES), high = order_note_sent(&check, 5, BYTES);
@@ -50,7 +50,7 @@ static void test_wrong_priority(void)
     CHECK_HOLDS(check.fault[ORDER_PRIORITY], "one of priority 0 came before one of 5");
 }
 
-static void test_wrong_type(void)
+TEST(wrong_type)
 {
     struct order_check check = {.has_types = true};
     uint64_t late = order_note_sent(&check, -8, BYTES), early = order_note_sent(&check, -1, BYTES);
@@ -59,7 +59,7 @@ static void test_wrong_type(void)
     CHECK_HOLDS(check.fault[ORDER_PRIORITY], "one of type 8 came before one of 1");
 }
 
-static void test_wrong_age(void)
+TEST(wrong_age)
 {
     struct order_check check = {0};
     uint64_t first = order_note_sent(&check, 5, BYTES), second = order_note_sent(&check, 5, BYTES);
@@ -69,7 +69,7 @@ static void test_wrong_age(void)
 }
 
 /* The one that should have come first never comes: that is no wrong order. */
-static void test_loss(void)
+TEST(loss)
 {
     struct order_check check = {0};
     uint64_t first, second;
@@ -84,7 +84,7 @@ static void test_loss(void)
     CHECK_SAME(check.count, 0);
 }
 
-static void test_harm(void)
+TEST(harm)
 {
     struct order_check check = {0};
     unsigned char text[BYTES] = {0};
@@ -102,7 +102,7 @@ static void test_harm(void)
     CHECK_HOLDS(check.fault[ORDER_INTACT], "another content");
 }
 
-static void test_doubled(void)
+TEST(doubled)
 {
     struct order_check check = {0};
     uint64_t one = order_note_sent(&check, 1, BYTES);
@@ -111,7 +111,7 @@ static void test_doubled(void)
     check_faults(&check, false, false, true);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct order_check check = {0};
     order_note_sent(&check, 1, BYTES);
@@ -121,7 +121,7 @@ static void test_refused(void)
 }
 
 /* Of short messages the number is as long as fits; each byte counts. */
-static void test_content(void)
+TEST(content)
 {
     for (size_t count = 1; count <= BYTES; count++) {
         unsigned char text[BYTES];
@@ -137,8 +137,3 @@ static void test_content(void)
         CHECK_SAME(content_is(text, count, number, 4), count <= sizeof number);
     }
 }
-
-TAP_MAIN({"right order", test_right_order}, {"wrong priority", test_wrong_priority},
-         {"wrong type", test_wrong_type}, {"wrong age", test_wrong_age}, {"loss", test_loss},
-         {"harm", test_harm}, {"doubled", test_doubled}, {"refused", test_refused},
-         {"content", test_content})

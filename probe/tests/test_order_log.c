@@ -11,7 +11,7 @@ enum { THREADS = 4, EACH = 100 };
 
 static const struct clock monotonic = {.use_counter = false, .name = "monotonic"};
 
-static void test_an_empty_log(void)
+TEST(an_empty_log)
 {
     struct order_log log;
     char text[64];
@@ -23,7 +23,7 @@ static void test_an_empty_log(void)
     CHECK_SAME(order_log_place(&log, "low", "ran"), -1);
 }
 
-static void test_words_and_numbers(void)
+TEST(words_and_numbers)
 {
     struct order_log log;
     char text[128];
@@ -38,7 +38,7 @@ static void test_words_and_numbers(void)
     CHECK_SAME(order_log_place(&log, "low", "unlocked"), 2);
 }
 
-static void test_only_the_whole_order_fits(void)
+TEST(only_the_whole_order_fits)
 {
     struct order_log log;
     order_log_clear(&log, &monotonic);
@@ -54,7 +54,7 @@ static void test_only_the_whole_order_fits(void)
 
 /* A thread that was preempted between its reading and its append comes late into the
  * log; the reading says where it belongs. Also when the counter passes its own end. */
-static void test_readings_decide(void)
+TEST(readings_decide)
 {
     struct order_log log;
     order_log_clear(&log, &monotonic);
@@ -65,7 +65,7 @@ static void test_readings_decide(void)
     CHECK(order_log_is(&log, "a first, b second, c third, d same reading, later append"));
 }
 
-static void test_what_does_not_fit_is_told(void)
+TEST(what_does_not_fit_is_told)
 {
     struct order_log log;
     char text[32 * 1024];
@@ -82,7 +82,7 @@ static void test_what_does_not_fit_is_told(void)
     CHECK_HOLDS(text, ", and 2 more that did not fit");
 }
 
-static void test_short_texts_are_cut_visibly(void)
+TEST(short_texts_are_cut_visibly)
 {
     struct order_log log;
     char text[16];
@@ -93,7 +93,7 @@ static void test_short_texts_are_cut_visibly(void)
     CHECK(order_log_is(&log, "creator created it"));
 }
 
-static void test_a_verdict_says_both_orders(void)
+TEST(a_verdict_says_both_orders)
 {
     struct order_log log;
     struct arena *arena = calloc(1, sizeof *arena);
@@ -119,7 +119,7 @@ static void *append_many(void *argument)
     return NULL;
 }
 
-static void test_many_threads_lose_nothing(void)
+TEST(many_threads_lose_nothing)
 {
     struct order_log log;
     pthread_t threads[THREADS];
@@ -138,11 +138,3 @@ static void test_many_threads_lose_nothing(void)
     for (int i = 1; i < THREADS * EACH; i++)
         CHECK(log.entries[i - 1].ticks <= log.entries[i].ticks);
 }
-
-TAP_MAIN({"an empty log", test_an_empty_log}, {"words and numbers", test_words_and_numbers},
-         {"only the whole order fits", test_only_the_whole_order_fits},
-         {"readings decide", test_readings_decide},
-         {"what does not fit is told", test_what_does_not_fit_is_told},
-         {"short texts are cut visibly", test_short_texts_are_cut_visibly},
-         {"a verdict says both orders", test_a_verdict_says_both_orders},
-         {"many threads lose nothing", test_many_threads_lose_nothing})

@@ -36,7 +36,7 @@ static void expect(int64_t interrupt_ns, int64_t dispatch_ns, int64_t return_ns)
     CHECK_SAME(split.ns[PART_RETURN], return_ns);
 }
 
-static void test_plain(void)
+TEST(plain)
 {
     begin();
     wake_up(1010, 1020, 1030, 1050);
@@ -49,7 +49,7 @@ static void test_plain(void)
 }
 
 /* The tick, a handler of its own, comes between the release and ours, or after the wake-up. */
-static void test_several_interrupts(void)
+TEST(several_interrupts)
 {
     begin();
     part_match_interrupt(&match, 1001, true);
@@ -62,7 +62,7 @@ static void test_several_interrupts(void)
 }
 
 /* At the release the handler already ran for another timer: nothing had to be waited for. */
-static void test_handler_begun_before(void)
+TEST(handler_begun_before)
 {
     begin();
     wake_up(990, 1020, 1030, 1050);
@@ -72,7 +72,7 @@ static void test_handler_begun_before(void)
 }
 
 /* Woken in a handler that is not among the events: of another line, or on another CPU. */
-static void test_other_handler(void)
+TEST(other_handler)
 {
     begin();
     part_match_interrupt(&match, 990, true);
@@ -101,7 +101,7 @@ static void softirq(int64_t first_ns, int64_t second_ns)
 }
 
 /* Woken after the handler: only an interrupt that is alone since the release is ours. */
-static void test_softirq(void)
+TEST(softirq)
 {
     softirq(990, 1010);
     CHECK(take(1000, 1100));
@@ -116,7 +116,7 @@ static void test_softirq(void)
 
 /* Preempted on its way to user space: the first switch ends the dispatch, and whoever had the CPU
  * before the last one kept the thread waiting. */
-static void test_preempted(void)
+TEST(preempted)
 {
     begin();
     wake_up(1010, 1020, 1030, 1050);
@@ -133,7 +133,7 @@ static void expect_nobody(void)
 }
 
 /* What ran before is known without the interrupt, and never guessed. */
-static void test_what_ran_before(void)
+TEST(what_ran_before)
 {
     begin();
     part_match_waking(&match, 1020, true);
@@ -152,7 +152,7 @@ static void test_what_ran_before(void)
     expect_nobody();
 }
 
-static void test_not_slept(void)
+TEST(not_slept)
 {
     begin();
     wake_up(1010, 1020, 1030, 1050);
@@ -167,7 +167,7 @@ static void test_not_slept(void)
 }
 
 /* A wake-up that comes before the sample of the one before is taken. */
-static void test_next_waits(void)
+TEST(next_waits)
 {
     begin();
     wake_up(1010, 1020, 1030, 1050);
@@ -176,7 +176,7 @@ static void test_next_waits(void)
     expect(10, 40, 50);
 }
 
-static void test_order(void)
+TEST(order)
 {
     begin();
     wake_up(1010, 1020, 1030, 1101); /* switched to after its own stamp */
@@ -188,7 +188,7 @@ static void test_order(void)
     CHECK_SAME((int64_t)match.counts.matched, 0);
 }
 
-static void test_lost(void)
+TEST(lost)
 {
     begin();
     part_match_interrupt(&match, 1010, true);
@@ -208,7 +208,7 @@ static void test_lost(void)
 }
 
 /* A name that fills its field has no end. */
-static void test_long_name(void)
+TEST(long_name)
 {
     static const char name[32] = "0123456789abcdefghijklmnopqrstu";
     begin();
@@ -219,7 +219,7 @@ static void test_long_name(void)
     CHECK_TEXT(split.before, "0123456789abcde");
 }
 
-static void test_ring(void)
+TEST(ring)
 {
     struct part_ring *ring = calloc(1, sizeof *ring);
     if (!CHECK(ring != NULL))
@@ -237,14 +237,3 @@ static void test_ring(void)
     CHECK_SAME(part_ring_first(ring)->user_ns, 6);
     free(ring);
 }
-
-TAP_MAIN({"the parts of a wake-up add up", test_plain},
-         {"the handler that wakes is ours, of several", test_several_interrupts},
-         {"a handler that ran at the release", test_handler_begun_before},
-         {"a handler of something else", test_other_handler},
-         {"woken after the handler", test_softirq}, {"preempted on the way", test_preempted},
-         {"what ran before is certain or not told", test_what_ran_before},
-         {"did not sleep", test_not_slept}, {"the next wake-up waits", test_next_waits},
-         {"events out of order are counted", test_order}, {"lost events are counted", test_lost},
-         {"a name without an end", test_long_name},
-         {"what does not fit the ring is counted", test_ring})

@@ -39,7 +39,7 @@ static struct saying header(const char *text)
     return option_header(&option);
 }
 
-static void headers_are_read(void)
+TEST(headers_are_read)
 {
     CHECK_SAME(header(NULL).kind, SAYING_NONE);
     CHECK_SAME(header("_POSIX_TIMERS").kind, SAYING_NONE);
@@ -53,7 +53,7 @@ static void headers_are_read(void)
     CHECK_SAME(header("'\\0'").number, 0); /* _POSIX_VDISABLE of glibc */
 }
 
-static void sayings_are_told(void)
+TEST(sayings_are_told)
 {
     char text[SAYING_BYTES];
     CHECK_TEXT(saying_text((struct saying){SAYING_NUMBER, 200809}, text), "200809");
@@ -69,7 +69,7 @@ static bool is_claimed(bool is_path, const char *macro, struct saying told)
 }
 
 /* 0 in a header is decided at run time; of sysconf it is no claim, of pathconf it is one. */
-static void claims_are_told_from_silence(void)
+TEST(claims_are_told_from_silence)
 {
     struct saying none = {SAYING_NONE, 0}, unknown = {SAYING_UNKNOWN, 0};
     struct saying zero = {SAYING_NUMBER, 0}, one = {SAYING_NUMBER, 1};
@@ -84,7 +84,7 @@ static void claims_are_told_from_silence(void)
     CHECK(!is_claimed(true, "0", none));
 }
 
-static void sysconf_without_a_name_is_unknown(void)
+TEST(sysconf_without_a_name_is_unknown)
 {
     struct posix_option nameless = {.name = NO_NAME}, senseless = {.name = 99999};
     struct posix_option version = {.name = _SC_VERSION};
@@ -93,7 +93,7 @@ static void sysconf_without_a_name_is_unknown(void)
     CHECK_SAME(option_sysconf(&version, "/").kind, SAYING_NUMBER);
 }
 
-static void keys_are_those_of_one_option_each(void)
+TEST(keys_are_those_of_one_option_each)
 {
     int count = option_count();
     CHECK(count > 50 && count <= OPTION_MOST);
@@ -106,7 +106,7 @@ static void keys_are_those_of_one_option_each(void)
 
 /* ---- answers ---- */
 
-static void errors_are_told_apart(void)
+TEST(errors_are_told_apart)
 {
     CHECK_SAME(answer_error("call", ENOSYS).result, CALL_MISSING);
     CHECK_SAME(answer_error("call", ENOTSUP).result, CALL_MISSING);
@@ -123,7 +123,7 @@ static void errors_are_told_apart(void)
 
 /* ---- profiles ---- */
 
-static void all_works_satisfies_all(void)
+TEST(all_works_satisfies_all)
 {
     all_work();
     for (int i = 0; i < PROFILE_COUNT; i++) {
@@ -135,7 +135,7 @@ static void all_works_satisfies_all(void)
 }
 
 /* A profile needs all that those before it need. */
-static void what_one_lacks_the_next_lack_too(void)
+TEST(what_one_lacks_the_next_lack_too)
 {
     all_work();
     set("trace", answer_missing("posix_trace_create"));
@@ -149,7 +149,7 @@ static void what_one_lacks_the_next_lack_too(void)
     CHECK_SAME(third.next_missing_count, 0);
 }
 
-static void partly_is_missing_and_denied_is_counted(void)
+TEST(partly_is_missing_and_denied_is_counted)
 {
     all_work();
     set("timers", answer_partly("less"));
@@ -163,7 +163,7 @@ static void partly_is_missing_and_denied_is_counted(void)
     CHECK_TEXT(decided.missing, "fsync,memlock,semaphores,timers");
 }
 
-static void an_option_of_no_profile_changes_nothing(void)
+TEST(an_option_of_no_profile_changes_nothing)
 {
     all_work();
     set("typed_memory_objects", answer_missing("posix_typed_mem_open"));
@@ -171,7 +171,7 @@ static void an_option_of_no_profile_changes_nothing(void)
     CHECK(profile_decide(PROFILE_COUNT - 1, answers).is_satisfied);
 }
 
-static void profiles_name_options_that_exist_once(void)
+TEST(profiles_name_options_that_exist_once)
 {
     for (int i = 0; i < PROFILE_COUNT; i++)
         for (const char *const *key = posix_profiles[i].adds; *key; key++) {
@@ -183,7 +183,7 @@ static void profiles_name_options_that_exist_once(void)
 }
 
 /* Nothing works: the list is cut, the count is not. */
-static void a_long_list_is_cut_and_counted(void)
+TEST(a_long_list_is_cut_and_counted)
 {
     for (int i = 0; i < OPTION_MOST; i++)
         answers[i] = answer_fails("broken");
@@ -196,7 +196,7 @@ static void a_long_list_is_cut_and_counted(void)
 
 /* ---- limits ---- */
 
-static void low_limits_are_found(void)
+TEST(low_limits_are_found)
 {
     struct posix_limit limit = {.key = "made_up", .name = NO_NAME, .least = 32};
     struct answer works = answer_works(), fails = answer_fails("x");
@@ -246,7 +246,7 @@ static struct answer call_exiting(const struct call_tools *tools)
 }
 
 /* The one after it is called all the same. */
-static void a_call_that_hangs_is_ended_and_told(void)
+TEST(a_call_that_hangs_is_ended_and_told)
 {
     static const posix_call calls[] = {call_good, call_hanging, call_ending, call_exiting,
                                        call_good};
@@ -270,7 +270,7 @@ static void a_call_that_hangs_is_ended_and_told(void)
 }
 
 /* Somebody ends the runner: what it did not reach is untried. */
-static void a_runner_that_is_killed_is_told(void)
+TEST(a_runner_that_is_killed_is_told)
 {
     static const posix_call calls[] = {call_good};
     struct call_runner runner = {.calls = calls, .count = 1, .limit_ns = 300000000};
@@ -285,18 +285,3 @@ static void a_runner_that_is_killed_is_told(void)
     CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
     call_runner_close(&runner);
 }
-
-TAP_MAIN({"headers are read", headers_are_read}, {"sayings are told", sayings_are_told},
-         {"claims are told from silence", claims_are_told_from_silence},
-         {"sysconf without a name is unknown", sysconf_without_a_name_is_unknown},
-         {"keys are those of one option each", keys_are_those_of_one_option_each},
-         {"errors are told apart", errors_are_told_apart},
-         {"all works: all profiles are satisfied", all_works_satisfies_all},
-         {"what one profile lacks, the next lack too", what_one_lacks_the_next_lack_too},
-         {"partly is missing, denied is counted", partly_is_missing_and_denied_is_counted},
-         {"an option of no profile changes nothing", an_option_of_no_profile_changes_nothing},
-         {"profiles name options that exist, once", profiles_name_options_that_exist_once},
-         {"a long list is cut and counted", a_long_list_is_cut_and_counted},
-         {"low limits are found", low_limits_are_found},
-         {"a call that hangs is ended and told", a_call_that_hangs_is_ended_and_told},
-         {"a runner that is killed is told", a_runner_that_is_killed_is_told})

@@ -161,7 +161,7 @@ static void check_not_restored(const char *text, const char *who)
 
 #define FEW "--samples", "20", "--priority", "50"
 
-static void test_a_measuring_thread_that_stays_low(void)
+HOST_TEST(a_measuring_thread_that_stays_low)
 {
     if (!can_test_on_one_cpu())
         return;
@@ -179,7 +179,7 @@ static void test_a_measuring_thread_that_stays_low(void)
 }
 
 /* Who waits for its end does so without priority. */
-static void test_one_that_stays_low_after_a_process(void)
+HOST_TEST(one_that_stays_low_after_a_process)
 {
     if (!can_test_on_one_cpu())
         return;
@@ -190,7 +190,7 @@ static void test_one_that_stays_low_after_a_process(void)
 }
 
 /* A spin lock locks up: the watchdog lends its owner a priority, and takes it back. */
-static void test_a_lent_priority_that_stays(void)
+HOST_TEST(a_lent_priority_that_stays)
 {
     if (!can_test_on_one_cpu())
         return;
@@ -204,7 +204,7 @@ static void test_a_lent_priority_that_stays(void)
     CHECK_HOLDS(text, "the thread low could not be restored to priority");
 }
 
-static void test_nothing_is_refused(void)
+TEST(nothing_is_refused)
 {
     if (!can_test())
         return;
@@ -213,7 +213,7 @@ static void test_nothing_is_refused(void)
     CHECK(strstr(text, "supervisor_not_above") == NULL);
 }
 
-static void test_a_supervisor_that_is_not_above(void)
+TEST(a_supervisor_that_is_not_above)
 {
     if (!can_test())
         return;
@@ -227,7 +227,7 @@ static void test_a_supervisor_that_is_not_above(void)
     CHECK_HOLDS(text, "is not scheduled as real-time");
 }
 
-static void test_a_supervisor_that_is_just_above(void)
+TEST(a_supervisor_that_is_just_above)
 {
     if (!can_test())
         return;
@@ -237,7 +237,7 @@ static void test_a_supervisor_that_is_just_above(void)
 
 /* ---- SCHED_OTHER ---- */
 
-static void test_an_ordinary_priority_that_is_not_0(void)
+TEST(an_ordinary_priority_that_is_not_0)
 {
     reset();
     if (!tap_is_wrapped())
@@ -251,7 +251,7 @@ static void test_an_ordinary_priority_that_is_not_0(void)
     CHECK_HOLDS(text, "\"type\":\"instrument\""); /* the thread has been there */
 }
 
-static void test_threads_that_step_down_to_it(void)
+TEST(threads_that_step_down_to_it)
 {
     if (!can_test())
         return;
@@ -265,14 +265,3 @@ static void test_threads_that_step_down_to_it(void)
     CHECK(strstr(text, "lower itself") == NULL);
     CHECK(strstr(text, "lowering the measuring thread") == NULL);
 }
-
-TAP_MAIN({"a measuring thread that stays low", test_a_measuring_thread_that_stays_low,
-          TAP_FOR_HOST},
-         {"one that stays low after a process", test_one_that_stays_low_after_a_process,
-          TAP_FOR_HOST},
-         {"a lent priority that stays", test_a_lent_priority_that_stays, TAP_FOR_HOST},
-         {"nothing is refused", test_nothing_is_refused},
-         {"a supervisor that is not above", test_a_supervisor_that_is_not_above},
-         {"a supervisor that is just above", test_a_supervisor_that_is_just_above},
-         {"an ordinary priority that is not 0", test_an_ordinary_priority_that_is_not_0},
-         {"threads that step down to it", test_threads_that_step_down_to_it})

@@ -135,41 +135,35 @@ static void block_all(void)
     alarm(30);
 }
 
-static void test_what_is_right(void)
+TEST(what_is_right)
 {
     block_all();
     check_right(QUEUED_HANDLER);
     check_right(QUEUED_SIGWAITINFO);
 }
 
-static void test_what_is_changed_or_out_of_order(void)
+TEST(what_is_changed_or_out_of_order)
 {
     block_all();
     check_wrong(QUEUED_HANDLER);
     check_wrong(QUEUED_SIGWAITINFO);
 }
 
-static void test_what_is_lost(void)
+TEST(what_is_lost)
 {
     block_all();
     check_lost(QUEUED_HANDLER);
     check_lost(QUEUED_SIGWAITINFO);
 }
 
-static void test_the_limit_is_put_back(void)
+TEST(the_limit_is_put_back)
 {
     block_all();
     check_limit();
 }
 
-static void test_a_stop(void)
+TEST(a_stop)
 {
     block_all();
     check_stop();
 }
-
-TAP_MAIN({"what is right is counted as right", test_what_is_right},
-         {"what is changed or out of order is counted", test_what_is_changed_or_out_of_order},
-         {"what is lost is not waited for for ever", test_what_is_lost},
-         {"the limit is put back", test_the_limit_is_put_back},
-         {"a stop is not waited for", test_a_stop})

@@ -8,7 +8,7 @@
 
 enum { TIMES = 200000, MEAN_NS = 400000, BINS = 20 };
 
-static void test_the_mean_is_as_asked(void)
+TEST(the_mean_is_as_asked)
 {
     struct random_release release;
     double sum = 0;
@@ -20,7 +20,7 @@ static void test_the_mean_is_as_asked(void)
 
 /* Equal counts where the distribution function of the exponential says so; chi-squared with 19
  * degrees of freedom is below 50 in all but 1 of 7000 seeds. */
-static void test_times_are_exponential(void)
+TEST(times_are_exponential)
 {
     struct random_release release;
     uint64_t counts[BINS] = {0};
@@ -39,7 +39,7 @@ static void test_times_are_exponential(void)
 }
 
 /* Against a tick of 4 ms: each tenth of it gets its share of the releases. */
-static void test_releases_have_no_phase_with_a_tick(void)
+TEST(releases_have_no_phase_with_a_tick)
 {
     enum { TICK_NS = 4000000, PARTS = 10 };
     struct random_release release;
@@ -65,21 +65,10 @@ static int equal_times(uint64_t seed, int stream, uint64_t other_seed, int other
     return equal;
 }
 
-static void test_a_seed_gives_its_times_again(void)
+TEST(a_seed_gives_its_times_again)
 {
     CHECK_SAME(equal_times(9, 2, 9, 2), 100);
     CHECK(equal_times(9, 2, 10, 2) < 3);
     CHECK(equal_times(9, 2, 9, 3) < 3);
     CHECK(equal_times(9, 2, 9 + (UINT64_C(1) << 16), 2) < 3);
-}
-
-int main(void)
-{
-    static const struct tap_test tests[] = {
-        {"the mean is as asked", test_the_mean_is_as_asked},
-        {"times are exponential", test_times_are_exponential},
-        {"releases have no phase with a tick", test_releases_have_no_phase_with_a_tick},
-        {"a seed gives its times again", test_a_seed_gives_its_times_again},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

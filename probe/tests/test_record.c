@@ -46,7 +46,7 @@ static uint64_t buckets_of(const struct record *record)
 
 /* ---- buckets ---- */
 
-static void test_buckets_are_contiguous(void)
+TEST(buckets_are_contiguous)
 {
     CHECK_SAME(record_bucket_low(0, RECORD_SUB_BITS), 0);
     CHECK_SAME(record_bucket_low(RECORD_BUCKETS, RECORD_SUB_BITS), RECORD_LIMIT_NS + 1);
@@ -59,7 +59,7 @@ static void test_buckets_are_contiguous(void)
     }
 }
 
-static void test_buckets_are_narrow(void)
+TEST(buckets_are_narrow)
 {
     for (uint32_t i = 0; i < RECORD_BUCKETS; i++) {
         int64_t low = record_bucket_low(i, RECORD_SUB_BITS),
@@ -89,7 +89,7 @@ static void check_layout(uint64_t value, unsigned bits)
     CHECK(layout_index((uint64_t)record_bucket_high(index, bits), bits) == index);
 }
 
-static void test_each_resolution_is_the_toolkits(void)
+TEST(each_resolution_is_the_toolkits)
 {
     uint64_t state = 4;
     for (unsigned bits = 1; bits <= RECORD_SUB_BITS; bits++) {
@@ -124,7 +124,7 @@ static void check_shape(const struct record_shape *shape, int64_t limit, uint32_
     free(record);
 }
 
-static void test_shapes(void)
+TEST(shapes)
 {
     static const int64_t mosts[] = {0, -5, INT64_MAX, RECORD_LIMIT_NS, RECORD_LIMIT_NS - 7};
     check_shape(NULL, RECORD_LIMIT_NS, RECORD_SUB_BITS);
@@ -141,7 +141,7 @@ static void test_shapes(void)
 }
 
 /* As one of the new shape that was just made, but for the room. */
-static void test_a_move_leaves_nothing_behind(void)
+TEST(a_move_leaves_nothing_behind)
 {
     static struct values values;
     const struct record_shape shape = {100000, 6};
@@ -245,7 +245,7 @@ static void check_all(const struct values *values)
     free(record);
 }
 
-static void test_random_values(void)
+TEST(random_values)
 {
     static struct values values;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -254,7 +254,7 @@ static void test_random_values(void)
     }
 }
 
-static void test_edges(void)
+TEST(edges)
 {
     static const int64_t edges[] = {0,
                                     1,
@@ -280,7 +280,7 @@ static void test_edges(void)
     free(record);
 }
 
-static void test_moments_far_from_zero(void)
+TEST(moments_far_from_zero)
 {
     static struct values values;
     static const int64_t middles[] = {0, 1000, 1000000000, 100000000000, INT64_C(1) << 40};
@@ -293,7 +293,7 @@ static void test_moments_far_from_zero(void)
 }
 
 /* The first wake-up is often the worst: moments are taken about the first value. */
-static void test_moments_about_an_odd_first_value(void)
+TEST(moments_about_an_odd_first_value)
 {
     static struct values values;
     draw_near(&values, 5000, 300);
@@ -303,7 +303,7 @@ static void test_moments_about_an_odd_first_value(void)
     check_all(&values);
 }
 
-static void test_moments_of_a_few(void)
+TEST(moments_of_a_few)
 {
     static struct values values;
     static const int64_t few[] = {100, 95, 90, 4, 2000};
@@ -343,7 +343,7 @@ static void check_worst(const struct values *values)
     free(record);
 }
 
-static void test_worst_are_those_of_a_sort(void)
+TEST(worst_are_those_of_a_sort)
 {
     static struct values values;
     draw_any(&values, 11);
@@ -354,7 +354,7 @@ static void test_worst_are_those_of_a_sort(void)
         check_worst(&values);
 }
 
-static void test_worst_of_sorted_input(void)
+TEST(worst_of_sorted_input)
 {
     static struct values values;
     values.count = 1000;
@@ -372,7 +372,7 @@ static int compare_values(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void test_quantiles(void)
+TEST(quantiles)
 {
     static struct values values;
     static const double wanted[] = {0.001, 0.5, 0.99, 0.9999, 1};
@@ -425,14 +425,14 @@ static void draw_times(struct values *values, int count, int64_t step_ns)
         values->at_ns[i] = i * step_ns;
 }
 
-static void test_maxima_per_second(void)
+TEST(maxima_per_second)
 {
     static struct values values;
     draw_times(&values, 1000, SECOND_NS / 20);
     check_maxima(&values, 50 * SECOND_NS, SECOND_NS);
 }
 
-static void test_maxima_with_gaps(void)
+TEST(maxima_with_gaps)
 {
     static struct values values;
     draw_times(&values, 40, SECOND_NS / 20);
@@ -441,14 +441,14 @@ static void test_maxima_with_gaps(void)
     check_maxima(&values, 50 * SECOND_NS, SECOND_NS);
 }
 
-static void test_maxima_halve_when_full(void)
+TEST(maxima_halve_when_full)
 {
     static struct values values;
     draw_times(&values, 1300, SECOND_NS / 10); /* 130 s where 64 s have a place */
     check_maxima(&values, 0, 4 * SECOND_NS);
 }
 
-static void test_maxima_over_a_leap_past_the_end(void)
+TEST(maxima_over_a_leap_past_the_end)
 {
     static struct values values;
     draw_times(&values, 100, SECOND_NS / 10);
@@ -457,7 +457,7 @@ static void test_maxima_over_a_leap_past_the_end(void)
 }
 
 /* All at once they would take as long as a wake-up. */
-static void test_a_halving_takes_a_few_steps_with_each_value(void)
+TEST(a_halving_takes_a_few_steps_with_each_value)
 {
     struct record *record = new_record(1000 * SECOND_NS);
     uint32_t most = record->maxima_capacity - 2, calls = 2, last = 0;
@@ -481,7 +481,7 @@ static void test_a_halving_takes_a_few_steps_with_each_value(void)
     free(record);
 }
 
-static void test_size_is_bounded(void)
+TEST(size_is_bounded)
 {
     CHECK(record_size(NULL, INT64_MAX) == record_size(NULL, INT64_MAX / 2));
     CHECK(record_size(NULL, 0) == record_size(NULL, -1));
@@ -492,23 +492,3 @@ static void test_size_is_bounded(void)
     CHECK(record->maxima_capacity >= 102 && record->maxima_capacity % 2 == 0);
     free(record);
 }
-
-TAP_MAIN({"buckets are contiguous", test_buckets_are_contiguous},
-         {"buckets are at most 2^-10 of their value wide", test_buckets_are_narrow},
-         {"each resolution is that of the toolkit", test_each_resolution_is_the_toolkits},
-         {"shapes: range and resolution", test_shapes},
-         {"a move leaves nothing behind", test_a_move_leaves_nothing_behind},
-         {"random values: counts, extremes, moments", test_random_values},
-         {"edges of buckets; what is past the last one is counted", test_edges},
-         {"moments far from zero", test_moments_far_from_zero},
-         {"moments after an odd first value", test_moments_about_an_odd_first_value},
-         {"moments of one to five values", test_moments_of_a_few},
-         {"the worst 32 are those of a sort", test_worst_are_those_of_a_sort},
-         {"the worst of rising and falling values", test_worst_of_sorted_input},
-         {"quantiles", test_quantiles}, {"maxima per second", test_maxima_per_second},
-         {"maxima: a second without a value has none", test_maxima_with_gaps},
-         {"maxima: the interval doubles when there is no place", test_maxima_halve_when_full},
-         {"maxima: a halving takes a few steps with each value",
-          test_a_halving_takes_a_few_steps_with_each_value},
-         {"maxima: one leap over many intervals", test_maxima_over_a_leap_past_the_end},
-         {"a record's size is bounded", test_size_is_bounded})

@@ -188,7 +188,7 @@ static bool is_worst_complete(const struct record *record)
 
 /* ---- what stays ---- */
 
-static void test_a_whole_record_stays(void)
+TEST(a_whole_record_stays)
 {
     struct record *record = new_record(), *copy = new_record();
     for (int kind = 0; kind < KINDS; kind++)
@@ -206,7 +206,7 @@ static void test_a_whole_record_stays(void)
     free(copy);
 }
 
-static void test_damage_stays(void)
+TEST(damage_stays)
 {
     static const int64_t more[] = {-2, -100, RECORD_LATER_MOST + 1, INT64_C(1) << 45, INT64_MIN};
     struct record *record = new_record(), *copy = new_record();
@@ -283,7 +283,7 @@ static void look_at_change(void *own)
     look(steps->record, *steps->known, steps->copy, &steps->seen);
 }
 
-static void test_a_kill_at_any_instruction(void)
+TEST(a_kill_at_any_instruction)
 {
     size_t bytes = record_size(NULL, DURATION_NS);
     FILE *file = tmpfile();
@@ -348,7 +348,7 @@ static size_t copy_at_work(struct record *copy, struct record *const stops[], ui
     return moment;
 }
 
-static void test_a_copy_made_at_work(void)
+TEST(a_copy_made_at_work)
 {
     uint64_t state = 11;
     int told = 0, kept = 0, lost = 0, exact = 0, halved = 0;
@@ -391,7 +391,7 @@ static void test_a_copy_made_at_work(void)
 }
 
 /* Of 3000 values 60 more are in the histogram: all but the list of the worst is known. */
-static void test_moments_of_the_histogram(void)
+TEST(moments_of_the_histogram)
 {
     struct record *record = new_record(), *copy = new_record();
     make_values(USUAL, MANY);
@@ -411,7 +411,7 @@ static void test_moments_of_the_histogram(void)
 }
 
 /* Between the two halves of a sum of 128 bits. */
-static void test_sums_that_cannot_be(void)
+TEST(sums_that_cannot_be)
 {
     struct record *record = new_record();
     make_values(USUAL, VALUES);
@@ -429,7 +429,7 @@ static void test_sums_that_cannot_be(void)
     free(record);
 }
 
-static void test_a_head_from_before_the_first_value(void)
+TEST(a_head_from_before_the_first_value)
 {
     struct record *record = new_record(), *copy = new_record();
     make_values(USUAL, VALUES);
@@ -442,7 +442,7 @@ static void test_a_head_from_before_the_first_value(void)
     free(copy);
 }
 
-static void test_a_minimum_that_only_the_histogram_has(void)
+TEST(a_minimum_that_only_the_histogram_has)
 {
     struct record *record = new_record();
     for (int i = 0; i < 10; i++)
@@ -457,7 +457,7 @@ static void test_a_minimum_that_only_the_histogram_has(void)
 }
 
 /* In turn: beside values that all overflow; where nothing but an overflow was copied. */
-static void test_outside_of_the_buckets(void)
+TEST(outside_of_the_buckets)
 {
     struct record *record = new_record();
     for (int i = 0; i < 3; i++)
@@ -474,7 +474,7 @@ static void test_outside_of_the_buckets(void)
 }
 
 /* The middle of their bucket is none of them. */
-static void test_equal_values(void)
+TEST(equal_values)
 {
     struct record *record = new_record();
     for (int i = 0; i < 10; i++)
@@ -486,7 +486,7 @@ static void test_equal_values(void)
 }
 
 /* In the sums and the count, and not in the histogram, or the other way: the sums stay exact. */
-static void test_one_value_of_difference(void)
+TEST(one_value_of_difference)
 {
     struct record *record = new_record();
     make_values(USUAL, VALUES);
@@ -507,7 +507,7 @@ static void test_one_value_of_difference(void)
 }
 
 /* It was moved to where was copied before: of the first of the maxima no more than its bucket. */
-static void test_a_maximum_that_was_moved(void)
+TEST(a_maximum_that_was_moved)
 {
     struct record *record = new_record();
     for (int i = 0; i < 60; i++)
@@ -524,7 +524,7 @@ static void test_a_maximum_that_was_moved(void)
 }
 
 /* Another second has begun, and the largest value came, after the histogram was copied. */
-static void test_what_only_the_maxima_have(void)
+TEST(what_only_the_maxima_have)
 {
     struct record *record = new_record(), *copy = new_record();
     size_t rest = MAXIMA_OFFSET;
@@ -540,16 +540,3 @@ static void test_what_only_the_maxima_have(void)
     free(record);
     free(copy);
 }
-
-TAP_MAIN({"a whole record stays", test_a_whole_record_stays}, {"damage stays", test_damage_stays},
-         {"a kill at any instruction", test_a_kill_at_any_instruction},
-         {"a copy made at work", test_a_copy_made_at_work},
-         {"moments of the histogram", test_moments_of_the_histogram},
-         {"sums that cannot be", test_sums_that_cannot_be},
-         {"a head from before the first value", test_a_head_from_before_the_first_value},
-         {"a minimum that only the histogram has", test_a_minimum_that_only_the_histogram_has},
-         {"outside of the buckets", test_outside_of_the_buckets},
-         {"equal values", test_equal_values},
-         {"one value of difference", test_one_value_of_difference},
-         {"a maximum that was moved", test_a_maximum_that_was_moved},
-         {"what only the maxima have", test_what_only_the_maxima_have})

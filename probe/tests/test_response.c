@@ -117,7 +117,7 @@ static void end(struct run *run)
     free(run->own);
 }
 
-static void test_a_block_takes_its_time(void)
+TEST(a_block_takes_its_time)
 {
     static struct run run;
     static struct request request;
@@ -140,7 +140,7 @@ static void test_a_block_takes_its_time(void)
     end(&run);
 }
 
-static void test_what_follows_a_rest_is_not_recorded(void)
+TEST(what_follows_a_rest_is_not_recorded)
 {
     static struct run run;
     static struct request request;
@@ -157,7 +157,7 @@ static void test_what_follows_a_rest_is_not_recorded(void)
 }
 
 /* Under a load that makes all slower the work is what it was without: only its time is another. */
-static void test_the_load_does_not_change_the_work(void)
+TEST(the_load_does_not_change_the_work)
 {
     static const char *const params[WORK_KINDS] = {"add_operations", "copy_operations",
                                                    "whetstone_operations"};
@@ -180,7 +180,7 @@ static void test_the_load_does_not_change_the_work(void)
 }
 
 /* Nothing is worked before the measurement for the kind, and its blocks have just that number. */
-static void test_a_given_number_is_not_calibrated(void)
+TEST(a_given_number_is_not_calibrated)
 {
     static struct run run;
     static struct request request;
@@ -197,7 +197,7 @@ static void test_a_given_number_is_not_calibrated(void)
 }
 
 /* A number that is found half is told to nobody. */
-static void test_a_stop_leaves_no_number(void)
+TEST(a_stop_leaves_no_number)
 {
     static struct run run;
     static struct request request;
@@ -212,7 +212,7 @@ static void test_a_stop_leaves_no_number(void)
 }
 
 /* The last one: it asks the process to end. */
-static void test_time_that_was_taken_is_no_response(void)
+TEST(time_that_was_taken_is_no_response)
 {
     static struct run run;
     static struct request request;
@@ -225,10 +225,3 @@ static void test_time_that_was_taken_is_no_response(void)
     CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
     end(&run);
 }
-
-TAP_MAIN({"a block takes its time", test_a_block_takes_its_time},
-         {"what follows a rest is not recorded", test_what_follows_a_rest_is_not_recorded},
-         {"the load does not change the work", test_the_load_does_not_change_the_work},
-         {"a given number is not calibrated", test_a_given_number_is_not_calibrated},
-         {"a stop leaves no number", test_a_stop_leaves_no_number},
-         {"time that was taken is no response", test_time_that_was_taken_is_no_response})

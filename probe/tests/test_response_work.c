@@ -54,7 +54,7 @@ static void fill(void)
         space.from[i] = (unsigned char)(i * 7 + i / 251);
 }
 
-static void test_additions(void)
+TEST(additions)
 {
     static const uint64_t counts[] = {0, 1, 2, 1000, 1000001};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -65,7 +65,7 @@ static void test_additions(void)
 }
 
 /* Also of the last byte, and of what the last copy but one did not have yet. */
-static void test_copies(void)
+TEST(copies)
 {
     static const uint64_t counts[] = {1, 2, 3, WORK_COPY_BYTES, WORK_COPY_BYTES + 5};
     static unsigned char before[WORK_COPY_BYTES];
@@ -87,7 +87,7 @@ static void check_near(const double *got, const double *wanted, int count)
         CHECK_NEAR(got[i], wanted[i], ERROR);
 }
 
-static void test_whetstone(void)
+TEST(whetstone)
 {
     static const double array[] = {-0.06682108153759841, -0.4662713010907264, -0.7329765200218058,
                                    -1.1323916609285205};
@@ -110,7 +110,7 @@ static void test_whetstone(void)
     }
 }
 
-static void test_procedures_of_whetstone(void)
+TEST(procedures_of_whetstone)
 {
 #ifdef WRAPPED
     for (unsigned long turns = 0; turns <= 3; turns++) {
@@ -155,7 +155,7 @@ static double growth_of(int kind, uint64_t count)
 
 /* On a machine that is disturbed all the time a round may be wrong; work that does not grow is
  * wrong in each. */
-static void test_work_grows_with_its_count(void)
+HOST_TEST(work_grows_with_its_count)
 {
     for (int kind = 0; kind < WORK_KINDS; kind++) {
         double growth = 0;
@@ -168,8 +168,3 @@ static void test_work_grows_with_its_count(void)
         CHECK_NEAR(growth, 4, 1);
     }
 }
-
-TAP_MAIN({"additions", test_additions}, {"copies", test_copies},
-         {"the results of Whetstone", test_whetstone},
-         {"the procedures of Whetstone", test_procedures_of_whetstone},
-         {"work grows with its count", test_work_grows_with_its_count, TAP_FOR_HOST})

@@ -385,7 +385,7 @@ static void check_lengths(const struct record *record, int64_t length_ns)
 /* ---- tests ---- */
 
 /* The slice's length decides at which step of its loop a thread loses the CPU. */
-static void test_preempted_anywhere(void)
+TEST(preempted_anywhere)
 {
     enum { BURSTS = 4 };
     for (int steps = SLICE_STEPS; steps < SLICE_STEPS + SWEPT; steps++) {
@@ -410,9 +410,10 @@ static bool ended_then(int64_t length_ns, int64_t at_ns)
     return false;
 }
 
-static void test_when_it_happened(void)
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+RUN_TEST(when_it_happened, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     measure_bursts(3);
     for (uint32_t i = 0; i < 2; i++) {
         const struct record *record = arena_record(run.arena, (int)i);
@@ -420,12 +421,10 @@ static void test_when_it_happened(void)
         for (uint32_t j = 0; j < record->count; j++)
             CHECK(ended_then(record->worst[j].value_ns, record->worst[j].at_ns));
     }
-    end();
 }
 
-static void test_first_in_first_out(void)
+RUN_TEST(first_in_first_out, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.slice_steps = kernel.first_slice_steps = FOREVER;
     measure_bursts(2);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
@@ -433,18 +432,15 @@ static void test_first_in_first_out(void)
     CHECK(!has_verdict("slice_length") && !has_verdict("first_slice"));
     CHECK_HOLDS(reason_without("slice_length"), "no later slice ended");
     CHECK_HOLDS(reason_without("first_slice"), "no first slice ended");
-    end();
 }
 
-static void test_one_starves(void)
+RUN_TEST(one_starves, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.is_starving = true;
     measure_bursts(2);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK(!passes("rotates"));
     CHECK(!passes("fair"));
-    end();
 }
 
 static bool was_told(const char *event)
@@ -465,9 +461,8 @@ static void check_no_verdict(const char *reason)
 }
 
 /* Throttling requires a rest within each first slice: the rest of them is seen. */
-static void test_first_slice_beyond_a_burst(void)
+RUN_TEST(first_slice_beyond_a_burst, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
     measure_bursts(2);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
@@ -478,13 +473,11 @@ static void test_first_slice_beyond_a_burst(void)
     CHECK_SAME(arena_record(run.arena, FIRST_SLICE)->count, 0);
     CHECK(arena_record(run.arena, LATER_SLICE)->count > 0);
     check_lengths(arena_record(run.arena, LATER_SLICE), SLICE_STEPS * STEP_NS);
-    end();
 }
 
 /* Without throttling a burst holds them. */
-static void test_first_slice_ten_times_as_long(void)
+RUN_TEST(first_slice_ten_times_as_long, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     fake_port.has_budget = false;
     kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
     measure_bursts(2);
@@ -496,26 +489,22 @@ static void test_first_slice_ten_times_as_long(void)
                  LONG_SLICES * SLICE_STEPS * STEP_NS);
     check_slices(arena_record(run.arena, LATER_SLICE), 2 * THREAD_COUNT, SLICE_STEPS * STEP_NS);
     CHECK(!was_told("incomplete_burst"));
-    end();
 }
 
 /* A burst holds the first one, and a rest cuts the next: as long as the one that was seen. */
-static void test_first_slices_with_and_without_a_rest(void)
+RUN_TEST(first_slices_with_and_without_a_rest, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.first_slice_steps = 4 * SLICE_STEPS;
     measure_bursts(2);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     CHECK(arena_record(run.arena, FIRST_SLICE)->count > 0);
     CHECK(has_verdict("first_slice") && !passes("first_slice"));
     CHECK(passes("slice_length"));
-    end();
 }
 
 /* Twice as long as claimed: six of them need two bursts' time. */
-static void test_slices_that_do_not_fit(void)
+RUN_TEST(slices_that_do_not_fit, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.slice_steps = kernel.first_slice_steps = 2 * SLICE_STEPS;
     measure_bursts(2);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
@@ -523,31 +512,26 @@ static void test_slices_that_do_not_fit(void)
     CHECK(passes("rotates") && passes("fair") && passes("first_slice"));
     CHECK(!passes("slice_length"));
     check_lengths(arena_record(run.arena, LATER_SLICE), 2 * SLICE_STEPS * STEP_NS);
-    end();
 }
 
-static void test_nobody_ran(void)
+RUN_TEST(nobody_ran, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.stalls_left = FOREVER;
     measure_bursts(2);
     check_no_verdict("one got only 0");
-    end();
 }
 
-static void test_a_burst_that_was_cut_is_repeated(void)
+RUN_TEST(a_burst_that_was_cut_is_repeated, SLICE_STEPS)
 {
-    begin(SLICE_STEPS);
     kernel.stalls_left = 1;
     measure_bursts(2);
     check_verdicts();
     CHECK(was_told("incomplete_burst"));
     CHECK_SAME(arena_record(run.arena, 0)->count, 2 * THREAD_COUNT);
-    end();
 }
 
 /* The host takes time in the middle of a slice, which is recorded and proves nothing. */
-static void test_a_slice_that_was_cut_fails_no_verdict(void)
+TEST(a_slice_that_was_cut_fails_no_verdict)
 {
     for (int slice = 1; slice <= THREAD_COUNT * ROUNDS_DUE; slice++) {
         begin(SLICE_STEPS);
@@ -560,14 +544,3 @@ static void test_a_slice_that_was_cut_fails_no_verdict(void)
         end();
     }
 }
-
-TAP_MAIN({"a thread is preempted anywhere in its loop", test_preempted_anywhere},
-         {"when it happened", test_when_it_happened},
-         {"first in, first out", test_first_in_first_out}, {"one starves", test_one_starves},
-         {"a first slice is longer than a burst", test_first_slice_beyond_a_burst},
-         {"a first slice is ten times as long", test_first_slice_ten_times_as_long},
-         {"first slices with and without a rest", test_first_slices_with_and_without_a_rest},
-         {"slices do not fit into a burst", test_slices_that_do_not_fit},
-         {"nobody ran", test_nobody_ran},
-         {"a burst that was cut is repeated", test_a_burst_that_was_cut_is_repeated},
-         {"a slice that was cut fails no verdict", test_a_slice_that_was_cut_fails_no_verdict})

@@ -14,7 +14,7 @@ static struct arena *create(const char *backing, uint32_t tables, uint32_t rows)
 {
     struct arena_plan plan = {.table_room = tables, .row_room = rows};
     struct outcome outcome = {0};
-    arena_plan_series(&plan, "step_time", "ns", NULL);
+    arena_plan_series(&plan, "step_time", "ns", &(struct record_shape){1 << 12, 5});
     struct arena *arena = arena_create(&plan, backing, &outcome);
     arena_plan_free(&plan);
     if (!arena)
@@ -39,7 +39,7 @@ static int64_t value(const struct arena *arena, uint32_t table, uint32_t row, ui
     return row_table_value(arena, row_table_at(arena, table), row, column);
 }
 
-static void test_no_tables(void)
+TEST(no_tables)
 {
     struct arena *arena = create(NULL, 0, 0);
     CHECK_SAME(add(arena, 1, 2), -1);
@@ -50,7 +50,7 @@ static void test_no_tables(void)
     arena_free(arena);
 }
 
-static void test_rows_and_columns(void)
+TEST(rows_and_columns)
 {
     struct arena *arena = create(NULL, TABLES, ROWS);
     CHECK_SAME(add(arena, 1, 2), 0);
@@ -66,7 +66,7 @@ static void test_rows_and_columns(void)
 }
 
 /* What is not there is not set, and nothing beside it. */
-static void test_outside(void)
+TEST(outside)
 {
     struct arena *arena = create(NULL, TABLES, ROWS);
     add(arena, 1, 2);
@@ -83,7 +83,7 @@ static void test_outside(void)
     arena_free(arena);
 }
 
-static void test_room(void)
+TEST(room)
 {
     static const char *const many[] = {"a", "b", "c", "d", "e", "f", "g", NULL};
     struct arena *arena = create(NULL, TABLES, ROWS);
@@ -100,7 +100,7 @@ static void test_room(void)
     arena_free(arena);
 }
 
-static void test_most(void)
+TEST(most)
 {
     struct arena *arena = create(NULL, UINT32_MAX, UINT32_MAX);
     CHECK_SAME(arena->table_room, ROW_TABLE_TABLES);
@@ -134,7 +134,7 @@ static const char *sent(const struct arena *arena, bool is_dump)
     return text;
 }
 
-static void test_lines(void)
+TEST(lines)
 {
     struct arena *arena = create(NULL, TABLES, ROWS);
     add(arena, 1, 2);
@@ -147,7 +147,7 @@ static void test_lines(void)
     arena_free(arena);
 }
 
-static void test_dropped_are_told(void)
+TEST(dropped_are_told)
 {
     struct arena *arena = create(NULL, 1, ROWS);
     add(arena, 1, 2);
@@ -180,16 +180,11 @@ static struct row_table *second(struct arena *arena)
     return (struct row_table *)(uintptr_t)row_table_at(arena, 1);
 }
 
-static void check_kept(void (*spoil)(struct arena *arena), uint32_t tables)
+static void check_kept(const char *path, struct arena *left, size_t bytes, uint32_t tables)
 {
     char reason[REASON_BYTES] = "";
-    const char *path = path_of("left");
-    size_t bytes;
-    struct arena *arena = left_by(leave_tables, path, &bytes);
-    if (spoil)
-        spoil(arena);
-    write_all(path, (char *)arena, bytes);
-    free(arena);
+    write_all(path, (char *)left, bytes);
+    free(left);
     struct arena *found = arena_open(path, reason, sizeof reason);
     unlink(path);
     if (!CHECK(found != NULL))
@@ -203,66 +198,43 @@ static void check_kept(void (*spoil)(struct arena *arena), uint32_t tables)
     arena_free(found);
 }
 
-/* The head of the third was written when the probe was killed, and it did not count yet. */
-static void is_torn(struct arena *arena)
+/* The first table is kept once the file was damaged so. */
+#define CHECK_DAMAGED(damage)                                                                      \
+    do {                                                                                           \
+        size_t bytes;                                                                              \
+        const char *path = path_of("left");                                                        \
+        struct arena *arena = left_by(leave_tables, path, &bytes);                                 \
+        damage;                                                                                    \
+        check_kept(path, arena, bytes, 1);                                                         \
+    } while (0)
+
+TEST(a_killed_probe)
 {
-    tables_in(arena)->count = 2;
-    memset(second(arena) + 1, 0x7f, sizeof *second(arena));
+    size_t bytes;
+    const char *path = path_of("left");
+    struct arena *arena = left_by(leave_tables, path, &bytes);
+    check_kept(path, arena, bytes, TABLES);
 }
 
-static void has_no_columns(struct arena *arena)
+TEST(a_damaged_file)
 {
-    second(arena)->column_count = 0;
+    CHECK_DAMAGED(second(arena)->column_count = 0);
+    CHECK_DAMAGED(second(arena)->column_count = ROW_TABLE_COLUMNS + 1);
+    CHECK_DAMAGED(second(arena)->columns[1][0] = '\0');
+    CHECK_DAMAGED(second(arena)->name[0] = '\0');
+    CHECK_DAMAGED(second(arena)->first_row = 1); /* rows of another */
+    CHECK_DAMAGED(second(arena)->row_count = UINT32_MAX);
 }
 
-static void has_too_many_columns(struct arena *arena)
-{
-    second(arena)->column_count = ROW_TABLE_COLUMNS + 1;
-}
-
-static void has_a_column_without_a_name(struct arena *arena)
-{
-    second(arena)->columns[1][0] = '\0';
-}
-
-static void has_no_name(struct arena *arena)
-{
-    second(arena)->name[0] = '\0';
-}
-
-static void has_rows_of_another(struct arena *arena)
-{
-    second(arena)->first_row = 1;
-}
-
-static void has_more_rows_than_there_are(struct arena *arena)
-{
-    second(arena)->row_count = UINT32_MAX;
-}
-
-static void claims_more_tables(struct arena *arena)
-{
-    tables_in(arena)->count = UINT32_MAX;
-}
-
-static void test_a_killed_probe(void)
-{
-    check_kept(NULL, TABLES);
-    check_kept(has_no_columns, 1);
-    check_kept(has_too_many_columns, 1);
-    check_kept(has_a_column_without_a_name, 1);
-    check_kept(has_no_name, 1);
-    check_kept(has_rows_of_another, 1);
-    check_kept(has_more_rows_than_there_are, 1);
-}
-
-static void test_a_torn_head(void)
+TEST(a_torn_head)
 {
     char reason[REASON_BYTES] = "";
     const char *path = path_of("torn");
     size_t bytes;
     struct arena *arena = left_by(leave_tables, path, &bytes);
-    is_torn(arena);
+    /* The head of the third was written when the probe was killed, and it did not count yet. */
+    tables_in(arena)->count = 2;
+    memset(second(arena) + 1, 0x7f, sizeof *second(arena));
     write_all(path, (char *)arena, bytes);
     struct arena *found = arena_open(path, reason, sizeof reason);
     if (CHECK(found != NULL)) {
@@ -270,7 +242,7 @@ static void test_a_torn_head(void)
         CHECK_SAME(found->event_count, 0);
         arena_free(found);
     }
-    claims_more_tables(arena);
+    tables_in(arena)->count = UINT32_MAX;
     write_all(path, (char *)arena, bytes);
     found = arena_open(path, reason, sizeof reason);
     if (CHECK(found != NULL)) {
@@ -282,7 +254,7 @@ static void test_a_torn_head(void)
     free(arena);
 }
 
-static void test_a_damaged_size(void)
+TEST(a_damaged_size)
 {
     const char *path = path_of("size");
     size_t bytes;
@@ -298,28 +270,10 @@ static void test_a_damaged_size(void)
     free(arena);
 }
 
-static void test_flipped_bits(void)
+TEST(flipped_bits)
 {
     struct arena *arena = create(NULL, TABLES, ROWS);
     size_t tables = (size_t)arena_tables_offset(arena), bytes = (size_t)arena->bytes;
     arena_free(arena);
     flip_bits(leave_tables, tables, bytes - tables);
-}
-
-int main(void)
-{
-    static const struct tap_test tests[] = {
-        {"a test without tables", test_no_tables},
-        {"rows and columns", test_rows_and_columns},
-        {"what the table has not", test_outside},
-        {"room", test_room},
-        {"the most", test_most},
-        {"lines of the stream", test_lines},
-        {"tables without room are told", test_dropped_are_told},
-        {"a file that a killed probe left", test_a_killed_probe},
-        {"a head that is torn", test_a_torn_head},
-        {"a damaged size", test_a_damaged_size},
-        {"flipped bits", test_flipped_bits},
-    };
-    return run_in_folder(tests, sizeof tests / sizeof tests[0]);
 }

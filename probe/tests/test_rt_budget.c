@@ -87,14 +87,14 @@ static void check_budget(int64_t runtime_ns, int64_t period_ns)
     CHECK(rt_budget.rested_ns >= 10 * (period_ns - runtime_ns));
 }
 
-static void test_share_of_every_window(void)
+TEST(share_of_every_window)
 {
     check_budget(20000000, 50000000);
     check_budget(45000000, 50000000);
     check_budget(5000000, 50000000);
 }
 
-static void test_budget_is_taken_by_four_fifths(void)
+TEST(budget_is_taken_by_four_fifths)
 {
     struct rt_budget rt_budget;
     fake_port.has_budget = true;
@@ -106,7 +106,7 @@ static void test_budget_is_taken_by_four_fifths(void)
     CHECK_SAME(rt_budget.rested_ns, 0);
 }
 
-static void test_without_budget_the_system_lives(void)
+TEST(without_budget_the_system_lives)
 {
     struct rt_budget rt_budget;
     fake_port.has_budget = false;
@@ -115,7 +115,7 @@ static void test_without_budget_the_system_lives(void)
     CHECK_SAME(rt_budget.rest_ns, 100000000);
 }
 
-static void test_no_rest_before_the_burst_is_over(void)
+TEST(no_rest_before_the_burst_is_over)
 {
     struct rt_budget rt_budget;
     fake_port.has_budget = false;
@@ -125,8 +125,3 @@ static void test_no_rest_before_the_burst_is_over(void)
     CHECK_SAME(rt_budget_rest(&rt_budget), from_ns);
     CHECK_SAME(rt_budget.rested_ns, 0);
 }
-
-TAP_MAIN({"four fifths of the budget are used", test_budget_is_taken_by_four_fifths},
-         {"without a budget, nine tenths of a second", test_without_budget_the_system_lives},
-         {"no rest before the burst is over", test_no_rest_before_the_burst_is_over},
-         {"CPU time stays below the budget in every window", test_share_of_every_window})

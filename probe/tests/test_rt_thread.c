@@ -56,7 +56,7 @@ static bool may_realtime(void)
     return rt_thread_try(&setup) == 0;
 }
 
-static void test_policy_and_priority(void)
+TEST(policy_and_priority)
 {
     static const int policies[] = {SCHED_FIFO, SCHED_RR};
     struct self self;
@@ -74,7 +74,7 @@ static void test_policy_and_priority(void)
         }
 }
 
-static void test_normal_threads(void)
+TEST(normal_threads)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     struct self self;
@@ -84,7 +84,7 @@ static void test_normal_threads(void)
     CHECK(!self.has_open_signal);
 }
 
-static void test_every_cpu(void)
+TEST(every_cpu)
 {
     struct cpus allowed;
     if (port_allowed_cpus(&allowed) < 1) {
@@ -99,7 +99,7 @@ static void test_every_cpu(void)
     }
 }
 
-static void test_impossible_cpus(void)
+TEST(impossible_cpus)
 {
     struct cpus allowed;
     static const int cpus[] = {PORT_CPUS - 1, PORT_CPUS, 4095, 65535, 1 << 30};
@@ -111,7 +111,7 @@ static void test_impossible_cpus(void)
     }
 }
 
-static void test_impossible_priorities(void)
+TEST(impossible_priorities)
 {
     static const struct rt_thread_setup setups[] = {
         {SCHED_FIFO, 0, -1},  {SCHED_FIFO, 100, -1}, {SCHED_FIFO, -1, -1},  {SCHED_RR, 0, -1},
@@ -135,7 +135,7 @@ static void without_right(void)
     _exit(error != EPERM ? 1 : rt_thread_try(&normal) != 0 ? 2 : 0);
 }
 
-static void test_no_right(void)
+TEST(no_right)
 {
     int status;
     fflush(stdout);
@@ -155,7 +155,7 @@ static void pass(void *argument)
     atomic_store((atomic_int *)argument, atomic_fetch_add(&passed, 1) + 1);
 }
 
-static void test_gates_open_one_by_one(void)
+TEST(gates_open_one_by_one)
 {
     enum { RT_THREADS = 5 };
     struct rt_thread rt_threads[RT_THREADS];
@@ -178,7 +178,7 @@ static void test_gates_open_one_by_one(void)
     }
 }
 
-static void test_no_body_ends_at_the_gate(void)
+TEST(no_body_ends_at_the_gate)
 {
     struct rt_thread rt_thread;
     atomic_int place;
@@ -191,7 +191,7 @@ static void test_no_body_ends_at_the_gate(void)
     CHECK_SAME(atomic_load(&place), 0);
 }
 
-static void test_many_in_turn(void)
+TEST(many_in_turn)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, 0, -1}, wrong = {SCHED_OTHER, 0, 4095};
     for (int i = 0; i < 500; i++) {
@@ -201,7 +201,7 @@ static void test_many_in_turn(void)
 }
 
 /* The caller's mask is as it was. */
-static void test_callers_signals_stay(void)
+TEST(callers_signals_stay)
 {
     sigset_t before, after;
     struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
@@ -212,7 +212,7 @@ static void test_callers_signals_stay(void)
         CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
 }
 
-static void test_set_self(void)
+TEST(set_self)
 {
     int policy;
     struct sched_param parameters;
@@ -227,14 +227,3 @@ static void test_set_self(void)
     CHECK_SAME(rt_thread_set_self(SCHED_FIFO, 100), EINVAL);
     CHECK_SAME(rt_thread_set_self(SCHED_OTHER, 0), 0);
 }
-
-TAP_MAIN({"policy and priority as asked", test_policy_and_priority},
-         {"normal threads; all signals blocked", test_normal_threads},
-         {"each CPU as asked", test_every_cpu}, {"impossible CPUs", test_impossible_cpus},
-         {"impossible priorities", test_impossible_priorities},
-         {"no right to real-time", test_no_right},
-         {"gates open one by one", test_gates_open_one_by_one},
-         {"without a body it ends at the gate", test_no_body_ends_at_the_gate},
-         {"a thousand in turn", test_many_in_turn},
-         {"the caller's signals stay", test_callers_signals_stay},
-         {"a policy for the caller", test_set_self})

@@ -47,7 +47,7 @@ static void check_section(int index, enum section_kind kind, int64_t begin_ns, i
     CHECK_SAME(section->end.caller, end_ns + 1);
 }
 
-static void test_a_section_is_from_off_to_on(void)
+TEST(a_section_is_from_off_to_on)
 {
     struct section_match match = begun();
     event(&match, SECTION_PREEMPTION, true, 100);
@@ -57,7 +57,7 @@ static void test_a_section_is_from_off_to_on(void)
 }
 
 /* It began before the first event. */
-static void test_half_a_section_is_none(void)
+TEST(half_a_section_is_none)
 {
     struct section_match match = begun();
     event(&match, SECTION_INTERRUPTS, false, 100);
@@ -72,7 +72,7 @@ static void know_both(struct section_match *match)
     event(match, SECTION_INTERRUPTS, false, 2);
 }
 
-static void test_either_spans_both(void)
+TEST(either_spans_both)
 {
     struct section_match match = begun();
     know_both(&match);
@@ -86,7 +86,7 @@ static void test_either_spans_both(void)
     check_section(2, SECTION_EITHER, 100, 260);
 }
 
-static void test_either_of_one_inside_the_other(void)
+TEST(either_of_one_inside_the_other)
 {
     struct section_match match = begun();
     know_both(&match);
@@ -101,7 +101,7 @@ static void test_either_of_one_inside_the_other(void)
 }
 
 /* While interrupts may have been off from before. */
-static void test_either_needs_both_to_be_known(void)
+TEST(either_needs_both_to_be_known)
 {
     struct section_match match = begun();
     event(&match, SECTION_PREEMPTION, true, 100);
@@ -118,7 +118,7 @@ static void test_either_needs_both_to_be_known(void)
     check_section(3, SECTION_EITHER, 500, 600);
 }
 
-static void test_what_was_lost_ends_nothing(void)
+TEST(what_was_lost_ends_nothing)
 {
     struct section_match match = begun();
     know_both(&match);
@@ -132,7 +132,7 @@ static void test_what_was_lost_ends_nothing(void)
     check_section(0, SECTION_PREEMPTION, 6000, 6100);
 }
 
-static void test_another_window_begins_anew(void)
+TEST(another_window_begins_anew)
 {
     struct section_match match = begun();
     know_both(&match);
@@ -144,7 +144,7 @@ static void test_another_window_begins_anew(void)
 }
 
 /* The later begin is the one that the end belongs to. */
-static void test_two_begins_are_counted(void)
+TEST(two_begins_are_counted)
 {
     struct section_match match = begun();
     event(&match, SECTION_PREEMPTION, true, 100);
@@ -156,7 +156,7 @@ static void test_two_begins_are_counted(void)
     check_section(0, SECTION_PREEMPTION, 200, 300);
 }
 
-static void test_handlers_are_no_part_of_either(void)
+TEST(handlers_are_no_part_of_either)
 {
     struct section_match match = begun();
     know_both(&match);
@@ -164,20 +164,4 @@ static void test_handlers_are_no_part_of_either(void)
     event(&match, SECTION_INTERRUPT, false, 180);
     CHECK_SAME(seen.count, 1);
     check_section(0, SECTION_INTERRUPT, 100, 180);
-}
-
-int main(void)
-{
-    static const struct tap_test tests[] = {
-        {"a section is from off to on", test_a_section_is_from_off_to_on},
-        {"half a section is none", test_half_a_section_is_none},
-        {"either spans both", test_either_spans_both},
-        {"either of one inside the other", test_either_of_one_inside_the_other},
-        {"either needs both to be known", test_either_needs_both_to_be_known},
-        {"what was lost ends nothing", test_what_was_lost_ends_nothing},
-        {"another window begins anew", test_another_window_begins_anew},
-        {"two begins are counted", test_two_begins_are_counted},
-        {"handlers are no part of either", test_handlers_are_no_part_of_either},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -229,7 +229,7 @@ static const struct record *record_of(enum section_kind kind)
 
 /* ---- tests ---- */
 
-static void test_lengths_are_recorded(void)
+TEST(lengths_are_recorded)
 {
     if (!tap_is_wrapped())
         return;
@@ -258,7 +258,7 @@ static void test_lengths_are_recorded(void)
     CHECK_SAME(kernel.close_count, 1);
 }
 
-static void test_nobody_asked(void)
+TEST(nobody_asked)
 {
     begin(SECTIONS_NONE);
     CHECK_SAME(check_and_open(), 0);
@@ -271,7 +271,7 @@ static void test_nobody_asked(void)
     CHECK_SAME(kernel.close_count, 0);
 }
 
-static void test_a_kernel_without_the_events(void)
+TEST(a_kernel_without_the_events)
 {
     begin(SECTIONS_AUTO);
     kernel.lacks_preemptirq = true;
@@ -290,7 +290,7 @@ static void test_a_kernel_without_the_events(void)
 }
 
 /* Interrupts are shown by what there is. */
-static void test_other_events_of_interrupts(void)
+TEST(other_events_of_interrupts)
 {
     begin(SECTIONS_AUTO);
     kernel.lacks_vectors = true;
@@ -304,7 +304,7 @@ static void test_other_events_of_interrupts(void)
     end();
 }
 
-static void test_a_locked_kernel(void)
+TEST(a_locked_kernel)
 {
     begin(SECTIONS_AUTO);
     kernel.open_error = EPERM;
@@ -318,13 +318,13 @@ static void test_a_locked_kernel(void)
     end();
 }
 
-static void test_without_a_cpu(void)
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+RUN_TEST(without_a_cpu, SECTIONS_AUTO)
 {
-    begin(SECTIONS_AUTO);
     run.setup.cpu = -1;
     CHECK_SAME(check_and_open(), 0);
     expect_event("sections_not_seen", "not bound to a CPU");
-    end();
 }
 
 /* What was seen before stays; nothing is traced any more. */
@@ -339,7 +339,7 @@ static void check_trouble(const char *reason)
     end();
 }
 
-static void test_troubles_are_told(void)
+TEST(troubles_are_told)
 {
     if (!tap_is_wrapped())
         return;
@@ -354,7 +354,7 @@ static void test_troubles_are_told(void)
     check_trouble("reading the kernel's events");
 }
 
-static void test_lost_events_are_counted(void)
+TEST(lost_events_are_counted)
 {
     if (!tap_is_wrapped())
         return;
@@ -372,28 +372,10 @@ static void test_lost_events_are_counted(void)
     end();
 }
 
-static void test_an_instance_that_stays_is_told(void)
+RUN_TEST(an_instance_that_stays_is_told, SECTIONS_AUTO)
 {
-    begin(SECTIONS_AUTO);
     kernel.close_error = EBUSY;
     CHECK_SAME(check_and_open(), 0);
     sections_close(&sections);
     expect_event("sections_not_removed", "/instances/mine");
-    end();
-}
-
-int main(void)
-{
-    static const struct tap_test tests[] = {
-        {"lengths are recorded", test_lengths_are_recorded},
-        {"nobody asked", test_nobody_asked},
-        {"a kernel without the events", test_a_kernel_without_the_events},
-        {"other events of interrupts", test_other_events_of_interrupts},
-        {"a locked kernel", test_a_locked_kernel},
-        {"without a CPU", test_without_a_cpu},
-        {"troubles are told", test_troubles_are_told},
-        {"lost events are counted", test_lost_events_are_counted},
-        {"an instance that stays is told", test_an_instance_that_stays_is_told},
-    };
-    return tap_run(tests, sizeof tests / sizeof tests[0]);
 }

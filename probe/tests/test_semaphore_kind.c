@@ -76,32 +76,32 @@ static void check_kind(enum semaphore_kind kind)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-static void test_unnamed(void)
+TEST(unnamed)
 {
     check_kind(SEMAPHORE_UNNAMED);
 }
 
-static void test_named(void)
+TEST(named)
 {
     check_kind(SEMAPHORE_NAMED);
 }
 
-static void test_sysv(void)
+TEST(sysv)
 {
     check_kind(SEMAPHORE_SYSV);
 }
 
-static void test_eventfd(void)
+TEST(eventfd)
 {
     check_kind(SEMAPHORE_EVENTFD);
 }
 
-static void test_futex(void)
+TEST(futex)
 {
     check_kind(SEMAPHORE_FUTEX);
 }
 
-static void test_condition(void)
+TEST(condition)
 {
     check_kind(SEMAPHORE_CONDITION);
 }
@@ -127,7 +127,7 @@ static struct game *open_shared_game(struct run *run, struct ipc_cleanup *ipc_cl
 }
 
 /* What was made to be shared wakes who waits in another process. */
-static void test_every_kind_between_processes(void)
+TEST(every_kind_between_processes)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -160,7 +160,7 @@ static void test_every_kind_between_processes(void)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-static void test_a_mutex_is_locked_and_unlocked(void)
+TEST(a_mutex_is_locked_and_unlocked)
 {
     struct semaphore mutex;
     CHECK_SAME(semaphore_open(&mutex, SEMAPHORE_MUTEX, false, NULL), 0);
@@ -183,7 +183,7 @@ static void start_taker(struct rt_thread *taker, struct game *game)
 }
 
 /* A wake-up without a V lets nobody pass. */
-static void test_a_condition_is_signalled(void)
+TEST(a_condition_is_signalled)
 {
     struct timespec while_it_blocks = {.tv_nsec = 20000000};
     struct rt_thread taker;
@@ -210,7 +210,7 @@ static void wait_for_ever(void *argument)
 }
 
 /* A C library may wait in pthread_cond_destroy for who was in pthread_cond_wait. */
-static void test_a_condition_in_which_a_process_died(void)
+TEST(a_condition_in_which_a_process_died)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -233,11 +233,3 @@ static void test_a_condition_in_which_a_process_died(void)
     peer_memory_free(game, sizeof *game);
     ipc_cleanup_close(&ipc_cleanup);
 }
-
-TAP_MAIN({"unnamed", test_unnamed}, {"named", test_named}, {"System V", test_sysv},
-         {"eventfd", test_eventfd}, {"futex", test_futex},
-         {"every kind between processes", test_every_kind_between_processes},
-         {"a mutex is locked and unlocked", test_a_mutex_is_locked_and_unlocked},
-         {"mutex with condition variable", test_condition},
-         {"a condition is signalled", test_a_condition_is_signalled},
-         {"a condition in which a process died", test_a_condition_in_which_a_process_died})

@@ -21,7 +21,7 @@ static enum sent_fate one(const struct gap *gaps, uint32_t gap_count, uint64_t f
     return results[0].fate;
 }
 
-static void test_seen(void)
+TEST(seen)
 {
     const struct gap gaps[] = {{500, 600}, {1010, 1100}, {3000, 3100}};
     CHECK(one(gaps, 3, 990, 1000, 1200) == SENT_SEEN);
@@ -31,7 +31,7 @@ static void test_seen(void)
     CHECK(one(gaps, 3, 1010, 1010, 1010) == SENT_SEEN); /* both ends of the window are in it */
 }
 
-static void test_clocks_apart(void)
+TEST(clocks_apart)
 {
     const struct gap gaps[] = {{995, 1100}};
     CHECK(one(gaps, 1, 990, 1000, 1200) == SENT_SEEN);
@@ -39,7 +39,7 @@ static void test_clocks_apart(void)
 }
 
 /* The tick had the CPU when the interrupt was sent, and both are one gap. */
-static void test_in_other(void)
+TEST(in_other)
 {
     const struct gap gaps[] = {{900, 1100}, {3000, 3100}};
     CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_IN_OTHER);
@@ -47,7 +47,7 @@ static void test_in_other(void)
 }
 
 /* One that ends before the send is not it, whatever the window's begin says. */
-static void test_gap_before(void)
+TEST(gap_before)
 {
     const struct gap gaps[] = {{900, 995}, {1010, 1100}};
     CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_SEEN);
@@ -55,21 +55,21 @@ static void test_gap_before(void)
     CHECK(one(gaps, 1, 990, 1000, 1200) == SENT_NOT_SEEN);
 }
 
-static void test_ambiguous(void)
+TEST(ambiguous)
 {
     const struct gap gaps[] = {{900, 1010}, {1020, 1100}, {1150, 1160}};
     CHECK(one(gaps, 2, 990, 1000, 1120) == SENT_AMBIGUOUS);
     CHECK(one(gaps + 1, 2, 990, 1000, 1200) == SENT_AMBIGUOUS);
 }
 
-static void test_not_seen(void)
+TEST(not_seen)
 {
     const struct gap gaps[] = {{900, 950}, {1201, 1300}};
     CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_NOT_SEEN);
     CHECK(one(gaps, 0, 990, 1000, 1200) == SENT_NOT_SEEN);
 }
 
-static void test_not_watched(void)
+TEST(not_watched)
 {
     const struct gap gaps[] = {{1010, 1100}};
     const struct sent sent = {990, 1000, 1200};
@@ -85,7 +85,7 @@ static void test_not_watched(void)
 }
 
 /* A long interruption has several of them. */
-static void test_several_in_one(void)
+TEST(several_in_one)
 {
     const struct gap gaps[] = {{900, 5000}, {6010, 6100}};
     const struct sent sends[] = {{990, 1000, 1200}, {2000, 2010, 2200}, {6000, 6005, 6100}};
@@ -96,7 +96,7 @@ static void test_several_in_one(void)
     CHECK_SAME((int64_t)results[2].gap, 1);
 }
 
-static void test_readings_wrap(void)
+TEST(readings_wrap)
 {
     const struct gap gaps[] = {{UINT64_MAX - 4, 20}};
     const struct sent sent = {UINT64_MAX - 20, UINT64_MAX - 10, 5};
@@ -115,7 +115,7 @@ static uint64_t sum(void)
 }
 
 /* Of 20,000 sent, 20,000 have a fate, and it is the one that was made up. */
-static void test_all_have_a_fate(void)
+TEST(all_have_a_fate)
 {
     static struct sent sends[MANY];
     static struct gap gaps[2 * MANY];
@@ -144,7 +144,7 @@ static void test_all_have_a_fate(void)
 }
 
 /* Whatever the gaps are, none is left over and none counts twice. */
-static void test_any_gaps_add_up(void)
+TEST(any_gaps_add_up)
 {
     static struct sent sends[500];
     static struct gap gaps[1500];
@@ -171,17 +171,8 @@ static void test_any_gaps_add_up(void)
     }
 }
 
-static void test_names(void)
+TEST(names)
 {
     CHECK_TEXT(sent_fate_name(SENT_SEEN), "seen");
     CHECK_TEXT(sent_fate_name(SENT_NOT_WATCHED), "not_watched");
 }
-
-TAP_MAIN({"one gap in the window is the interrupt", test_seen},
-         {"clocks of two CPUs that are apart", test_clocks_apart},
-         {"sent while the CPU was gone", test_in_other}, {"a gap before the send", test_gap_before},
-         {"several gaps can be it", test_ambiguous}, {"no gap", test_not_seen},
-         {"not watched", test_not_watched}, {"several in one gap", test_several_in_one},
-         {"readings wrap", test_readings_wrap},
-         {"of 20,000 sent 20,000 have their fate", test_all_have_a_fate},
-         {"any gaps add up", test_any_gaps_add_up}, {"names", test_names})

@@ -133,7 +133,7 @@ static void close_scene(void)
     scene.root[0] = '\0';
 }
 
-static void test_an_interrupt_goes_to_the_cpu_that_served_it_first(void)
+TEST(an_interrupt_goes_to_the_cpu_that_served_it_first)
 {
     char text[SHIELD_TEXT_BYTES];
     struct journal_image image;
@@ -150,7 +150,7 @@ static void test_an_interrupt_goes_to_the_cpu_that_served_it_first(void)
     close_scene();
 }
 
-static void test_the_journal_is_on_the_disk_before_a_change(void)
+TEST(the_journal_is_on_the_disk_before_a_change)
 {
     char text[SHIELD_TEXT_BYTES];
     if (!tap_is_wrapped())
@@ -170,7 +170,7 @@ static void test_the_journal_is_on_the_disk_before_a_change(void)
     }
 }
 
-static void test_what_the_kernel_took_and_did_not_keep(void)
+TEST(what_the_kernel_took_and_did_not_keep)
 {
     char text[SHIELD_TEXT_BYTES];
     if (!tap_is_wrapped())
@@ -187,7 +187,7 @@ static void test_what_the_kernel_took_and_did_not_keep(void)
 }
 
 /* In the moment in which an interrupt moves, its file shows CPUs of before. */
-static void test_an_interrupt_that_moves_is_looked_at_again(void)
+TEST(an_interrupt_that_moves_is_looked_at_again)
 {
     char text[SHIELD_TEXT_BYTES];
     struct journal_image image;
@@ -216,7 +216,7 @@ static void test_an_interrupt_that_moves_is_looked_at_again(void)
     close_scene();
 }
 
-static void test_a_move_that_shows_late_is_one(void)
+TEST(a_move_that_shows_late_is_one)
 {
     char text[SHIELD_TEXT_BYTES];
     if (!tap_is_wrapped())
@@ -230,12 +230,3 @@ static void test_a_move_that_shows_late_is_one(void)
     CHECK_HOLDS(notes.note[0].reason, "they move when they next fire");
     close_scene();
 }
-
-TAP_MAIN({"an interrupt goes to the CPU that served it first",
-          test_an_interrupt_goes_to_the_cpu_that_served_it_first},
-         {"the journal is on the disk before a change",
-          test_the_journal_is_on_the_disk_before_a_change},
-         {"what the kernel took and did not keep", test_what_the_kernel_took_and_did_not_keep},
-         {"an interrupt that moves is looked at again",
-          test_an_interrupt_that_moves_is_looked_at_again},
-         {"a move that shows late is one", test_a_move_that_shows_late_is_one})

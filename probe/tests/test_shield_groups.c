@@ -75,10 +75,8 @@ static void put_back(void)
 
 /* ---- version 1 ---- */
 
-static void test_version_1(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), version_1)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up_group("wide", "0-3");
     made_up_group("wide/inner", "3");
     CHECK_SAME(apply(), 0);
@@ -105,13 +103,10 @@ static void test_version_1(void)
     CHECK(!made_up_has(RESERVED_1) && !made_up_has(MADE_UP_V1 "/" LINUX_GROUP_OTHERS));
     made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDONE], 0);
-    made_up_close();
 }
 
-static void test_threads_of_a_group_go_back_to_the_shields_own(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), threads_of_a_group_go_back_to_the_shields_own)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up_group("session", "0-3");
     made_up_put("/proc/self/cgroup", "3:cpuset:/session");
     CHECK_SAME(apply(), 0);
@@ -120,14 +115,11 @@ static void test_threads_of_a_group_go_back_to_the_shields_own(void)
     put_back();
     CHECK_TEXT(made_up_group_of(PINNED), "/session");
     CHECK_TEXT(made_up_group_of(ANYWHERE), "");
-    made_up_close();
 }
 
 /* Members that cannot leave keep the group; what it kept from others is theirs again. */
-static void test_a_group_that_cannot_be_removed_lets_its_cpus_go(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), a_group_that_cannot_be_removed_lets_its_cpus_go)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     CHECK_SAME(apply(), 0);
     CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/tasks", "102"), 0);
     made_up_refuse(MADE_UP_V1 "/tasks", EINVAL, NULL);
@@ -142,16 +134,13 @@ static void test_a_group_that_cannot_be_removed_lets_its_cpus_go(void)
     CHECK(made_up.longest_wait_ns > 10 * made_up.shortest_wait_ns);
     made_up_group("new", "");
     CHECK_SAME(linux_shield_write(&made_up.shield, MADE_UP_V1 "/new/cpuset.cpus", "0-3"), 0);
-    made_up_close();
 }
 
 /* COMMAND, or somebody else, has made groups inside of the shield's. */
-static void test_groups_inside_of_ours_go_with_them(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), groups_inside_of_ours_go_with_them)
 {
     static const char *const inside[] = {"x", "x/y", "x/z", "w"};
     char name[64], tasks[128];
-    if (!begin(made_up_groups_v1))
-        return;
     CHECK_SAME(apply(), 0);
     for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
         snprintf(name, sizeof name, LINUX_GROUP_OTHERS "/%s", inside[i]);
@@ -167,13 +156,10 @@ static void test_groups_inside_of_ours_go_with_them(void)
     the_threads_are_back();
     CHECK_TEXT(made_up_group_of(NARROW), "");
     CHECK(!made_up_has(RESERVED_1) && !made_up_has(OTHERS_1));
-    made_up_close();
 }
 
-static void test_groups_inside_of_a_partition_go_with_it(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), groups_inside_of_a_partition_go_with_it)
 {
-    if (!begin(made_up_groups_v2))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_group(LINUX_GROUP_RESERVED "/x", "");
     made_up_group(LINUX_GROUP_RESERVED "/x/y", "");
@@ -182,14 +168,12 @@ static void test_groups_inside_of_a_partition_go_with_it(void)
     the_threads_are_back();
     CHECK(!made_up_has(RESERVED_2));
     CHECK_TEXT(made_up_text(CONTROL), "");
-    made_up_close();
 }
 
 /* One that cannot leave stays with the groups around it; all of those get all CPUs. */
-static void test_groups_inside_of_ours_that_stay_let_their_cpus_go(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(),
+        groups_inside_of_ours_that_stay_let_their_cpus_go)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_group(LINUX_GROUP_RESERVED "/x", "3");
     made_up_put(RESERVED_1 "/x/" LINUX_EXCLUSIVE, "1");
@@ -209,14 +193,11 @@ static void test_groups_inside_of_ours_that_stay_let_their_cpus_go(void)
     CHECK_TEXT(made_up_text(RESERVED_1 "/cpuset.cpus"), "0-3");
     CHECK_TEXT(made_up_text(RESERVED_1 "/x/cpuset.cpus"), "0-3");
     CHECK_TEXT(made_up_text(RESERVED_1 "/x/y/cpuset.cpus"), "0-3");
-    made_up_close();
 }
 
-static void test_a_link_inside_of_ours_is_not_followed(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), a_link_inside_of_ours_is_not_followed)
 {
     char link[256];
-    if (!begin(made_up_groups_v1))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_group("victim", "0");
     made_up_group("victim/inner", "0");
@@ -228,7 +209,6 @@ static void test_a_link_inside_of_ours_is_not_followed(void)
     CHECK(made_up_has(MADE_UP_V1 "/victim/inner"));
     CHECK_TEXT(made_up_text(MADE_UP_V1 "/victim/cpuset.cpus"), "0");
     unlink(link);
-    made_up_close();
 }
 
 /* Nothing is changed, and the answer says who has it. */
@@ -241,7 +221,7 @@ static void is_held(const char *by)
     CHECK_SAME(made_up_lines(NULL), 0);
 }
 
-static void test_cpus_that_somebody_has_to_himself(void)
+TEST(cpus_that_somebody_has_to_himself)
 {
     static const char *const cpus[] = {"3", "2-3", "0-2"}; /* the last: nothing for the others */
     for (int i = 0; i < 3; i++) {
@@ -265,10 +245,8 @@ static void test_cpus_that_somebody_has_to_himself(void)
 }
 
 /* Not those that are to be reserved: they stay his, also while others are narrowed. */
-static void test_other_cpus_that_somebody_has_to_himself(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), other_cpus_that_somebody_has_to_himself)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up_group("rt", "0");
     made_up_put(MADE_UP_V1 "/rt/" LINUX_EXCLUSIVE, "1");
     made_up_group("only", "3");
@@ -280,27 +258,21 @@ static void test_other_cpus_that_somebody_has_to_himself(void)
     put_back();
     the_threads_are_back();
     CHECK_TEXT(made_up_text(MADE_UP_V1 "/only/cpuset.cpus"), "3");
-    made_up_close();
 }
 
 /* A partition that the kernel has not granted holds nothing. */
-static void test_a_partition_of_others_that_is_void(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), a_partition_of_others_that_is_void)
 {
-    if (!begin(made_up_groups_v2))
-        return;
     made_up_put(CONTROL, "cpuset");
     made_up_group("rt", "2-3");
     made_up_put(MADE_UP_V2 "/rt/" LINUX_PARTITION, "root invalid (Cpu list not exclusive)");
     CHECK_SAME(apply(), 0);
     CHECK_TEXT(made_up_text(MADE_UP_V2 "/rt/cpuset.cpus"), "2");
     put_back();
-    made_up_close();
 }
 
-static void test_a_group_that_was_left_is_made_anew(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), a_group_that_was_left_is_made_anew)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up_group(LINUX_GROUP_RESERVED, "3");
     made_up_put(RESERVED_1 "/" LINUX_EXCLUSIVE, "1");
     CHECK_SAME(linux_shield_write(&made_up.shield, RESERVED_1 "/tasks", "102"), 0);
@@ -308,10 +280,9 @@ static void test_a_group_that_was_left_is_made_anew(void)
     CHECK_TEXT(made_up_group_of(PINNED), "/" LINUX_GROUP_OTHERS);
     put_back();
     the_threads_are_back();
-    made_up_close();
 }
 
-static void test_version_1_that_is_refused(void)
+TEST(version_1_that_is_refused)
 {
     static const struct {
         const char *path;
@@ -335,10 +306,8 @@ static void test_version_1_that_is_refused(void)
     }
 }
 
-static void test_groups_and_threads_of_version_1_that_stay(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), groups_and_threads_of_version_1_that_stay)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up_group("busy", "2-3");
     made_up_refuse(MADE_UP_V1 "/busy/cpuset.cpus", EBUSY, NULL);
     made_up_refuse(RESERVED_1 "/" LINUX_EXCLUSIVE, 0, NULL);
@@ -348,14 +317,11 @@ static void test_groups_and_threads_of_version_1_that_stay(void)
     CHECK(made_up_is_noted("cpuset", "new groups of others may take the CPU"));
     put_back();
     CHECK_TEXT(made_up_text(MADE_UP_V1 "/busy/cpuset.cpus"), "2-3");
-    made_up_close();
 }
 
 /* Linux up to 6.1 gives a thread that changes its group the CPUs of the group. */
-static void test_a_kernel_that_forgets_affinities(void)
+TEST_IN(begin(made_up_groups_v1), made_up_close(), a_kernel_that_forgets_affinities)
 {
-    if (!begin(made_up_groups_v1))
-        return;
     made_up.release = "6.1.0-13-amd64";
     made_up.forgets_masks = true;
     CHECK_SAME(apply(), 0);
@@ -363,12 +329,11 @@ static void test_a_kernel_that_forgets_affinities(void)
     CHECK_TEXT(made_up_mask_of(NARROW), "0-2");
     put_back();
     the_threads_are_back();
-    made_up_close();
 }
 
 /* ---- version 2 ---- */
 
-static void test_version_2(void)
+TEST(version_2)
 {
     for (int i = 0; i < 3; i++) {
         if (!begin(made_up_groups_v2))
@@ -402,29 +367,23 @@ static void test_version_2(void)
 }
 
 /* Each change of version 2 is on the disk before it is made. */
-static void test_the_journal_of_version_2_comes_first(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), the_journal_of_version_2_comes_first)
 {
-    if (!begin(made_up_groups_v2))
-        return;
     CHECK_SAME(apply(), 0);
     CHECK(made_up_when("journal;sync;" CONTROL "=+cpuset;journal;sync;mkdir " RESERVED_2 ";") >= 0);
-    made_up_close();
 }
 
-static void test_a_cpu_that_the_boot_line_isolates(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), a_cpu_that_the_boot_line_isolates)
 {
-    if (!begin(made_up_groups_v2))
-        return;
     made_up.boot_isolated = "2-3";
     CHECK_SAME(apply(), 0);
     CHECK_TEXT(made_up_text(RESERVED_2 "/cpuset.cpus.partition"), "isolated");
     put_back();
     the_threads_are_back();
     CHECK(!made_up_has(RESERVED_2));
-    made_up_close();
 }
 
-static void test_a_partition_that_is_not_granted(void)
+TEST(a_partition_that_is_not_granted)
 {
     static const char why[] = "root invalid (Parent is not a partition root)";
     if (!begin(made_up_groups_v2))
@@ -444,7 +403,7 @@ static void test_a_partition_that_is_not_granted(void)
     made_up_close();
 }
 
-static void test_version_2_that_is_refused(void)
+TEST(version_2_that_is_refused)
 {
     static const int errors[] = {EACCES, EPERM, EROFS};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
@@ -459,7 +418,7 @@ static void test_version_2_that_is_refused(void)
     }
 }
 
-static void test_a_controller_that_somebody_uses_by_now(void)
+TEST(a_controller_that_somebody_uses_by_now)
 {
     if (!begin(made_up_groups_v2))
         return;
@@ -482,24 +441,19 @@ static void test_a_controller_that_somebody_uses_by_now(void)
 }
 
 /* Somebody has given CPUs to a group of his since, which has its files from us alone. */
-static void test_groups_that_somebody_has_set_up_by_now(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), groups_that_somebody_has_set_up_by_now)
 {
-    if (!begin(made_up_groups_v2))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_group("new", "0");
     const char *told = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
     CHECK_HOLDS(told, "keeps the cpuset controller, which other groups use now");
     CHECK_TEXT(made_up_text(CONTROL), "cpuset");
-    made_up_close();
 }
 
-static void test_the_owner_joins(void)
+TEST_IN(begin(made_up_groups_v2), made_up_close(), the_owner_joins)
 {
     char id[24];
-    if (!begin(made_up_groups_v2))
-        return;
     CHECK_SAME(apply(), 0);
     snprintf(id, sizeof id, "%ld", (long)getpid());
     made_up_thread(getpid(), "shield", MADE_UP_USER, "0-3");
@@ -509,7 +463,6 @@ static void test_the_owner_joins(void)
     CHECK_TEXT(made_up_mask_of(0), "3");
     put_back();
     CHECK_TEXT(made_up_group_of(getpid()), "");
-    made_up_close();
 }
 
 /* ---- none ---- */
@@ -528,10 +481,8 @@ static void make_inherited_affinity(void)
     made_up_thread(INSIDE, "inside", MADE_UP_USER, "3");
 }
 
-static void test_no_cpusets(void)
+TEST_IN(begin(NULL), made_up_close(), no_cpusets)
 {
-    if (!begin(NULL))
-        return;
     made_up_thread(ELSEWHERE, "elsewhere", MADE_UP_USER, "0-2");
     CHECK_SAME(apply(), 0);
     CHECK_HOLDS(text, "3 threads moved by their affinity (there are no cpusets)");
@@ -552,11 +503,10 @@ static void test_no_cpusets(void)
     CHECK_TEXT(made_up_mask_of(ORPHAN), "0-3"); /* the widest that is possible */
     CHECK_TEXT(made_up_mask_of(INSIDE), "0-3");
     CHECK_TEXT(made_up_mask_of(OWN_WISH), "1");
-    made_up_close();
 }
 
 /* Its maker was looked at before, it was not: another look finds it. */
-static void test_threads_that_are_made_while_others_are_moved(void)
+TEST(threads_that_are_made_while_others_are_moved)
 {
     for (int i = 0; i < 2; i++) {
         if (!begin(i ? made_up_groups_v1 : NULL))
@@ -598,7 +548,7 @@ static void a_fork_is_interrupted(unsigned long start, const char *late)
     made_up_close();
 }
 
-static void test_a_fork_that_the_way_back_interrupts(void)
+TEST(a_fork_that_the_way_back_interrupts)
 {
     a_fork_is_interrupted(41, "0-3");
     a_fork_is_interrupted(39, "0-2"); /* older than the shield */
@@ -616,7 +566,7 @@ static void reuse(pid_t id)
     made_up_put(path, line);
 }
 
-static void test_a_thread_that_has_the_id_of_another(void)
+TEST(a_thread_that_has_the_id_of_another)
 {
     struct cpus own;
     if (!begin(NULL))
@@ -643,11 +593,9 @@ static void test_a_thread_that_has_the_id_of_another(void)
     made_up_close();
 }
 
-static void test_threads_that_ask_for_something_else_meanwhile(void)
+TEST_IN(begin(NULL), made_up_close(), threads_that_ask_for_something_else_meanwhile)
 {
     struct cpus wish;
-    if (!begin(NULL))
-        return;
     CHECK_SAME(apply(), 0);
     cpus_parse_list("1", &wish);
     CHECK_SAME(linux_task_set_mask(ANYWHERE, &wish), 0);
@@ -656,38 +604,4 @@ static void test_threads_that_ask_for_something_else_meanwhile(void)
     CHECK_HOLDS(told, "thread 101 has the affinity 1 now, not the 0-2 that the shield set");
     CHECK_TEXT(made_up_mask_of(ANYWHERE), "1");
     CHECK_TEXT(made_up_mask_of(PINNED), "3");
-    made_up_close();
 }
-
-TAP_MAIN({"threads that are made while others are moved",
-          test_threads_that_are_made_while_others_are_moved},
-         {"a fork that the way back interrupts", test_a_fork_that_the_way_back_interrupts},
-         {"a thread that has the id of another", test_a_thread_that_has_the_id_of_another},
-         {"CPUs that somebody has to himself", test_cpus_that_somebody_has_to_himself},
-         {"other CPUs that somebody has to himself", test_other_cpus_that_somebody_has_to_himself},
-         {"a partition of others that is void", test_a_partition_of_others_that_is_void},
-         {"groups inside of ours go with them", test_groups_inside_of_ours_go_with_them},
-         {"groups inside of a partition go with it", test_groups_inside_of_a_partition_go_with_it},
-         {"groups inside of ours that stay let their CPUs go",
-          test_groups_inside_of_ours_that_stay_let_their_cpus_go},
-         {"a link inside of ours is not followed", test_a_link_inside_of_ours_is_not_followed},
-         {"version 1", test_version_1},
-         {"threads of a group go back to the shield's own",
-          test_threads_of_a_group_go_back_to_the_shields_own},
-         {"a group that cannot be removed lets its CPUs go",
-          test_a_group_that_cannot_be_removed_lets_its_cpus_go},
-         {"a group that was left is made anew", test_a_group_that_was_left_is_made_anew},
-         {"version 1 that is refused", test_version_1_that_is_refused},
-         {"groups and threads of version 1 that stay",
-          test_groups_and_threads_of_version_1_that_stay},
-         {"a kernel that forgets affinities", test_a_kernel_that_forgets_affinities},
-         {"version 2", test_version_2},
-         {"the journal of version 2 comes first", test_the_journal_of_version_2_comes_first},
-         {"a CPU that the boot line isolates", test_a_cpu_that_the_boot_line_isolates},
-         {"a partition that is not granted", test_a_partition_that_is_not_granted},
-         {"version 2 that is refused", test_version_2_that_is_refused},
-         {"a controller that somebody uses by now", test_a_controller_that_somebody_uses_by_now},
-         {"groups that somebody has set up by now", test_groups_that_somebody_has_set_up_by_now},
-         {"the owner joins", test_the_owner_joins}, {"no cpusets", test_no_cpusets},
-         {"threads that ask for something else meanwhile",
-          test_threads_that_ask_for_something_else_meanwhile})

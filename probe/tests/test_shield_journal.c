@@ -40,7 +40,7 @@ static void put(const char *folder, const char *text, size_t length)
     close(file);
 }
 
-static void test_there_and_back(void)
+TEST(there_and_back)
 {
     char *folder = new_folder(), reason[200] = "";
     struct journal journal, found;
@@ -73,7 +73,7 @@ static void test_there_and_back(void)
     remove_folder(folder);
 }
 
-static void test_more_changes_than_the_buffer_holds(void)
+TEST(more_changes_than_the_buffer_holds)
 {
     char *folder = new_folder(), reason[200];
     struct journal journal;
@@ -97,7 +97,7 @@ static void test_more_changes_than_the_buffer_holds(void)
 }
 
 /* A line that was cut short was never acted upon: it was not synced. */
-static void test_a_line_cut_short(void)
+TEST(a_line_cut_short)
 {
     char text[] = HEAD "file\ta\tb\tc\nfile\td\te", reason[200];
     struct journal_image image;
@@ -106,7 +106,7 @@ static void test_a_line_cut_short(void)
     free(image.records);
 }
 
-static void test_an_empty_one(void)
+TEST(an_empty_one)
 {
     char text[] = "", reason[200];
     struct journal_image image;
@@ -115,7 +115,7 @@ static void test_an_empty_one(void)
     CHECK_SAME(image.head.owner, 0);
 }
 
-static void test_damaged_heads(void)
+TEST(damaged_heads)
 {
     static const char *const texts[] = {
         "\n",
@@ -142,7 +142,7 @@ static void test_damaged_heads(void)
 }
 
 /* More fields than any line has are counted, not stored. */
-static void test_a_line_of_many_fields(void)
+TEST(a_line_of_many_fields)
 {
     char text[4096] = HEAD, reason[200];
     struct journal_image image;
@@ -163,7 +163,7 @@ static void expect_bad(const char *folder, const char *why)
     CHECK_HOLDS(reason, why);
 }
 
-static void test_files_that_are_refused(void)
+TEST(files_that_are_refused)
 {
     char *folder = new_folder(), path[PATH_BYTES], other[PATH_BYTES];
     snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
@@ -192,7 +192,7 @@ static void test_files_that_are_refused(void)
     remove_folder(folder);
 }
 
-static void test_one_of_another_user(void)
+TEST(one_of_another_user)
 {
     if (geteuid() != 0) {
         tap_skip("only root can give a file away");
@@ -206,7 +206,7 @@ static void test_one_of_another_user(void)
     remove_folder(folder);
 }
 
-static void test_settings(void)
+TEST(settings)
 {
     unsigned settings;
     char bad[48] = "";
@@ -224,7 +224,7 @@ static void test_settings(void)
     CHECK_SAME(shield_parse_settings("cpuset,", &settings, bad, sizeof bad), -1);
 }
 
-static void test_notes_are_grouped(void)
+TEST(notes_are_grouped)
 {
     static struct shield_notes notes;
     char text[NOTE_TEXT_BYTES];
@@ -251,12 +251,3 @@ static void test_notes_are_grouped(void)
     CHECK(shield_notes_fold(&notes, text, 8)); /* cut, not overrun */
     CHECK_TEXT(text, "interru");
 }
-
-TAP_MAIN({"there and back", test_there_and_back},
-         {"more changes than the buffer holds", test_more_changes_than_the_buffer_holds},
-         {"a line cut short", test_a_line_cut_short}, {"an empty one", test_an_empty_one},
-         {"damaged heads", test_damaged_heads},
-         {"a line of many fields", test_a_line_of_many_fields},
-         {"files that are refused", test_files_that_are_refused},
-         {"one of another user", test_one_of_another_user}, {"settings", test_settings},
-         {"notes are grouped", test_notes_are_grouped})

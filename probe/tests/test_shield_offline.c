@@ -101,10 +101,8 @@ static void undo(void)
     CHECK(counts[PORT_UNDONE] > 0);
 }
 
-static void test_version_1(void)
+TEST_IN(begin_v1(), made_up_close(), version_1)
 {
-    if (!begin_v1())
-        return;
     apply_all();
     CHECK_TEXT(made_up_text(CPU_3 "online"), "0");
     CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "-");
@@ -116,10 +114,9 @@ static void test_version_1(void)
     CHECK(!made_up_has(MADE_UP_V1 "/" LINUX_GROUP_RESERVED));
     CHECK(made_up_undo(counts) != NULL); /* again, from the beginning */
     CHECK_SAME(counts[PORT_UNDONE], 0);
-    made_up_close();
 }
 
-static void test_version_2_and_none(void)
+TEST(version_2_and_none)
 {
     void (*const groups[])(void) = {made_up_groups_v2, NULL};
     for (int i = 0; i < 2; i++) {
@@ -134,10 +131,8 @@ static void test_version_2_and_none(void)
 }
 
 /* What the order is for: this kernel forgets what is not moved off before. */
-static void test_the_made_up_kernel_forgets(void)
+TEST_IN(begin_v1(), made_up_close(), the_made_up_kernel_forgets)
 {
-    if (!begin_v1())
-        return;
     made_up_switch_cpu(3, false);
     made_up_switch_cpu(3, true);
     CHECK_TEXT(made_up_text(CPU_3 "cpuidle/state1/disable"), "0");
@@ -145,36 +140,27 @@ static void test_the_made_up_kernel_forgets(void)
     CHECK_TEXT(made_up_text(WIDE), "1-2");
     CHECK_TEXT(made_up_text(IRQ), "0-3");
     CHECK_TEXT(made_up_mask_of(PINNED), "0-3");
-    made_up_close();
 }
 
-static void test_the_journal_comes_first(void)
+TEST_IN(begin(NULL), made_up_close(), the_journal_comes_first)
 {
-    if (!begin(NULL))
-        return;
     CHECK_SAME(apply(SHIELD_OFFLINE), 0);
     CHECK(made_up_when("sync;" CPU_3 "online=0;") >= 0);
-    made_up_close();
 }
 
 /* The tool was killed between the journal and the write. */
-static void test_killed_before_the_write(void)
+TEST_IN(begin(NULL), made_up_close(), killed_before_the_write)
 {
-    if (!begin(NULL))
-        return;
     made_up_refuse(CPU_3 "online", EINTR, NULL);
     CHECK_SAME(apply(SHIELD_OFFLINE), EINTR);
     CHECK_SAME(made_up_lines("online"), 1);
     CHECK(made_up_undo(counts) != NULL);
     CHECK_SAME(counts[PORT_UNDO_NOTHING], made_up_lines(NULL));
     all_is_back();
-    made_up_close();
 }
 
-static void test_the_second_cpu_is_refused(void)
+TEST_IN(begin(NULL), made_up_close(), the_second_cpu_is_refused)
 {
-    if (!begin(NULL))
-        return;
     cpus_parse_list("2-3", &made_up.shield.reserved);
     cpus_parse_list("0-1", &made_up.shield.others);
     made_up_refuse(CPU_3 "online", EBUSY, NULL);
@@ -185,38 +171,29 @@ static void test_the_second_cpu_is_refused(void)
     undo();
     CHECK_TEXT(made_up_text(CPU_2 "online"), "1");
     all_is_back();
-    made_up_close();
 }
 
-static void test_somebody_brings_it_back(void)
+TEST_IN(begin_v1(), made_up_close(), somebody_brings_it_back)
 {
-    if (!begin_v1())
-        return;
     apply_all();
     made_up_switch_cpu(3, true);
     undo();
     all_is_back();
     CHECK_TEXT(made_up_text(WIDE), "1-3");
-    made_up_close();
 }
 
-static void test_somebody_takes_it_offline_before(void)
+TEST_IN(begin(NULL), made_up_close(), somebody_takes_it_offline_before)
 {
-    if (!begin(NULL))
-        return;
     made_up_switch_cpu(3, false);
     CHECK_SAME(apply(SHIELD_OFFLINE), 0);
     CHECK_SAME(made_up_lines(NULL), 0);
     CHECK(made_up_undo(counts) != NULL);
     CHECK_TEXT(made_up_text(CPU_3 "online"), "0");
-    made_up_close();
 }
 
 /* What hangs on the CPU stays in the journal with it, and is done the next time. */
-static void test_it_does_not_come_back(void)
+TEST_IN(begin(NULL), made_up_close(), it_does_not_come_back)
 {
-    if (!begin(NULL))
-        return;
     CHECK_SAME(apply(SHIELD_OFFLINE), 0);
     made_up_refuse(CPU_3 "online", EIO, NULL);
     CHECK_HOLDS(made_up_undo(counts), "CPU 3 could not be brought online again");
@@ -224,59 +201,46 @@ static void test_it_does_not_come_back(void)
     made_up.refusal[0].path = NULL;
     undo();
     its_own_values_are_back();
-    made_up_close();
 }
 
 /* One that moves when it fires, and has not yet. */
-static void test_an_interrupt_that_has_not_moved(void)
+TEST_IN(begin(NULL), made_up_close(), an_interrupt_that_has_not_moved)
 {
-    if (!begin(NULL))
-        return;
     made_up_refuse(IRQ, 0, "3");
     apply_all();
     CHECK_TEXT(made_up_text(IRQ), "0-3");
     made_up.refusal[0].path = NULL;
     undo();
     all_is_back();
-    made_up_close();
 }
 
-static void test_an_interrupt_that_somebody_moves(void)
+TEST_IN(begin(NULL), made_up_close(), an_interrupt_that_somebody_moves)
 {
-    if (!begin(NULL))
-        return;
     apply_all();
     made_up_put(IRQ, "1");
     CHECK_HOLDS(made_up_undo(counts), "left alone");
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 1);
     CHECK_TEXT(made_up_text(IRQ), "1");
-    made_up_close();
 }
 
-static void test_groups_that_learn_of_it_late(void)
+TEST_IN(begin_v1(), made_up_close(), groups_that_learn_of_it_late)
 {
-    if (!begin_v1())
-        return;
     apply_all();
     made_up.waits_for_groups = 3;
     undo();
     CHECK_TEXT(made_up_text(WIDE), "1-3");
     CHECK_TEXT(made_up_text(ALONE), "3");
-    made_up_close();
 }
 
-static void test_a_group_that_would_lose_it(void)
+TEST_IN(begin_v1(), made_up_close(), a_group_that_would_lose_it)
 {
-    if (!begin_v1())
-        return;
     CHECK_SAME(apply(SHIELD_OFFLINE), EBUSY);
     CHECK_HOLDS(text, "would lose it");
     CHECK_SAME(made_up_lines(NULL), 0);
     CHECK_TEXT(made_up_text(CPU_3 "online"), "1");
-    made_up_close();
 }
 
-static void test_hostile_lines(void)
+TEST(hostile_lines)
 {
     static const char *const lines[][3] = {
         {"online", "-1"},
@@ -303,11 +267,9 @@ static void test_hostile_lines(void)
 
 /* ---- which CPU stays ---- */
 
-static void test_the_cpu_that_stays(void)
+TEST_IN(begin(NULL), made_up_close(), the_cpu_that_stays)
 {
     struct cpus others, wanted;
-    if (!begin(NULL))
-        return;
     CHECK_SAME(shield_staying_cpu(), -1); /* 0 and 1 cannot go */
     CHECK_SAME(port_offline_error(1), ENOTSUP);
     made_up_put("/sys/devices/system/cpu/cpu1/online", "1");
@@ -318,20 +280,4 @@ static void test_the_cpu_that_stays(void)
     shield_other_cpus(2, &others);
     cpus_parse_list("0,3", &wanted);
     CHECK(cpus_same(&others, &wanted)); /* one that is offline is not touched */
-    made_up_close();
 }
-
-TAP_MAIN({"control groups, version 1", test_version_1},
-         {"control groups, version 2, and none", test_version_2_and_none},
-         {"the made-up kernel forgets", test_the_made_up_kernel_forgets},
-         {"the journal comes first", test_the_journal_comes_first},
-         {"killed before the write", test_killed_before_the_write},
-         {"the second CPU is refused", test_the_second_cpu_is_refused},
-         {"somebody brings the CPU back", test_somebody_brings_it_back},
-         {"somebody takes the CPU offline before", test_somebody_takes_it_offline_before},
-         {"the CPU does not come back", test_it_does_not_come_back},
-         {"an interrupt that has not moved", test_an_interrupt_that_has_not_moved},
-         {"an interrupt that somebody moves", test_an_interrupt_that_somebody_moves},
-         {"groups that learn of the CPU late", test_groups_that_learn_of_it_late},
-         {"a group that would lose the CPU", test_a_group_that_would_lose_it},
-         {"hostile lines", test_hostile_lines}, {"the CPU that stays", test_the_cpu_that_stays})

@@ -15,7 +15,7 @@ static char text[SHIELD_TEXT_BYTES];
 static bool open_machine(const char *models, const char *wanted)
 {
     if (made_up_is_missing()) {
-        tap_skip_reason = made_up_is_missing();
+        tap_skip(made_up_is_missing());
         return false;
     }
     made_up_open();
@@ -41,10 +41,8 @@ static void put_back(int undone, int foreign, int failed)
     CHECK_SAME(counts[PORT_UNDO_FAILED] + counts[PORT_UNDO_REFUSED], failed);
 }
 
-static void test_put_back(void)
+TEST_IN(open_machine("none voluntary (full) lazy", "none"), made_up_close(), put_back)
 {
-    if (!open_machine("none voluntary (full) lazy", "none"))
-        return;
     CHECK_SAME(apply(), 0);
     CHECK_TEXT(text, "none instead of full");
     CHECK_TEXT(made_up_text(SWITCH), "none");
@@ -57,34 +55,27 @@ static void test_put_back(void)
     put_back(1, 0, 0);
     CHECK_TEXT(made_up_text(SWITCH), "full");
     put_back(0, 0, 0);
-    made_up_close();
 }
 
-static void test_in_force(void)
+TEST_IN(open_machine("none voluntary (full) lazy", "full"), made_up_close(), in_force)
 {
-    if (!open_machine("none voluntary (full) lazy", "full"))
-        return;
     CHECK_SAME(apply(), 0);
     CHECK_TEXT(text, "full already");
     CHECK_SAME(made_up_lines(NULL), 0);
     CHECK_SAME(made_up.shield.unchanged, 1u << SHIELD_PREEMPTION);
     CHECK_TEXT(made_up_text(SWITCH), "none voluntary (full) lazy");
-    made_up_close();
 }
 
-static void test_foreign(void)
+TEST_IN(open_machine("none voluntary (full) lazy", "none"), made_up_close(), foreign)
 {
-    if (!open_machine("none voluntary (full) lazy", "none"))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_put(SWITCH, "none voluntary full (lazy)");
     put_back(0, 1, 0);
     CHECK_HOLDS(text, "is lazy now, not the none that was set");
     CHECK_TEXT(made_up_text(SWITCH), "none voluntary full (lazy)");
-    made_up_close();
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     if (!open_machine("(full) lazy", "none"))
         return;
@@ -105,7 +96,7 @@ static void test_refused(void)
     made_up_close();
 }
 
-static void test_not_taken(void)
+TEST(not_taken)
 {
     if (!open_machine("none (full)", "none"))
         return;
@@ -130,19 +121,16 @@ static void test_not_taken(void)
     made_up_close();
 }
 
-static void test_stays(void)
+TEST_IN(open_machine("none (full)", "none"), made_up_close(), stays)
 {
-    if (!open_machine("none (full)", "none"))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_refuse(SWITCH, EIO, NULL);
     put_back(0, 0, 1);
     CHECK_HOLDS(text, "could not be set back to full");
-    made_up_close();
 }
 
 /* Whoever restores is root: a journal may name nothing but what a run writes into it. */
-static void test_hostile(void)
+TEST(hostile)
 {
     static const char *const lines[][4] = {
         {"preempt", "full", "", "4"},       {"preempt", "full", "none none", "4"},
@@ -159,11 +147,3 @@ static void test_hostile(void)
         made_up_close();
     }
 }
-
-TAP_MAIN({"switched after the journal, and put back", test_put_back},
-         {"a model in force is left as it is", test_in_force},
-         {"a model that somebody else set stays", test_foreign},
-         {"what the kernel does not offer is refused with the reason", test_refused},
-         {"a switch that is not kept", test_not_taken},
-         {"what cannot be put back stays in the journal", test_stays},
-         {"a journal names nothing else", test_hostile})

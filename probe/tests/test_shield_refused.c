@@ -47,10 +47,8 @@ static bool shows(enum shield_setting setting)
 
 /* ---- interrupts ---- */
 
-static void test_interrupts_that_cannot_be_moved(void)
+TEST_IN(begin(), made_up_close(), interrupts_that_cannot_be_moved)
 {
-    if (!begin())
-        return;
     made_up_put("/proc/irq/default_smp_affinity", "8");
     made_up_put(IRQ(1), "0-3");
     made_up_put(SERVED(1), "3");
@@ -76,22 +74,18 @@ static void test_interrupts_that_cannot_be_moved(void)
     CHECK_SAME(counts[PORT_UNDO_NOTHING], 4);
     CHECK_TEXT(made_up_text(IRQ(1)), "0-3");
     CHECK_TEXT(made_up_text("/proc/irq/default_smp_affinity"), "8");
-    made_up_close();
 }
 
-static void test_a_default_mask_that_is_refused(void)
+TEST_IN(begin(), made_up_close(), a_default_mask_that_is_refused)
 {
-    if (!begin())
-        return;
     made_up_put("/proc/irq/default_smp_affinity", "f");
     made_up_put(IRQ(1), "0-3");
     made_up_refuse("/proc/irq/default_smp_affinity", EIO, NULL);
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_TEXT(made_up.notes.note[0].names, "default");
-    made_up_close();
 }
 
-static void test_interrupts_without_right(void)
+TEST(interrupts_without_right)
 {
     static const int errors[] = {EACCES, EROFS};
     for (int i = 0; i < 2; i++) {
@@ -107,47 +101,36 @@ static void test_interrupts_without_right(void)
     }
 }
 
-static void test_no_interrupts(void)
+TEST_IN(begin(), made_up_close(), no_interrupts)
 {
-    if (!begin())
-        return;
     CHECK(!shows(SHIELD_INTERRUPTS));
     CHECK_SAME(apply(SHIELD_INTERRUPTS), ENOTSUP);
     CHECK_HOLDS(text, "/proc/irq: ");
-    made_up_close();
 }
 
-static void test_an_interrupt_that_cannot_go_back(void)
+TEST_IN(begin(), made_up_close(), an_interrupt_that_cannot_go_back)
 {
-    if (!begin())
-        return;
     made_up_put(IRQ(1), "0-3");
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     made_up_refuse(IRQ(1), ENOSPC, NULL);
     const char *told = made_up_undo(counts);
     CHECK_SAME(counts[PORT_UNDO_FAILED], 1);
     CHECK_HOLDS(told, "interrupt 1 could not be restored to CPUs 0-3: No space left");
-    made_up_close();
 }
 
-static void test_a_balancer(void)
+TEST_IN(begin(), made_up_close(), a_balancer)
 {
-    if (!begin())
-        return;
     made_up_put(IRQ(1), "0-2");
     made_up_thread(77, "irqbalance", MADE_UP_USER, "0-3");
     CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK(made_up_is_noted("interrupts", "irqbalance runs"));
     CHECK_SAME(made_up_lines(NULL), 0);
-    made_up_close();
 }
 
 /* ---- the governor ---- */
 
-static void test_the_governor(void)
+TEST_IN(begin(), made_up_close(), the_governor)
 {
-    if (!begin())
-        return;
     cpus_add(&made_up.shield.reserved, 2);
     made_up_put(GOVERNOR(2), "schedutil");
     made_up_put(GOVERNOR(3), "powersave");
@@ -162,32 +145,25 @@ static void test_the_governor(void)
     CHECK_SAME(counts[PORT_UNDONE], 2);
     CHECK_TEXT(made_up_text(GOVERNOR(2)), "schedutil");
     CHECK_TEXT(made_up_text(GOVERNOR(3)), "powersave");
-    made_up_close();
 }
 
-static void test_the_governor_is_what_it_should_be(void)
+TEST_IN(begin(), made_up_close(), the_governor_is_what_it_should_be)
 {
-    if (!begin())
-        return;
     made_up_put(GOVERNOR(3), "performance");
     CHECK_SAME(apply(SHIELD_GOVERNOR), 0);
     CHECK_SAME(made_up_lines(NULL), 0);
     CHECK_SAME(made_up_when(GOVERNOR(3)), -1);
-    made_up_close();
 }
 
-static void test_no_governor(void)
+TEST_IN(begin(), made_up_close(), no_governor)
 {
-    if (!begin())
-        return;
     CHECK(!shows(SHIELD_GOVERNOR));
     CHECK_SAME(apply(SHIELD_GOVERNOR), ENOTSUP);
     CHECK_TEXT(text, "the CPU has no frequency governor");
     CHECK_SAME(made_up.notes.count, 0);
-    made_up_close();
 }
 
-static void test_a_governor_that_is_refused(void)
+TEST(a_governor_that_is_refused)
 {
     static const struct {
         int error, answer;
@@ -221,7 +197,7 @@ static const struct {
 };
 enum { SINGLE = sizeof single / sizeof single[0] };
 
-static void test_settings_of_one_file(void)
+TEST(settings_of_one_file)
 {
     for (int i = 0; i < SINGLE; i++) {
         if (!begin())
@@ -243,7 +219,7 @@ static void test_settings_of_one_file(void)
 }
 
 /* Only a CPU of nohz_full= gives its timers away, and is given none. */
-static void test_where_timers_go(void)
+TEST(where_timers_go)
 {
     static const struct {
         const char *reserved, *tickless, *ours;
@@ -269,7 +245,7 @@ static void test_where_timers_go(void)
         }
 }
 
-static void test_settings_of_one_file_that_are_refused(void)
+TEST(settings_of_one_file_that_are_refused)
 {
     static const int errors[] = {EACCES, EPERM, EROFS, EINVAL, 0};
     for (int i = 0; i < SINGLE; i++)
@@ -288,7 +264,7 @@ static void test_settings_of_one_file_that_are_refused(void)
         }
 }
 
-static void test_settings_of_one_file_that_are_not_there(void)
+TEST(settings_of_one_file_that_are_not_there)
 {
     for (int i = 0; i < SINGLE; i++) {
         if (!begin())
@@ -303,10 +279,8 @@ static void test_settings_of_one_file_that_are_not_there(void)
 
 /* ---- the latency request ---- */
 
-static void test_the_latency_request(void)
+TEST_IN(begin(), made_up_close(), the_latency_request)
 {
-    if (!begin())
-        return;
     CHECK(!shows(SHIELD_DMA_LATENCY));
     CHECK_HOLDS(text, "is not there");
     CHECK_SAME(apply(SHIELD_DMA_LATENCY), ENOTSUP);
@@ -317,10 +291,9 @@ static void test_the_latency_request(void)
     CHECK(made_up.shield.latency >= 0); /* held open: the kernel drops it with its descriptor */
     CHECK_SAME(made_up_lines(NULL), 0);
     close(made_up.shield.latency);
-    made_up_close();
 }
 
-static void test_a_latency_request_that_is_refused(void)
+TEST(a_latency_request_that_is_refused)
 {
     static const struct {
         int error, answer;
@@ -340,7 +313,7 @@ static void test_a_latency_request_that_is_refused(void)
 
 /* ---- the boot line ---- */
 
-static void test_the_cpu_that_is_taken_when_none_is_named(void)
+TEST(the_cpu_that_is_taken_when_none_is_named)
 {
     static const struct {
         const char *online, *isolated, *tickless;
@@ -362,21 +335,3 @@ static void test_the_cpu_that_is_taken_when_none_is_named(void)
         made_up_close();
     }
 }
-
-TAP_MAIN({"interrupts that cannot be moved", test_interrupts_that_cannot_be_moved},
-         {"a default mask that is refused", test_a_default_mask_that_is_refused},
-         {"interrupts without right", test_interrupts_without_right},
-         {"no interrupts", test_no_interrupts},
-         {"an interrupt that cannot go back", test_an_interrupt_that_cannot_go_back},
-         {"a balancer", test_a_balancer}, {"the governor", test_the_governor},
-         {"the governor is what it should be", test_the_governor_is_what_it_should_be},
-         {"no governor", test_no_governor},
-         {"a governor that is refused", test_a_governor_that_is_refused},
-         {"settings of one file", test_settings_of_one_file},
-         {"where timers go", test_where_timers_go},
-         {"settings of one file that are refused", test_settings_of_one_file_that_are_refused},
-         {"settings of one file that are not there", test_settings_of_one_file_that_are_not_there},
-         {"the latency request", test_the_latency_request},
-         {"a latency request that is refused", test_a_latency_request_that_is_refused},
-         {"the CPU that is taken when none is named",
-          test_the_cpu_that_is_taken_when_none_is_named})

@@ -16,7 +16,7 @@ static char text[SHIELD_TEXT_BYTES];
 static bool open_machine(const char *options)
 {
     if (made_up_is_missing()) {
-        tap_skip_reason = made_up_is_missing();
+        tap_skip(made_up_is_missing());
         return false;
     }
     made_up_open();
@@ -42,10 +42,8 @@ static void put_back(int undone, int foreign, int failed)
 }
 
 /* The kernel prints a list after a word was written: this one prints the word. */
-static void test_put_back(void)
+TEST_IN(open_machine("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP"), made_up_close(), put_back)
 {
-    if (!open_machine("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP"))
-        return;
     CHECK_SAME(apply(), 0);
     CHECK_TEXT(made_up_text(PERIOD), "10000");
     CHECK_TEXT(made_up_text(OPTIONS), "NO_OSNOISE_WORKLOAD");
@@ -57,37 +55,28 @@ static void test_put_back(void)
     CHECK_TEXT(made_up_text(PERIOD), "1234");
     CHECK_TEXT(made_up_text(OPTIONS), "OSNOISE_WORKLOAD");
     put_back(0, 0, 0);
-    made_up_close();
 }
 
-static void test_was_off(void)
+TEST_IN(open_machine("DEFAULTS NO_OSNOISE_WORKLOAD"), made_up_close(), was_off)
 {
-    if (!open_machine("DEFAULTS NO_OSNOISE_WORKLOAD"))
-        return;
     CHECK_SAME(apply(), 0);
     put_back(1, 0, 0);
     CHECK_TEXT(made_up_text(OPTIONS), "NO_OSNOISE_WORKLOAD");
-    made_up_close();
 }
 
-static void test_foreign(void)
+TEST_IN(open_machine("OSNOISE_WORKLOAD"), made_up_close(), foreign)
 {
-    if (!open_machine("OSNOISE_WORKLOAD"))
-        return;
     CHECK_SAME(apply(), 0);
     made_up_put(PERIOD, "77");
     put_back(0, 1, 0);
     CHECK_TEXT(made_up_text(PERIOD), "77");
     CHECK_TEXT(made_up_text(OPTIONS), "OSNOISE_WORKLOAD");
-    made_up_close();
 }
 
 /* While its instance cannot be removed the tracer may run: its threads stay forbidden. */
-static void test_instance_stays(void)
+TEST_IN(open_machine("OSNOISE_WORKLOAD"), made_up_close(), instance_stays)
 {
     char name[64], path[160];
-    if (!open_machine("OSNOISE_WORKLOAD"))
-        return;
     CHECK_SAME(apply(), 0);
     port_tracing_name(name, sizeof name);
     snprintf(path, sizeof path, PLACE "/instances/%s/tracing_on", name);
@@ -95,10 +84,9 @@ static void test_instance_stays(void)
     put_back(0, 0, 1);
     CHECK_TEXT(made_up_text(OPTIONS), "NO_OSNOISE_WORKLOAD");
     CHECK_TEXT(made_up_text(PERIOD), "10000");
-    made_up_close();
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     if (!open_machine("DEFAULTS"))
         return;
@@ -122,7 +110,7 @@ static void test_refused(void)
 }
 
 /* Whoever restores is root: a journal may name nothing but what a run writes into it. */
-static void test_hostile(void)
+TEST(hostile)
 {
     static const char *const lines[][6] = {
         {"timerlat", "/etc", "hardstone-1-1", "1", "2", "OSNOISE_WORKLOAD"},
@@ -144,9 +132,3 @@ static void test_hostile(void)
         made_up_close();
     }
 }
-
-TAP_MAIN({"changed after the journal, and put back", test_put_back},
-         {"an option that was off stays off", test_was_off},
-         {"a period that somebody else set stays", test_foreign},
-         {"nothing is put back while the instance is there", test_instance_stays},
-         {"a refusal leaves nothing", test_refused}, {"a journal names nothing else", test_hostile})

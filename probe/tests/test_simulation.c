@@ -102,7 +102,7 @@ void __wrap_rt_thread_join(struct rt_thread *rt_thread)
               NULL, &code)
 
 /* Nine tenths of the CPUs, of which no thread has more than one. */
-static void test_deadline_runtime(void)
+TEST(deadline_runtime)
 {
     CHECK_SAME(policy_runtime_ns(1000000, 1, 2), 900000);
     CHECK_SAME(policy_runtime_ns(1000000, 2, 2), 900000);
@@ -122,7 +122,7 @@ static const char *run_deadline(int error, int wanted)
     return text;
 }
 
-static void test_deadline(void)
+TEST(deadline)
 {
     if (!tap_is_wrapped())
         return;
@@ -131,7 +131,7 @@ static void test_deadline(void)
     CHECK_HOLDS(text, "\"released_count\":4");
 }
 
-static void test_deadline_refused(void)
+TEST(deadline_refused)
 {
     if (!tap_is_wrapped())
         return;
@@ -151,7 +151,7 @@ static void test_deadline_refused(void)
 }
 
 /* Nothing is allocated that the machine has not. */
-static void test_too_little_memory(void)
+TEST(too_little_memory)
 {
     int code;
     if (!tap_is_wrapped())
@@ -168,7 +168,7 @@ static void test_too_little_memory(void)
     CHECK_SAME(code, 0);
 }
 
-static void test_memory_that_cannot_be_locked(void)
+TEST(memory_that_cannot_be_locked)
 {
     int code;
     if (!tap_is_wrapped())
@@ -183,7 +183,7 @@ static void test_memory_that_cannot_be_locked(void)
 }
 
 /* Those that were started end. */
-static void test_a_thread_that_cannot_be_started(void)
+TEST(a_thread_that_cannot_be_started)
 {
     int code;
     if (!tap_is_wrapped())
@@ -220,7 +220,7 @@ static void check_late_once(int counted_again, const char *passed)
     CHECK_HOLDS(words, passed);
 }
 
-static void test_late_once(void)
+TEST(late_once)
 {
     if (!tap_is_wrapped())
         return;
@@ -244,7 +244,7 @@ static long left_by_a_stop(void)
 
 /* What passes while threads end is nobody's deadline: 60 releases here, in each attempt. Others who
  * have the CPU before the stop make steps late, too: then again. */
-static void test_stopped(void)
+HOST_TEST(stopped)
 {
     if (!tap_is_wrapped())
         return;
@@ -263,7 +263,7 @@ static void check_refused(int code, const char *text, const char *why)
     CHECK_HOLDS(text, why);
 }
 
-static void test_bad_input(void)
+TEST(bad_input)
 {
     int code;
     memset(&fake, 0, sizeof fake);
@@ -284,7 +284,7 @@ static void test_bad_input(void)
 }
 
 /* The same policy by two names is measured once. */
-static void test_policies(void)
+TEST(policies)
 {
     int code;
     memset(&fake, 0, sizeof fake);
@@ -295,12 +295,3 @@ static void test_policies(void)
     CHECK(first && !strstr(first + 1, "\"name\":\"missed\""));
     CHECK_HOLDS(text, "\"policy\":\"other\"}");
 }
-
-TAP_MAIN({"runtime under SCHED_DEADLINE", test_deadline_runtime},
-         {"threads under SCHED_DEADLINE", test_deadline},
-         {"SCHED_DEADLINE is refused", test_deadline_refused},
-         {"too little memory", test_too_little_memory},
-         {"memory that cannot be locked", test_memory_that_cannot_be_locked},
-         {"a thread that cannot be started", test_a_thread_that_cannot_be_started},
-         {"late once", test_late_once}, {"stopped", test_stopped, TAP_FOR_HOST},
-         {"bad input", test_bad_input}, {"a policy by two names", test_policies})

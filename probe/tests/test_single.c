@@ -99,7 +99,7 @@ static const char *stream_of(enum shield_answer answer, bool has_begun, const ch
     return child_run((char *const *)words, take_fake_test, &code);
 }
 
-static void test_offline(void)
+TEST(offline)
 {
     if (!tap_is_wrapped())
         return;
@@ -113,7 +113,7 @@ static void test_offline(void)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         enum shield_answer answer;
@@ -134,7 +134,7 @@ static void test_refused(void)
 }
 
 /* Another shield, or what one has left: the machine is not as it should be. */
-static void test_held(void)
+TEST(held)
 {
     if (!tap_is_wrapped())
         return;
@@ -144,7 +144,7 @@ static void test_held(void)
     CHECK_HOLDS(stream_of(SHIELD_FAILED, false, NULL, NULL), "\"status\":\"failed\"");
 }
 
-static void test_no_other_cpu(void)
+TEST(no_other_cpu)
 {
     if (!tap_is_wrapped())
         return;
@@ -156,7 +156,7 @@ static void test_no_other_cpu(void)
 }
 
 /* They are restored before CPUs are counted. */
-static void test_what_was_left(void)
+TEST(what_was_left)
 {
     if (!tap_is_wrapped())
         return;
@@ -171,7 +171,7 @@ static void test_what_was_left(void)
 }
 
 /* A run that changes nothing itself says that the machine is not as it should be. */
-static void test_what_was_left_under_shared(void)
+TEST(what_was_left_under_shared)
 {
     int code;
     char *words[] = {"hardstone-probe", "run",     "SEM-P-SIG", "--policy",
@@ -188,7 +188,7 @@ static void test_what_was_left_under_shared(void)
 }
 
 /* That is no proof that there is but one. */
-static void test_online_cpus_are_not_known(void)
+TEST(online_cpus_are_not_known)
 {
     if (!tap_is_wrapped())
         return;
@@ -200,7 +200,7 @@ static void test_online_cpus_are_not_known(void)
 }
 
 /* They are for the measuring CPU, and all that is changed. */
-static void test_single_settings(void)
+TEST(single_settings)
 {
     if (!tap_is_wrapped())
         return;
@@ -209,7 +209,7 @@ static void test_single_settings(void)
     CHECK_HOLDS(text, "\"settings\":[\"timers\"]");
 }
 
-static void test_no_cpu_can_be_chosen(void)
+TEST(no_cpu_can_be_chosen)
 {
     int code;
     char *words[] = {"hardstone-probe", "run",       "SEM-P-SIG",    "--policy", "other",
@@ -221,11 +221,3 @@ static void test_no_cpu_can_be_chosen(void)
     else
         CHECK_HOLDS(text, "measuring and load cannot be kept on one");
 }
-
-TAP_MAIN({"the other CPUs are offline", test_offline}, {"it is refused", test_refused},
-         {"another shield", test_held}, {"no other CPU", test_no_other_cpu},
-         {"what was left", test_what_was_left},
-         {"what was left, under shared", test_what_was_left_under_shared},
-         {"online CPUs are not known", test_online_cpus_are_not_known},
-         {"single settings", test_single_settings},
-         {"no CPU can be chosen", test_no_cpu_can_be_chosen})

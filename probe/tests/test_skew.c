@@ -127,7 +127,7 @@ static void check_monotonic(const char *text)
     CHECK(strstr(text, "\"clock\":\"made up\"") == NULL);
 }
 
-static void test_counters_that_agree(void)
+TEST(counters_that_agree)
 {
     reset();
     const char *text = stream_of(&compares);
@@ -137,7 +137,7 @@ static void test_counters_that_agree(void)
     CHECK(strstr(text, "\"consistent\":false") == NULL);
 }
 
-static void test_counters_that_disagree(void)
+TEST(counters_that_disagree)
 {
     static const int64_t offsets_ns[] = {1000 * CLOCK_NS_PER_S, -1000 * CLOCK_NS_PER_S};
     for (size_t i = 0; i < sizeof offsets_ns / sizeof offsets_ns[0]; i++) {
@@ -152,7 +152,7 @@ static void test_counters_that_disagree(void)
 }
 
 /* The pairs that were measured stay in the stream. */
-static void test_a_cpu_that_cannot_be_chosen(void)
+TEST(a_cpu_that_cannot_be_chosen)
 {
     struct test test = compares;
     reset();
@@ -165,7 +165,7 @@ static void test_a_cpu_that_cannot_be_chosen(void)
 }
 
 /* Whether that is all the CPUs there are is then for the system to say. */
-static void test_no_cpu_can_be_chosen(void)
+TEST(no_cpu_can_be_chosen)
 {
     reset();
     fake_port.cpu_count = -1;
@@ -180,7 +180,7 @@ static void test_no_cpu_can_be_chosen(void)
 }
 
 /* Its threads may move between two stamps. */
-static void test_nobody_can_be_bound(void)
+TEST(nobody_can_be_bound)
 {
     struct test test = compares;
     reset();
@@ -194,7 +194,7 @@ static void test_nobody_can_be_bound(void)
         check_monotonic(text);
 }
 
-static void test_one_cpu_in_use(void)
+TEST(one_cpu_in_use)
 {
     struct test test = compares;
     reset();
@@ -205,7 +205,7 @@ static void test_one_cpu_in_use(void)
     CHECK_HOLDS(text, "\"skew\":[]");
 }
 
-static void test_a_test_that_compares_none(void)
+TEST(a_test_that_compares_none)
 {
     struct test test = compares;
     reset();
@@ -217,7 +217,7 @@ static void test_a_test_that_compares_none(void)
 }
 
 /* Its thread is not bound, and may have stamps of all CPUs. */
-static void test_a_thread_that_is_not_bound(void)
+TEST(a_thread_that_is_not_bound)
 {
     struct test test = compares;
     reset();
@@ -233,11 +233,3 @@ static void test_a_thread_that_is_not_bound(void)
     check_monotonic(text);
     CHECK_HOLDS(text, "the counters of CPU 0 and 2 differ by");
 }
-
-TAP_MAIN({"counters that agree are used", test_counters_that_agree},
-         {"counters that disagree are refused", test_counters_that_disagree},
-         {"a CPU that cannot be chosen", test_a_cpu_that_cannot_be_chosen},
-         {"no CPU can be chosen", test_no_cpu_can_be_chosen},
-         {"nobody can be bound", test_nobody_can_be_bound}, {"one CPU in use", test_one_cpu_in_use},
-         {"a test that compares no CPUs", test_a_test_that_compares_none},
-         {"a thread that is not bound", test_a_thread_that_is_not_bound})

@@ -17,7 +17,7 @@ static void check_entry(unsigned i, int place, uint64_t ticks)
     CHECK_SAME(notes.entries[i].ticks, ticks);
 }
 
-static void test_who_runs_is_noted_once(void)
+TEST(who_runs_is_noted_once)
 {
     slice_log_clear(&notes, 10);
     CHECK_SAME(slice_log_count(&notes), 0);
@@ -31,7 +31,7 @@ static void test_who_runs_is_noted_once(void)
     check_entry(2, 0, 8);
 }
 
-static void test_preempted_before_the_last_note(void)
+TEST(preempted_before_the_last_note)
 {
     slice_log_clear(&notes, 3);
     take_turn(0, 1);
@@ -46,7 +46,7 @@ static void test_preempted_before_the_last_note(void)
 }
 
 /* The same thread is noted as before, and yet a round has passed. */
-static void test_preempted_for_a_round(void)
+TEST(preempted_for_a_round)
 {
     slice_log_clear(&notes, 10);
     take_turn(0, 1);
@@ -59,7 +59,7 @@ static void test_preempted_for_a_round(void)
     check_entry(3, 2, 4);
 }
 
-static void test_preempted_before_it_is_closed(void)
+TEST(preempted_before_it_is_closed)
 {
     slice_log_clear(&notes, 10);
     take_turn(0, 1);
@@ -70,7 +70,7 @@ static void test_preempted_before_it_is_closed(void)
     CHECK(slice_log_is_over(&notes, slice_log_look(&notes)));
 }
 
-static void test_opened_again(void)
+TEST(opened_again)
 {
     slice_log_clear(&notes, 10);
     take_turn(0, 1);
@@ -83,7 +83,7 @@ static void test_opened_again(void)
     check_entry(1, 1, 3);
 }
 
-static void test_no_more_than_fit(void)
+TEST(no_more_than_fit)
 {
     slice_log_clear(&notes, SLICE_LOG_ENTRIES + 1);
     for (unsigned i = 0; i < SLICE_LOG_ENTRIES + 2; i++)
@@ -91,9 +91,3 @@ static void test_no_more_than_fit(void)
     CHECK_SAME(slice_log_count(&notes), SLICE_LOG_ENTRIES);
     check_entry(SLICE_LOG_ENTRIES - 1, 1, SLICE_LOG_ENTRIES - 1);
 }
-
-TAP_MAIN({"who runs is noted once", test_who_runs_is_noted_once},
-         {"preempted before the last note", test_preempted_before_the_last_note},
-         {"preempted for a round", test_preempted_for_a_round},
-         {"preempted before it is closed", test_preempted_before_it_is_closed},
-         {"opened again", test_opened_again}, {"no more than fit", test_no_more_than_fit})

@@ -47,7 +47,7 @@ static void record_some(struct record *record, int series)
 }
 
 /* The arena, and the record into which warm-up values go and finished series are read. */
-static void test_one_series(void)
+TEST(one_series)
 {
     struct arena *arena = new_arena(1);
     size_t scratch = record_size(NULL, 0);
@@ -60,7 +60,7 @@ static void test_one_series(void)
 }
 
 /* Each further one that is measured after it. */
-static void test_more_series(void)
+TEST(more_series)
 {
     struct arena *one = new_arena(1), *more = new_arena(VARIANTS);
     uint64_t each = (more->bytes - one->bytes) / (VARIANTS - 1);
@@ -83,7 +83,7 @@ static void test_more_series(void)
     arena_free(more);
 }
 
-static void test_the_worst(void)
+TEST(the_worst)
 {
     struct record *record = new_record();
     for (int i = 0; i < 100; i++)
@@ -96,7 +96,7 @@ static void test_the_worst(void)
     free(record);
 }
 
-static void test_texts(void)
+TEST(texts)
 {
     struct arena *arena = new_arena(1);
     for (int i = 0; i < 20; i++) {
@@ -108,6 +108,3 @@ static void test_texts(void)
     CHECK_SAME(strlen(arena->verdicts[7].evidence), 159);
     arena_free(arena);
 }
-
-TAP_MAIN({"what one series takes", test_one_series}, {"more series", test_more_series},
-         {"the worst eight", test_the_worst}, {"texts", test_texts})

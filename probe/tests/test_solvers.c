@@ -103,7 +103,7 @@ static void check_bits(const double *got, const double *wanted, int64_t masses)
 }
 
 /* Sizes whose half is no multiple of a cache line, and with more threads than lines. */
-static void test_same_bits(void)
+TEST(same_bits)
 {
     static const int64_t sizes[] = {4, 8, 44, 100, 404};
     static const int threads[] = {1, 2, 3, 7, 16};
@@ -125,7 +125,7 @@ static int64_t lines_of(const struct barrier_part *part)
     return (part->blocks[0].end - part->blocks[0].begin + TIRE_PAD - 1) / TIRE_PAD;
 }
 
-static void test_parts_are_alike(void)
+TEST(parts_are_alike)
 {
     static struct solver_barrier solver;
     for (int threads = 1; threads <= 16; threads++) {
@@ -143,7 +143,7 @@ static void test_parts_are_alike(void)
     }
 }
 
-static void test_parts_cover_all_masses(void)
+TEST(parts_cover_all_masses)
 {
     static struct solver_barrier solver;
     for (int64_t masses = 4; masses <= 200; masses += 4)
@@ -200,7 +200,7 @@ static void run_in_turn(const struct tire *tire, int threads, double *result)
     solver_semaphore_close(&crew.semaphore);
 }
 
-static void test_semaphores_in_turn(void)
+TEST(semaphores_in_turn)
 {
     static const int64_t sizes[] = {4, 8, 44, 100};
     static const int threads[] = {1, 2, 3, 4};
@@ -218,7 +218,7 @@ static void test_semaphores_in_turn(void)
 
 /* Threads that run apart see masses of other steps: the tire stays a tire, and every semaphore is
  * free again. */
-static void test_semaphores_freely(void)
+TEST(semaphores_freely)
 {
     static struct crew crew;
     struct tire tire;
@@ -237,7 +237,7 @@ static void test_semaphores_freely(void)
 }
 
 /* The paper's 3e reads and e writes. */
-static void test_operations(void)
+TEST(operations)
 {
     static struct crew crew;
     struct tire tire;
@@ -264,7 +264,7 @@ static void test_operations(void)
     solver_semaphore_close(&crew.semaphore);
 }
 
-static void test_memory(void)
+TEST(memory)
 {
     int64_t masses = 100000;
     size_t most = (size_t)masses * (100 + sizeof(sem_t));
@@ -318,7 +318,7 @@ static void walk_together(int count, int cpus)
     step_barrier_close(&barrier);
 }
 
-static void test_barrier(void)
+TEST(barrier)
 {
     walk_together(16, 2); /* all sleep */
     walk_together(2, 2);  /* they spin, where there are two CPUs */
@@ -331,7 +331,7 @@ static void *wait_once(void *argument)
     return step_barrier_wait(barrier) ? barrier : NULL;
 }
 
-static void test_broken_barrier(void)
+TEST(broken_barrier)
 {
     struct step_barrier barrier;
     pthread_t threads[3];
@@ -348,12 +348,3 @@ static void test_broken_barrier(void)
     CHECK(!step_barrier_wait(&barrier));
     step_barrier_close(&barrier);
 }
-
-TAP_MAIN({"the same bits for any number of threads", test_same_bits},
-         {"each mass has one owner", test_parts_cover_all_masses},
-         {"no thread has more than a line more", test_parts_are_alike},
-         {"semaphores in turn give the same bits", test_semaphores_in_turn},
-         {"threads that run apart stay within bounds", test_semaphores_freely},
-         {"4e operations", test_operations}, {"memory of a mass", test_memory},
-         {"a barrier holds all", test_barrier},
-         {"a broken barrier holds nobody", test_broken_barrier})

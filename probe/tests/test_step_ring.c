@@ -26,7 +26,7 @@ static struct step_counts counts(uint64_t planned, int64_t now)
     return ring.counts;
 }
 
-static void test_in_time(void)
+TEST(in_time)
 {
     struct step_end ended;
     open_ring(1);
@@ -39,7 +39,7 @@ static void test_in_time(void)
     CHECK_SAME(all.first_missed, 0);
 }
 
-static void test_late_once(void)
+TEST(late_once)
 {
     struct step_end ended;
     open_ring(1);
@@ -55,7 +55,7 @@ static void test_late_once(void)
     CHECK_SAME(all.watched_missed, 1);
 }
 
-static void test_late_by_one_ns(void)
+TEST(late_by_one_ns)
 {
     struct step_end ended;
     open_ring(1);
@@ -66,7 +66,7 @@ static void test_late_by_one_ns(void)
 
 /* What is late by several periods misses one deadline; those that follow are missed for themselves.
  */
-static void test_backlog(void)
+TEST(backlog)
 {
     struct step_end ended;
     open_ring(1);
@@ -79,7 +79,7 @@ static void test_backlog(void)
     CHECK_SAME(all.first_missed, 1);
 }
 
-static void test_late_on_any_thread(void)
+TEST(late_on_any_thread)
 {
     struct step_end ended;
     open_ring(3);
@@ -95,7 +95,7 @@ static void test_late_on_any_thread(void)
     CHECK_SAME(all.first_missed, 2);
 }
 
-static void test_never_finished(void)
+TEST(never_finished)
 {
     struct step_end ended;
     open_ring(2);
@@ -109,7 +109,7 @@ static void test_never_finished(void)
     CHECK_SAME(all.first_missed, 2);
 }
 
-static void test_no_more_than_planned(void)
+TEST(no_more_than_planned)
 {
     open_ring(1);
     ring.watched = 2;
@@ -119,7 +119,7 @@ static void test_no_more_than_planned(void)
     CHECK_SAME(all.watched_missed, 1);
 }
 
-static void test_ended_before_the_start(void)
+TEST(ended_before_the_start)
 {
     open_ring(1);
     struct step_counts all = counts(3, START - 1);
@@ -127,7 +127,7 @@ static void test_ended_before_the_start(void)
     CHECK_SAME(all.missed, 0);
 }
 
-static void test_slots_are_used_again(void)
+TEST(slots_are_used_again)
 {
     struct step_end ended;
     uint64_t steps = 3 * STEP_SLOTS + 5;
@@ -144,7 +144,7 @@ static void test_slots_are_used_again(void)
     CHECK_SAME(all.first_missed, 8);
 }
 
-static void test_a_whole_ring_ahead(void)
+TEST(a_whole_ring_ahead)
 {
     struct step_end ended;
     open_ring(2);
@@ -154,11 +154,3 @@ static void test_a_whole_ring_ahead(void)
     CHECK_SAME(end(0, 10, &ended), STEP_LAST); /* the slower one does a step: there is room again */
     CHECK_SAME(end(STEP_SLOTS, 10, &ended), STEP_OPEN);
 }
-
-TAP_MAIN({"on its deadline a step is in time", test_in_time}, {"late once", test_late_once},
-         {"late by 1 ns", test_late_by_one_ns}, {"a backlog", test_backlog},
-         {"late on any thread", test_late_on_any_thread}, {"never finished", test_never_finished},
-         {"no more than planned", test_no_more_than_planned},
-         {"ended before the start", test_ended_before_the_start},
-         {"slots are used again", test_slots_are_used_again},
-         {"a whole ring ahead", test_a_whole_ring_ahead})

@@ -164,22 +164,22 @@ static void check_lost(int (*measure)(struct run *run))
     CHECK_HOLDS(text, "the process of the invented party ended early");
 }
 
-static void test_who_ends_at_once(void)
+TEST(who_ends_at_once)
 {
     check_lost(end_well);
 }
 
-static void test_who_does_not_end(void)
+TEST(who_does_not_end)
 {
     check_lost(end_never);
 }
 
-static void test_the_deadline(void)
+TEST(the_deadline)
 {
     CHECK_HOLDS(stream_of(end_at_the_deadline, "100ms", NULL, 3), "\"status\":\"timeout\"");
 }
 
-static void test_the_trace(void)
+TEST(the_trace)
 {
     if (!tap_is_wrapped())
         return;
@@ -188,12 +188,8 @@ static void test_the_trace(void)
     CHECK_HOLDS(text, "\"name\":\"ring_ended\"");
 }
 
-static void test_where_all_measure(void)
+TEST(where_all_measure)
 {
     const char *text = stream_of(end_while_others_measure, "60s", NULL, 0);
     CHECK_HOLDS(text, "\"name\":\"supervisor_slept\"");
 }
-
-TAP_MAIN({"who ends at once", test_who_ends_at_once}, {"who does not end", test_who_does_not_end},
-         {"where all measure", test_where_all_measure}, {"the deadline", test_the_deadline},
-         {"the trace", test_the_trace})

@@ -68,7 +68,7 @@ static void check_not_seen(const char *reason)
     end();
 }
 
-static void test_it_stood_still(void)
+TEST(it_stood_still)
 {
     begin();
     play(true, 0, 0, 2 * MS);
@@ -77,7 +77,7 @@ static void test_it_stood_still(void)
 }
 
 /* It returned from its call, and the system counts no CPU time. */
-static void test_a_step_is_a_delay(void)
+TEST(a_step_is_a_delay)
 {
     begin();
     play(true, 0, 0, 0);
@@ -87,7 +87,7 @@ static void test_a_step_is_a_delay(void)
 }
 
 /* It went on inside its call. */
-static void test_cpu_time_is_a_delay(void)
+TEST(cpu_time_is_a_delay)
 {
     begin();
     play(true, 0, MS / 2, 2 * MS);
@@ -95,7 +95,7 @@ static void test_cpu_time_is_a_delay(void)
                   "1 times it went on before that thread had run and blocked, for up to 500");
 }
 
-static void test_outside_a_call_nothing_is_proved(void)
+TEST(outside_a_call_nothing_is_proved)
 {
     begin();
     play(false, 0, 0, 0);
@@ -107,7 +107,7 @@ static void test_outside_a_call_nothing_is_proved(void)
 }
 
 /* Throttling lets time-shared processes run: the result fails for that reason. */
-static void test_a_round_that_was_cut_is_not_judged(void)
+TEST(a_round_that_was_cut_is_not_judged)
 {
     begin();
     play(true, 1, 50 * MS, 50 * MS);
@@ -117,16 +117,10 @@ static void test_a_round_that_was_cut_is_not_judged(void)
     end();
 }
 
-static void test_a_call_that_fails_is_told(void)
+TEST(a_call_that_fails_is_told)
 {
     begin();
     atomic_store(&party.error, ENOMEM);
     play(true, 0, 0, 0);
     check_not_seen("mmap, page faults, munmap failed: ");
 }
-
-TAP_MAIN({"it stood still", test_it_stood_still}, {"a step is a delay", test_a_step_is_a_delay},
-         {"CPU time is a delay", test_cpu_time_is_a_delay},
-         {"outside a call nothing is proved", test_outside_a_call_nothing_is_proved},
-         {"a round that was cut is not judged", test_a_round_that_was_cut_is_not_judged},
-         {"a call that fails is told", test_a_call_that_fails_is_told})

@@ -129,17 +129,17 @@ static void check_not_seen(const char *reason)
     CHECK_HOLDS(run.arena->events[0].text, reason);
 }
 
-static void test_one_was_ready_and_did_not_run(void)
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+RUN_TEST(one_was_ready_and_did_not_run, PROCESSES)
 {
-    begin(PROCESSES);
     play(1, 0, SPUN_NS, false);
     play(1, 0, 0, false);
     judge();
     check_verdict(true, "1 times one was ready");
-    end();
 }
 
-static void test_one_ran(void)
+TEST(one_ran)
 {
     for (int process = 1; process <= PROCESSES; process++) {
         begin(PROCESSES);
@@ -152,17 +152,15 @@ static void test_one_ran(void)
 }
 
 /* What is never ready is never refused the CPU. */
-static void test_none_was_ready(void)
+RUN_TEST(none_was_ready, PROCESSES)
 {
-    begin(PROCESSES);
     play(1, 0, 0, false);
     judge();
     check_not_seen("none of 2 time-shared processes");
-    end();
 }
 
 /* 6 ms pass beside the spinning: a wait as long may have been there. */
-static void test_a_wait_beside_the_spinning_proves_nothing(void)
+TEST(a_wait_beside_the_spinning_proves_nothing)
 {
     begin(PROCESSES);
     play(1, 0, 6 * MS, false);
@@ -176,50 +174,33 @@ static void test_a_wait_beside_the_spinning_proves_nothing(void)
     end();
 }
 
-static void test_one_that_ended_is_not_judged(void)
+RUN_TEST(one_that_ended_is_not_judged, PROCESSES)
 {
-    begin(PROCESSES);
     kernel.cpu_ns[2] = 5 * MS;
     kernel.has_ended[2] = true;
     play(1, 0, SPUN_NS, false);
     judge();
     check_verdict(true, "0 times one ran");
-    end();
 }
 
-static void test_a_burst_that_was_cut_is_not_judged(void)
+RUN_TEST(a_burst_that_was_cut_is_not_judged, PROCESSES)
 {
-    begin(PROCESSES);
     play(1, 3 * MS, SPUN_NS, true);
     judge();
     check_not_seen("none of 2 time-shared processes");
-    end();
 }
 
-static void test_a_system_that_does_not_tell(void)
+RUN_TEST(a_system_that_does_not_tell, -1)
 {
-    begin(-1);
     play(1, 0, SPUN_NS, false);
     judge();
     check_not_seen("does not tell which processes");
-    end();
 }
 
-static void test_run_delay_that_is_not_counted(void)
+RUN_TEST(run_delay_that_is_not_counted, PROCESSES)
 {
-    begin(PROCESSES);
     fake_port.counts_waits = false;
     play(1, 0, SPUN_NS, false);
     judge();
     check_not_seen("none of 2 time-shared processes");
-    end();
 }
-
-TAP_MAIN({"one was ready and did not run", test_one_was_ready_and_did_not_run},
-         {"one ran", test_one_ran}, {"none was ready", test_none_was_ready},
-         {"a wait beside the spinning proves nothing",
-          test_a_wait_beside_the_spinning_proves_nothing},
-         {"one that ended is not judged", test_one_that_ended_is_not_judged},
-         {"a burst that was cut is not judged", test_a_burst_that_was_cut_is_not_judged},
-         {"a system that does not tell", test_a_system_that_does_not_tell},
-         {"run delay that is not counted", test_run_delay_that_is_not_counted})

@@ -71,32 +71,32 @@ static void check_served(enum timer_kind kind)
     mechanism_release(&timer);
 }
 
-static void test_served_handler(void)
+TEST(served_handler)
 {
     check_served(TIMER_HANDLER);
 }
 
-static void test_served_sigwaitinfo(void)
+TEST(served_sigwaitinfo)
 {
     check_served(TIMER_SIGWAITINFO);
 }
 
-static void test_served_nanosleep(void)
+TEST(served_nanosleep)
 {
     check_served(TIMER_NANOSLEEP);
 }
 
-static void test_served_timerfd(void)
+TEST(served_timerfd)
 {
     check_served(TIMER_TIMERFD);
 }
 
-static void test_served_setitimer(void)
+TEST(served_setitimer)
 {
     check_served(TIMER_SETITIMER);
 }
 
-static void test_one_shot(void)
+TEST(one_shot)
 {
     for (int kind = 0; kind < TIMER_KINDS; kind++) {
         struct timer_armed timer;
@@ -113,7 +113,7 @@ static void test_one_shot(void)
 }
 
 /* Also what had come while nobody waited is thrown away. */
-static void test_disarm(void)
+TEST(disarm)
 {
     for (int kind = 0; kind < TIMER_KINDS; kind++) {
         struct timer_armed timer;
@@ -130,7 +130,7 @@ static void test_disarm(void)
     }
 }
 
-static void test_time_out(void)
+TEST(time_out)
 {
     for (int kind = 0; kind < TIMER_KINDS; kind++) {
         struct timer_armed timer;
@@ -146,7 +146,7 @@ static void test_time_out(void)
     }
 }
 
-static void test_again_after_release(void)
+TEST(again_after_release)
 {
     for (int kind = 0; kind < TIMER_KINDS; kind++)
         for (int i = 0; i < 5; i++) {
@@ -164,7 +164,7 @@ static void on_others(int number)
     (void)number;
 }
 
-static void test_action_and_mask_are_restored(void)
+TEST(action_and_mask_are_restored)
 {
     struct sigaction mine = {.sa_handler = on_others}, found;
     struct timer_armed timer;
@@ -188,7 +188,7 @@ static void test_action_and_mask_are_restored(void)
 }
 
 /* Pending before the wait, as if somebody had sent it. */
-static void test_a_signal_of_others_is_no_expiry(void)
+TEST(a_signal_of_others_is_no_expiry)
 {
     struct timer_armed timer;
     int64_t now_ns;
@@ -201,22 +201,9 @@ static void test_a_signal_of_others_is_no_expiry(void)
     mechanism_release(&timer);
 }
 
-static void test_periods_that_setitimer_cannot(void)
+TEST(periods_that_setitimer_cannot)
 {
     struct timer_armed timer;
     CHECK_SAME(mechanism_arm(&timer, TIMER_SETITIMER, clock_monotonic_ns() + AHEAD_NS, 1500),
                EINVAL);
 }
-
-TAP_MAIN({"timer-handler: served is what the clock says", test_served_handler},
-         {"timer-sigwaitinfo: served is what the clock says", test_served_sigwaitinfo},
-         {"nanosleep: served is what the clock says", test_served_nanosleep},
-         {"timerfd: served is what the clock says", test_served_timerfd},
-         {"setitimer: served is what the clock says", test_served_setitimer},
-         {"a one-shot fires once, not early", test_one_shot},
-         {"nothing comes after disarming", test_disarm},
-         {"a wait ends at its time-out", test_time_out},
-         {"each kind again after its release", test_again_after_release},
-         {"the action of the handler's signal is restored", test_action_and_mask_are_restored},
-         {"a signal of others is no expiry", test_a_signal_of_others_is_no_expiry},
-         {"periods finer than setitimer's", test_periods_that_setitimer_cannot})

@@ -49,7 +49,7 @@ static void cycle(int number, int64_t lag_ns)
     take(number, 5000);
 }
 
-static void test_parts(void)
+TEST(parts)
 {
     begin();
     for (int i = 1; i <= 20; i++)
@@ -71,7 +71,7 @@ static void test_parts(void)
 }
 
 /* Fewer than it takes to find the phase: they are not lost at the end. */
-static void test_few(void)
+TEST(few)
 {
     begin();
     for (int i = 1; i < TIMERLAT_LOCATE; i++)
@@ -84,7 +84,7 @@ static void test_few(void)
 }
 
 /* Something comes between timerlat's reading and its stamp: of some cycle, or of the first ones. */
-static void test_delayed_stamps(void)
+TEST(delayed_stamps)
 {
     static const int64_t delays_ns[] = {30000, 60000, 80000, 95000};
     for (size_t i = 0; i < sizeof delays_ns / sizeof delays_ns[0]; i++) {
@@ -102,7 +102,7 @@ static void test_delayed_stamps(void)
 }
 
 /* A phase that was found too high is lowered by a cycle whose stamps came at once. */
-static void test_lowered_phase(void)
+TEST(lowered_phase)
 {
     begin();
     for (int i = 1; i <= TIMERLAT_LOCATE; i++)
@@ -115,7 +115,7 @@ static void test_lowered_phase(void)
 }
 
 /* A wake-up late by more than a period is of its own release, not of the next. */
-static void test_late(void)
+TEST(late)
 {
     begin();
     for (int i = 1; i <= TIMERLAT_LOCATE; i++)
@@ -130,7 +130,7 @@ static void test_late(void)
 }
 
 /* What the check is for: a sum that is not the total, a release beside the grid. */
-static void test_beyond(void)
+TEST(beyond)
 {
     begin();
     for (int i = 1; i <= TIMERLAT_LOCATE; i++)
@@ -151,7 +151,7 @@ static void test_beyond(void)
     CHECK_SAME(match.total.least_ns, -LIMIT - 1);
 }
 
-static void test_order(void)
+TEST(order)
 {
     begin();
     for (int i = 1; i <= TIMERLAT_LOCATE; i++)
@@ -166,7 +166,7 @@ static void test_order(void)
     CHECK_SAME(seen_count, TIMERLAT_LOCATE);
 }
 
-static void test_lost(void)
+TEST(lost)
 {
     begin();
     for (int i = 1; i <= TIMERLAT_LOCATE; i++)
@@ -190,10 +190,3 @@ static void test_lost(void)
     CHECK_SAME(seen_count, TIMERLAT_LOCATE + 1);
     CHECK_SAME(seen[seen_count - 1].split.ns[PART_INTERRUPT], 1000);
 }
-
-TAP_MAIN({"parts, releases and total add up", test_parts},
-         {"few cycles are kept to the end", test_few}, {"late by more than a period", test_late},
-         {"stamps that were delayed", test_delayed_stamps},
-         {"a phase that was too high", test_lowered_phase},
-         {"differences beyond the limit are counted", test_beyond},
-         {"latencies out of order are counted", test_order}, {"lost events are counted", test_lost})

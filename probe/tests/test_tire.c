@@ -73,7 +73,7 @@ static int64_t different_masses(const struct tire_state *one, const struct tire_
     return count;
 }
 
-static void test_constants(void)
+TEST(constants)
 {
     struct tire tire;
     tire_init(&tire, 400, STEP_NS, 0);
@@ -90,7 +90,7 @@ static void test_constants(void)
     CHECK_NEAR(tire.damping_per_s, 1.0, 1e-15);
 }
 
-static void test_memory(void)
+TEST(memory)
 {
     CHECK(2 * tire_state_bytes(57000) <= 64 * (57000 + 2 * 3 * TIRE_PAD));
     CHECK(2 * tire_state_bytes(4) < 2048);
@@ -120,7 +120,7 @@ static void check_start(int64_t masses)
     free(simulated.memory);
 }
 
-static void test_start(void)
+TEST(start)
 {
     const int64_t masses[] = {4, 8, 12, 60, 1000, 57000};
     for (size_t i = 0; i < sizeof masses / sizeof masses[0]; i++)
@@ -129,7 +129,7 @@ static void test_start(void)
 
 /* ---- the integrator ---- */
 
-static void test_free_fall(void)
+TEST(free_fall)
 {
     struct simulated simulated;
     if (!open_default(&simulated, 12))
@@ -147,7 +147,7 @@ static void test_free_fall(void)
     free(simulated.memory);
 }
 
-static void test_floor_keeps_what_rises(void)
+TEST(floor_keeps_what_rises)
 {
     struct tire tire;
     struct tire_force none = {0};
@@ -161,7 +161,7 @@ static void test_floor_keeps_what_rises(void)
     CHECK_NEAR(resting.vy, 0.0, 0.0);
 }
 
-static void test_springs_pull_both_sides_alike(void)
+TEST(springs_pull_both_sides_alike)
 {
     struct tire tire;
     uint64_t seed = 17;
@@ -225,7 +225,7 @@ static void check_codes(int64_t masses, enum tire_code code)
     free(simulated.memory);
 }
 
-static void test_codes_agree(void)
+TEST(codes_agree)
 {
     const int64_t masses[] = {4, 8, 12, 20, 36, 100, 204};
     for (size_t i = 0; i < sizeof masses / sizeof masses[0]; i++)
@@ -236,7 +236,7 @@ static void test_codes_agree(void)
 }
 
 /* Blocks of any lines, in any order: each writes its own masses and the repeated ones, no more. */
-static void test_blocks_agree(void)
+TEST(blocks_agree)
 {
     struct simulated simulated;
     uint64_t seed = 42;
@@ -260,7 +260,7 @@ static void test_blocks_agree(void)
     free(simulated.memory);
 }
 
-static void test_a_million_masses(void)
+TEST(a_million_masses)
 {
     struct simulated simulated;
     const int64_t masses = 1000000, steps = 3;
@@ -281,7 +281,7 @@ static void test_a_million_masses(void)
 
 /* ---- the bound on the step ---- */
 
-static void test_longest_step(void)
+TEST(longest_step)
 {
     CHECK_SAME(tire_longest_step_ns(0), INT64_MAX);
     CHECK_SAME(tire_longest_step_ns(STIFFNESS), 12909944);
@@ -313,7 +313,7 @@ static double most_of(int64_t masses, int64_t step_ns, int64_t steps)
     return most;
 }
 
-static void test_stable_below_the_bound(void)
+TEST(stable_below_the_bound)
 {
     int64_t longest_ns = tire_longest_step_ns(STIFFNESS);
     const int64_t masses[] = {4, 8, 40, 404};
@@ -324,12 +324,3 @@ static void test_stable_below_the_bound(void)
     CHECK(most_of(40, 2 * longest_ns, 1500) > 1e6);
     CHECK(most_of(404, 2 * longest_ns, 1500) > 1e6);
 }
-
-TAP_MAIN({"constants", test_constants}, {"memory", test_memory}, {"start", test_start},
-         {"free fall, by the closed form", test_free_fall},
-         {"the floor keeps a speed upwards", test_floor_keeps_what_rises},
-         {"a spring pulls both sides alike", test_springs_pull_both_sides_alike},
-         {"all codes give the same bits", test_codes_agree},
-         {"blocks give the same bits", test_blocks_agree},
-         {"a million masses", test_a_million_masses}, {"longest step", test_longest_step},
-         {"stable up to the longest step", test_stable_below_the_bound}, )

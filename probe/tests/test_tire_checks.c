@@ -53,7 +53,7 @@ static bool is_bad(unsigned bad)
     return is_so;
 }
 
-static void test_right(void)
+TEST(right)
 {
     find(tire_advance);
     find_bits(tire_advance, STEP_NS);
@@ -67,7 +67,7 @@ static void test_right(void)
 
 /* The shortest step, those of pictures and of the paper, one that crosses the fall in two, and the
  * longest for a stiffness. */
-static void test_right_with_any_step(void)
+TEST(right_with_any_step)
 {
     const int64_t steps_ns[] = {1000, 20000, 500000, 30000000, INT64_C(10000000000)};
     for (size_t i = 0; i < sizeof steps_ns / sizeof steps_ns[0]; i++) {
@@ -106,7 +106,7 @@ static void damp_half(const struct tire *tire, const struct tire_state *now,
     with_damping(tire, 0.5, now, next, begin, end, code);
 }
 
-static void test_wrong_damping(void)
+TEST(wrong_damping)
 {
     find(damp_backwards);
     CHECK(!found[TIRE_ENERGY].is_good);
@@ -123,7 +123,7 @@ static void pull_wrong(const struct tire *tire, const struct tire_state *now,
     tire_advance(&wrong, now, next, begin, end, code);
 }
 
-static void test_wrong_rest_length(void)
+TEST(wrong_rest_length)
 {
     find(pull_wrong);
     CHECK(!found[REST].is_good);
@@ -139,7 +139,7 @@ static void fall_wrong(const struct tire *tire, const struct tire_state *now,
     tire_advance(&wrong, now, next, begin, end, code);
 }
 
-static void test_wrong_gravity(void)
+TEST(wrong_gravity)
 {
     find(fall_wrong);
     CHECK(is_bad(1 << TIRE_FREE_FALL | 1 << TIRE_ENERGY | 1 << TIRE_MOMENTUM));
@@ -174,7 +174,7 @@ static void move_late(const struct tire *tire, const struct tire_state *now,
     repeat_ends(tire, next);
 }
 
-static void test_another_integrator(void)
+TEST(another_integrator)
 {
     find(move_late);
     CHECK(!found[TIRE_FREE_FALL].is_good);
@@ -191,7 +191,7 @@ static void sink(const struct tire *tire, const struct tire_state *now,
             next->y[i] = now->y[i] + tire->step_s * now->vy[i];
 }
 
-static void test_no_floor(void)
+TEST(no_floor)
 {
     find(sink);
     CHECK(!found[TIRE_FREE_FALL].is_good);
@@ -207,7 +207,7 @@ static void bounce(const struct tire *tire, const struct tire_state *now,
             next->vy[i] = -1.1 * now->vy[i];
 }
 
-static void test_energy_from_the_floor(void)
+TEST(energy_from_the_floor)
 {
     find(bounce);
     CHECK(is_bad(1 << TIRE_ENERGY));
@@ -221,7 +221,7 @@ static void lean(const struct tire *tire, const struct tire_state *now,
         next->y[7] = nextafter(next->y[7], 0.0);
 }
 
-static void test_one_bit_of_asymmetry(void)
+TEST(one_bit_of_asymmetry)
 {
     find(lean);
     CHECK(!found[TIRE_SYMMETRY].is_good);
@@ -238,7 +238,7 @@ static void lift(const struct tire *tire, const struct tire_state *now,
     repeat_ends(tire, next);
 }
 
-static void test_momentum_from_nowhere(void)
+TEST(momentum_from_nowhere)
 {
     find(lift);
     CHECK(is_bad(1 << TIRE_MOMENTUM));
@@ -253,7 +253,7 @@ static void break_number(const struct tire *tire, const struct tire_state *now,
         next->x[2] = next->vy[2] = NAN;
 }
 
-static void test_no_number(void)
+TEST(no_number)
 {
     find(break_number);
     for (int i = 0; i < BITS; i++)
@@ -309,7 +309,7 @@ static void check_bits(tire_advancer *advance, const char *evidence)
     CHECK_HOLDS(found[BITS].evidence, evidence);
 }
 
-static void test_other_bits(void)
+TEST(other_bits)
 {
     check_bits(flip_in_block, "3 blocks in turn by the code c");
     check_bits(read_too_late, "2 blocks in turn by the code c");
@@ -318,7 +318,7 @@ static void test_other_bits(void)
         check_bits(flip_in_vector, "1 blocks in turn by the code avx2");
 }
 
-static void test_bits_of_short_steps(void)
+TEST(bits_of_short_steps)
 {
     find_bits(tire_advance, 1000);
     CHECK(found[BITS].is_good);
@@ -329,7 +329,7 @@ static void test_bits_of_short_steps(void)
 static const struct param_spec params[] = {
     {"step_ns", PARAM_NS}, {"stiffness_per_s2", PARAM_COUNT}, {0}};
 
-static void test_verdicts(void)
+TEST(verdicts)
 {
     static const struct test test = {.params = params};
     static struct request request;
@@ -351,12 +351,3 @@ static void test_verdicts(void)
     }
     arena_free(run.arena);
 }
-
-TAP_MAIN({"all are right", test_right}, {"with any step", test_right_with_any_step},
-         {"wrong damping", test_wrong_damping}, {"wrong rest length", test_wrong_rest_length},
-         {"wrong gravity", test_wrong_gravity}, {"another integrator", test_another_integrator},
-         {"no floor", test_no_floor}, {"energy from the floor", test_energy_from_the_floor},
-         {"one bit of asymmetry", test_one_bit_of_asymmetry},
-         {"momentum from nowhere", test_momentum_from_nowhere}, {"no number", test_no_number},
-         {"other bits", test_other_bits}, {"bits of short steps", test_bits_of_short_steps},
-         {"verdicts", test_verdicts}, )

@@ -91,7 +91,7 @@ static const char *head(uint32_t table)
     return data_of(found->data, sizeof found->data);
 }
 
-static void test_moments(void)
+TEST(moments)
 {
     look_ns = 0;
     if (!keep(8, 0, 10000000, 4))
@@ -115,7 +115,7 @@ static void test_moments(void)
 }
 
 /* The second picture is of the fall, which has a closed form. */
-static void test_fall(void)
+TEST(fall)
 {
     look_ns = 0;
     if (!keep(12, 1, 10000000, 11))
@@ -125,7 +125,7 @@ static void test_fall(void)
     arena_free(run.arena);
 }
 
-static void test_one_picture_is_the_end(void)
+TEST(one_picture_is_the_end)
 {
     look_ns = 0;
     if (!keep(8, 2, 10000000, 1))
@@ -136,7 +136,7 @@ static void test_one_picture_is_the_end(void)
 }
 
 /* Of many masses some are in the picture; of few steps there are few pictures. */
-static void test_bounds(void)
+TEST(bounds)
 {
     look_ns = 0;
     if (!keep(5904, 0, 500000000, 64))
@@ -149,7 +149,7 @@ static void test_bounds(void)
     arena_free(run.arena);
 }
 
-static void test_none(void)
+TEST(none)
 {
     if (!keep(8, 0, 10000000, 0))
         return;
@@ -158,7 +158,7 @@ static void test_none(void)
     arena_free(run.arena);
 }
 
-static void test_cut(void)
+TEST(cut)
 {
     look_ns = 100000000;
     if (!keep(20000, 1, 10000000, 51))
@@ -175,7 +175,7 @@ static void test_cut(void)
     arena_free(run.arena);
 }
 
-static void test_no_memory(void)
+TEST(no_memory)
 {
     if (!tap_is_wrapped())
         return;
@@ -192,7 +192,3 @@ static void test_no_memory(void)
     }
     available_bytes = -1;
 }
-
-TAP_MAIN({"moments", test_moments}, {"fall", test_fall},
-         {"one picture is the end", test_one_picture_is_the_end}, {"bounds", test_bounds},
-         {"none", test_none}, {"cut", test_cut}, {"no memory", test_no_memory}, )

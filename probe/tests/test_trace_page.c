@@ -41,7 +41,7 @@ static void read_all(void)
     CHECK(trace_layout_parse(header, &layout));
 }
 
-static void test_layout(void)
+TEST(layout)
 {
     read_all();
     CHECK_SAME((int64_t)layout.data_at, HEADER);
@@ -100,7 +100,7 @@ static int64_t field(const struct trace_entry *entry, const char *name)
 }
 
 /* The page has more events than the text, which was read first. */
-static void test_page_and_text(void)
+TEST(page_and_text)
 {
     static const char *const contexts[] = {"irq", "thread", "user-ret"};
     struct line lines[EVENTS];
@@ -167,7 +167,7 @@ static void open_made(struct trace_page *page, const struct made *made)
     CHECK(trace_page_open(page, &layout, made->bytes, PAGE));
 }
 
-static void test_times(void)
+TEST(times)
 {
     struct made made;
     struct trace_page page;
@@ -205,7 +205,7 @@ static void test_times(void)
 }
 
 /* An absolute stamp has no bits above the 59th: those of the page's time stay. */
-static void test_upper_bits_of_a_stamp(void)
+TEST(upper_bits_of_a_stamp)
 {
     const uint64_t upper = UINT64_C(3) << 59;
     struct made made;
@@ -222,7 +222,7 @@ static void test_upper_bits_of_a_stamp(void)
     CHECK_SAME(entry.at_ns, upper + ((uint64_t)UINT32_MAX << 27) + 9 + 4);
 }
 
-static void test_lost(void)
+TEST(lost)
 {
     struct made made;
     struct trace_page page;
@@ -254,7 +254,7 @@ static void expect_damage(const struct made *made, int events_before)
     CHECK(!trace_page_next(&page, &entry));
 }
 
-static void test_damaged(void)
+TEST(damaged)
 {
     struct made made;
     struct trace_page page;
@@ -293,7 +293,7 @@ static void test_damaged(void)
 }
 
 /* Whatever is in a page, nothing outside it is read, and reading ends. */
-static void test_any_bytes(void)
+TEST(any_bytes)
 {
     uint8_t *memory =
         mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -329,7 +329,7 @@ static void test_any_bytes(void)
     munmap(memory, 2 * PAGE);
 }
 
-static void test_formats(void)
+TEST(formats)
 {
     static const char of_switch[] =
         "name: sched_switch\nID: 318\nformat:\n"
@@ -360,12 +360,3 @@ static void test_formats(void)
     place = (struct trace_field){0, 3, false};
     CHECK(!trace_field_number(&place, bytes, sizeof bytes, &number));
 }
-
-TAP_MAIN({"the layout of a page is read, and refused where no kernel has it", test_layout},
-         {"a kernel's page holds what its text says", test_page_and_text},
-         {"time goes on over extensions, stamps and discarded events", test_times},
-         {"a stamp keeps the upper bits of the time", test_upper_bits_of_a_stamp},
-         {"a page says how many events were lost before it", test_lost},
-         {"a damaged page ends where the damage is", test_damaged},
-         {"no byte outside a page is read, whatever is in it", test_any_bytes},
-         {"fields of an event are found by whole names", test_formats})

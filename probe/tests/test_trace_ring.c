@@ -205,7 +205,7 @@ static bool has_event(const char *name)
 
 /* ---- tests ---- */
 
-static void test_lines_around_a_value_are_kept_in_the_order_of_their_times(void)
+TEST(lines_around_a_value_are_kept_in_the_order_of_their_times)
 {
     begin("ns");
     record(2 * MS, 30 * MS);                              /* from 28 to 30 ms */
@@ -228,7 +228,7 @@ static void test_lines_around_a_value_are_kept_in_the_order_of_their_times(void)
 }
 
 /* A test that is not bound to a CPU: events of all of them, in one order. */
-static void test_a_value_of_no_cpu_has_the_events_of_all(void)
+TEST(a_value_of_no_cpu_has_the_events_of_all)
 {
     begin("ns");
     arena->series[0].label_count = 0;
@@ -246,7 +246,7 @@ static void test_a_value_of_no_cpu_has_the_events_of_all(void)
     end();
 }
 
-static void test_the_ring_is_halted_read_and_started_only_for_a_new_largest_value(void)
+TEST(the_ring_is_halted_read_and_started_only_for_a_new_largest_value)
 {
     begin("ns");
     trace_ring_look(ring, arena);
@@ -263,7 +263,7 @@ static void test_the_ring_is_halted_read_and_started_only_for_a_new_largest_valu
     CHECK_HOLDS(kernel.log, "c");
 }
 
-static void test_counts_have_no_excerpt(void)
+TEST(counts_have_no_excerpt)
 {
     begin("count");
     record(MS, 10 * MS);
@@ -273,7 +273,7 @@ static void test_counts_have_no_excerpt(void)
     end();
 }
 
-static void test_the_largest_values_stay(void)
+TEST(the_largest_values_stay)
 {
     begin("ns");
     for (int i = 1; i <= ARENA_TRACES + 2; i++) {
@@ -286,7 +286,7 @@ static void test_the_largest_values_stay(void)
     end();
 }
 
-static void test_of_many_events_those_at_begin_and_end_stay(void)
+TEST(of_many_events_those_at_begin_and_end_stay)
 {
     begin("ns");
     record(100 * MS, 200 * MS);
@@ -305,7 +305,7 @@ static void test_of_many_events_those_at_begin_and_end_stay(void)
     end();
 }
 
-static void test_lost_events_have_a_line(void)
+TEST(lost_events_have_a_line)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -339,7 +339,7 @@ static bool claims_nothing(int64_t before_ms, int64_t after_ms)
     return claims;
 }
 
-static void test_nothing_is_claimed_where_events_are_lost(void)
+TEST(nothing_is_claimed_where_events_are_lost)
 {
     CHECK(claims_nothing(20, 25));
     CHECK(claims_nothing(40, 45));
@@ -349,7 +349,7 @@ static void test_nothing_is_claimed_where_events_are_lost(void)
 }
 
 /* An earlier look has taken what came before, or it was overwritten. */
-static void test_an_excerpt_without_its_begin_says_so(void)
+TEST(an_excerpt_without_its_begin_says_so)
 {
     begin("ns");
     arena->series[0].label_count = 0;
@@ -364,7 +364,7 @@ static void test_an_excerpt_without_its_begin_says_so(void)
     end();
 }
 
-static void test_one_ring_without_its_begin_is_enough_to_claim_nothing(void)
+TEST(one_ring_without_its_begin_is_enough_to_claim_nothing)
 {
     begin("ns");
     arena->series[0].label_count = 0;
@@ -376,7 +376,7 @@ static void test_one_ring_without_its_begin_is_enough_to_claim_nothing(void)
     end();
 }
 
-static void test_a_value_that_the_ring_no_longer_has_is_told(void)
+TEST(a_value_that_the_ring_no_longer_has_is_told)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -387,7 +387,7 @@ static void test_a_value_that_the_ring_no_longer_has_is_told(void)
     end();
 }
 
-static void test_a_breach_that_ends_the_run_is_read_at_the_end(void)
+TEST(a_breach_that_ends_the_run_is_read_at_the_end)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -405,7 +405,7 @@ static void hold(void)
     kernel.is_switched_off = true;
 }
 
-static void test_a_breach_stops_the_ring_until_the_end(void)
+TEST(a_breach_stops_the_ring_until_the_end)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -422,7 +422,7 @@ static void test_a_breach_stops_the_ring_until_the_end(void)
 }
 
 /* The start reads back what the breach has written, and fails. */
-static void test_a_ring_that_a_breach_stops_during_a_look_stays_off(void)
+TEST(a_ring_that_a_breach_stops_during_a_look_stays_off)
 {
     begin("ns");
     record(MS, 30 * MS);
@@ -437,7 +437,7 @@ static void test_a_ring_that_a_breach_stops_during_a_look_stays_off(void)
 }
 
 /* The process that looks is a fork of the one that measures. */
-static void test_another_process_sees_who_stopped_the_ring(void)
+TEST(another_process_sees_who_stopped_the_ring)
 {
     begin("ns");
     pid_t measuring = port_fork();
@@ -454,7 +454,7 @@ static void test_another_process_sees_who_stopped_the_ring(void)
     end();
 }
 
-static void test_a_trace_that_somebody_switched_off_is_told(void)
+TEST(a_trace_that_somebody_switched_off_is_told)
 {
     begin("ns");
     kernel.is_switched_off = true;
@@ -463,7 +463,7 @@ static void test_a_trace_that_somebody_switched_off_is_told(void)
     end();
 }
 
-static void test_an_error_of_a_look_is_told_at_the_end(void)
+TEST(an_error_of_a_look_is_told_at_the_end)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -475,7 +475,7 @@ static void test_an_error_of_a_look_is_told_at_the_end(void)
     end();
 }
 
-static void test_a_ring_that_was_switched_off_is_not_switched_on(void)
+TEST(a_ring_that_was_switched_off_is_not_switched_on)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -489,7 +489,7 @@ static void test_a_ring_that_was_switched_off_is_not_switched_on(void)
     end();
 }
 
-static void test_a_part_of_a_value_has_no_excerpt(void)
+TEST(a_part_of_a_value_has_no_excerpt)
 {
     begin("ns");
     arena_plan_label_text(&plan, 0, "part", "dispatch");
@@ -504,7 +504,7 @@ static void test_a_part_of_a_value_has_no_excerpt(void)
     end();
 }
 
-static void test_a_value_without_an_event_says_so(void)
+TEST(a_value_without_an_event_says_so)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -519,7 +519,7 @@ static void test_a_value_without_an_event_says_so(void)
     end();
 }
 
-static void test_a_kernel_without_switches_is_refused_and_one_without_vectors_is_not(void)
+TEST(a_kernel_without_switches_is_refused_and_one_without_vectors_is_not)
 {
     begin("ns");
     end();
@@ -539,7 +539,7 @@ static void test_a_kernel_without_switches_is_refused_and_one_without_vectors_is
     trace_ring_close(ring);
 }
 
-static void test_a_torn_excerpt_is_dropped(void)
+TEST(a_torn_excerpt_is_dropped)
 {
     begin("ns");
     record(2 * MS, 30 * MS);
@@ -559,33 +559,3 @@ static void test_a_torn_excerpt_is_dropped(void)
     CHECK_SAME(kept_count(), 0);
     end();
 }
-
-TAP_MAIN({"lines around a value, in the order of their times",
-          test_lines_around_a_value_are_kept_in_the_order_of_their_times},
-         {"events of all CPUs", test_a_value_of_no_cpu_has_the_events_of_all},
-         {"only for a new largest value",
-          test_the_ring_is_halted_read_and_started_only_for_a_new_largest_value},
-         {"counts have no excerpt", test_counts_have_no_excerpt},
-         {"the largest values stay", test_the_largest_values_stay},
-         {"of many events those at begin and end stay",
-          test_of_many_events_those_at_begin_and_end_stay},
-         {"lost events have a line", test_lost_events_have_a_line},
-         {"nothing is claimed where events are lost",
-          test_nothing_is_claimed_where_events_are_lost},
-         {"an excerpt without its begin", test_an_excerpt_without_its_begin_says_so},
-         {"a ring without its begin", test_one_ring_without_its_begin_is_enough_to_claim_nothing},
-         {"a value that the ring no longer has is told",
-          test_a_value_that_the_ring_no_longer_has_is_told},
-         {"a breach that ends the run is read at the end",
-          test_a_breach_that_ends_the_run_is_read_at_the_end},
-         {"a breach stops the ring until the end", test_a_breach_stops_the_ring_until_the_end},
-         {"a breach during a look", test_a_ring_that_a_breach_stops_during_a_look_stays_off},
-         {"a breach in another process", test_another_process_sees_who_stopped_the_ring},
-         {"switched off by somebody", test_a_trace_that_somebody_switched_off_is_told},
-         {"an error of a look", test_an_error_of_a_look_is_told_at_the_end},
-         {"switched off stays off", test_a_ring_that_was_switched_off_is_not_switched_on},
-         {"a part has no excerpt", test_a_part_of_a_value_has_no_excerpt},
-         {"no event within a value", test_a_value_without_an_event_says_so},
-         {"kinds that a kernel lacks",
-          test_a_kernel_without_switches_is_refused_and_one_without_vectors_is_not},
-         {"a torn excerpt", test_a_torn_excerpt_is_dropped}, )

@@ -36,7 +36,7 @@ static void keep(int64_t value_ns, int64_t at_ns)
 }
 
 /* Of what ended before the look before, the ring has nothing any more. */
-static void test_old_values(void)
+TEST(old_values)
 {
     begin();
     CHECK(!wants(500, 7000, 7001));
@@ -44,7 +44,7 @@ static void test_old_values(void)
     arena_free(arena);
 }
 
-static void test_only_larger_values(void)
+TEST(only_larger_values)
 {
     begin();
     CHECK(!wants(0, 10, 0)); /* larger than none */
@@ -54,5 +54,3 @@ static void test_only_larger_values(void)
     CHECK(wants(501, 8000, 0));
     arena_free(arena);
 }
-
-TAP_MAIN({"old values", test_old_values}, {"only larger values", test_only_larger_values})

@@ -97,7 +97,7 @@ static void end(void)
 
 /* ---- which there are ---- */
 
-static void test_count(void)
+TEST(count)
 {
     start(made_up());
     CHECK_SAME(variant_count(&run), 5);
@@ -115,7 +115,7 @@ static void test_count(void)
 }
 
 /* The first parameter is the slowest; what is dropped has no place among the numbers. */
-static void test_order(void)
+TEST(order)
 {
     static const struct {
         const char *kind;
@@ -165,7 +165,7 @@ static void check_label(const struct arena_label *label, const char *key, const 
     CHECK_SAME(label->number, number);
 }
 
-static void test_series(void)
+TEST(series)
 {
     static const char *const kinds[] = {"red", "red", "green", "azure", "azure"};
     static const int64_t periods_ns[] = {1000000, 20000000, 1000000, 1000000, 20000000};
@@ -194,7 +194,7 @@ static void test_series(void)
 }
 
 /* One after another they share the slots of the first; at the same time each has its own. */
-static void test_slots(void)
+TEST(slots)
 {
     start(made_up());
     CHECK_SAME(variant_declare(&run), 0);
@@ -213,7 +213,7 @@ static void test_slots(void)
 }
 
 /* A CPU that cannot be chosen is no label. */
-static void test_no_cpu(void)
+TEST(no_cpu)
 {
     start(made_up());
     run.setup.cpu = -1;
@@ -223,7 +223,7 @@ static void test_no_cpu(void)
     arena_plan_free(&run.plan);
 }
 
-static void test_no_labels(void)
+TEST(no_labels)
 {
     static const struct series_spec plain[] = {{"cost", "ns", "", "begin", "end"}, {0}};
     struct test of = made_up();
@@ -272,7 +272,7 @@ static void reset_take(void)
 }
 
 /* Each variant has the whole number of samples, whatever the size of a burst. */
-static void test_samples(void)
+TEST(samples)
 {
     static const int bursts[] = {1, 7, 50, 64};
     reset_take();
@@ -296,7 +296,7 @@ static void test_samples(void)
     }
 }
 
-static void test_no_warm_up(void)
+TEST(no_warm_up)
 {
     struct test of = made_up();
     of.warm_up_samples = 0;
@@ -312,7 +312,7 @@ static void test_no_warm_up(void)
 }
 
 /* The second warm-up comes before the burst that follows the rest. */
-static void test_warm_up_after_a_rest(void)
+TEST(warm_up_after_a_rest)
 {
     reset_take();
     rest_at = WARM_UP + 12;
@@ -328,7 +328,7 @@ static void test_warm_up_after_a_rest(void)
 }
 
 /* -1 goes through, at once, from a warm-up value as well. */
-static void test_refusal(void)
+TEST(refusal)
 {
     static const int at[] = {1, WARM_UP, WARM_UP + 1, WARM_UP + 15};
     reset_take();
@@ -347,7 +347,7 @@ static void test_refusal(void)
 }
 
 /* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
-static void test_limits(void)
+TEST(limits)
 {
     reset_take();
     start(made_up());
@@ -366,7 +366,7 @@ static void test_limits(void)
 }
 
 /* Shares of a duration: one of each variant, or all of it where they run at the same time. */
-static void test_shares_of_a_duration(void)
+TEST(shares_of_a_duration)
 {
     start(made_up());
     run.duration_ns = 500 * DAY_NS;
@@ -387,7 +387,7 @@ static int measure_one(struct run *of)
     return 0;
 }
 
-static void test_each_is_measured(void)
+TEST(each_is_measured)
 {
     struct test of = made_up();
     of.measure_variant = measure_one;
@@ -416,7 +416,7 @@ static int64_t expected_ns(uint64_t samples, int64_t duration_ns)
 }
 
 /* Five variants of 200 ns for a value, five times as generous; 1000 ns besides. */
-static void test_expected_time(void)
+TEST(expected_time)
 {
     start(made_up());
     CHECK_SAME(expected_ns(1, 0), 5 * 200 * 5 + 1000);
@@ -430,7 +430,7 @@ static void test_expected_time(void)
 }
 
 /* On top of each value 150 % of the period, 10.5 ms on the mean; ten more values once. */
-static void test_expected_time_by_a_parameter(void)
+TEST(expected_time_by_a_parameter)
 {
     start(made_up());
     test.sample_param = "periods";
@@ -445,7 +445,7 @@ static void test_expected_time_by_a_parameter(void)
 }
 
 /* The arithmetic that this replaces turned 1e9 samples of a second into none. */
-static void test_expected_time_is_bounded(void)
+TEST(expected_time_is_bounded)
 {
     start(made_up());
     test.sample_param = "periods";
@@ -461,7 +461,7 @@ static void test_expected_time_is_bounded(void)
 }
 
 /* The last of all: a stop holds. */
-static void test_a_stop(void)
+TEST(a_stop)
 {
     reset_take();
     start(made_up());
@@ -476,13 +476,3 @@ static void test_a_stop(void)
     CHECK_SAME(seen_count, 0);
     end();
 }
-
-TAP_MAIN({"how many there are", test_count}, {"their order", test_order},
-         {"their series and labels", test_series}, {"slots that they share", test_slots},
-         {"a CPU that cannot be chosen", test_no_cpu}, {"a test without labels", test_no_labels},
-         {"samples and warm-up", test_samples}, {"no warm-up", test_no_warm_up},
-         {"warm-up after a rest", test_warm_up_after_a_rest}, {"a refusal", test_refusal},
-         {"limits of one's own", test_limits}, {"shares of a duration", test_shares_of_a_duration},
-         {"each variant is measured", test_each_is_measured}, {"expected time", test_expected_time},
-         {"expected time by a parameter", test_expected_time_by_a_parameter},
-         {"expected time is bounded", test_expected_time_is_bounded}, {"a stop", test_a_stop})

@@ -90,7 +90,7 @@ static size_t unused_bytes(const unsigned char *stack, size_t bytes)
     return unused;
 }
 
-static void test_the_small_stack_is_enough(void)
+TEST(the_small_stack_is_enough)
 {
     static const int priorities[COUNT] = {0};
     struct run run;
@@ -119,5 +119,3 @@ static void test_the_small_stack_is_enough(void)
     waiters_free(&row);
     ipc_cleanup_close(&ipc_cleanup);
 }
-
-TAP_MAIN({"the small stack is enough", test_the_small_stack_is_enough})

@@ -306,9 +306,10 @@ static void expect_event(const char *name, const char *part)
 
 /* ---- tracepoints ---- */
 
-static void test_wake_ups(void)
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+RUN_TEST(wake_ups, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     if (CHECK(enter_alone())) {
         wake_up(0, START_NS + 1000, 500);
         wake_up(0, START_NS + 2000, 700);
@@ -325,7 +326,6 @@ static void test_wake_ups(void)
     expect_event("parts_worst", "750 ns, is 10 ns to the interrupt, 40 ns of dispatch, 700 ns of "
                                 "return; hog (5) ran before");
     CHECK(!event("parts_stopped") && !event("parts_not_read") && !event("parts_not_removed"));
-    end();
 }
 
 /* Until the reader has read everything once more. */
@@ -361,7 +361,7 @@ static void expect_reader(int policy_of_threads, int policy, int priority)
 }
 
 /* Load cannot starve it beside threads that are real-time. */
-static void test_the_reader(void)
+TEST(the_reader)
 {
     int ordinary = rt_thread_ordinary_priority();
     bool is_above = may_be_realtime();
@@ -381,9 +381,8 @@ static void expect_before(int64_t value_ns, int64_t at_ns, const char *name)
 }
 
 /* Each of the worst totals has it, also where the interrupt is not certain. */
-static void test_what_ran_before(void)
+RUN_TEST(what_ran_before, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     if (CHECK(enter_alone())) {
         wake_up(0, START_NS + 1000, 500);
         wake_up(0, START_NS + 2000, 700);
@@ -402,13 +401,11 @@ static void test_what_ran_before(void)
     expect_before(600, 3600, "hog");
     expect_before(650, 4650, "hog");
     expect_before(400, 5400, NULL);
-    end();
 }
 
 /* A sample stays until its events have come. */
-static void test_while_it_measures(void)
+RUN_TEST(while_it_measures, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     if (CHECK(enter_alone())) {
         wake_up(0, START_NS + 1000, 500);
         wait_for_reads();
@@ -418,19 +415,16 @@ static void test_while_it_measures(void)
     }
     wakeup_parts_end(parts);
     expect(0, 1, 500);
-    end();
 }
 
 /* As where the last read takes as many events as one takes at most. */
-static void test_a_ring_that_is_never_empty(void)
+RUN_TEST(a_ring_that_is_never_empty, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     kernel.is_never_empty = true;
     if (CHECK(enter_alone()))
         wake_up(0, START_NS + 1000, 500);
     wakeup_parts_end(parts);
     expect(0, 1, 500);
-    end();
 }
 
 static void *enter_second(void *argument)
@@ -440,10 +434,9 @@ static void *enter_second(void *argument)
     return NULL;
 }
 
-static void test_two_threads(void)
+RUN_TEST(two_threads, PARTS_WISH_AUTO)
 {
     pthread_t second;
-    begin(PARTS_WISH_AUTO);
     if (CHECK_SAME(open_parts(PARTIES), 0) && CHECK(parts != NULL)) {
         wakeup_parts_start(parts);
         own_id = FIRST_THREAD;
@@ -458,12 +451,10 @@ static void test_two_threads(void)
     CHECK_TEXT(kernel.filters[1], "next_pid == 77 || next_pid == 78");
     expect(0, 1, 500);
     expect(1, 1, 800);
-    end();
 }
 
-static void test_lost_events(void)
+RUN_TEST(lost_events, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     if (CHECK(enter_alone())) {
         part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 1000, START_NS + 1400);
         add_plain(FIRST_CPU, PORT_TRACING_LOST, START_NS + 1500, 0, 0);
@@ -479,10 +470,9 @@ static void test_lost_events(void)
     CHECK(event("parts_stopped") != NULL);
     expect_event("parts_not_read", strerror(EIO));
     expect_event("parts_not_removed", "/instances/mine");
-    end();
 }
 
-static void test_a_refused_start(void)
+TEST(a_refused_start)
 {
     begin(PARTS_WISH_TRACEPOINTS);
     kernel.start_error = EPERM;
@@ -501,16 +491,14 @@ static void test_a_refused_start(void)
 }
 
 /* The run ends before anybody measured. */
-static void test_without_a_start(void)
+RUN_TEST(without_a_start, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     CHECK_SAME(open_parts(1), 0);
     wakeup_parts_end(parts);
     CHECK_SAME(run.arena->event_count, 0);
-    end();
 }
 
-static void test_what_is_asked_for(void)
+TEST(what_is_asked_for)
 {
     begin(PARTS_WISH_NONE);
     CHECK_SAME(wakeup_parts_check(&run), 0);
@@ -539,7 +527,7 @@ static void test_what_is_asked_for(void)
 }
 
 /* A page that the guard of the instance shares would fault at its first write. */
-static void test_memory_is_locked_again(void)
+TEST(memory_is_locked_again)
 {
     if (!tap_is_wrapped())
         return;
@@ -551,10 +539,9 @@ static void test_memory_is_locked_again(void)
     end();
 }
 
-static void test_a_breach_stops_the_trace(void)
+RUN_TEST(a_breach_stops_the_trace, PARTS_WISH_NONE)
 {
     struct cpus cpus;
-    begin(PARTS_WISH_NONE);
     cpus_clear(&cpus);
     cpus_add(&cpus, FIRST_CPU);
     run.trace_ring = trace_ring_open(&cpus, &run.outcome);
@@ -566,7 +553,6 @@ static void test_a_breach_stops_the_trace(void)
     }
     trace_ring_close(run.trace_ring);
     kernel.close_count = 0;
-    end();
 }
 
 /* ---- timerlat ---- */
@@ -590,7 +576,7 @@ static void cycle(int number, int64_t late_ns)
 }
 
 /* The reader has the totals too. */
-static void test_timerlat(void)
+TEST(timerlat)
 {
     if (!can_do_timerlat())
         return;
@@ -615,7 +601,7 @@ static void test_timerlat(void)
     end();
 }
 
-static void test_the_threshold(void)
+TEST(the_threshold)
 {
     if (!can_do_timerlat())
         return;
@@ -633,7 +619,7 @@ static void test_the_threshold(void)
 }
 
 /* Nothing can be measured then. */
-static void test_timerlat_that_does_not_start(void)
+TEST(timerlat_that_does_not_start)
 {
     if (!can_do_timerlat())
         return;
@@ -644,15 +630,3 @@ static void test_timerlat_that_does_not_start(void)
     CHECK_HOLDS(run.outcome.reason, "does not start");
     end();
 }
-
-TAP_MAIN({"wake-ups are taken apart", test_wake_ups}, {"while it measures", test_while_it_measures},
-         {"the reader is above ordinary load", test_the_reader},
-         {"what ran before the worst totals", test_what_ran_before},
-         {"a ring that is never empty", test_a_ring_that_is_never_empty},
-         {"two threads", test_two_threads}, {"lost events are told", test_lost_events},
-         {"a refused start", test_a_refused_start}, {"without a start", test_without_a_start},
-         {"what is asked for, and what is there", test_what_is_asked_for},
-         {"memory is locked again", test_memory_is_locked_again},
-         {"a breach stops the trace", test_a_breach_stops_the_trace},
-         {"timerlat has the totals", test_timerlat}, {"timerlat's threshold", test_the_threshold},
-         {"timerlat that does not start", test_timerlat_that_does_not_start})

@@ -31,7 +31,7 @@ static double error_of(double size)
     return (size < 0 ? -size : size) * 4.5e-16;
 }
 
-static void test_small_sums_below_zero(void)
+TEST(small_sums_below_zero)
 {
     for (int64_t value = -3000; value <= 3000; value++) {
         struct wide sum = {0, 0};
@@ -40,7 +40,7 @@ static void test_small_sums_below_zero(void)
     }
 }
 
-static void test_add_takes_back_what_it_added(void)
+TEST(add_takes_back_what_it_added)
 {
     uint64_t state = 1;
     struct wide sum = {0, 0};
@@ -72,7 +72,7 @@ static void check_one(struct wide *sum, struct wide *squares, int128 exact[2], i
     CHECK_NEAR(wide_to_double(squares), (double)exact[1], error_of((double)exact[1]));
 }
 
-static void test_random_values(void)
+TEST(random_values)
 {
     uint64_t state = 2;
     struct wide sum = {0, 0}, squares = {0, 0};
@@ -86,7 +86,7 @@ static void test_random_values(void)
     }
 }
 
-static void test_long_sums(void)
+TEST(long_sums)
 {
     uint64_t state = 3;
     struct wide sum = {0, 0}, squares = {0, 0};
@@ -95,7 +95,7 @@ static void test_long_sums(void)
         check_one(&sum, &squares, exact, any_size(&state) >> 16);
 }
 
-static void test_edges(void)
+TEST(edges)
 {
     for (int i = 0; i < EDGES; i++) {
         struct wide sum = {UINT64_MAX, 0}, squares = {UINT64_MAX, 0};
@@ -103,17 +103,4 @@ static void test_edges(void)
         check_one(&sum, &squares, exact, edges[i]);
     }
 }
-#else
-static void no_wide_integer(void)
-{
-    tap_skip("this compiler has no integer of 128 bits to compare with");
-}
-#define test_random_values no_wide_integer
-#define test_long_sums no_wide_integer
-#define test_edges no_wide_integer
 #endif
-
-TAP_MAIN({"sums near zero read back exactly", test_small_sums_below_zero},
-         {"adding and taking away gives zero", test_add_takes_back_what_it_added},
-         {"random values and their squares", test_random_values}, {"long sums", test_long_sums},
-         {"edges of the parts", test_edges})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import zlib
 from pathlib import Path
@@ -17,7 +16,7 @@ from tests.unit.test_facts import check_value
 TOOL = PROBE.parent / "tests" / "hardstone-facts-of-root"
 CPU = "sys/devices/system/cpu"
 INITIAL = {"pid": 4026531836, "user": 4026531837, "cgroup": 4026531835, "mnt": 4026531832}
-RELEASE = f"config-{platform.release()}"
+DYNAMIC = "6.1.0\n#1 SMP PREEMPT_DYNAMIC Debian\n"
 
 pytestmark = [
     pytest.mark.skipif(not TOOL.exists(), reason="there is no hardstone-facts-of-root: ninja"),
@@ -266,18 +265,14 @@ def test_a_container_by_its_control_group(machine: Root) -> None:
 def test_the_boot_line_is_read_by_whole_options(
     machine: Root, line: str, wanted: str | None
 ) -> None:
-    version = Path("/proc/version").read_text()
-    if "PREEMPT_DYNAMIC" not in version:
-        pytest.skip("the running kernel is not dynamic, and uname cannot be made up")
-    machine.write("proc/cmdline", line + "\n")
+    machine.write("uname", DYNAMIC).write("proc/cmdline", line + "\n")
     assert machine.facts().get("kernel.preemption_default") == wanted
 
 
 def test_the_configuration_tells_the_default_packed_or_plain(machine: Root) -> None:
-    if "PREEMPT_DYNAMIC" not in Path("/proc/version").read_text():
-        pytest.skip("the running kernel is not dynamic, and uname cannot be made up")
+    machine.write("uname", DYNAMIC)
     text = "# comment\nCONFIG_PREEMPT_NONE_BUILD=y\nCONFIG_PREEMPT_VOLUNTARY=y\n"
-    machine.write(f"boot/{RELEASE}", text)
+    machine.write("boot/config-6.1.0", text)
     assert machine.facts()["kernel.preemption_default"] == "voluntary"
     packer = zlib.compressobj(wbits=31)
     packed = packer.compress(b"CONFIG_PREEMPT=y\n" * 50) + packer.flush()
@@ -291,8 +286,7 @@ def test_the_configuration_tells_the_default_packed_or_plain(machine: Root) -> N
 
 
 def test_the_running_model_is_the_word_in_parentheses(machine: Root) -> None:
-    if "PREEMPT_DYNAMIC" not in Path("/proc/version").read_text():
-        pytest.skip("the running kernel is not dynamic, and uname cannot be made up")
+    machine.write("uname", DYNAMIC)
     machine.write("proc/self/mounts", "none /dbg debugfs rw 0 0\n")
     machine.write("proc/cmdline", "preempt=none\n")
     machine.write("dbg/sched/preempt", "none voluntary (full) lazy\n")
@@ -474,14 +468,15 @@ def test_preempt_may_be_lazy_from_6_13_on(machine: Root, release: str, model: st
 
 
 def test_what_the_kernel_was_built_to_do_without(machine: Root) -> None:
+    machine.write("uname", DYNAMIC)
     assert not {"kernel.has_nohz_full", "kernel.has_rcu_nocbs"} & set(machine.facts())
     machine.write(f"{CPU}/isolated", "\n")
     assert machine.facts()["kernel.has_nohz_full"] is False
     machine.write(f"{CPU}/nohz_full", "\n")
     assert machine.facts()["kernel.has_nohz_full"] is True
-    machine.write(f"boot/{RELEASE}", "# CONFIG_RCU_NOCB_CPU is not set\n")
+    machine.write("boot/config-6.1.0", "# CONFIG_RCU_NOCB_CPU is not set\n")
     assert machine.facts()["kernel.has_rcu_nocbs"] is False
-    machine.write(f"boot/{RELEASE}", "CONFIG_RCU_NOCB_CPU_DEFAULT_ALL=y\nCONFIG_RCU_NOCB_CPU=y\n")
+    machine.write("boot/config-6.1.0", "CONFIG_RCU_NOCB_CPU_DEFAULT_ALL=y\nCONFIG_RCU_NOCB_CPU=y\n")
     assert machine.facts()["kernel.has_rcu_nocbs"] is True
 
 

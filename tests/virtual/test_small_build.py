@@ -13,9 +13,10 @@ import msgspec
 import pytest
 
 import variant_build
-from hardstone.model import Facts, StreamEvent
+from hardstone.model import Facts, StreamEvent, StreamSeries
 from tests.running import run
 
+LIMIT_BYTES = 64 * 1024
 ORDINARY = ("--policy", "other")  # others may take the CPU from it without a failure
 
 on_musl = pytest.mark.skipif(
@@ -83,6 +84,18 @@ def test_a_command_says_what_is_left_out(small_probe: Path, words: list[str], re
     done = subprocess.run([small_probe, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (5, "")
     assert reason in done.stderr
+
+
+def test_one_series_takes_64_kb() -> None:
+    """All memory of the probe's own code, counted."""
+    options = ["-p", "kinds=unnamed", "-p", "scopes=thread", "--samples", "1000", *ORDINARY]
+    stream = run(variant_of("tests/hardstone-probe-counted"), "SEM-P-SIG", *options)
+    assert stream.result.status == "measured", stream.result.reason
+    (series,) = stream.of(StreamSeries)
+    assert series.count == 1000
+    parts = dict(line.split() for line in stream.stderr.splitlines())
+    assert set(parts) == {"heap", "threads", "main"}
+    assert sum(map(int, parts.values())) <= LIMIT_BYTES, parts
 
 
 def test_nothing_of_them_is_linked(small_probe: Path) -> None:

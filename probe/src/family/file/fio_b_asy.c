@@ -101,8 +101,9 @@ static void release_signal(const struct own *own)
 {
     if (!own->has_signals)
         return;
-    sigaction(ASYNC_SIGNAL, &own->action, NULL);
+    /* A signal that waits comes now, to the handler of this test. */
     pthread_sigmask(SIG_SETMASK, &own->mask, NULL);
+    sigaction(ASYNC_SIGNAL, &own->action, NULL);
 }
 
 /* Without a folder there are no claims about files, and an event says so. */

@@ -1,10 +1,12 @@
-/* The fate of each interrupt of a long series, by gaps that are made up. */
+/* The parts of IRQ-S-SUS: which interrupt belongs to which send, and the search for the rate. */
 #include "base/posix_source.h"
 
 #include "family/interrupt/sent_match.h"
 #include "family/interrupt/sustained_match.h"
-
+#include "family/interrupt/sustained_search.h"
 #include "tap.h"
+
+/* ---- The fate of each interrupt of a long series, by gaps that are made up ---- */
 
 enum { PERIOD = 10000, MANY = 20000 };
 
@@ -31,7 +33,7 @@ static void check_counts(uint64_t seen, uint64_t merged, uint64_t lost, uint64_t
     CHECK_SAME(match.counts.interrupts, seen + merged + lost);
 }
 
-static void fates(void)
+TEST(fates)
 {
     begin(0);
     sustained_match_gap(&match, 10100, 11500);
@@ -54,7 +56,7 @@ static void fates(void)
 }
 
 /* One gap is one interrupt, also where the skew of two sends covers it. */
-static void a_gap_is_one_interrupt(void)
+TEST(a_gap_is_one_interrupt)
 {
     begin(300);
     sustained_match_gap(&match, 10900, 11050);
@@ -64,7 +66,7 @@ static void a_gap_is_one_interrupt(void)
     check_counts(1, 1, 0, 0);
 }
 
-static void a_late_source_is_not_the_systems(void)
+TEST(a_late_source_is_not_the_systems)
 {
     begin(0);
     sustained_match_gap(&match, 30100, 31000);
@@ -75,7 +77,7 @@ static void a_late_source_is_not_the_systems(void)
 }
 
 /* More gaps than are kept: the newest ones are. */
-static void many_gaps_before_a_send(void)
+TEST(many_gaps_before_a_send)
 {
     begin(0);
     for (uint64_t i = 0; i < 10 * SUSTAINED_GAPS; i++)
@@ -87,7 +89,7 @@ static void many_gaps_before_a_send(void)
 
 /* A system that loses by name: each third of some thousands, with ticks between, over the end of
  * the counter. The same fates as those of sent_match, which has all gaps at once. */
-static void as_with_all_gaps_at_once(void)
+TEST(as_with_all_gaps_at_once)
 {
     static struct gap gaps[2 * MANY];
     static struct sent sends[MANY];
@@ -143,7 +145,7 @@ static void check_timer(uint64_t unwatched, uint64_t not_armed)
 }
 
 /* Number k is due at PERIOD x (k + 1). */
-static void expiries_of_a_timer(void)
+TEST(expiries_of_a_timer)
 {
     begin(0);
     take(0, 1, &(struct gap){10100, 11500});
@@ -159,7 +161,7 @@ static void expiries_of_a_timer(void)
 }
 
 /* The first came in the take before, and the timer was not armed for the second. */
-static void an_expiry_in_a_take_loses_none(void)
+TEST(an_expiry_in_a_take_loses_none)
 {
     begin(0);
     take(0, 2, NULL);
@@ -177,9 +179,135 @@ static void an_expiry_in_a_take_loses_none(void)
     check_timer(2, 2);
 }
 
-TAP_MAIN({"each fate", fates}, {"expiries of a timer", expiries_of_a_timer},
-         {"an expiry in a take loses none", an_expiry_in_a_take_loses_none},
-         {"a gap is one interrupt", a_gap_is_one_interrupt},
-         {"a late source is not the system's", a_late_source_is_not_the_systems},
-         {"many gaps before a send", many_gaps_before_a_send},
-         {"the same as with all gaps at once", as_with_all_gaps_at_once})
+/* ---- The search for the shortest sustained period, on systems that are made up ---- */
+
+enum { MOST_STEPS = 40 };
+
+struct tried {
+    int count;
+    int64_t periods_ns[MOST_STEPS];
+    int64_t sum_ns;
+};
+
+typedef bool (*system_kind)(int64_t period_ns, int64_t limit_ns);
+
+static bool above(int64_t period_ns, int64_t limit_ns)
+{
+    return period_ns >= limit_ns;
+}
+
+static bool all(int64_t period_ns, int64_t limit_ns)
+{
+    (void)period_ns, (void)limit_ns;
+    return true;
+}
+
+static bool none(int64_t period_ns, int64_t limit_ns)
+{
+    (void)period_ns, (void)limit_ns;
+    return false;
+}
+
+/* Fails now and then above its limit, and passes now and then below it. */
+static bool noisy(int64_t period_ns, int64_t limit_ns)
+{
+    uint64_t state = (uint64_t)period_ns;
+    return tap_random(&state) % 4 == 0 ? period_ns < limit_ns : period_ns >= limit_ns;
+}
+
+static struct tried search_all(struct sustained_search *search, system_kind passes,
+                               int64_t limit_ns)
+{
+    struct tried tried = {0};
+    int64_t period_ns;
+    while ((period_ns = sustained_search_next(search)) > 0 && tried.count < MOST_STEPS) {
+        for (int i = 0; i < tried.count; i++)
+            CHECK(tried.periods_ns[i] != period_ns); /* no period twice */
+        CHECK(period_ns >= search->least_ns && period_ns <= search->most_ns);
+        tried.periods_ns[tried.count++] = period_ns;
+        tried.sum_ns += period_ns;
+        sustained_search_take(search, period_ns, passes(period_ns, limit_ns));
+    }
+    CHECK(tried.count < MOST_STEPS);
+    return tried;
+}
+
+static struct sustained_search usual(void)
+{
+    return (struct sustained_search){.least_ns = 1000, .most_ns = 1000000};
+}
+
+/* Within 2 % or one place of the grid above the true limit, in few steps, most of them short. */
+TEST(the_limit_is_found)
+{
+    for (int64_t limit_ns = 1001; limit_ns < 1000000; limit_ns += limit_ns / 37 + 1) {
+        struct sustained_search search = usual();
+        struct tried tried = search_all(&search, above, limit_ns);
+        CHECK(search.passed_ns >= limit_ns && search.failed_ns < limit_ns);
+        CHECK((search.passed_ns - search.failed_ns) * 100 <= 2 * search.passed_ns ||
+              search.passed_ns - search.failed_ns <= SUSTAINED_GRID_NS);
+        CHECK(search.passed_ns % SUSTAINED_GRID_NS == 0 || search.passed_ns == search.most_ns);
+        CHECK(tried.count <= 18);
+        CHECK(tried.sum_ns < 14 * limit_ns + 4000);
+    }
+}
+
+TEST(all_pass)
+{
+    struct sustained_search search = usual();
+    CHECK_SAME(search_all(&search, all, 0).count, 1);
+    CHECK_SAME(search.passed_ns, 1000);
+    CHECK_SAME(search.failed_ns, 0);
+}
+
+TEST(none_passes)
+{
+    struct sustained_search search = usual();
+    CHECK_SAME(search_all(&search, none, 0).count, 11);
+    CHECK_SAME(search.passed_ns, 0);
+    CHECK_SAME(search.failed_ns, 1000000);
+}
+
+TEST(one_period_only)
+{
+    struct sustained_search search = {.least_ns = 5050, .most_ns = 5050};
+    CHECK_SAME(search_all(&search, all, 0).count, 1);
+    CHECK_SAME(search.passed_ns, 5050);
+    search = (struct sustained_search){.least_ns = 5050, .most_ns = 5050};
+    CHECK_SAME(search_all(&search, none, 0).count, 1);
+    CHECK_SAME(search.passed_ns, 0);
+}
+
+/* What is found was sustained, and a shorter period next to it was not. */
+TEST(noise_ends_too)
+{
+    for (int64_t limit_ns = 1000; limit_ns < 500000; limit_ns += 997) {
+        struct sustained_search search = usual();
+        (void)search_all(&search, noisy, limit_ns);
+        if (search.passed_ns > 0)
+            CHECK(noisy(search.passed_ns, limit_ns));
+        if (search.failed_ns > 0)
+            CHECK(!noisy(search.failed_ns, limit_ns));
+        CHECK(search.passed_ns == 0 || search.failed_ns < search.passed_ns);
+    }
+}
+
+/* Cut after any step, with only the two bounds kept, it ends where it would have ended. */
+TEST(it_goes_on_from_its_bounds)
+{
+    const int64_t limit_ns = 14300;
+    struct sustained_search whole = usual();
+    struct tried tried = search_all(&whole, above, limit_ns);
+    for (int cut = 0; cut <= tried.count; cut++) {
+        struct sustained_search first = usual();
+        for (int i = 0; i < cut; i++)
+            sustained_search_take(&first, tried.periods_ns[i],
+                                  above(tried.periods_ns[i], limit_ns));
+        struct sustained_search second = usual();
+        second.passed_ns = first.passed_ns;
+        second.failed_ns = first.failed_ns;
+        CHECK_SAME(search_all(&second, above, limit_ns).count, tried.count - cut);
+        CHECK_SAME(second.passed_ns, whole.passed_ns);
+        CHECK_SAME(second.failed_ns, whole.failed_ns);
+    }
+}

@@ -1,10 +1,92 @@
-/* What figures of files are computed from: the device's count around writes, and windows. */
+/* Figures that are made of values: what a flood adds, and those of files. */
 #include "base/posix_source.h"
 
 #include "family/file/cpu_share.h"
 #include "family/file/synchronised.h"
 #include "family/file/throughput.h"
+#include "family/interrupt/added.h"
 #include "tap.h"
+
+/* ---- What a flood adds, by values that are made up ---- */
+
+enum { MOST = 600 };
+
+TEST(few)
+{
+    int64_t one[] = {7}, two[] = {4, 1}, three[] = {9, -5, 2}, four[] = {10, 1, 3, 4};
+    CHECK_SAME(added_median(one, 1), 7);
+    CHECK_SAME(added_median(two, 2), 2); /* 2.5 rounded down */
+    CHECK_SAME(added_median(three, 3), 2);
+    CHECK_SAME(added_median(four, 4), 3);
+}
+
+TEST(no_overflow)
+{
+    int64_t values[] = {INT64_MAX, INT64_MAX - 2};
+    CHECK_SAME(added_median(values, 2), INT64_MAX - 1);
+}
+
+/* As many values are below the median as above it, whatever their order and ties. */
+TEST(many)
+{
+    uint64_t state = 15;
+    int64_t values[MOST];
+    for (int count = 1; count < MOST; count += 13) {
+        for (int i = 0; i < count; i++)
+            values[i] = (int64_t)(tap_random(&state) % (count % 2 ? 10 : 1000000));
+        int64_t median = added_median(values, count);
+        int below = 0, above = 0;
+        for (int i = 0; i < count; i++) {
+            below += values[i] < median;
+            above += values[i] > median;
+            CHECK(i == 0 || values[i - 1] <= values[i]);
+        }
+        CHECK(2 * below <= count && 2 * above <= count);
+    }
+}
+
+TEST(less_than_nothing_is_counted)
+{
+    uint64_t below = 0;
+    CHECK_SAME(added_value(1500, 1000, &below), 500);
+    CHECK_SAME(added_value(1000, 1000, &below), 0);
+    CHECK_SAME(below, 0);
+    CHECK_SAME(added_value(999, 1000, &below), 0);
+    CHECK_SAME(below, 1);
+}
+
+/* Latencies that the flood leaves as they are: the mean of added values is above zero all the same,
+ * the difference of medians is not. */
+TEST(a_flood_without_effect)
+{
+    struct added_effect effect = {0};
+    uint64_t below = 0;
+    int64_t sum = 0, values[101];
+    for (int i = 0; i < 101; i++)
+        values[i] = 1000 + i;
+    int64_t median = added_median(values, 101);
+    for (int i = 0; i < 101; i++)
+        sum += added_value(values[i], median, &below);
+    CHECK(sum > INT64_C(101) * 12); /* half of the mean deviation, 25 */
+    CHECK_SAME(below, 50);
+    added_effect_take(&effect, added_median(values, 101), median, 101);
+    CHECK_SAME(added_effect_ns(&effect), 0);
+}
+
+TEST(effects_are_weighted_and_may_be_negative)
+{
+    struct added_effect effect = {0};
+    CHECK_SAME(added_effect_ns(&effect), 0);
+    added_effect_take(&effect, 900, 1000, 250);
+    CHECK_SAME(added_effect_ns(&effect), -100);
+    CHECK_SAME(effect.most_ns, -100);
+    added_effect_take(&effect, 1100, 1000, 50);
+    CHECK_SAME(added_effect_ns(&effect), (-100 * 250 + 100 * 50) / 300);
+    CHECK_SAME(effect.least_ns, -100);
+    CHECK_SAME(effect.most_ns, 100);
+}
+
+/* What figures of files are computed from: the device's count around writes, and windows. */
 
 static struct synchronised taken(const int64_t *readings, int count)
 {
@@ -18,7 +100,7 @@ static struct synchronised taken(const int64_t *readings, int count)
     taken((const int64_t[]){__VA_ARGS__},                                                          \
           (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
-static void test_each_write_must_be_counted(void)
+TEST(each_write_must_be_counted)
 {
     struct synchronised all = TAKEN(100, 101, 5000, 5001);
     CHECK(synchronised_holds(&all));
@@ -30,7 +112,7 @@ static void test_each_write_must_be_counted(void)
     CHECK_SAME(one_less.unseen_count, 1);
 }
 
-static void test_a_count_that_cannot_be_read_gives_no_verdict(void)
+TEST(a_count_that_cannot_be_read_gives_no_verdict)
 {
     struct synchronised never = TAKEN(-1, -1, -1), lost = TAKEN(5, 6, -1, 7), none = TAKEN(5);
     CHECK(!synchronised_is_known(&never) && !synchronised_holds(&never));
@@ -39,13 +121,13 @@ static void test_a_count_that_cannot_be_read_gives_no_verdict(void)
     CHECK_SAME(synchronised_device_bytes(&never), -1);
 }
 
-static void test_a_count_that_goes_back_is_no_rise(void)
+TEST(a_count_that_goes_back_is_no_rise)
 {
     struct synchronised back = TAKEN(100, 50);
     CHECK(!synchronised_holds(&back));
 }
 
-static void test_a_window_ends_with_the_write_that_passes_its_length(void)
+TEST(a_window_ends_with_the_write_that_passes_its_length)
 {
     struct throughput window;
     throughput_begin(&window, 1000);
@@ -55,7 +137,7 @@ static void test_a_window_ends_with_the_write_that_passes_its_length(void)
     CHECK_SAME(throughput_take(&window, 1 << 20, 10 * THROUGHPUT_WINDOW_NS), 1 << 20);
 }
 
-static void test_rates_of_long_streams_do_not_overflow(void)
+TEST(rates_of_long_streams_do_not_overflow)
 {
     CHECK_SAME(throughput_of(INT64_C(1) << 40, INT64_C(1000000000)), INT64_C(1) << 40);
     CHECK_SAME(throughput_of(1, 0), -1);
@@ -119,7 +201,7 @@ static int64_t at_random(int step)
     return 40 + (int64_t)(tap_random(&state) % 61);
 }
 
-static void test_a_thread_that_blocks_rests_only_where_it_must(void)
+TEST(a_thread_that_blocks_rests_only_where_it_must)
 {
     int rests;
     CHECK(most_in_a_period(always, &rests) < 950 * MS);
@@ -130,13 +212,3 @@ static void test_a_thread_that_blocks_rests_only_where_it_must(void)
     (void)most_in_a_period(half, &rests);
     CHECK_SAME(rests, 0);
 }
-
-TAP_MAIN({"each write must be counted", test_each_write_must_be_counted},
-         {"a count that cannot be read gives no verdict",
-          test_a_count_that_cannot_be_read_gives_no_verdict},
-         {"a count that goes back is no rise", test_a_count_that_goes_back_is_no_rise},
-         {"a window ends with the write that passes its length",
-          test_a_window_ends_with_the_write_that_passes_its_length},
-         {"a thread that blocks rests only where it must",
-          test_a_thread_that_blocks_rests_only_where_it_must},
-         {"rates of long streams do not overflow", test_rates_of_long_streams_do_not_overflow})

@@ -1,9 +1,13 @@
-"""What the tests of semaphores and mutexes time, on a libc whose calls cost known times: each
-value is the sum of the calls between its two moments, and of nothing else."""
+"""What the tests of semaphores, mutexes, threads and signals time, on a libc whose calls cost known
+times: each value is the sum of the calls between its two moments, and of nothing else."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise, product, zip_longest
 from pathlib import Path
 
@@ -13,11 +17,23 @@ import pytest
 from hardstone.model import StreamEvent
 from tests import machine
 from tests.running import Stream
-from tests.virtual.calls import COST, READ_NS, Call, Cost, figures, measure, measure_with_calls
+from tests.virtual.calls import (
+    COST,
+    READ_NS,
+    Call,
+    Cost,
+    figures,
+    in_words,
+    measure,
+    measure_with_calls,
+)
 
 pytestmark = [
     pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime())),
 ]
+
+Measured = Callable[..., Stream]
+Called = Callable[..., tuple[Stream, list[Call]]]
 
 SAMPLES = 50
 BURN_NS = 20_011  # of reading the clock: each ns of it is one read
@@ -48,13 +64,24 @@ HANDED = {**CONTENDED, "mutex": (GIVE, TAKE)}
 FORMS = dict.fromkeys(ALONE, ("both",)) | {"unnamed": SCOPES, "mutex": SCOPES}
 
 
+@pytest.fixture
+def measured(shared_probe: Path, virtual_libc: Path) -> Measured:
+    return partial(measure, shared_probe, virtual_libc)
+
+
+@pytest.fixture
+def called(shared_probe: Path, virtual_libc: Path, tmp_path: Path) -> Called:
+    """With all calls that were made, in their order."""
+    return partial(measure_with_calls, shared_probe, virtual_libc, tmp_path)
+
+
 def constant(count: int, values: dict[tuple[str, ...], int]) -> dict[tuple[str, ...], list[int]]:
     return {key: [count, value, value] for key, value in values.items()}
 
 
-def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
+def test_creation_and_deletion(measured: Measured) -> None:
     words = ("SEM-P-NEW", "--samples", str(SAMPLES))
-    stream = measure(shared_probe, virtual_calls, *words)
+    stream = measured(*words)
     made = {
         "unnamed": (("sem_init",), ("sem_destroy",)),
         "named": (("sem_open",), ("sem_close", "sem_unlink")),
@@ -84,8 +111,7 @@ def test_creation_and_deletion(shared_probe: Path, virtual_calls: Path) -> None:
 )
 def test_used_means_used(
     shared_probe: Path,
-    virtual_calls: Path,
-    tmp_path: Path,
+    called: Called,
     kind: str,
     first: str,
     last: str,
@@ -94,7 +120,7 @@ def test_used_means_used(
     """In half of the lives a V and a P, in the order of the cases; nothing in the others. Each case
     begins with a look whether the kind is here and with lives that are not recorded."""
     words = ("SEM-P-NEW", "--samples", "10", "-p", f"kinds={kind}", "-p", "scopes=thread")
-    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    _, calls = called(*words)
     begun = [one for one in calls if not one.is_leave]
     uses = [use_of(begun[i + 1 :], kind, last) for i, one in enumerate(begun) if one.name == first]
     before = 1 + warm_up(shared_probe, "SEM-P-NEW")
@@ -116,8 +142,8 @@ def use_of(calls: list[Call], kind: str, last: str) -> list[str]:
     return names[: names.index(last)]
 
 
-def test_each_call_alone(shared_probe: Path, virtual_calls: Path) -> None:
-    stream = measure(shared_probe, virtual_calls, "SEM-P-ARN", "--samples", str(SAMPLES))
+def test_each_call_alone(measured: Measured) -> None:
+    stream = measured("SEM-P-ARN", "--samples", str(SAMPLES))
     expected = {}
     for kind, (signal, wait) in ALONE.items():
         for scope in FORMS[kind]:
@@ -135,9 +161,7 @@ def test_each_call_alone(shared_probe: Path, virtual_calls: Path) -> None:
     ],
 )
 def test_shared_is_made_for_processes(
-    shared_probe: Path,
-    virtual_calls: Path,
-    tmp_path: Path,
+    called: Called,
     test: str,
     kind: str,
     made: str,
@@ -146,15 +170,15 @@ def test_shared_is_made_for_processes(
     """What is timed was made for several processes in the one scope, and not in the other."""
     for scope, maker in (("thread", made), ("process", f"{made}_shared")):
         words = (test, "--samples", "20", "-p", f"kinds={kind}", "-p", f"scopes={scope}")
-        _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+        _, calls = called(*words)
         uses = [one for one in calls if one.name in used and not one.is_leave]
         place = max({one.object for one in uses}, key=[one.object for one in uses].count)
         makers = {one.name for one in calls if one.object == place} & {made, f"{made}_shared"}
         assert makers == {maker}
 
 
-def test_signal_and_wait_in_one_thread(shared_probe: Path, virtual_calls: Path) -> None:
-    stream = measure(shared_probe, virtual_calls, "SEM-P-SIG", "--samples", str(SAMPLES))
+def test_signal_and_wait_in_one_thread(measured: Measured) -> None:
+    stream = measured("SEM-P-SIG", "--samples", str(SAMPLES))
     expected = {
         ("signal_wait", kind, scope): signal.whole + wait.whole + READ_NS
         for kind, (signal, wait) in PAIRS.items()
@@ -174,10 +198,10 @@ def trip_ns(kind: str) -> int:
     return 2 * (signal.whole + wait.enter + wait.woken) + READ_NS
 
 
-def test_round_trips(shared_probe: Path, virtual_calls: Path) -> None:
+def test_round_trips(measured: Measured) -> None:
     """Two signals and two waits that block; the switch is what the half has more than a pair
     that does not block, which is the same that SEM-P-SIG measures."""
-    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", "--samples", str(SAMPLES))
+    stream = measured("SEM-P-RTP", "--samples", str(SAMPLES))
     expected, alone = {}, {}
     for kind, scope in product(HANDED, SCOPES):
         expected["round_trip", kind, scope] = trip_ns(kind)
@@ -208,13 +232,13 @@ def means_told(stream: Stream) -> dict[str, tuple[str, int]]:
     return told
 
 
-def test_the_mean_that_was_given_is_taken_off(shared_probe: Path, virtual_calls: Path) -> None:
+def test_the_mean_that_was_given_is_taken_off(measured: Measured) -> None:
     """For the kinds and scopes in the order in which they were asked for, also those left out; the
     same number may stand there twice. What was not given is measured, and signal_wait always."""
     given = [5000, 0, 7000, 5000]
     words = ["-p", "kinds=mutex,sysv,unnamed", "-p", "scopes=process,thread"]
     words += ["-p", f"signal_wait_ns={','.join(map(str, given))}", "--samples", str(SAMPLES)]
-    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    stream = measured("SEM-P-RTP", *words)
     asked = list(product(("mutex", "sysv", "unnamed"), ("process", "thread")))
     got = figures(stream)
     told = means_told(stream)
@@ -227,9 +251,9 @@ def test_the_mean_that_was_given_is_taken_off(shared_probe: Path, virtual_calls:
     assert not told
 
 
-def test_more_means_than_variants_are_refused(shared_probe: Path, virtual_calls: Path) -> None:
+def test_more_means_than_variants_are_refused(measured: Measured) -> None:
     words = ["-p", "kinds=sysv", "-p", "scopes=thread", "-p", "signal_wait_ns=1us,1us"]
-    stream = measure(shared_probe, virtual_calls, "SEM-P-RTP", *words)
+    stream = measured("SEM-P-RTP", *words)
     assert stream.result.status == "failed" and stream.sample_count == 0
     assert "signal_wait_ns has 2 numbers" in (stream.result.reason or "")
 
@@ -237,11 +261,11 @@ def test_more_means_than_variants_are_refused(shared_probe: Path, virtual_calls:
 @pytest.mark.parametrize("test", ["SEM-P-RTP", "SEM-P-SHF"])
 @pytest.mark.parametrize(("scope", "mark"), [("thread", ""), ("process", "_shared")])
 def test_a_mutex_between_two_is_made_for_their_scope(
-    shared_probe: Path, virtual_calls: Path, tmp_path: Path, test: str, scope: str, mark: str
+    called: Called, test: str, scope: str, mark: str
 ) -> None:
     """The condition variable and the mutex, one of each for each direction."""
     words = (test, "--samples", "20", "-p", "kinds=mutex", "-p", f"scopes={scope}")
-    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    _, calls = called(*words)
     waited = {one.object for one in calls if one.name == "cond_wait"}
     assert len(waited) == 2
     for place in waited:
@@ -251,8 +275,8 @@ def test_a_mutex_between_two_is_made_for_their_scope(
     assert made == {f"mutex_init{mark}"}
 
 
-def test_a_shuffle_is_one_hand_over(shared_probe: Path, virtual_calls: Path) -> None:
-    stream = measure(shared_probe, virtual_calls, "SEM-P-SHF", "--samples", str(SAMPLES))
+def test_a_shuffle_is_one_hand_over(measured: Measured) -> None:
+    stream = measured("SEM-P-SHF", "--samples", str(SAMPLES))
     expected = {
         ("shuffle", kind, scope): signal.whole + wait.enter + wait.woken + READ_NS
         for kind, (signal, wait) in HANDED.items()
@@ -261,11 +285,11 @@ def test_a_shuffle_is_one_hand_over(shared_probe: Path, virtual_calls: Path) -> 
     assert figures(stream) == constant(SAMPLES, expected)
 
 
-def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
+def test_contention(measured: Measured) -> None:
     """Acquire: P up to the blocking, then the creator's return from opening the gate. Release:
     V up to where it runs the waiter, and the waiter's return from P."""
     words = ("SEM-P-ARC", "--samples", "60", "-p", "waiters=1,5,30")
-    stream = measure(shared_probe, virtual_calls, *words)
+    stream = measured(*words)
     expected = {}
     for kind, (signal, wait) in CONTENDED.items():
         for waiters in ("1", "5", "30"):
@@ -281,16 +305,12 @@ def test_contention(shared_probe: Path, virtual_calls: Path) -> None:
 @pytest.mark.parametrize("kind", CONTENDED)
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("waiters", [2, 7, 20])
-def test_who_waits(
-    shared_probe: Path, virtual_calls: Path, tmp_path: Path, kind: str, scope: str, waiters: int
-) -> None:
+def test_who_waits(shared_probe: Path, called: Called, kind: str, scope: str, waiters: int) -> None:
     """In each round so many threads block, each of a priority of its own and above the
     creator, the highest first; and then each is woken, the highest first."""
     words = ("SEM-P-ARC", "-p", f"kinds={kind}", "-p", f"waiters={waiters}", "--priority", "60")
     words += ("-p", f"scopes={scope}")
-    stream, calls = measure_with_calls(
-        shared_probe, virtual_calls, tmp_path, *words, "--samples", str(3 * waiters)
-    )
+    stream, calls = called(*words, "--samples", str(3 * waiters))
     names = {
         "unnamed": "sem_wait",
         "named": "sem_wait",
@@ -349,8 +369,8 @@ def unlock(protocol: str) -> Cost:
     return COST[f"unlock_{protocol}"]
 
 
-def test_locking_alone(shared_probe: Path, virtual_calls: Path) -> None:
-    stream = measure(shared_probe, virtual_calls, "MUT-P-ARN", "--samples", str(SAMPLES))
+def test_locking_alone(measured: Measured) -> None:
+    stream = measured("MUT-P-ARN", "--samples", str(SAMPLES))
     expected = {}
     for protocol in PROTOCOLS:
         expected["acquire", protocol] = lock(protocol).whole + READ_NS
@@ -358,11 +378,11 @@ def test_locking_alone(shared_probe: Path, virtual_calls: Path) -> None:
     assert figures(stream) == constant(SAMPLES, expected)
 
 
-def test_locking_with_contention(shared_probe: Path, virtual_calls: Path) -> None:
+def test_locking_with_contention(measured: Measured) -> None:
     """Acquire: high's request up to the blocking, then low's return from opening its gate.
     Release: low's unlock up to where it runs high, and high's return from its request; with
     protect high's coming from its gate and its whole request."""
-    stream = measure(shared_probe, virtual_calls, "MUT-P-ARC", "--samples", str(SAMPLES))
+    stream = measured("MUT-P-ARC", "--samples", str(SAMPLES))
     expected = constant(
         SAMPLES,
         {
@@ -383,13 +403,11 @@ def test_locking_with_contention(shared_probe: Path, virtual_calls: Path) -> Non
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_medium_is_made_ready_before_the_release(
-    shared_probe: Path, virtual_calls: Path, tmp_path: Path, protocol: str
-) -> None:
+def test_medium_is_made_ready_before_the_release(called: Called, protocol: str) -> None:
     """By low, in every round: its gate is opened before low's unlock; it runs before that
     with `none`, and after high is done with the others."""
     words = ("MUT-P-ARC", "-p", f"protocols={protocol}", "--samples", "8", "--priority", "60")
-    _, calls = measure_with_calls(shared_probe, virtual_calls, tmp_path, *words)
+    _, calls = called(*words)
     low, medium, high = 57, 58, 59  # of the threads: the priority at which they rest
     threads = threads_at_rest(calls, (low, medium, high))
     asked = [i for i, one in enumerate(calls) if is_enter(one, f"lock_{protocol}", threads[high])]
@@ -431,11 +449,11 @@ def opens(calls: list[Call], place: int, by: int, whom: int) -> bool:
     return is_enter(call, "sem_post", by) and call.object in gates
 
 
-def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
+def test_delay_by_inversion(measured: Measured) -> None:
     """From low's having it to high's: what they do in between, and, where priorities are
     inverted, what medium does and burns."""
     words = ("MUT-P-INV", "--samples", "10", "-p", f"medium_ns={BURN_NS}")
-    stream = measure(shared_probe, virtual_calls, *words)
+    stream = measured(*words)
     # low opens two gates and reads the clock twice; high reads it twice
     both = 2 * POST.whole + 4 * READ_NS
     # medium wakes, burns, tells its end to the director, who goes back to wait, and rests
@@ -452,12 +470,12 @@ def test_delay_by_inversion(shared_probe: Path, virtual_calls: Path) -> None:
     assert stream.result.status == "measured", stream.result.reason
 
 
-def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> None:
+def test_the_table_of_primitives(measured: Measured) -> None:
     """The same delay for each primitive, with what is written to the log in between. The spin lock,
-    which its watchdog ends in real time: test_lock_doubts.py."""
+    which its watchdog ends in real time: tests/host/test_figures.py."""
     primitives = "none,inherit,protect,semaphore,robust,robust-inherit,rwlock,condition"
     words = ("-p", f"medium_ns={BURN_NS}", "-p", f"primitives={primitives}")
-    stream = measure(shared_probe, virtual_calls, "MUT-B-INV", *words)
+    stream = measured("MUT-B-INV", *words)
     both = 2 * POST.whole + 4 * READ_NS + WAIT.woken
     end = POST.whole + TIMED.whole + READ_NS
     medium = WAIT.woken + READ_NS + BURN_NS + end + WAIT.enter + READ_NS
@@ -487,3 +505,142 @@ def test_the_table_of_primitives(shared_probe: Path, virtual_calls: Path) -> Non
         name: [0, 0] if name in spared else [1, 1] for name in calls
     }
     assert {name: value[1:] for name, value in ended.items()} == {name: [0, 0] for name in calls}
+
+
+# ---- threads ----
+
+RINGS = (2, 10, 33)
+RING_SAMPLES = 200
+SLOW_READ_NS = 10  # where a thread reads the clock until a time: a tenth of the readings
+YIELD = COST["sched_yield"]
+CREATE, CANCEL, JOIN = COST["pthread_create"], COST["pthread_cancel"], COST["pthread_join"]
+
+
+def test_a_switch_is_one_yield(measured: Measured) -> None:
+    """Its beginning in one thread and its end in the next: no wake-up, no lap that begins."""
+    rings = ",".join(map(str, RINGS))
+    words = ("THR-P-SLS", "-p", f"threads={rings}", "--samples", str(RING_SAMPLES))
+    stream = measured(*words)
+    value = YIELD.whole + READ_NS
+    assert figures(stream) == {("switch", str(n)): [RING_SAMPLES, value, value] for n in RINGS}
+    assert stream.result.status == "measured", stream.result.reason
+
+
+@pytest.mark.parametrize("count", RINGS)
+def test_a_ring_has_as_many_threads_as_its_label(called: Called, count: int) -> None:
+    words = ("THR-P-SLS", "-p", f"threads={count}", "--samples", str(RING_SAMPLES))
+    stream, calls = called(*words)
+    yields = [one for one in calls if one.name == "sched_yield"]
+    turns = [one.thread for one in yields if not one.is_leave]
+    ring = turns[:count]
+    assert len(set(ring)) == count
+    assert turns == (ring * len(turns))[: len(turns)]
+    assert len({one.priority for one in yields}) == 1
+    assert stream.result.status == "measured", stream.result.reason
+
+
+def test_rings_are_those_asked_for(called: Called) -> None:
+    """One after the other in one run: each label's turns are made by so many threads."""
+    words = ("THR-P-SLS", "-p", "threads=2,7,5", "--samples", "100")
+    _, calls = called(*words)
+    turns = [one.thread for one in calls if one.name == "sched_yield" and not one.is_leave]
+    counts: list[int] = []
+    while turns:
+        size = 1 + next((i for i, one in enumerate(turns[1:]) if one == turns[0]), 0)
+        whole = next((i for i, one in enumerate(turns) if one != turns[i % size]), len(turns))
+        counts.append(size)
+        turns = turns[whole:]
+    assert [one for i, one in enumerate(counts) if i == 0 or one != counts[i - 1]] == [2, 7, 5]
+
+
+def test_a_preemption_is_a_wake_up(measured: Measured) -> None:
+    words = ("THR-P-PRE", "--samples", "100")
+    stream = measured(*words, read_ns=SLOW_READ_NS)
+    by_thread = POST.enter + WAIT.woken + SLOW_READ_NS
+    assert set(figures(stream)) == {("preemption", "thread"), ("preemption", "timer")}
+    assert figures(stream)["preemption", "thread"] == [100, by_thread, by_thread]
+    assert_by_timer(figures(stream)["preemption", "timer"])
+    assert stream.result.status == "measured" and not stream.events
+
+
+def assert_by_timer(figure: list[int]) -> None:
+    """Low reads the clock until the time has come, which the last reading may be beyond."""
+    count, least, most = figure
+    wake_up = COST["clock_nanosleep"].leave
+    assert count == 100
+    assert wake_up + SLOW_READ_NS <= least <= most < wake_up + 2 * SLOW_READ_NS
+
+
+def test_who_has_not_started_is_not_preempted(measured: Measured) -> None:
+    """Low comes out of its sem_wait after the first expiry of each chunk."""
+    slow = {**COST, "sem_wait": Cost(WAIT.enter, 200_000, WAIT.blocked)}
+    words = ("THR-P-PRE", "-p", "by=timer", "--samples", "100")
+    costs = in_words(slow, SLOW_READ_NS)
+    stream = measured(*words, HARDSTONE_COSTS=costs)
+    assert stream.result.status == "measured", stream.result.reason
+    assert set(figures(stream)) == {("preemption", "timer")}
+    assert_by_timer(figures(stream)["preemption", "timer"])
+    assert set(stream.events) == {"low_not_started"}
+
+
+def test_who_is_preempted(called: Called) -> None:
+    """The wakers are one thread, one below the woken one."""
+    words = ("THR-P-PRE", "-p", "by=thread", "--samples", "64", "--priority", "50")
+    _, calls = called(*words)
+    pairs = Counter(pairs_of(calls))
+    assert pairs[(49, 50)] >= 64
+
+
+def pairs_of(calls: list[Call]) -> list[tuple[int, int]]:
+    """Priorities of who called sem_post, and of who came out of sem_wait by it at once."""
+    return [
+        (one.priority, other.priority)
+        for one, other in pairwise(calls)
+        if one.name == "sem_post" and not one.is_leave and one.thread != other.thread
+        if other.name == "sem_wait" and other.is_leave and other.object == one.object
+    ]
+
+
+def test_the_first_cancellation_loads_the_unwinder(measured: Measured) -> None:
+    """From a file that is not in memory, so that the creator blocks; nobody may take it for a
+    thread that ran although it should never run."""
+    for file in (*Path("/lib").glob("libgcc_s.so.1"), *Path("/lib").glob("*/libgcc_s.so.1")):
+        with file.open("rb") as opened:
+            os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    words = ("THR-P-NEW", "-p", "cases=never-run", "--samples", "50")
+    stream = measured(*words)
+    assert "not_the_case" not in stream.events
+    assert stream.result.status == "measured", stream.result.reason
+
+
+def test_creation_and_deletion_of_threads(measured: Measured) -> None:
+    stream = measured("THR-P-NEW", "--samples", "50")
+    end = CANCEL.whole + JOIN.whole + READ_NS
+    # the one that blocks lowered itself and has still to come back from that, and to block
+    lowered = COST["pthread_setschedprio"].leave + WAIT.enter
+    expected = {
+        ("create", "never-run"): CREATE.whole + READ_NS,
+        ("delete", "never-run"): end,
+        ("create", "run-and-terminate"): CREATE.enter + READ_NS,
+        ("delete", "run-and-terminate"): JOIN.whole + READ_NS,
+        ("create", "run-and-block"): CREATE.enter + READ_NS,
+        ("delete", "run-and-block"): end + lowered,
+    }
+    assert figures(stream) == {key: [50, value, value] for key, value in expected.items()}
+    assert stream.result.status == "measured", stream.result.reason
+
+
+# ---- signals ----
+
+
+def test_a_latency_is_the_way_of_the_signal(measured: Measured) -> None:
+    """The sender's call and its wait as far as it blocks, and the receiver's way out of its own
+    wait: a handler's stamp comes before that. The answer is no part of it."""
+    stream = measured("SIG-P-LAT", "--samples", str(SAMPLES))
+    sent_ns = COST["sigqueue"].whole + COST["sigwaitinfo"].enter + READ_NS
+    woken_ns = sent_ns + COST["sigwaitinfo"].woken
+    assert figures(stream) == {
+        ("latency", receiver, scope): [SAMPLES, ns, ns]
+        for receiver, ns in (("handler", sent_ns), ("sigwaitinfo", woken_ns))
+        for scope in ("thread", "process")
+    }

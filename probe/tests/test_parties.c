@@ -1,15 +1,16 @@
-/* A peer thread or process: what it shares, how its end is noticed, and that nothing stays behind
- * when it is killed. */
+/* Others that a test needs: a thread or process for round trips, and one that calls. */
 #include "base/posix_source.h"
 
 #include "family/semaphore/kind.h"
 #include "family/shared/ipc_cleanup.h"
 #include "family/shared/peer.h"
+#include "family/thread/call_party.h"
 #include "run/supervise.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +19,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A peer thread or process: what it shares, how its end is noticed, and that nothing stays behind
+ * when it is killed. */
 
 struct table {
     atomic_int value, is_other_process;
@@ -60,12 +64,12 @@ static void check_scope(enum peer_scope scope, bool is_other_process)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-static void test_a_thread_shares_memory(void)
+TEST(a_thread_shares_memory)
 {
     check_scope(PEER_THREAD, false);
 }
 
-static void test_a_process_shares_memory(void)
+TEST(a_process_shares_memory)
 {
     check_scope(PEER_PROCESS, true);
 }
@@ -76,7 +80,7 @@ static void end_badly(void *argument)
     raise(SIGKILL);
 }
 
-static void test_a_process_that_dies_is_noticed(void)
+TEST(a_process_that_dies_is_noticed)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -115,7 +119,7 @@ static bool is_pending(int number)
 
 /* The supervisor, which sleeps, is woken by the signal: for a process that has ended before anybody
  * asked for it there is another one; not for one that returned. */
-static void test_the_supervisor_hears_of_an_end_before(void)
+TEST(the_supervisor_hears_of_an_end_before)
 {
     struct run run;
     sigset_t child, before;
@@ -140,7 +144,7 @@ static void test_the_supervisor_hears_of_an_end_before(void)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static void test_a_process_that_begins(void)
+TEST(a_process_that_begins)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -164,7 +168,7 @@ static void test_a_process_that_begins(void)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-static void test_a_setup_that_is_refused(void)
+TEST(a_setup_that_is_refused)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -175,7 +179,7 @@ static void test_a_setup_that_is_refused(void)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-static void test_memory_has_no_name(void)
+TEST(memory_has_no_name)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -207,7 +211,7 @@ static void leave_and_die(const struct ipc_cleanup *ipc_cleanup)
 }
 
 /* In a child, whose places this process learns through shared memory. */
-static void test_the_guard_removes_what_a_killed_process_left(void)
+TEST(the_guard_removes_what_a_killed_process_left)
 {
     struct run run;
     struct ipc_cleanup own, *theirs;
@@ -237,7 +241,7 @@ static void test_the_guard_removes_what_a_killed_process_left(void)
     ipc_cleanup_close(&own);
 }
 
-static void test_places_are_free_and_differ(void)
+TEST(places_are_free_and_differ)
 {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
@@ -251,13 +255,76 @@ static void test_places_are_free_and_differ(void)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-TAP_MAIN({"a thread shares memory", test_a_thread_shares_memory},
-         {"a process shares memory", test_a_process_shares_memory},
-         {"a process that dies is noticed", test_a_process_that_dies_is_noticed},
-         {"the supervisor hears of an end before", test_the_supervisor_hears_of_an_end_before},
-         {"a process that begins", test_a_process_that_begins},
-         {"a setup that is refused", test_a_setup_that_is_refused},
-         {"shared memory has no name", test_memory_has_no_name},
-         {"the guard removes what a killed process left",
-          test_the_guard_removes_what_a_killed_process_left},
-         {"places are free and differ", test_places_are_free_and_differ})
+/* ---- The party of THR-B-PRI that is inside system calls: each kind, and its end ---- */
+
+enum { STEPS = 20 };
+
+static void *work(void *party)
+{
+    call_party_work(party);
+    return NULL;
+}
+
+static int kind_of(const char *name)
+{
+    int kind = 0;
+    while (strcmp(call_kinds[kind].name, name) != 0)
+        kind++;
+    return kind;
+}
+
+static void wait_for_steps(struct call_party *party, uint64_t steps)
+{
+    bool is_woken = call_kinds[party->kind].is_woken;
+    while (atomic_load(&party->step_count) < steps && atomic_load(&party->error) == 0) {
+        if (is_woken)
+            call_party_wake(party);
+        sched_yield();
+    }
+}
+
+TEST(every_kind_goes_on_until_it_is_told)
+{
+    for (int kind = 0; kind < CALL_KINDS; kind++) {
+        static struct call_party party;
+        pthread_t thread;
+        memset(&party, 0, sizeof party);
+        CHECK_SAME(call_party_open(&party, kind), 0);
+        CHECK_SAME(pthread_create(&thread, NULL, work, &party), 0);
+        wait_for_steps(&party, STEPS);
+        call_party_end(&party);
+        pthread_join(thread, NULL);
+        CHECK_SAME(atomic_load(&party.error), 0);
+        CHECK(!call_party_is_inside(&party));
+        call_party_close(&party);
+    }
+}
+
+/* It must not go on by itself: a thread that it does not delay proves something only then. */
+TEST(the_one_that_waits_is_inside_until_it_is_woken)
+{
+    static struct call_party party;
+    pthread_t thread;
+    CHECK_SAME(call_party_open(&party, kind_of("wait")), 0);
+    CHECK_SAME(pthread_create(&thread, NULL, work, &party), 0);
+    while (!call_party_is_inside(&party))
+        sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK_SAME(atomic_load(&party.step_count), 1);
+    call_party_end(&party);
+    pthread_join(thread, NULL);
+    CHECK_SAME(atomic_load(&party.step_count), 2);
+    call_party_close(&party);
+}
+
+/* And does not block for ever. */
+TEST(a_copy_that_does_not_fit_is_an_error)
+{
+    static struct call_party party;
+    CHECK_SAME(call_party_open(&party, kind_of("copy")), 0);
+    while (write(party.pipe[1], "x", 1) == 1)
+        ;
+    call_party_work(&party);
+    CHECK_SAME(atomic_load(&party.error), EAGAIN);
+    call_party_close(&party);
+}

@@ -1,0 +1,39 @@
+#include "base/posix_source.h"
+
+#include "linux_machine.h"
+
+#include "port/linux/files.h"
+
+#include <ftw.h>
+
+char machine_root[64] = "";
+
+/* In the place of the port's. */
+const char *linux_root(void)
+{
+    return machine_root;
+}
+
+void machine_open(void)
+{
+    snprintf(machine_root, sizeof machine_root, "/tmp/hardstone-test-XXXXXX");
+    if (!mkdtemp(machine_root))
+        abort();
+}
+
+void machine_put(const char *path, const char *text)
+{
+    made_up_file(machine_root, path, text);
+}
+
+static int drop(const char *path, const struct stat *status, int kind, struct FTW *ftw)
+{
+    (void)status, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+void machine_close(void)
+{
+    CHECK_SAME(nftw(machine_root, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+    machine_root[0] = '\0';
+}

@@ -1,0 +1,573 @@
+/* What becomes text: times, UTF-8, data, statuses, and the lines of a stream. */
+#include "base/posix_source.h"
+
+#include "base/data.h"
+#include "base/emit.h"
+#include "base/message.h"
+#include "base/status.h"
+#include "base/utc.h"
+#include "base/utf8.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- A point in time as text, against the C library's ---- */
+
+enum { DRAWN = 200000 };
+
+static bool is_right(int64_t seconds)
+{
+    char ours[UTC_BYTES], theirs[UTC_BYTES];
+    struct tm parts;
+    time_t time = (time_t)seconds;
+    gmtime_r(&time, &parts);
+    strftime(theirs, sizeof theirs, "%Y-%m-%d %H:%M:%S UTC", &parts);
+    utc_format(seconds * 1000000000, ours);
+    return strcmp(ours, theirs) == 0;
+}
+
+/* Times that an int64_t of ns holds are those of 1677 to 2262. */
+TEST(dates)
+{
+    static const int64_t days[] = {-25509, -1, 0, 11015, 11016, 19782, 47540, 47541, 106750};
+    unsigned short random[3] = {1, 2, 3};
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof days / sizeof days[0]; i++)
+        wrong += is_right(days[i] * 86400) && is_right(days[i] * 86400 + 86399) ? 0 : 1;
+    for (int i = 0; i < DRAWN; i++)
+        wrong += is_right((int64_t)((erand48(random) * 2 - 1) * 9.2e9)) ? 0 : 1;
+    CHECK_SAME(wrong, 0);
+}
+
+TEST(parts_of_a_second)
+{
+    char text[UTC_BYTES];
+    utc_format(999999999, text);
+    CHECK_TEXT(text, "1970-01-01 00:00:00 UTC");
+    utc_format(-1, text);
+    CHECK_TEXT(text, "1969-12-31 23:59:59 UTC");
+    utc_format(INT64_MAX, text);
+    CHECK_TEXT(text, "2262-04-11 23:47:16 UTC");
+}
+
+/* ---- Text of others does not steer a terminal ---- */
+
+static void shows(const char *text, const char *wanted)
+{
+    char copy[200];
+    snprintf(copy, sizeof copy, "%s", text);
+    utf8_make_printable(copy);
+    CHECK_TEXT(copy, wanted);
+}
+
+TEST(text_stays)
+{
+    shows("", "");
+    shows("a plain line ~", "a plain line ~");
+    shows("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x99\x82 \xc2\xa0",
+          "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x99\x82 \xc2\xa0");
+}
+
+TEST(what_steers_a_terminal_is_replaced)
+{
+    shows("\x1b[31mred\x07\r\n\t\x7f", "?[31mred?????");
+    shows("\xc2\x9b"
+          "31m \xc2\x80 \xc2\x9f",
+          "?31m ? ?");
+    shows("\xe2\x80\xae txt \xe2\x80\xa8 \xe2\x81\xa6 \xef\xbb\xbf", "? txt ? ? ?");
+}
+
+TEST(every_byte_alone)
+{
+    for (int byte = 1; byte < 256; byte++) {
+        char text[] = {'<', (char)byte, '>', '\0'}, wanted[] = {'<', '?', '>', '\0'};
+        if (byte >= 0x20 && byte < 0x7f)
+            wanted[1] = (char)byte;
+        shows(text, wanted);
+    }
+}
+
+/* Cut, overlong, a surrogate, above the last: nothing behind them is lost. */
+TEST(broken_sequences)
+{
+    shows("\xe2\x82", "??");
+    shows("\xf0\x9f\x99x", "???x");
+    shows("\xc0\x9b", "??");
+    shows("\xe0\x80\x9b[m", "???[m");
+    shows("\xed\xa0\x80", "???");
+    shows("\xf4\x90\x80\x80", "????");
+}
+
+/* What `write_it` writes to `descriptor`. */
+static void caught(int descriptor, void (*write_it)(void), char *text, size_t bytes)
+{
+    int ends[2], kept = dup(descriptor);
+    CHECK_SAME(pipe(ends), 0);
+    dup2(ends[1], descriptor);
+    close(ends[1]);
+    write_it();
+    dup2(kept, descriptor);
+    close(kept);
+    ssize_t got = read(ends[0], text, bytes - 1);
+    text[got > 0 ? got : 0] = '\0';
+    close(ends[0]);
+}
+
+static void say(void)
+{
+    message_write("%s: %d", "\x1b]0;t\x07\nnext", 7);
+}
+
+static void say_much(void)
+{
+    static char much[2 * MESSAGE_BYTES];
+    memset(much, 0x1b, sizeof much - 1);
+    message_write("%s", much);
+}
+
+TEST(a_message_is_one_line)
+{
+    char text[2 * MESSAGE_BYTES];
+    caught(STDERR_FILENO, say, text, sizeof text);
+    CHECK_TEXT(text, "hardstone-probe: ?]0;t??next: 7\n");
+    caught(STDERR_FILENO, say_much, text, sizeof text);
+    CHECK(strlen(text) < MESSAGE_BYTES + sizeof "hardstone-probe: ");
+    CHECK(strchr(text, 0x1b) == NULL && text[strlen(text) - 1] == '\n');
+}
+
+static void emit_it(void)
+{
+    struct emit emit;
+    emit_open(&emit, STDOUT_FILENO);
+    emit_format(&emit, "%s\n", "\x1b[m\xc2\x9b");
+    emit_text(&emit, "\xff|\xe2\x82\xac\n");
+    emit_string(&emit, "\x1b\xc2\x9b\x7f\xff");
+    emit_flush(&emit);
+}
+
+TEST(output)
+{
+    char text[200];
+    fflush(stdout);
+    caught(STDOUT_FILENO, emit_it, text, sizeof text);
+    CHECK_TEXT(text, "?[m?\n?|\xe2\x82\xac\n\"\\u001b\\u009b\\u007f?\"");
+}
+
+/* ---- Data of an event: packed, sent as JSON, and read where a file is damaged ---- */
+
+enum { ROOM_BYTES = 128 };
+
+/* The JSON of a room; the next call overwrites it. */
+static const char *json_of(const char *room, size_t bytes)
+{
+    static struct emit emit;
+    static char text[EMIT_BYTES];
+    emit_open(&emit, -1);
+    data_emit(&emit, room, bytes);
+    CHECK_SAME(emit.error, 0);
+    memcpy(text, emit.buffer, emit.used);
+    text[emit.used] = '\0';
+    return text;
+}
+
+static const char *packed(size_t bytes, const struct datum *data)
+{
+    static char room[ROOM_BYTES];
+    data_pack(room, bytes, data);
+    return json_of(room, bytes);
+}
+
+TEST(each_kind)
+{
+    static const char *const names[] = {"cpuset", "timers"};
+    CHECK_TEXT(packed(ROOM_BYTES, DATA(data_integer("lost_ns", -7), data_number("ratio", 0.5),
+                                       data_bool("is_limited", true), data_bool("is_void", false),
+                                       data_text("element", "cpu"), data_texts("changed", names, 2),
+                                       data_texts("unchanged", names, 0))),
+               "{\"lost_ns\":-7,\"ratio\":0.5,\"is_limited\":true,\"is_void\":false,"
+               "\"element\":\"cpu\",\"changed\":[\"cpuset\",\"timers\"],\"unchanged\":[]}");
+}
+
+TEST(nothing)
+{
+    CHECK_TEXT(packed(ROOM_BYTES, NO_DATA), "{}");
+    CHECK_TEXT(packed(ROOM_BYTES, DATA(data_none())), "{}");
+    CHECK_TEXT(packed(ROOM_BYTES, DATA(data_none(), data_integer("count", 1))), "{\"count\":1}");
+}
+
+TEST(texts_are_escaped)
+{
+    CHECK_TEXT(packed(ROOM_BYTES, DATA(data_text("path", "a\"\n\xff"), data_text("empty", ""))),
+               "{\"path\":\"a\\\"\\u000a?\",\"empty\":\"\"}");
+}
+
+/* Whole or not at all, and what comes after it may still fit. */
+TEST(what_does_not_fit_is_counted)
+{
+    char longer[ROOM_BYTES];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_TEXT(packed(32, DATA(data_text("first", "a"), data_text("second", longer),
+                               data_integer("third", 3), data_integer("fourth", 4))),
+               "{\"first\":\"a\",\"third\":3,\"data_dropped_count\":2}");
+}
+
+/* Each size of room, so that every value ends at each place. */
+TEST(rooms_of_every_size)
+{
+    static const char *const names[] = {"a", "bc"};
+    for (size_t bytes = 2; bytes <= ROOM_BYTES; bytes++) {
+        char *room = malloc(bytes); /* of its own, for the sanitizers */
+        if (!room)
+            abort();
+        data_pack(room, bytes,
+                  DATA(data_texts("names", names, 2), data_text("text", "t"),
+                       data_number("number", 1.5), data_bool("truth", true)));
+        size_t length = strlen(json_of(room, bytes));
+        CHECK(length > 2);
+        free(room);
+    }
+}
+
+TEST(damaged_rooms)
+{
+    static const char *const names[] = {"a", "bc"};
+    char good[ROOM_BYTES];
+    data_pack(good, sizeof good,
+              DATA(data_integer("count", 1), data_text("text", "t"), data_texts("names", names, 2),
+                   data_number("number", 1.5)));
+    CHECK_TEXT(json_of(good, sizeof good),
+               "{\"count\":1,\"text\":\"t\",\"names\":[\"a\",\"bc\"],\"number\":1.5}");
+    for (size_t byte = 0; byte < sizeof good; byte++)
+        for (int bit = 0; bit < 8; bit++) {
+            char *room = malloc(sizeof good);
+            if (!room)
+                abort();
+            memcpy(room, good, sizeof good);
+            room[byte] = (char)(room[byte] ^ (1 << bit));
+            const char *json = json_of(room, sizeof good);
+            CHECK(json[0] == '{' && json[strlen(json) - 1] == '}' && !strstr(json, "null"));
+            free(room);
+        }
+}
+
+TEST(a_room_that_was_never_filled)
+{
+    char room[ROOM_BYTES];
+    memset(room, 0, sizeof room);
+    CHECK_TEXT(json_of(room, sizeof room), "{}");
+    memset(room, 0xff, sizeof room);
+    CHECK_TEXT(json_of(room, sizeof room), "{}");
+    memset(room, 1, sizeof room);
+    room[0] = 0;
+    CHECK_TEXT(json_of(room, sizeof room), "{}");
+}
+
+TEST(not_a_number)
+{
+    CHECK_TEXT(packed(ROOM_BYTES, DATA(data_integer("count", 1), data_number("ratio", NAN))),
+               "{\"count\":1}");
+}
+
+TEST(commands)
+{
+    char room[ROOM_BYTES];
+    const struct datum *data = DATA(data_integer("command", 1), data_text("text", "t"),
+                                    data_text("command", "hardstone doctor"));
+    CHECK_TEXT(data_command(data), "hardstone doctor");
+    data_pack(room, sizeof room, data);
+    CHECK_TEXT(data_find_text(room, sizeof room, "command"), "hardstone doctor");
+    CHECK_TEXT(data_find_text(room, sizeof room, "text"), "t");
+    CHECK(data_find_text(room, sizeof room, "other") == NULL);
+    CHECK(data_command(DATA(data_text("text", "t"))) == NULL);
+    CHECK(data_command(NO_DATA) == NULL);
+}
+
+/* ---- The outcome of a test: the first one counts; what to type is apart from the words ---- */
+
+TEST(words_and_command)
+{
+    struct outcome outcome = {0};
+    char text[200];
+    outcome_set_remedy(&outcome, STATUS_DENIED, (struct remedy){"install it", "sudo apt install x"},
+                       "%s is not there", "x");
+    CHECK_TEXT(outcome.reason, "x is not there");
+    CHECK_TEXT(outcome.remedy, "install it");
+    CHECK_TEXT(outcome.command, "sudo apt install x");
+    CHECK_TEXT(outcome_remedy_text(&outcome, text, sizeof text), "install it: sudo apt install x");
+}
+
+TEST(first_outcome_is_kept)
+{
+    struct outcome outcome = {0};
+    char text[200];
+    outcome_set(&outcome, STATUS_FAILED, "look at it", "first");
+    outcome_set_remedy(&outcome, STATUS_DENIED, (struct remedy){"type it", "ls"}, "second");
+    CHECK_SAME(outcome.status, STATUS_FAILED);
+    CHECK_TEXT(outcome.reason, "first");
+    CHECK_TEXT(outcome.command, "");
+    CHECK_TEXT(outcome_remedy_text(&outcome, text, sizeof text), "look at it");
+}
+
+/* An error that names its limit has its own remedy: the caller's command would not help. */
+TEST(remedy_of_the_error)
+{
+    static const struct remedy remedy = {"type it", "ls"};
+    struct outcome limit = {0}, other = {0}, none = {0};
+    outcome_set_errno_remedy(&limit, EMFILE, "a pipe", remedy);
+    CHECK_HOLDS(limit.remedy, "ulimit -n");
+    CHECK_TEXT(limit.command, "");
+    outcome_set_errno_remedy(&other, EPERM, "a pipe", remedy);
+    CHECK_SAME(other.status, STATUS_DENIED);
+    CHECK_TEXT(other.remedy, "type it");
+    CHECK_TEXT(other.command, "ls");
+    outcome_set_errno(&none, EIO, "a pipe", NULL);
+    CHECK_SAME(none.status, STATUS_FAILED);
+    CHECK_TEXT(none.remedy, "");
+    CHECK_TEXT(none.command, "");
+}
+
+TEST(one_line)
+{
+    char text[200];
+    CHECK_TEXT(remedy_text((struct remedy){NULL, "ls"}, text, sizeof text), "ls");
+    CHECK_TEXT(remedy_text((struct remedy){"look", NULL}, text, sizeof text), "look");
+    CHECK_TEXT(remedy_text((struct remedy){NULL, NULL}, text, sizeof text), "");
+}
+
+/* ---- The JSON writer: escapes, bytes that are not UTF-8, long texts, failing outputs ---- */
+
+enum { MOST_BYTES = 200000 };
+
+struct sheet {
+    struct emit emit;
+    FILE *file;
+    char text[MOST_BYTES];
+};
+
+static struct emit *sheet_begin(struct sheet *sheet)
+{
+    sheet->file = tmpfile();
+    if (!sheet->file)
+        abort();
+    emit_open(&sheet->emit, fileno(sheet->file));
+    return &sheet->emit;
+}
+
+/* All that was written. */
+static const char *sheet_end(struct sheet *sheet)
+{
+    CHECK_SAME(emit_flush(&sheet->emit), 0);
+    rewind(sheet->file);
+    size_t length = fread(sheet->text, 1, sizeof sheet->text - 1, sheet->file);
+    sheet->text[length] = '\0';
+    fclose(sheet->file);
+    return sheet->text;
+}
+
+static void check_string(const char *text, const char *wanted)
+{
+    static struct sheet sheet;
+    emit_string(sheet_begin(&sheet), text);
+    CHECK_TEXT(sheet_end(&sheet), wanted);
+}
+
+TEST(escapes)
+{
+    check_string("", "\"\"");
+    check_string("a \"b\" \\ /", "\"a \\\"b\\\" \\\\ /\"");
+    check_string("\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\"");
+}
+
+TEST(utf8_passes)
+{
+    static const char *const texts[] = {"\xc3\xa9",         "\xdf\xbf",        "\xe0\xa0\x80",
+                                        "\xe2\x82\xac",     "\xed\x9f\xbf",    "\xef\xbf\xbd",
+                                        "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char wanted[16];
+        snprintf(wanted, sizeof wanted, "\"%s\"", texts[i]);
+        check_string(texts[i], wanted);
+    }
+}
+
+TEST(what_is_not_utf8)
+{
+    check_string("\x80", "\"?\"");
+    check_string("\xff\xfe", "\"??\"");
+    check_string("\xc0\x80", "\"??\"");           /* too long a form */
+    check_string("\xe0\x80\x80", "\"???\"");      /* too long a form */
+    check_string("\xed\xa0\x80", "\"???\"");      /* half of a surrogate pair */
+    check_string("\xf4\x90\x80\x80", "\"????\""); /* past the last character */
+    check_string("\xf0\x8f\xbf\xbf", "\"????\""); /* too long a form */
+    check_string("a\xe2\x82", "\"a??\"");         /* cut short */
+    check_string("\xc3\"x", "\"?\\\"x\"");        /* the quote after it is still escaped */
+    check_string("\xe2\x82\xc3\xa9", "\"??\xc3\xa9\"");
+}
+
+TEST(null)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    emit_string_or_null(emit, NULL);
+    emit_string_or_null(emit, "");
+    emit_string_or_null(emit, "x");
+    CHECK_TEXT(sheet_end(&sheet), "nullnull\"x\"");
+}
+
+TEST(integers)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    emit_integer(emit, INT64_MIN);
+    emit_raw(emit, " ");
+    emit_integer(emit, INT64_MAX);
+    CHECK_TEXT(sheet_end(&sheet), "-9223372036854775808 9223372036854775807");
+}
+
+TEST(doubles_read_back)
+{
+    static struct sheet sheet;
+    uint64_t state = 5;
+    for (int i = 0; i < 1000; i++) {
+        double value = ldexp((double)tap_random(&state), (int)(tap_random(&state) % 400) - 200);
+        emit_double(sheet_begin(&sheet), value);
+        CHECK(strtod(sheet_end(&sheet), NULL) == value);
+    }
+    struct emit *emit = sheet_begin(&sheet);
+    emit_double(emit, NAN);
+    emit_double(emit, INFINITY);
+    emit_double(emit, -INFINITY);
+    CHECK_TEXT(sheet_end(&sheet), "nullnullnull");
+}
+
+TEST(keys_and_lines)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    emit_raw(emit, "{");
+    emit_key(emit, "a");
+    emit_raw(emit, "1");
+    emit_key(emit, "b\"");
+    emit_raw(emit, "2}");
+    emit_line(emit);
+    emit_line(emit);
+    CHECK_SAME(emit->line_count, 2);
+    CHECK_TEXT(sheet_end(&sheet), "{\"a\":1,\"b\\\"\":2}\n\n");
+}
+
+TEST(commas)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    for (int i = 0; i < 2; i++) {
+        emit_begin_object(emit);
+        emit_member_text(emit, "text", "ends with {");
+        emit_member_text_or_null(emit, "empty", "");
+        emit_member_array(emit, "list");
+        emit_integer(emit, 1);
+        emit_string(emit, "two:");
+        emit_double(emit, 3);
+        emit_bool(emit, false);
+        emit_null(emit);
+        emit_begin_object(emit);
+        emit_end_object(emit);
+        emit_begin_array(emit);
+        emit_end_array(emit);
+        emit_end_array(emit);
+        emit_member_object(emit, "inner");
+        emit_member_integer(emit, "a", -1);
+        emit_member_double(emit, "b", 0.5);
+        emit_end_object(emit);
+        emit_member_bool(emit, "truth", true);
+        emit_member_null(emit, "none");
+        emit_end_object(emit);
+        emit_line(emit);
+    }
+    static const char line[] =
+        "{\"text\":\"ends with {\",\"empty\":null,\"list\":[1,\"two:\",3,false,"
+        "null,{},[]],\"inner\":{\"a\":-1,\"b\":0.5},\"truth\":true,\"none\":null}\n";
+    char wanted[2 * sizeof line];
+    snprintf(wanted, sizeof wanted, "%s%s", line, line);
+    CHECK_TEXT(sheet_end(&sheet), wanted);
+}
+
+TEST(texts_over_the_buffer)
+{
+    static struct sheet sheet;
+    static char text[5 * EMIT_BYTES + 7];
+    memset(text, 'x', sizeof text - 1);
+    struct emit *emit = sheet_begin(&sheet);
+    emit_raw(emit, "0123456789");
+    emit_raw(emit, text);
+    emit_string(emit, text);
+    const char *got = sheet_end(&sheet);
+    CHECK_SAME(strlen(got), 10 + 2 * strlen(text) + 2);
+    CHECK_SAME(strspn(got + 10, "x"), strlen(text));
+}
+
+/* Output that says no: the error is kept, and nothing stops for it. */
+static void write_much(struct emit *emit)
+{
+    for (int i = 0; i < 3 * EMIT_BYTES; i++)
+        emit_string(emit, "a text");
+    emit_line(emit);
+}
+
+TEST(full_device)
+{
+    static struct emit emit;
+    int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    if (file < 0) {
+        tap_skip("there is no /dev/full");
+        return;
+    }
+    emit_open(&emit, file);
+    write_much(&emit);
+    CHECK_SAME(emit_flush(&emit), ENOSPC);
+    CHECK_SAME(emit_flush(&emit), ENOSPC);
+    close(file);
+}
+
+TEST(closed_pipe)
+{
+    static struct emit emit;
+    int ends[2];
+    signal(SIGPIPE, SIG_IGN);
+    if (pipe(ends) != 0)
+        abort();
+    close(ends[0]);
+    emit_open(&emit, ends[1]);
+    write_much(&emit);
+    CHECK_SAME(emit_flush(&emit), EPIPE);
+    close(ends[1]);
+}
+
+TEST(no_descriptor)
+{
+    static struct emit emit;
+    emit_open(&emit, -1);
+    emit_raw(&emit, "x");
+    CHECK_SAME(emit.error, 0); /* nothing was written yet */
+    CHECK_SAME(emit_flush(&emit), EBADF);
+    CHECK_SAME(emit.used, 0);
+}
+
+TEST(checksum)
+{
+    static struct sheet sheet;
+    struct emit *emit = sheet_begin(&sheet);
+    CHECK_SAME(emit_crc32(emit), 0);
+    emit_raw(emit, "1234");
+    emit_line(emit);
+    emit_raw(emit, "56789");
+    CHECK_SAME(emit_crc32(emit), 0xcbf43926); /* the check value of CRC-32 */
+    sheet_end(&sheet);
+}
