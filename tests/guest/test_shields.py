@@ -1,4 +1,6 @@
-"""The journal of a shield in control groups of version 2."""
+"""A shield in control groups of version 2: what it changes in a whole machine, and what it leaves.
+
+One boot serves all tests: each compares the machine with what it found, in place of a snapshot."""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ import signal
 import time
 
 from hardstone.targets.lab import LabTransport
-from tests.guest.called import call
+from tests.guest.called import call, shell
+
+# CPUs of every process that is not a thread of the kernel, and of every interrupt.
+PLACES = """
+for one in /proc/[0-9]*; do
+    [ -s $one/maps ] && echo "process ${one#/proc/} $(grep Cpus_allowed_list $one/status)"
+done 2>/dev/null | sed 's/Cpus_allowed_list:.//'
+for one in /proc/irq/[0-9]*; do echo "interrupt ${one#/proc/irq/} $(cat $one/smp_affinity_list)"; done
+"""
+RESERVED, OTHER = "1", "0"
 
 
 def shown(guest: LabTransport) -> dict[str, object]:
@@ -30,3 +41,26 @@ def test_a_killed_shield_is_undone(guest: LabTransport) -> None:
     while shown(guest)["state"] != "free" and time.monotonic() < until:
         call(guest, "shield", "--restore")
     assert shown(guest) == before
+
+
+def places(said: str) -> dict[tuple[str, str], str]:
+    """CPUs by kind and number."""
+    return {(kind, number): cpus for kind, number, cpus in map(str.split, said.splitlines())}
+
+
+def test_a_shield_moves_all_others_and_puts_them_back(guest: LabTransport) -> None:
+    before = places(shell(guest, PLACES))
+    code, said = call(guest, "shield", "--cpu", RESERVED, "--", "sh", "-c", f"echo $$; {PLACES}")
+    own, _, rest = said.partition("\n")
+    during = places(rest)
+    assert code == 0
+    assert during.pop(("process", own)) == RESERVED
+    stay = {("process", "1")} & before.keys()
+    moved = {key for key in before.keys() & during.keys() if before[key] == "0-1"}
+    assert stay <= moved
+    assert {key: during[key] for key in moved if key[0] == "process"} == {
+        key: OTHER for key in moved if key[0] == "process"
+    }
+    after = places(shell(guest, PLACES))
+    lasting = before.keys() & after.keys()
+    assert {key: after[key] for key in lasting} == {key: before[key] for key in lasting}
