@@ -14,9 +14,11 @@ from tests.guest.called import call, shell
 # CPUs of every process that is not a thread of the kernel, and of every interrupt.
 PLACES = """
 for one in /proc/[0-9]*; do
-    [ -s $one/maps ] && echo "process ${one#/proc/} $(grep Cpus_allowed_list $one/status)"
+    [ -e $one/exe ] && echo "process ${one#/proc/} $(grep Cpus_allowed_list $one/status)"
 done 2>/dev/null | sed 's/Cpus_allowed_list:.//'
-for one in /proc/irq/[0-9]*; do echo "interrupt ${one#/proc/irq/} $(cat $one/smp_affinity_list)"; done
+for one in /proc/irq/[0-9]*; do
+    echo "interrupt ${one#/proc/irq/} $(cat $one/smp_affinity_list)"
+done
 """
 RESERVED, OTHER = "1", "0"
 

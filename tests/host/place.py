@@ -95,8 +95,9 @@ class Place:
         found |= {f"file {path}" for path in self.folder.rglob("*")}
         for pid in self._started:
             found |= {f"trace {path.name}" for path in self._traces.glob(f"hardstone-{pid}-*")}
-            groups = Path("/sys/fs/cgroup").rglob(f"hardstone-memory-{pid}-*")
-            found |= {f"group {path}" for path in groups}
+            # os.walk passes over a group that goes meanwhile.
+            groups = (Path(path) for path, _, _ in os.walk("/sys/fs/cgroup"))
+            found |= {f"group {p}" for p in groups if p.name.startswith(f"hardstone-memory-{pid}-")}
         if queued_count() > MOST_QUEUED:
             found.add("queued signals")
         return found

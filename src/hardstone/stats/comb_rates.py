@@ -20,7 +20,9 @@ _MOST_BINS = 1 << 19  # 26 s
 _MOST_PEAKS = 16
 _LEAST_OVER_NOISE = 2.5  # times the amplitude of the rates around
 _AROUND_BINS = 129
-_SHARES = (0.0, 0.7, 0.95, 0.99)  # of the gaps are shorter: long ones stand out without them
+# Of the gaps are shorter: long ones stand out without them. Each leaves half of the one before, so
+# that whatever the number of long gaps is, one of the rest has them and hardly more others.
+_SHARES = tuple(1 - 0.5**halvings for halvings in range(9))
 _LEAST_SLOTS = 20
 _LEAST_FILLED = 0.6  # amplitude at the top of a peak, in slots
 _BETWEEN_BINS = 0.6  # of the amplitude is left half-way between two bins

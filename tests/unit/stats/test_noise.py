@@ -190,6 +190,22 @@ def test_a_few_long_gaps_in_many_short_ones() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("hz", [700, 1_500, 3_000])
+def test_two_combs_of_long_gaps_beside_a_burst(hz: int) -> None:
+    """Of the longest hundredth either comb has too few, of the longest twentieth the burst hides
+    both, whose gaps are the longest of all."""
+    machine = Machine(20, seconds=4)
+    machine.noise(hz, 3_000)
+    machine.comb(250, 15_000)
+    machine.comb(43, 1_200_000, spread=0.01)
+    machine.comb(21, 1_000_000, spread=0.01)
+    machine.begin.append(machine.random.uniform(1.1e9, 1.12e9, 150))
+    machine.length.append(np.full(150, 60_000.0))
+    rates = [one.rate_hz for one in analysed(machine.windows(timer_hz=314)).combs]
+    assert rates == [pytest.approx(hz, rel=1e-4) for hz in (250, 43, 21)]
+
+
+@pytest.mark.slow
 def test_two_combs_do_not_look_like_one_of_twice_the_rate() -> None:
     machine = Machine(21, seconds=4)
     machine.comb(100, 20_000, phase_ns=1e6)
