@@ -9,7 +9,7 @@ from typing import TypeVar
 
 Answer = TypeVar("Answer")
 
-LONGEST_S = 60  # only a failure waits so long
+LONGEST_S = 300  # only a failure waits so long
 LOOK_S = 0.01
 
 

@@ -112,7 +112,11 @@ def isolated(call: Callable[[], Sequence[Command]]) -> Callable[[], Sequence[Com
 
 
 # Process 1 of a name space has to wait for what others leave: a shell does.
-ISOLATE = 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && "$@"; exit $?'
+ISOLATE = """
+[ ! -d /dev/mqueue ] || mount -t mqueue mqueue /dev/mqueue
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm && "$@"
+exit $?
+"""
 
 
 @functools.cache
@@ -448,6 +452,9 @@ def run_door(stages: Sequence[Stage], *, is_anew: bool, budget_s: dict[str, floa
     cpu_s = sum(one.cpu_s for one in outcomes)
     tell("\n".join([*over, f"all   wall {time.monotonic() - begin_s:.0f} s, CPU {cpu_s:.0f} s"]))
     counts = sum((one.counts for one in outcomes), Counter[str]())
+    if _FOR_PYTEST and not counts:
+        tell(f"no check has a test that {shlex.join(_FOR_PYTEST)} chooses")
+        return 1
     if counts:
         inconclusive = counts["inconclusive"]
         left = f", {counts['skipped']} skipped" if counts["skipped"] else ""
@@ -538,7 +545,8 @@ def main() -> int:
     leave_noexec_tmpdir()
     _FOR_PYTEST[:] = for_pytest
     is_whole = not for_pytest and not arguments.only
-    budget_s = tomllib.loads(BUDGET.read_text()).get(arguments.door, {}) if is_whole else {}
+    door = "test" if arguments.door == "full" else arguments.door
+    budget_s = tomllib.loads(BUDGET.read_text()).get(door, {}) if is_whole else {}
     chosen = chosen_stages(stages, arguments.only)
     return run_door(chosen, is_anew=arguments.anew, budget_s=budget_s)
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -46,16 +47,29 @@ def compiler() -> Command:
 
 
 def digest() -> str:
-    """Of all that the outcome of a C test depends on: sources, compilers, how they are built."""
+    """Of all that the outcome of a C test depends on: sources, compilers, how they are built, and
+    what this kernel and this user let the tests do, some of which are skipped otherwise."""
     whole = hashlib.sha256()
     for file in sorted(file for file in PROBE.rglob("*") if file.is_file()):
         whole.update(f"{file}\0".encode() + file.read_bytes())
-    for tool in (__file__, variant_build.__file__):
-        whole.update(Path(tool).read_bytes())
-    for words in (compiler(), ["musl-gcc"]):
+    for tool in (__file__, variant_build.__file__, "setup.py"):
+        whole.update((ROOT / "tools" / tool).read_bytes())
+    for words in (compiler(), ["musl-gcc"], [str(PINNED / "meson")]):
         version = [*words, "--version"] if shutil.which(words[0]) else ["true"]
         whole.update(subprocess.run(version, capture_output=True, check=False).stdout)
+    flags = [os.environ.get(name) for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS")]
+    rights = (os.geteuid(), resource.getrlimit(resource.RLIMIT_RTPRIO), os.uname())
+    whole.update(repr((flags, rights, runs_sanitized())).encode())
     return whole.hexdigest()
+
+
+@functools.cache
+def runs_sanitized() -> bool:
+    try:
+        sanitizer_runner(SANITIZERS[ADDRESS])
+    except Skip:
+        return False
+    return True
 
 
 def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> list[str]:

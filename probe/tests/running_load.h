@@ -17,7 +17,7 @@
 
 enum { EVENTS = 16 };
 
-#define LIMIT_NS INT64_C(60000000000)
+#define LIMIT_NS INT64_C(300000000000)
 
 struct told {
     int count;
@@ -66,8 +66,11 @@ static inline bool start(const char *text)
 {
     char error[LOAD_ERROR_BYTES];
     struct outcome outcome = {0};
-    struct load_setup setup = {
-        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = 1};
+    struct load_setup setup = {.spec = &spec,
+                               .called_as = tap_program,
+                               .limit_ns = now_ns() + LIMIT_NS,
+                               .stall_ns = LIMIT_NS,
+                               .cpu_count = 1};
     struct cpus allowed;
     if (port_allowed_cpus(&allowed) < 0)
         setup.cpu_count = -1;

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 
 from hardstone.targets.lab import LabTransport
 from tests.guest.called import call, shell
@@ -21,6 +20,7 @@ for one in /proc/irq/[0-9]*; do
 done
 """
 RESERVED, OTHER = "1", "0"
+LOOKS = 300
 
 
 def shown(guest: LabTransport) -> dict[str, object]:
@@ -39,10 +39,9 @@ def test_a_shield_is_undone(guest: LabTransport) -> None:
 def test_a_killed_shield_is_undone(guest: LabTransport) -> None:
     before = shown(guest)
     assert call(guest, "shield", "--", "sh", "-c", "kill -9 $PPID")[0] == 128 + signal.SIGKILL
-    until = time.monotonic() + 60
-    while shown(guest)["state"] != "free" and time.monotonic() < until:
-        call(guest, "shield", "--restore")
-    assert shown(guest) == before
+    # By its guard. Each look gives the guest time.
+    looks = (shown(guest) for _ in range(LOOKS))
+    assert any(state == before for state in looks)
 
 
 def places(said: str) -> dict[tuple[str, str], str]:
@@ -57,12 +56,11 @@ def test_a_shield_moves_all_others_and_puts_them_back(guest: LabTransport) -> No
     during = places(rest)
     assert code == 0
     assert during.pop(("process", own)) == RESERVED
-    stay = {("process", "1")} & before.keys()
-    moved = {key for key in before.keys() & during.keys() if before[key] == "0-1"}
-    assert stay <= moved
-    assert {key: during[key] for key in moved if key[0] == "process"} == {
-        key: OTHER for key in moved if key[0] == "process"
-    }
+    everywhere = {key for key in before.keys() & during.keys() if before[key] == "0-1"}
+    processes = {key for key in everywhere if key[0] == "process"}
+    assert ("process", "1") in processes
+    assert {during[key] for key in processes} == {OTHER}
+    assert OTHER in {during[key] for key in everywhere - processes}
     after = places(shell(guest, PLACES))
     lasting = before.keys() & after.keys()
     assert {key: after[key] for key in lasting} == {key: before[key] for key in lasting}

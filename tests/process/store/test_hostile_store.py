@@ -338,7 +338,7 @@ def test_runs_may_be_a_link_to_another_disk(store: Store, tmp_path: Path) -> Non
 def test_a_probe_does_not_wait_for_a_pipe(probe: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     command = [str(probe), "dump", str(tmp_path / "pipe")]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
     assert done.returncode == 2
     assert b"not a record file of a probe" in done.stderr
 

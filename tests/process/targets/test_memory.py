@@ -176,7 +176,7 @@ def test_memory_that_is_there_is_recorded_into_and_read_back(tmp_path: Path, pro
         file.truncate(BYTES)
     sent = record(probe, path).stdout
     assert path.stat().st_size == BYTES
-    dumped = subprocess.run([probe, "dump", path], capture_output=True, timeout=60, check=True)
+    dumped = subprocess.run([probe, "dump", path], capture_output=True, timeout=300, check=True)
     series = [line for line in sent.splitlines() if line.startswith(b'{"type":"series"')]
     assert series
     assert set(series) <= set(dumped.stdout.splitlines())
