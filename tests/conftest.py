@@ -87,13 +87,14 @@ def cpu_s() -> float:
 
 
 GUARD_S = 60  # that a guard may take, on a host that is busy
-ISOLATED = "HARDSTONE_TESTS_ISOLATED"  # set by tools/check.py, which makes the name spaces
+# Set by tools/check.py, which makes the name spaces: where their message queues are files.
+ISOLATED = "HARDSTONE_TESTS_ISOLATED"
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No process, no queue, no System V object and nothing in shared memory outlives its test. In name
-    spaces of their own there is nothing of others."""
+    """No process, no message queue, no System V object and nothing in shared memory outlives its
+    test. In name spaces of their own there is nothing of others."""
     room = request.path.relative_to(ROOT / "tests").parts[0]
     if ISOLATED not in os.environ or room not in ("process", "virtual"):
         yield
@@ -107,7 +108,7 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
 def all_objects() -> set[str]:
     """Names of all that outlives who made it; a zombie only waits for its parent."""
     found = {f"shared memory {path.name}" for path in Path("/dev/shm").iterdir()}
-    found |= {f"message queue {path.name}" for path in Path("/dev/mqueue").glob("*")}
+    found |= {f"message queue {path.name}" for path in Path(os.environ[ISOLATED]).iterdir()}
     for kind in ("msg", "sem", "shm"):
         lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
         found |= {f"System V {kind} {line.split()[1]}" for line in lines}
