@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from hardstone.cli.main import COMMANDS
 from hardstone.model import RunDocument, Verdict
 from hardstone.stats.posix_inventory import TEST
 from hardstone.store import Store
@@ -278,3 +279,9 @@ def test_commands_print_what_they_did(
         path.write_text(found, "utf-8")
     else:
         assert found == text
+
+
+def test_each_command_has_a_transcript() -> None:
+    texts = [path.read_text("utf-8") for path in GOLDEN.glob("*.txt")]
+    tried = {shlex.split(line)[2] for line in "\n".join(texts).splitlines() if line[:1] == "$"}
+    assert set(COMMANDS) <= tried

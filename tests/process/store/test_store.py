@@ -261,6 +261,11 @@ def test_the_kernel_releases_the_lock_of_a_killed_process(tmp_path: Path) -> Non
     lock.release()
 
 
+def test_a_lock_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        try_lock(tmp_path / "none" / "lock")
+
+
 def test_a_lock_that_stays_taken_is_an_error_and_no_hang(tmp_path: Path) -> None:
     with (
         exclusive(tmp_path / "lock"),
