@@ -168,9 +168,14 @@ def noted(stream: Stream) -> Stream:
     """Its witness, and its crash, are kept for whoever judges the test."""
     if stream.witness:
         witnesses.append(stream.witness)
-    if stream.code in CRASHED:
-        crashes.append(stream.test)
+    note_crash(stream.test, stream.code)
     return stream
+
+
+def note_crash(name: str, code: int | None) -> None:
+    """Also of a command that a shell has run: it tells the signal as 128 and more."""
+    if code in CRASHED or (code is not None and 128 - code in CRASHED):
+        crashes.append(name)
 
 
 class Running:
@@ -180,10 +185,16 @@ class Running:
         self.process, self._test = process, test
         assert process.stdout is not None
         self._header = process.stdout.readline()
+        if not self._header:
+            crashes.append(test)  # no noise keeps a probe from this line
 
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._header)
 
     def wait_until_it_is_heard(self) -> None:
         """Until a signal ends the test and not the process: some time after the header. Or until it
@@ -228,6 +239,7 @@ def measuring(probe: Path, test: str, *options: str) -> Iterator[Running]:
             yield Running(process, test)
         finally:
             process.kill()
+            note_crash(test, process.wait())
 
 
 def state_of(pid: int) -> str:

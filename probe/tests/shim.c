@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { MOST_RULES = 200, MOST_PARTS = 4, LINE_BYTES = 160, NS_PER_MS = 1000000 };
+enum { UNKNOWN_BREACH = 97 }; /* no exit code of the probe */
 #define NS_PER_S INT64_C(1000000000)
 
 /* Of a script: looks at a word of a call, or changes it. */
@@ -261,6 +262,34 @@ bool breaks(const char *names)
     return false;
 }
 
+/* Learns `names`. The first one that HARDSTONE_BROKEN has and that is not known yet; NULL: none. */
+static const char *unknown_name(const char *names)
+{
+    static uint64_t known; /* a bit for each name of HARDSTONE_BROKEN */
+    const char *unknown = NULL, *at = getenv("HARDSTONE_BROKEN");
+    uint64_t bit = 1;
+    for (; at && *at; at += strcspn(at, ","), at += *at == ',', bit *= 2) {
+        known |= has_word(names, at, strcspn(at, ",")) ? bit : 0;
+        unknown = known & bit ? unknown : at;
+    }
+    return unknown;
+}
+
+static bool has_names; /* else HARDSTONE_BROKEN is for another library */
+
+static bool learns_and_breaks(const char *names)
+{
+    has_names = true;
+    unknown_name(names);
+    return breaks(names);
+}
+
+void shim_breach(const char *names, enum shim_call id, long (*act)(struct call *call))
+{
+    if (learns_and_breaks(names))
+        add_rule(id, act);
+}
+
 /* Looking for the real calls takes a lock of the loader, and a thread that sleeps on it lets lower
  * priorities run. */
 __attribute__((constructor(101))) static void begin(void)
@@ -272,8 +301,18 @@ __attribute__((constructor(101))) static void begin(void)
     if (lines)
         add_lines(lines);
     for (const struct shim_script *script = shim_scripts; script->names; script++)
-        if (breaks(script->names))
+        if (learns_and_breaks(script->names))
             add_lines(script->lines);
+}
+
+/* After all BREACHes. A name that means nothing would break nothing, and let its test pass. */
+__attribute__((constructor(103))) static void check_names(void)
+{
+    const char *unknown = unknown_name("");
+    if (!has_names || !unknown)
+        return;
+    fprintf(stderr, "shim: HARDSTONE_BROKEN names no breach that is known at: %s\n", unknown);
+    _exit(UNKNOWN_BREACH);
 }
 
 /* ---- for acts ---- */

@@ -90,14 +90,15 @@ void *shim_real(enum shim_call id);
     ALSO(function, names, name)                                                                    \
     static long function(struct call *call)
 #define ALSO(function, names, name)                                                                \
-    __attribute__((constructor)) static void function##_of_##name(void)                            \
+    __attribute__((constructor(102))) static void function##_of_##name(void)                       \
     {                                                                                              \
-        if (breaks(names))                                                                         \
-            shim_add(CALL_##name, function);                                                       \
+        shim_breach(names, CALL_##name, function);                                                 \
     }
 void shim_add(enum shim_call id, long (*act)(struct call *call));
+void shim_breach(const char *names, enum shim_call id, long (*act)(struct call *call));
 
-/* Rules of the library that are scripts, before all others; a row of NULL ends them. */
+/* Rules of the library that are scripts, before all others; a row of NULL ends them. A process ends
+ * at a name that is in no list: those that only breaks() is asked for have a row without lines. */
 struct shim_script {
     const char *names, *lines; /* with commas, with semicolons */
 };

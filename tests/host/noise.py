@@ -9,6 +9,8 @@ The same holds for the disk. Steal, and what the probe says of its runs, come fr
 Processes of the test are the descendants of this process, and orphans that carry its mark in their
 environment. Kernel threads are left out: they work for the test as well.
 
+No noise excuses a probe that crashes or hangs.
+
 LIMITS has the threshold of each witness. A test gets three attempts, each from fixtures that are
 set up anew; one that fails in all of them, each with a witness, is inconclusive. More than 5 %
 inconclusive tests, and at least two, fail the session: such a machine can judge nothing.
@@ -206,6 +208,7 @@ class Noise:
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             failures = [report for report in reports if report.failed]
             is_excusable = failures and all(map(raised, failures)) and not running.crashes
+            is_excusable = is_excusable and not any(map(hangs, failures))
             found = [*witnesses(), *running.witnesses] if is_excusable else []
             if not found:
                 break
@@ -249,6 +252,13 @@ class Noise:
         if self.is_too_noisy:
             limit = f"{MOST_INCONCLUSIVE:.0%}"
             terminalreporter.line(f"More than {limit} are inconclusive: this machine is too noisy.")
+
+
+def hangs(report: pytest.TestReport) -> bool:
+    """A process did not end within the time that only a hang takes, whatever was raised next."""
+    chain = getattr(report.longrepr, "chain", ())
+    texts = [crash.message for _, crash, _ in chain if crash is not None]
+    return any(text.startswith("subprocess.TimeoutExpired") for text in texts)
 
 
 def raised(report: pytest.TestReport) -> str:

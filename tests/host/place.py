@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import Running, Stream, command
+from tests.running import Running, Stream, command, note_crash
 from tests.waiting import wait_until
 
 MARK = "HARDSTONE_TEST_MARK"
+FIRST_PIDS = "pid:[4026531836]"  # the first PID namespace has this name in every kernel
 MOST_QUEUED = 1000  # signals of other programs of this user
 # Answers each line with what is there in memory, and a last line.
 HOLDER = """
@@ -110,9 +111,21 @@ class Place:
     def has_traces(self) -> bool:
         return self._traces.exists()
 
-    def is_traced(self, pid: int) -> bool:
-        found = list(self._traces.glob(f"*-{pid}-*"))
-        return any((one / "tracing_on").read_text() == "1\n" for one in found)
+    @property
+    def no_traces(self) -> str | None:
+        """Why nothing can be traced here."""
+        if not self.has_traces:
+            return "this kernel has no tracefs, or lets nobody mount it"
+        if str(Path("/proc/self/ns/pid").readlink()) != FIRST_PIDS:
+            return "the kernel's events have other thread ids than those of this PID namespace"
+        return None
+
+    def is_traced(self, pid: int, count: int) -> bool:
+        """So many instances are there, and all of them record."""
+        with suppress(OSError):
+            found = self._traces.glob(f"hardstone-{pid}-*")
+            return [(one / "tracing_on").read_text() for one in found] == ["1\n"] * count
+        return False
 
     @contextmanager
     def measuring(self, probe: Path, test: str, *words: str, **variables: str) -> Iterator[Running]:
@@ -127,6 +140,7 @@ class Place:
                 yield Running(process, test)
             finally:
                 process.kill()
+                note_crash(test, process.wait())
 
 
 def dumped(probe: Path, file: Path, test: str) -> Stream:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import children, has_ended
+from tests.running import children, has_ended, note_crash
 from tests.waiting import wait_until
 
 RESERVED = max(os.sched_getaffinity(0))
@@ -191,6 +191,8 @@ def shielded(words: list[str], *, is_session: bool = True) -> Iterator[Shield]:
         finally:
             with suppress(ProcessLookupError):
                 process.kill()
+            process.wait()
+            note_crash(words[0], process.returncode)
 
 
 def journal_lines() -> int:

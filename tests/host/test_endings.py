@@ -34,7 +34,16 @@ from hardstone.store.slots import SlotCopier, slot_paths
 from hardstone.targets.host_memory import HostMemory
 from tests import machine
 from tests.host.place import dumped
-from tests.running import GIVE_UP_S, Running, Stream, command, has_ended, measuring, run
+from tests.running import (
+    GIVE_UP_S,
+    Running,
+    Stream,
+    children,
+    command,
+    has_ended,
+    measuring,
+    run,
+)
 from tests.waiting import wait_until
 
 LONG = ("--duration-ns", "60s", "--samples", "0")
@@ -179,6 +188,20 @@ def test_a_killed_probe_leaves_what_it_recorded(
         assert [one.data["source"] for one in after] == ["ipi"]
         (period,) = [one for one in left.of(StreamSeries) if one.count and one.name != "loss"]
         assert period.labels == {"source": "ipi"} and period.min == 100_000
+
+
+def test_a_killed_party_is_told_with_a_remedy(probe: Path, quick: list[str]) -> None:
+    words = ("-p", "kinds=unnamed", "-p", "scopes=process", *LONG, *quick)
+
+    with measuring(probe, "SEM-P-RTP", *words) as running:
+        machine.wait_for_wakeups(running.pid, SOME_COUNT)
+        # the guard leads a session of its own
+        (party,) = [one for one in children(running.pid) if os.getsid(one) != one]
+        os.kill(party, signal.SIGKILL)
+        stream = running.rest()
+    assert (stream.result.status, stream.code) == ("failed", 3)
+    assert stream.result.reason == "the process of the second party ended early"
+    assert stream.result.remedy == "run the test again, and find out what kills processes"
 
 
 # ---- the file ----

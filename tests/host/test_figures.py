@@ -297,6 +297,30 @@ def test_a_notice_of_others_is_told(probe: Path, quick: list[str]) -> None:
     assert all(stream.verdicts.values()) and stream.series("latency").count == 1000
 
 
+def test_the_guard_spares_what_another_probe_is_making(probe: Path, quick: list[str]) -> None:
+    """A semaphore's file that comes and goes, beside one that was left behind."""
+    left, made = (Path("/dev/shm", name) for name in ("sem.hslef1", "sem.hsmad1"))
+
+    def has_removed_it() -> bool:
+        begin_s = time.monotonic()
+        made.touch(0o700)
+        time.sleep(0.05)
+        # it looks twice, 200 ms apart, and may take what was there for long
+        made.unlink(missing_ok=time.monotonic() - begin_s > 0.15)
+        return begin_s > killed_s + 1.5 and not left.exists()
+
+    try:
+        with measuring(probe, "SEM-P-SIG", *params("kinds=named"), *FOREVER, *quick) as running:
+            wait_until(lambda: children(running.pid))
+            left.touch(0o700)
+            running.process.kill()
+            killed_s = time.monotonic()
+            wait_until(has_removed_it)
+    finally:
+        left.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
+
+
 # ---- rights and priorities ----
 
 ORDER = (

@@ -30,7 +30,7 @@ from tests.host.loads import (
     loading,
 )
 from tests.host.place import Marked, Place, group_of, within
-from tests.running import Stream, children, run
+from tests.running import Stream, children, note_crash, run
 from tests.waiting import wait_until
 
 MIB = 1 << 20
@@ -78,6 +78,7 @@ def once(
         check=False,
         env=marked.environment,
     )
+    note_crash(load, done.returncode)
     assert done.returncode == 0, done.stderr
     assert marked.all() == {}
     return lines_of(done.stdout)
@@ -118,6 +119,30 @@ def test_every_element_counts_what_it_does(probe: Path, folder: Path) -> None:
     assert (lines[0]["schema"], kinds[0], kinds[-1]) == ("hardstone.load/2", "header", "footer")
     assert lines[-1]["lines"] == len(kinds) - 1
     assert set(kinds[kinds.index("load") : -1]) == {"load"}
+
+
+def test_a_duty_is_kept(probe: Path, folder: Path) -> None:
+    """Never more than asked, but for a piece at each end of the window."""
+    asked = {"cpu": 0.1, "syscall": 0.2, "memory": 0.1}
+    lines = once(probe, "cpu=5ms/50ms+syscall=20ms/100ms+memory=5ms/50ms", folder, "-D", "1")
+    found = elements(lines)
+    assert {name: line["asked"] for name, line in found.items()} == pytest.approx(asked)
+    for name, line in found.items():
+        assert 0.9 < line["reached"] / asked[name] <= 1.1, line
+    assert "load_short" not in events(lines)
+
+
+def test_the_kernel_has_counted_it_too(probe: Path, folder: Path) -> None:
+    lines = once(probe, "interrupt=2000/s+network=4000/s", folder, "-D", "500ms")
+    interrupt, network = (elements(lines)[name] for name in ("interrupt", "network"))
+    sent = network["counters"]["packets_count"]
+    assert sent > 0 and network["counters"]["failed_count"] == 0
+    # one may have been sent before the window, and been counted in it
+    assert sent - 1 <= network["counters"]["seen_tcp_segments_count"] < 1.5 * sent
+    delivered = interrupt["counters"]["delivered_count"]
+    assert delivered > 0 and interrupt["reached"] <= 2000 * 1.1
+    if "LOC:" in Path("/proc/interrupts").read_text():
+        assert interrupt["counters"]["seen_timer_interrupts_count"] > 0.8 * delivered
 
 
 def test_where_processes_may_run(probe: Path, folder: Path) -> None:
@@ -377,6 +402,16 @@ def test_a_group_with_few_processes_gets_few(probe: Path, tmp_path: Path) -> Non
     assert max(line["reached"] for line in found.values()) < 80
     assert found["build"]["reached"] > 0
     assert found["build"]["counters"]["failed_count"] == 0
+
+
+@root_only
+def test_a_group_of_messages_is_started_as_a_whole(probe: Path, tmp_path: Path) -> None:
+    with group_of("pids", max="80") as group:
+        lines = once(probe, "messages=4", tmp_path, "-D", "1", *ONE_CPU, prefix=within(group))
+    line = elements(lines)["messages"]
+    assert (line["asked"], line["processes"]) == (4, 1)
+    assert line["counters"]["failed_count"] == 0
+    assert any("messages: 1 of 4 are started: pids.max" in text for text in limited(lines))
 
 
 @root_only

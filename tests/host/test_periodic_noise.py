@@ -172,6 +172,18 @@ def test_windows_are_whole_and_hold_all_gaps(probe: Path, quick: list[str]) -> N
     assert least >= int(str(watch.data["threshold_ns"]))
 
 
+def test_a_full_table_says_so_and_the_series_stays_whole(probe: Path, quick: list[str]) -> None:
+    stream = run(probe, "CLK-P-DUR", "-p", "gaps_count=5", *A_WHILE, *quick)
+    windows = stream.of(StreamWindow)
+    kept = sum(len(one.length_ns) for one in windows)
+    dropped = sum(one.dropped_count for one in windows)
+    assert kept <= 5 and stream.series("gap").count == kept + dropped
+    if not dropped:
+        pytest.skip("too few gaps: the tick is off")
+    assert stream.events["gaps_dropped"].data["dropped_count"] == dropped
+    assert only_noise(analysed(stream)).left_out_windows > 0
+
+
 def test_the_portable_clock_makes_a_coarser_loop(probe: Path, quick: list[str]) -> None:
     del quick  # it has the rate of the counter
     stream = run(probe, "CLK-P-DUR", "--clock", "monotonic", *A_WHILE)

@@ -63,6 +63,37 @@ from tests.running import Stream, noted
 def test_it():
     assert noted(Stream("TMR-P-LAT", -11, b"")).code == 0, "crashed"
 """
+CRASHED_IN_A_SHELL = """
+from tests.running import note_crash
+
+def test_it():
+    note_crash("cpu", 128 + 11)
+    assert 0, "crashed"
+"""
+LOADS = """
+from tests.host.test_load import once
+
+def test_it(tmp_path):
+    probe = tmp_path / "probe"
+    probe.write_text("#!/bin/sh\\nkill -SEGV $$")
+    probe.chmod(0o755)
+    once(probe, "cpu", tmp_path)
+"""
+HANGS = """
+import subprocess
+
+def test_it():
+    subprocess.run(["sleep", "60"], timeout=0.01)
+"""
+HANGS_AND_MORE = """
+import subprocess
+
+def test_it():
+    try:
+        subprocess.run(["sleep", "60"], timeout=0.01)
+    finally:
+        assert 0, "something else"
+"""
 AGAIN = f"*::test_it: passed in attempt 2, after *so early* ({WITNESS})"
 LOST = "*failed without a witness in attempt 2*"
 
@@ -77,6 +108,10 @@ LOST = "*failed without a witness in attempt 2*"
         (MISTYPED, [True], "", "errors", 1, ""),
         (NEVER, [True, False], "", "failed", 2, LOST),
         (CRASHED, [True], "", "failed", 1, ""),
+        (CRASHED_IN_A_SHELL, [True], "", "failed", 1, ""),
+        (LOADS, [True], "", "failed", 1, ""),
+        (HANGS, [True], "", "failed", 1, ""),
+        (HANGS_AND_MORE, [True], "", "failed", 1, ""),
         (FINE.format(1), [True], "", "passed", 1, ""),
     ],
 )
