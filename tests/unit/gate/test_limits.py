@@ -404,6 +404,21 @@ def test_bounds_of_a_study_stay_bounds(
 
 
 @pytest.mark.parametrize(
+    ("key", "address", "statistic", "text"),
+    [
+        ("ce7", MUTEX, MEAN, "< 100 ns"),
+        ("linux", PREEMPTION, MAX, "> 1 ms"),
+        ("qnx", TICK, MEAN, "2.2 us"),
+    ],
+)
+def test_a_bound_is_told_as_one(key: str, address: str, statistic: str, text: str) -> None:
+    entry = f'address = "{address}"\n{statistic}\nat_most = "1us"'
+    (asked,) = read_limits(limit_text(entry), OF_STUDIES)
+    (found,) = check_limits([asked], [published_system(f"published:{key}")])
+    assert found.found == text
+
+
+@pytest.mark.parametrize(
     ("outcomes", "outcome", "code"),
     [
         (["PASS", "PASS"], "PASS", 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,8 +128,12 @@ def test_counts_of_a_histogram_add_up(tmp_path: Path, count: int) -> None:
         assert sum(int(one["values"]) for one in mine) == 20_000
 
 
-def test_a_chart_without_a_table_has_the_rows_of_its_specification() -> None:
-    table = table_of(chart().drawing.spec, "run 1 TEST")
+@pytest.mark.parametrize("title", ["length (ns)", "length (ns) (log)"])
+def test_a_chart_without_a_table_has_the_rows_of_its_specification(title: str) -> None:
+    """What a column holds does not depend on the scale of the axis."""
+    spec = deepcopy(chart().drawing.spec)
+    spec["layer"][0]["encoding"]["x"]["title"] = title
+    table = table_of(spec, "run 1 TEST")
     assert table == ChartTable(["length (ns)", "source"], [[1, "run 1 TEST"], [2.5, "run 1 TEST"]])
 
 
