@@ -151,6 +151,19 @@ def test_the_closing_line_of_a_door_sums_up(
     assert "no such thing" in told
 
 
+@pytest.mark.parametrize(("other", "code"), [("1 passed", 0), ("1 skipped", 0), ("", 1)])
+def test_a_choice_that_no_test_fits_is_an_error(
+    other: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder may have none, but not all of them."""
+    monkeypatch.setattr(check, "_FOR_PYTEST", ["-k", "tpyo"])
+    none = [*exits_with(check.NO_TEST_CHOSEN, "3 deselected in 0.10s"), "pytest"]
+    some = [*exits_with(0, f"{other}, 2 deselected in 0.10s"), "pytest"]
+    checks = [Check("none", lambda: [none]), *([Check("some", lambda: [some])] if other else [])]
+    assert door(*checks) == code
+    assert ("no test is chosen by -k tpyo" in capsys.readouterr().out) == bool(code)
+
+
 def test_an_unchanged_probe_is_not_tested_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +177,21 @@ def test_an_unchanged_probe_is_not_tested_again(
     assert "the probe is as it was when this passed" in capsys.readouterr().out
     assert check.run_door([Stage([example])], is_anew=True, budget_s={}) == 0
     assert len(runs.read_text().splitlines()) == 3
+
+
+def test_other_flags_and_rights_are_another_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was skipped, or built without a sanitizer, is not what will be run."""
+    found = {probe_checks.digest()}
+    monkeypatch.setenv("CFLAGS", "-DOTHER")
+    found.add(probe_checks.digest())
+    monkeypatch.setattr(probe_checks.os, "geteuid", lambda: 4711)
+    found.add(probe_checks.digest())
+    is_sanitized = probe_checks.runs_sanitized()
+    monkeypatch.setattr(probe_checks, "runs_sanitized", lambda: not is_sanitized)
+    found.add(probe_checks.digest())
+    assert len(found) == 4
 
 
 def test_what_failed_is_tested_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
