@@ -108,13 +108,9 @@ class Place:
         return Path("/proc", str(self._holder.pid), "root", "sys/kernel/tracing/instances")
 
     @property
-    def has_traces(self) -> bool:
-        return self._traces.exists()
-
-    @property
     def no_traces(self) -> str | None:
         """Why nothing can be traced here."""
-        if not self.has_traces:
+        if not self._traces.exists():
             return "this kernel has no tracefs, or lets nobody mount it"
         if str(Path("/proc/self/ns/pid").readlink()) != FIRST_PIDS:
             return "the kernel's events have other thread ids than those of this PID namespace"

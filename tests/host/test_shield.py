@@ -50,7 +50,15 @@ from tests.host.shielding import (
     shielded,
     wait_for_moment,
 )
-from tests.running import Running, children, has_ended, measuring_thread, rate_of_counter, run
+from tests.running import (
+    Running,
+    children,
+    has_ended,
+    measuring_thread,
+    note_crash,
+    rate_of_counter,
+    run,
+)
 from tests.waiting import wait_until
 
 pytestmark = SHIELD_MARKS
@@ -63,9 +71,11 @@ with_unshare = pytest.mark.skipif(
 
 
 def called(*words: object, **given: object) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+    done = subprocess.run(  # type: ignore[call-overload]
         [str(word) for word in words], capture_output=True, timeout=GIVE_UP_S, check=False, **given
     )
+    note_crash(str(words[0]), done.returncode)
+    return done
 
 
 def ended(process: Shield, number: int = signal.SIGTERM) -> bytes:
