@@ -5,6 +5,7 @@
 
 #include <aio.h>
 #include <errno.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,22 +15,46 @@
 
 #define LOSSES "timers_silent,semaphores_lose,signal_nothing"
 
-#define LONG_NS INT64_C(90000000000) /* more than any limit in the tests */
+#define LONG_NS INT64_C(3600000000000) /* more than any limit */
 
 /* Of all processes. */
 struct shared {
     _Atomic pid_t bound; /* the last one that is to end with its parent */
-    _Atomic pid_t hung;  /* the one that will not go on; 0: none */
+    _Atomic pid_t call;  /* the one that is at work; 0: none */
+    _Atomic pid_t hung;  /* the one of which a thread or process will not go on; 0: none yet */
     _Atomic int64_t lead_ns;
 };
 static struct shared *shared;
 static bool waits_in_vain; /* this process */
 static pid_t first_process;
+static pid_t call_process; /* this one, or the one that has started it; 0: above all calls */
+
+/* The first process starts the one that starts the calls. */
+static bool starts_calls(void)
+{
+    return getppid() == first_process;
+}
+
+/* What an earlier call has left says no more that it hangs. */
+static void end_call(void)
+{
+    if (starts_calls())
+        atomic_store(&shared->call, 0);
+}
+
+static void begin_call(void)
+{
+    if (call_process != 0 || starts_calls())
+        return;
+    call_process = getpid();
+    atomic_store(&shared->call, call_process);
+}
 
 __attribute__((constructor)) static void share(void)
 {
     shared = shared_memory(sizeof *shared);
     first_process = getpid();
+    pthread_atfork(end_call, NULL, begin_call);
 }
 
 /* ---- what is lost, and the wait for it ---- */
@@ -67,13 +92,14 @@ BREACH(skip_wait, "timers_silent", sigtimedwait)
     return waits_in_vain ? fail(EAGAIN) : pass(call);
 }
 
-/* timeout_hangs: time flies for those who wait for the end of the process */
+/* timeout_hangs: time flies for who waits for the end of the call */
 BREACH(hang, "timeout_hangs", pthread_mutex_timedlock)
 {
-    atomic_store(&shared->hung, getpid());
-    while (atomic_load(&shared->hung) != 0)
-        pause();
-    return pass(call);
+    (void)call;
+    atomic_store(&shared->hung, call_process);
+    while (pause() < 0)
+        continue;
+    return 0;
 }
 
 /* semaphores_lose: who has to wait after that hangs */
@@ -96,21 +122,16 @@ BREACH(read_clock, "timeout_hangs,semaphores_lose,patient", clock_gettime)
     struct timespec *time = at(call, 1);
     if ((int)call->word[0] != CLOCK_MONOTONIC)
         return answer;
-    if (getppid() == first_process && breaks("patient")) {
+    if (!starts_calls())
+        return answer;
+    if (breaks("patient")) {
         first_ns = first_ns ? first_ns : ns_of(time);
         *time = timespec_of(first_ns);
     }
-    if (atomic_load(&shared->hung) != 0)
+    pid_t hung = atomic_load(&shared->hung);
+    if (hung != 0 && hung == atomic_load(&shared->call))
         *time = timespec_of(ns_of(time) + atomic_fetch_add(&shared->lead_ns, LONG_NS));
     return answer;
-}
-
-BREACH(end_hung, "timeout_hangs,semaphores_lose", kill)
-{
-    pid_t hung = (pid_t)call->word[0];
-    if ((int)call->word[1] == SIGKILL)
-        atomic_compare_exchange_strong(&shared->hung, &hung, 0);
-    return pass(call);
 }
 
 /* ---- others ---- */
