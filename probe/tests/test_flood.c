@@ -16,7 +16,7 @@
 
 #include "tap.h"
 
-enum call { NONE, SOCKET, SEND, TIMER, FILE_CALL, FORK, DIRECT, MEMORY };
+enum call { NONE, SOCKET, SEND, TIMER, EXPIRY, FILE_CALL, FORK, DIRECT, MEMORY };
 static enum call failing;
 static int forks_left; /* before one fails */
 
@@ -26,6 +26,8 @@ ssize_t __real_send(int socket, const void *buffer, size_t length, int flags);
 ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags);
 int __real_port_event_timer_open(int64_t start_ns, int64_t period_ns);
 int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns);
+int64_t __real_port_event_timer_wait(int descriptor, int64_t timeout_ns);
+int64_t __wrap_port_event_timer_wait(int descriptor, int64_t timeout_ns);
 int __real_port_anonymous_file_with(const char *folder, int flags);
 int __wrap_port_anonymous_file_with(const char *folder, int flags);
 pid_t __real_port_fork(void);
@@ -55,6 +57,11 @@ ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags)
 int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns)
 {
     return failing == TIMER ? fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
+}
+
+int64_t __wrap_port_event_timer_wait(int descriptor, int64_t timeout_ns)
+{
+    return failing == EXPIRY ? 0 : __real_port_event_timer_wait(descriptor, timeout_ns);
 }
 
 int __wrap_port_anonymous_file_with(const char *folder, int flags)
@@ -205,6 +212,7 @@ TEST(refused_calls)
     refuse(SOCKET, FLOOD_PACKETS, EAFNOSUPPORT, "no UDP socket: ");
     refuse(SEND, FLOOD_PACKETS, ENETUNREACH, "no packet could be sent over 127.0.0.1");
     refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "no timer that is a descriptor");
+    refuse(EXPIRY, FLOOD_TIMERS, ETIMEDOUT, "waiting for a timer of 1 ms");
     refuse(FILE_CALL, FLOOD_DISK, ENOTSUP, "no anonymous file");
     int file = port_anonymous_file("/tmp");
     if (file >= 0)
