@@ -9,6 +9,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
+from hardstone.present.amount_text import amount_text
 from hardstone.present.stars_text import headline_reason, stars_glyphs, stars_number, stars_text
 from hardstone.present.wording import format_value, one_line
 from hardstone.rating import CategoryRating, RatedFigure, Rating, load_criteria, special_attention
@@ -100,7 +101,7 @@ def _print_category(console: Console, rating: CategoryRating) -> None:
 def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -> None:
     """Role, address, value, score; the decisive one is marked, and what stands in says so."""
     factor = load_criteria().factor(figure.role)
-    value = amount_text(figure)
+    value = amount_text(figure.amount)
     times = f" x {factor}" if factor > 1 else ""
     beyond = f" beyond {format_value(figure.block_ns, 'ns')}" if figure.block_ns else ""
     scored = f"{value}{beyond}{times} -> {figure.score:.2f}"
@@ -109,16 +110,6 @@ def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -
     notes = "; ".join(filter(None, (figure.instead, *figure.amount.notes)))
     text = f"{figure.address} {scored}{mark}" + (f" ({notes})" if notes else "")
     _print_wrapped(console, _ROLES[figure.role], text, style)
-
-
-def amount_text(figure: RatedFigure) -> str:
-    """The value, or the bound that is known."""
-    amount = figure.amount
-    if amount.value is not None:
-        return format_value(amount.value, amount.unit)
-    if amount.below is not None:
-        return f"< {format_value(amount.below, amount.unit)}"
-    return f"> {format_value(amount.above, amount.unit)}"
 
 
 def _grouped(failed: Sequence[str]) -> list[str]:
