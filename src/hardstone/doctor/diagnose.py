@@ -140,8 +140,9 @@ def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
     """None when the step needs an unknown fact."""
+    lasts = rule.lasts and fill(rule.lasts, facts)
     if rule.words is not None:
-        return Step(words=fill(rule.words, facts), lasts=rule.lasts)
+        return Step(words=fill(rule.words, facts), lasts=lasts)
     if rule.boot is not None:
         option = fill_command(rule.boot, facts)
         is_plain = option is not None and _PLAIN_OPTION.fullmatch(option)
@@ -149,7 +150,7 @@ def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
     command, undo = (fill_command(text or "", facts) for text in (rule.command, rule.undo))
     if command is None or undo is None:
         return None
-    return Step(command=command, undo=undo or None, lasts=rule.lasts)
+    return Step(command=command, undo=undo or None, lasts=lasts)
 
 
 def _boot_step(name: str, option: str, facts: Mapping[str, Scalar]) -> Step:

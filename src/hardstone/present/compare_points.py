@@ -235,4 +235,7 @@ def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
 def _all_hold(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
     looks = [cell.look for test in tests for _, cell in judged_claims(test, place)]
     if looks and "failed" not in looks:
-        yield f"all {len(looks)} claims that were judged and count hold"
+        if len(looks) == 1:
+            yield "the only claim that was judged and counts holds"
+        else:
+            yield f"all {len(looks)} claims that were judged and count hold"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hardstone.present.quantile_text import level_text
-from hardstone.present.section_text import percent
+from hardstone.present.section_text import percent, rate_text
 from hardstone.present.wording import shorten
 from hardstone.stats.blocking_rate import unseen_per_s
 from hardstone.stats.conditions import listed
@@ -108,11 +108,11 @@ def _on_the_rare(found: KernelTime) -> Iterator[str]:
     if fewest is None:
         return
     rates = [(length, unseen_per_s(fewest, length)) for length in _LENGTHS_NS]
-    told = [f"{format_ns(length)}: {rate:.2g}" for length, rate in rates if rate is not None]
+    told = [f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None]
     if told:
         yield (
-            "Too rare to have been seen, at 95 %: a section that comes less often, per second of "
-            f"an operation, than (by its length) {', '.join(told)}."
+            "Too rare to have been seen, at 95 %: a section that comes less often while an "
+            f"operation runs than (by its length) {', '.join(told)}."
         )
 
 

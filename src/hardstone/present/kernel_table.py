@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from hardstone.model import Result
 from hardstone.present.kernel_notes import notes_on
 from hardstone.present.quantile_text import level_text, quantile_cell
-from hardstone.present.section_text import NOT_KNOWN, length_interval, length_text, percent
+from hardstone.present.section_text import (
+    NOT_KNOWN,
+    length_interval,
+    length_text,
+    percent,
+    rate_text,
+)
 from hardstone.present.traced_sections import TracedRow, traced_rows
 from hardstone.present.wording import format_value, range_text, shorten
 from hardstone.stats.blocking_rate import RateInterval
@@ -134,14 +140,6 @@ def _rate(found: Blocking | None) -> tuple[str, str]:
     if found is None or not found.falls:
         return NOT_KNOWN, ""
     return rate_text(found.per_s), rate_interval_text(found.interval)
-
-
-def rate_text(per_s: float) -> str:
-    """ "7500 /s", "0.33 /s": two digits, no more than the rate has."""
-    if per_s < 10:
-        return f"{per_s:.2g} /s"
-    digits = len(str(round(per_s))) - 2
-    return f"{round(per_s, -digits):.0f} /s"
 
 
 def rate_interval_text(found: RateInterval) -> str:

@@ -32,3 +32,11 @@ def length_interval(one: SectionLength | None) -> str:
         return ""
     high = "unbounded" if one.high_ns is None else format_ns(one.high_ns)
     return range_text(format_ns(one.low_ns) if one.low_ns else "0", high)
+
+
+def rate_text(per_s: float) -> str:
+    """ "7500 /s", "0.33 /s": two digits, no more than the rate has."""
+    if per_s < 10:
+        return f"{per_s:.2g} /s"
+    digits = len(str(round(per_s))) - 2
+    return f"{round(per_s, -digits):.0f} /s"

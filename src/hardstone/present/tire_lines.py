@@ -36,7 +36,7 @@ def deadlines_missed(document: RunDocument) -> str:
     late = [cell for cell in cells if cell.has_missed]
     if not late:
         return ""
-    more = f"; and {len(late) - 1} more sizes" if len(late) > 1 else ""
+    more = f"; {len(late)} sizes in all" if len(late) > 1 else ""
     return f"{REAL_TIME}: {missed_line(late[0], CurveNames(document))}{more}"
 
 

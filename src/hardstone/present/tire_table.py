@@ -190,8 +190,8 @@ def paused_lines(points: Sequence[Point]) -> list[str]:
     worst = max(paused, key=lambda one: one.paused_ns or 0)
     total = format_ns(worst.total.mean_ns) if worst.total else "its time"
     return [
-        f"At {len(paused)} points of SIM-P-RF the only thread did not have the CPU all the time, "
-        f"which is in the total time: {format_ns(worst.paused_ns)} of {total} with "
+        f"Points of SIM-P-RF: at {len(paused)} of them the only thread did not have the CPU all "
+        f"the time, which is in the total time: {format_ns(worst.paused_ns)} of {total} with "
         f"{format_count(worst.masses)} masses, {shorten(worst.policy, 12)}; real-time throttling "
         "takes such time"
     ]

@@ -88,7 +88,9 @@ def missed_text(cell: Cell) -> str:
 
 def bound_text(cell: Cell) -> str:
     """The upper end of the share of missed steps, never rounded in favour of the system."""
-    return "-" if cell.bound is None else f"< {percent(cell.bound)}"
+    if cell.bound is None:
+        return "-"
+    return f"{'<' if cell.bound < 1 else '<='} {percent(cell.bound)}"
 
 
 def percent(share: float) -> str:
