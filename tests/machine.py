@@ -5,14 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import pytest
+
+from tests.waiting import wait_until
+
 NOBODY_ID = 65534
 WAIT_S = 30
 HAS_GONE = (FileNotFoundError, ProcessLookupError)  # opened too late, and read too late
+
+
+def needs(reason: str | None) -> pytest.MarkDecorator:
+    """Skips where there is a reason."""
+    return pytest.mark.skipif(reason is not None, reason=str(reason))
 
 
 def cpu() -> int:
@@ -65,7 +73,8 @@ def no_other_user() -> str | None:
     """Whether an ordinary user can be taken on."""
     if os.geteuid() != 0:
         return "only root can take on an ordinary user"
-    return None if shutil.which("setpriv") else "setpriv is not installed"
+    missing = [name for name in ("prlimit", "setpriv") if not shutil.which(name)]
+    return f"{missing[0]} is not installed" if missing else None
 
 
 def no_prlimit() -> str | None:
@@ -89,13 +98,13 @@ def thread_ids(pid: int) -> list[int]:
 
 def wait_for_wakeups(pid: int, count: int) -> None:
     """Until the measuring thread has slept and woken so often; its figures are there then."""
-    give_up_s = time.monotonic() + WAIT_S
-    while time.monotonic() < give_up_s:
+
+    def has_slept() -> bool:
         with suppress(*HAS_GONE):  # threads of the preparation come and go
-            if sum(map(partial(switches, pid), thread_ids(pid)[1:])) >= count:
-                return
-        time.sleep(0.01)
-    raise AssertionError("the probe did not begin to measure")
+            return sum(map(partial(switches, pid), thread_ids(pid)[1:])) >= count
+        return False
+
+    wait_until(has_slept, "the probe did not begin to measure", WAIT_S)
 
 
 def switches(pid: int, thread: int) -> int:

@@ -58,18 +58,7 @@ def broken_libc(probe: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def broken_signals(probe: Path) -> Path:
-    """A libc that breaks what it promises of signals and rights."""
-    return helper(probe, "broken.so")
-
-
-@pytest.fixture(scope="session")
 def virtual_libc(probe: Path) -> Path:
-    return helper(probe, "virtual.so")
-
-
-@pytest.fixture(scope="session")
-def virtual_calls(probe: Path) -> Path:
     """A libc in which every call takes a time that is known."""
     return helper(probe, "virtual.so")
 

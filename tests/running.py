@@ -29,6 +29,7 @@ from hardstone.model import (
 )
 from hardstone.stream import StreamReader
 from hardstone.targets.find import find_probe
+from tests import machine
 from tests.waiting import wait_until
 
 GIVE_UP_S = 300  # only a hang waits so long
@@ -87,8 +88,14 @@ class Stream:
     def verdicts(self) -> dict[str, bool]:
         return {verdict.name: verdict.passed for verdict in self.of(StreamVerdict)}
 
+    def told(self, name: str) -> list[StreamEvent]:
+        return [event for event in self.of(StreamEvent) if event.name == name]
+
+    def named(self, name: str) -> list[StreamSeries]:
+        return [series for series in self.of(StreamSeries) if series.name == name]
+
     def series(self, name: str) -> StreamSeries:
-        (series,) = [series for series in self.of(StreamSeries) if series.name == name]
+        (series,) = self.named(name)
         return series
 
     @property
@@ -270,14 +277,10 @@ def measuring_thread(pid: int) -> int:
 
     def found() -> int:
         assert not has_ended(pid), "the probe has ended"
-        for path in Path(f"/proc/{pid}/task").iterdir():
-            try:
-                text = (path / "status").read_text()
-            except OSError:  # it has ended meanwhile
-                continue
-            switches = int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
-            if int(path.name) != pid and switches > 50:
-                return int(path.name)
+        for thread in machine.thread_ids(pid)[1:]:
+            with suppress(*machine.HAS_GONE):
+                if machine.switches(pid, thread) > 50:
+                    return thread
         return 0
 
     return wait_until(found, "no thread measures", within_s=SLOW_DISK_S)

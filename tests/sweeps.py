@@ -13,7 +13,6 @@ from hardstone.catalogue import load_catalogue
 from hardstone.model import (
     Conditions,
     Descriptor,
-    ParamSpec,
     Plan,
     PlannedTest,
     Register,
@@ -33,58 +32,18 @@ Kernel = Callable[[int, PlannedTest, int], bool]
 
 
 def register() -> Register:
-    """The golden register, with the simulations whatever it has of them."""
+    """The golden register; a simulation has its parameters only, and takes no time beside them."""
     known = sample.register()
-    tests = [one for one in known.tests if one.id not in SIMULATIONS]
-    return msgspec.structs.replace(known, tests=[*tests, *map(descriptor, SIMULATIONS)])
+    tests = [bare(one) if one.id in SIMULATIONS else one for one in known.tests]
+    return msgspec.structs.replace(known, tests=tests)
 
 
-def descriptor(test: str) -> Descriptor:
-    """A test of the simulation as the probe declares it."""
-    names: dict[str, tuple[Any, ...]] = {
-        "masses": ([400], 4, 4_000_000, True),
-        "threads": ([1, 2], 1, 256, True),
-        "step_ns": ([10_000_000], 1000, SECOND_NS, False),
-        "stiffness_per_s2": ([0], 0, 10**15, False),
-        "simulated_s": ([0 if test == "SIM-S-RT" else 60], 0, 100_000, False),
-        "frames": ([0], 0, 64, False),
-        "block_steps": ([0], 0, 64, False),
-    }
-    if test == "SIM-S-RT":
-        names["period_ns"] = ([0], 0, SECOND_NS, False)
-    params = [
-        ParamSpec(
-            name=name,
-            unit="ns" if name.endswith("_ns") else "count",
-            default=default,
-            is_list=is_list,
-            about="made up",
-            min=low,
-            max=high,
-            label=name if is_list else None,
-        )
-        for name, (default, low, high, is_list) in names.items()
-    ]
-    for name, words in (
-        ("solver", ["semaphore", "barrier"]),
-        ("policy", ["run", "fifo", "rr", "other", "deadline"]),
-    ):
-        params.append(
-            ParamSpec(
-                name=name,
-                unit="name",
-                default=words[:1],
-                is_list=True,
-                about="made up",
-                choices=words,
-                label=name,
-            )
-        )
+def bare(one: Descriptor) -> Descriptor:
     return Descriptor(
-        id=test,
+        id=one.id,
         title="made up",
         source="made up",
-        params=params,
+        params=one.params,
         needs=[],
         series=[],
         verdicts=[],

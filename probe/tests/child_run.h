@@ -1,5 +1,4 @@
-/* A run of the probe in a process of its own, which its test forks: what it changes ends with it.
- */
+/* Runs of the probe, mostly in a process that the test forks: what it changes ends with it. */
 #ifndef HS_CHILD_RUN_H
 #define HS_CHILD_RUN_H
 
@@ -14,8 +13,9 @@
 
 enum { CHILD_RUN_BYTES = 400000 };
 
-/* `change`: called in the child before the run, with the request; NULL: nothing is changed. */
-static inline void child_run_be(char *const words[], void (*change)(struct request *), int output)
+/* The exit code of the run with these words, up to NULL, by this very process, with its stream to
+ * `output`. `change`: called before it with the request; NULL: nothing is changed. */
+static inline int run_here(char *const words[], void (*change)(struct request *), int output)
 {
     static struct request request;
     char error[ARGS_ERROR_BYTES];
@@ -23,15 +23,20 @@ static inline void child_run_be(char *const words[], void (*change)(struct reque
     while (words[count])
         count++;
     if (args_parse(count, words, &request, error, sizeof error) != 0)
-        _exit(2);
+        abort();
     request.json = true;
     if (change)
         change(&request);
+    fflush(stdout);
+    int own = dup(STDOUT_FILENO);
     dup2(output, STDOUT_FILENO);
-    _exit(run_test(&request));
+    int code = run_test(&request);
+    dup2(own, STDOUT_FILENO);
+    close(own);
+    return code;
 }
 
-/* The stream of the run with these words, up to NULL, valid until the next call. `code`: its exit
+/* The stream of such a run by a process of its own, valid until the next call. `code`: its exit
  * code, -1 where a signal ended it. */
 static inline const char *child_run(char *const words[], void (*change)(struct request *),
                                     int *code)
@@ -45,7 +50,7 @@ static inline const char *child_run(char *const words[], void (*change)(struct r
         abort();
     pid_t child = fork();
     if (child == 0)
-        child_run_be(words, change, ends[1]);
+        _exit(run_here(words, change, ends[1]));
     close(ends[1]);
     while (used + 1 < sizeof text && (got = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
         used += (size_t)got;

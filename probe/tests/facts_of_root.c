@@ -1,9 +1,6 @@
 /* hardstone-facts-of-root FOLDER: prints the port's facts about the files below FOLDER as lines
  * "NAME VALUE". Its file "uname" has two lines, the kernel's release and version. With --inflate
  * it unpacks a gzip file from standard input instead. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "port/linux/facts.h"
 
 #include <stdio.h>

@@ -3,20 +3,19 @@
 #include "fake_port.h"
 
 #include "port/port.h"
+#include "tap.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A port that is made up answers whatever it is asked. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 struct fake_port fake_port = {.is_counter_trusted = true, .cpu_count = 1};
 _Thread_local int fake_port_cpu;
 
-const char *port_name(void)
-{
-    return "fake";
-}
+ANSWERS(const char *, port_name, (void), "fake");
 
 int port_allowed_cpus(struct cpus *allowed)
 {
@@ -40,7 +39,6 @@ int port_pin_self(int cpu)
 
 int port_pin_for_now(int cpu, struct cpus *before)
 {
-    (void)before;
     if (fake_port.on_visit)
         fake_port.on_visit(cpu);
     return fake_port.pin_error;
@@ -48,22 +46,13 @@ int port_pin_for_now(int cpu, struct cpus *before)
 
 int port_pin_back(const struct cpus *before)
 {
-    (void)before;
     if (fake_port.on_visit)
         fake_port.on_visit(-1);
     return fake_port.pin_back_error;
 }
 
-bool port_is_bound_to(int cpu)
-{
-    (void)cpu;
-    return false;
-}
-
-int port_current_cpu(void)
-{
-    return fake_port.current_cpu > 0 ? fake_port.current_cpu : -1;
-}
+ANSWERS(bool, port_is_bound_to, (int cpu), false);
+ANSWERS(int, port_current_cpu, (void), fake_port.current_cpu > 0 ? fake_port.current_cpu : -1);
 
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 {
@@ -71,12 +60,7 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
     return fake_port.is_counter_trusted;
 }
 
-int port_clock_system_call(clockid_t id, struct timespec *time)
-{
-    (void)id, (void)time;
-    errno = ENOTSUP;
-    return -1;
-}
+ANSWERS(int, port_clock_system_call, (clockid_t id, struct timespec *time), tap_fail(ENOTSUP));
 
 int port_clocks(const struct port_clock **clocks)
 {
@@ -87,107 +71,33 @@ int port_clocks(const struct port_clock **clocks)
 
 int port_event_timer_open(int64_t start_ns, int64_t period_ns)
 {
-    (void)start_ns, (void)period_ns;
-    if (fake_port.on_arm)
-        return dup(STDIN_FILENO); /* it is closed */
-    errno = ENOTSUP;
-    return -1;
+    return fake_port.on_arm ? dup(STDIN_FILENO) : tap_fail(ENOTSUP); /* it is closed */
 }
 
-int port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
-{
-    return port_event_timer_open(start_ns, period_ns);
-}
-
-int64_t port_event_timer_take(int descriptor)
-{
-    (void)descriptor;
-    errno = ENOTSUP;
-    return -1;
-}
-
-int port_event_timer_arm(int descriptor, int64_t start_ns)
-{
-    (void)descriptor;
-    if (fake_port.on_arm)
-        return fake_port.on_arm(start_ns);
-    errno = ENOTSUP;
-    return -1;
-}
-
-int64_t port_event_timer_wait(int descriptor, int64_t timeout_ns)
-{
-    (void)descriptor, (void)timeout_ns;
-    if (fake_port.on_timer_wait)
-        return fake_port.on_timer_wait();
-    errno = ENOTSUP;
-    return -1;
-}
-
-int port_event_timer_disarm(int descriptor)
-{
-    (void)descriptor;
-    errno = ENOTSUP;
-    return -1;
-}
-
-int port_interrupt_register(void)
-{
-    return fake_port.interrupt_error ? fake_port.interrupt_error : ENOTSUP;
-}
-
-int port_interrupt_send(void)
-{
-    return ENOTSUP;
-}
-
-int port_semaphore_descriptor(void)
-{
-    errno = ENOTSUP;
-    return -1;
-}
-
-int64_t port_message_limit(enum port_message_limit limit)
-{
-    (void)limit;
-    return -1;
-}
-
-int port_futex_wait(atomic_int *word, int value, bool is_shared)
-{
-    (void)word, (void)value, (void)is_shared;
-    return ENOTSUP;
-}
-
-int port_futex_wake(atomic_int *word, bool is_shared)
-{
-    (void)word, (void)is_shared;
-    return ENOTSUP;
-}
-
-int port_remove_semaphore_files(time_t since, mode_t mode)
-{
-    (void)since, (void)mode;
-    return ENOTSUP;
-}
-
-int port_kill_with_parent(pid_t parent)
-{
-    (void)parent;
-    return ENOTSUP;
-}
-
-bool port_has_processes(void)
-{
-    return !fake_port.has_no_processes;
-}
+ANSWERS(int, port_event_timer_open_ready, (int64_t start_ns, int64_t period_ns),
+        port_event_timer_open(start_ns, period_ns));
+ANSWERS(int64_t, port_event_timer_take, (int descriptor), tap_fail(ENOTSUP));
+ANSWERS(int, port_event_timer_arm, (int descriptor, int64_t start_ns),
+        fake_port.on_arm ? fake_port.on_arm(start_ns) : tap_fail(ENOTSUP));
+ANSWERS(int64_t, port_event_timer_wait, (int descriptor, int64_t timeout_ns),
+        fake_port.on_timer_wait ? fake_port.on_timer_wait() : tap_fail(ENOTSUP));
+ANSWERS(int, port_event_timer_disarm, (int descriptor), tap_fail(ENOTSUP));
+ANSWERS(int, port_interrupt_register, (void),
+        fake_port.interrupt_error ? fake_port.interrupt_error : ENOTSUP);
+ANSWERS(int, port_interrupt_send, (void), ENOTSUP);
+ANSWERS(int, port_semaphore_descriptor, (void), tap_fail(ENOTSUP));
+ANSWERS(int64_t, port_message_limit, (enum port_message_limit limit), -1);
+ANSWERS(int, port_futex_wait, (atomic_int * word, int value, bool is_shared), ENOTSUP);
+ANSWERS(int, port_futex_wake, (atomic_int * word, bool is_shared), ENOTSUP);
+ANSWERS(int, port_remove_semaphore_files, (time_t since, mode_t mode), ENOTSUP);
+ANSWERS(int, port_kill_with_parent, (pid_t parent), ENOTSUP);
+ANSWERS(bool, port_has_processes, (void), !fake_port.has_no_processes);
 
 pid_t port_fork(void)
 {
     if (!fake_port.has_no_processes && !fake_port.refuses_fork)
         return fork();
-    errno = ENOSYS;
-    return -1;
+    return tap_fail(ENOSYS);
 }
 
 bool port_has_ended(pid_t process, bool *is_well)
@@ -216,7 +126,6 @@ void port_leave_session(void)
 
 int port_threads(pid_t process, pid_t *threads, int most)
 {
-    (void)process;
     for (int i = 0; i < 2 && i < most; i++)
         threads[i] = i + 1;
     return fake_port.counts_waits ? 2 : -1;
@@ -224,14 +133,12 @@ int port_threads(pid_t process, pid_t *threads, int most)
 
 bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *times)
 {
-    (void)process;
     *times = (struct port_thread_times){fake_port.ran_ns, thread == 1 ? fake_port.waited_ns : 0};
     return fake_port.counts_waits;
 }
 
 int port_bound_processes(int cpu, pid_t *list, int most)
 {
-    (void)cpu;
     for (int i = 0; i < fake_port.bound_count && i < most; i++)
         list[i] = i + 1;
     return fake_port.bound_count;
@@ -244,10 +151,7 @@ bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
     return fake_port.has_budget;
 }
 
-int64_t port_tick_ns(void)
-{
-    return fake_port.tick_ns > 0 ? fake_port.tick_ns : -1;
-}
+ANSWERS(int64_t, port_tick_ns, (void), fake_port.tick_ns > 0 ? fake_port.tick_ns : -1);
 
 void port_environment(int cpu, struct port_environment *environment)
 {
@@ -272,31 +176,11 @@ void port_usage(struct port_usage *usage)
         *usage = (struct port_usage){used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw};
 }
 
-int64_t port_stack_bytes(void)
-{
-    return fake_port.stack_bytes > 0 ? fake_port.stack_bytes : -1;
-}
-
-void port_trim_heap(void)
-{
-}
-
-void port_keep_from_forks(void *memory, size_t bytes)
-{
-    (void)memory;
-    (void)bytes;
-}
-
-void port_give_to_forks(void *memory, size_t bytes)
-{
-    (void)memory;
-    (void)bytes;
-}
-
-void port_facts(const struct port_fact_sink *sink)
-{
-    (void)sink;
-}
+ANSWERS(int64_t, port_stack_bytes, (void), fake_port.stack_bytes > 0 ? fake_port.stack_bytes : -1);
+DOES_NOTHING(port_trim_heap, (void));
+DOES_NOTHING(port_keep_from_forks, (void *memory, size_t bytes));
+DOES_NOTHING(port_give_to_forks, (void *memory, size_t bytes));
+DOES_NOTHING(port_facts, (const struct port_fact_sink *sink));
 
 const char *port_realtime_remedy(char *text, size_t bytes)
 {

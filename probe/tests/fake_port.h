@@ -40,6 +40,19 @@ extern struct fake_port fake_port;
 /* CPU that the calling thread was bound to last; 0: none yet. */
 extern _Thread_local int fake_port_cpu;
 
+/* Defines a function of a port that only answers, as an expression says, or does nothing. */
+#define ANSWERS(result, name, parameters, answer)                                                  \
+    result name parameters                                                                         \
+    {                                                                                              \
+        return answer;                                                                             \
+    }                                                                                              \
+    result name parameters
+#define DOES_NOTHING(name, parameters)                                                             \
+    void name parameters                                                                           \
+    {                                                                                              \
+    }                                                                                              \
+    void name parameters
+
 #define FAKE_REASON "an invented cause"
 #define FAKE_REMEDY "an invented remedy"
 

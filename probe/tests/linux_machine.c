@@ -14,16 +14,24 @@ const char *linux_root(void)
     return machine_root;
 }
 
-void machine_open(void)
+bool machine_open(void)
 {
     snprintf(machine_root, sizeof machine_root, "/tmp/hardstone-test-XXXXXX");
     if (!mkdtemp(machine_root))
         abort();
+    return true;
 }
 
 void machine_put(const char *path, const char *text)
 {
     made_up_file(machine_root, path, text);
+}
+
+const char *machine_path(const char *path)
+{
+    static char full[300];
+    snprintf(full, sizeof full, "%s%s", machine_root, path);
+    return full;
 }
 
 static int drop(const char *path, const struct stat *status, int kind, struct FTW *ftw)
@@ -32,8 +40,13 @@ static int drop(const char *path, const struct stat *status, int kind, struct FT
     return remove(path);
 }
 
+void machine_remove(const char *path)
+{
+    CHECK_SAME(nftw(machine_path(path), drop, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 void machine_close(void)
 {
-    CHECK_SAME(nftw(machine_root, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+    machine_remove("");
     machine_root[0] = '\0';
 }

@@ -3,13 +3,18 @@
 #define HS_LINUX_MACHINE_H
 
 #include "made_up_files.h"
-#include "tap.h"
+
+#define MACHINE_TEST(what) TEST_IN(machine_open(), machine_close(), what)
 
 /* Of the machine that is open; empty where none is: the real files. */
 extern char machine_root[64];
 
-void machine_open(void);
+bool machine_open(void); /* true */
 void machine_put(const char *path, const char *text);
+/* Path of its file for others than the port, until the next call. */
+const char *machine_path(const char *path);
+/* A file or folder, with all in it. */
+void machine_remove(const char *path);
 void machine_close(void);
 
 #endif

@@ -1,16 +1,9 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "made_up_kernel.h"
+#include "made_up_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,34 +14,6 @@
 #define CPU_FOLDER "/sys/devices/system/cpu/cpu"
 
 enum { PATHS = 200, PATH_BYTES = 160, TEXT_BYTES = 160, THREADS = 24, FULL_BYTES = 320 };
-
-#ifndef WRAPPED /* then nothing of this is used, but it is compiled */
-#define __real_write write
-#define __real_fsync fsync
-#define __real_mkdir mkdir
-#define __real_rmdir rmdir
-#define __real_nanosleep nanosleep
-#define __real_uname uname
-#define __real_sched_getaffinity sched_getaffinity
-#define __real_sched_setaffinity sched_setaffinity
-#else
-ssize_t __real_write(int file, const void *bytes, size_t count);
-int __real_fsync(int file);
-int __real_mkdir(const char *path, mode_t mode);
-int __real_rmdir(const char *path);
-int __real_nanosleep(const struct timespec *wanted, struct timespec *left);
-int __real_uname(struct utsname *names);
-int __real_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set);
-int __real_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set);
-#endif
-ssize_t __wrap_write(int file, const void *bytes, size_t count);
-int __wrap_fsync(int file);
-int __wrap_mkdir(const char *path, mode_t mode);
-int __wrap_rmdir(const char *path);
-int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
-int __wrap_uname(struct utsname *names);
-int __wrap_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set);
-int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set);
 
 struct made_up_kernel made_up;
 
@@ -66,7 +31,7 @@ static struct thread {
 static struct {
     int files, threads;
     const char *mount;
-    bool is_v2, is_open;
+    bool is_v2, is_open, is_filling;
     int back_cpu, back_in; /* after so many waits the root cpuset has this CPU again; 0: has it */
     struct cpus own_mask;
     struct {
@@ -110,13 +75,9 @@ static void store(const char *path, const char *text)
 
 void made_up_put(const char *path, const char *text)
 {
-    char full[FULL_BYTES];
-    snprintf(full, sizeof full, "%s%s", made_up.root, path);
-    for (char *at = strchr(full + strlen(made_up.root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        __real_mkdir(full, 0755);
-        *at = '/';
-    }
+    state.is_filling = true;
+    made_up_file(made_up.root, path, "");
+    state.is_filling = false;
     char *place = text_of(path);
     if (!place) {
         if (state.files == PATHS)
@@ -600,26 +561,29 @@ static bool path_of(int file, char path[PATH_BYTES])
     return true;
 }
 
-/* A number in 4 bytes: what is not kept reads as what `kept` says. */
-static ssize_t answer_latency(int file, const void *bytes, size_t count)
+/* A number in 4 bytes: what is not kept reads as what `kept` says. NULL: it is refused. */
+static const void *kept_latency(const void *bytes)
 {
+    static int32_t kept;
     for (int i = 0; i < MADE_UP_REFUSALS; i++) {
         if (!made_up.refusal[i].path || strcmp(made_up.refusal[i].path, LATENCY_NAME) != 0)
             continue;
         errno = made_up.refusal[i].error;
-        int32_t kept = made_up.refusal[i].kept ? atoi(made_up.refusal[i].kept) : 0;
-        return errno ? -1 : __real_write(file, &kept, sizeof kept);
+        kept = made_up.refusal[i].kept ? atoi(made_up.refusal[i].kept) : 0;
+        return errno ? NULL : &kept;
     }
-    return __real_write(file, bytes, count);
+    return bytes;
 }
 
-ssize_t __wrap_write(int file, const void *bytes, size_t count)
+WRAP(ssize_t, write, int file, const void *bytes, size_t count)
 {
     char path[PATH_BYTES], text[CPUS_TEXT_BYTES];
     if (!path_of(file, path))
         return __real_write(file, bytes, count);
-    if (strcmp(path, LATENCY_NAME) == 0)
-        return answer_latency(file, bytes, count);
+    if (strcmp(path, LATENCY_NAME) == 0) {
+        const void *kept = kept_latency(bytes);
+        return kept ? __real_write(file, kept, count) : -1;
+    }
     if (has_prefix(path, JOURNAL_NAME))
         add_to_log("%s%.*s;", "journal", "", 0);
     if (!text_of(path))
@@ -629,7 +593,7 @@ ssize_t __wrap_write(int file, const void *bytes, size_t count)
     return answer(path, text, count);
 }
 
-int __wrap_fsync(int file)
+WRAP(int, fsync, int file)
 {
     if (state.is_open)
         add_to_log("%s%.*s;", "sync", "", 0);
@@ -640,13 +604,13 @@ int __wrap_fsync(int file)
 
 static const char *group_path(const char *full)
 {
-    if (!state.is_open || !*state.mount || !has_prefix(full, made_up.root) ||
+    if (!state.is_open || state.is_filling || !*state.mount || !has_prefix(full, made_up.root) ||
         !has_prefix(full + strlen(made_up.root), state.mount))
         return NULL;
     return full + strlen(made_up.root);
 }
 
-int __wrap_mkdir(const char *path, mode_t mode)
+WRAP(int, mkdir, const char *path, mode_t mode)
 {
     int result = __real_mkdir(path, mode);
     const char *group = group_path(path);
@@ -671,16 +635,14 @@ static bool is_in_use(const char *group)
     return false;
 }
 
-int __wrap_rmdir(const char *path)
+WRAP(int, rmdir, const char *path)
 {
     const char *group = group_path(path);
     if (!group || access(path, F_OK) != 0)
         return __real_rmdir(path);
     add_to_log("rmdir %s%.*s;", group, "", 0);
-    if (is_in_use(group)) {
-        errno = EBUSY;
-        return -1;
-    }
+    if (is_in_use(group))
+        return tap_fail(EBUSY);
     char inside[PATH_BYTES], full[FULL_BYTES];
     snprintf(inside, sizeof inside, "%s/", group);
     for (int i = 0; i < state.files; i++) {
@@ -735,7 +697,7 @@ static struct cpus *mask_of(pid_t id)
     return thread ? &thread->mask : id == 0 || id == getpid() ? &state.own_mask : NULL;
 }
 
-int __wrap_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set)
+WRAP(int, sched_getaffinity, pid_t id, size_t bytes, cpu_set_t *set)
 {
     if (!state.is_open)
         return __real_sched_getaffinity(id, bytes, set);
@@ -748,7 +710,7 @@ int __wrap_sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *set)
     return mask ? 0 : -1;
 }
 
-int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
+WRAP(int, sched_setaffinity, pid_t id, size_t bytes, const cpu_set_t *set)
 {
     if (!state.is_open)
         return __real_sched_setaffinity(id, bytes, set);
@@ -765,7 +727,7 @@ int __wrap_sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *set)
     return 0;
 }
 
-int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+WRAP(int, nanosleep, const struct timespec *wanted, struct timespec *left)
 {
     if (!state.is_open)
         return __real_nanosleep(wanted, left);
@@ -780,7 +742,7 @@ int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-int __wrap_uname(struct utsname *names)
+WRAP(int, uname, struct utsname *names)
 {
     int result = __real_uname(names);
     if (result == 0 && state.is_open)

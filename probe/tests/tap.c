@@ -2,7 +2,6 @@
 
 #include "tap.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { REMARKS = 20, FOLDER_BYTES = 256 }; /* remarks: most of one test */
@@ -10,8 +9,12 @@ enum { REMARKS = 20, FOLDER_BYTES = 256 }; /* remarks: most of one test */
 const char *tap_program = "";
 static struct tap_test *first, *last;
 static unsigned failed_checks;
-static const char *skip_reason;
+static const char *skip_reason, *row;
 static char folder[FOLDER_BYTES];
+static struct piece {
+    void *bytes; /* of their own, so that a sanitizer sees what is behind them */
+    struct piece *next;
+} * pieces;
 
 void tap_add(struct tap_test *test)
 {
@@ -19,25 +22,31 @@ void tap_add(struct tap_test *test)
     last = test;
 }
 
-static bool note(bool is_good)
+void tap_row(const char *name)
 {
-    if (!is_good)
-        failed_checks++;
-    return !is_good && failed_checks <= REMARKS;
+    row = name;
+}
+
+/* Whether the caller prints a remark, which begins with the place. */
+static bool is_remark(bool is_good, const char *file, int line)
+{
+    if (is_good || ++failed_checks > REMARKS)
+        return false;
+    printf("# %s:%d: %s%s", file, line, row ? row : "", row ? ": " : "");
+    return true;
 }
 
 bool tap_true(bool is_true, const char *claim, const char *file, int line)
 {
-    if (note(is_true))
-        printf("# %s:%d: not so: %s\n", file, line, claim);
+    if (is_remark(is_true, file, line))
+        printf("not so: %s\n", claim);
     return is_true;
 }
 
 bool tap_same(int64_t got, int64_t wanted, const char *what, const char *file, int line)
 {
-    if (note(got == wanted))
-        printf("# %s:%d: %s is %lld, not %lld\n", file, line, what, (long long)got,
-               (long long)wanted);
+    if (is_remark(got == wanted, file, line))
+        printf("%s is %lld, not %lld\n", what, (long long)got, (long long)wanted);
     return got == wanted;
 }
 
@@ -45,15 +54,15 @@ bool tap_text(const char *got, const char *wanted, bool is_part, const char *fil
 {
     got = got ? got : "(null)";
     bool is_good = is_part ? strstr(got, wanted) != NULL : strcmp(got, wanted) == 0;
-    if (note(is_good))
-        printf("# %s:%d: got '%s', wanted '%s'\n", file, line, got, wanted);
+    if (is_remark(is_good, file, line))
+        printf("got '%s', wanted '%s'\n", got, wanted);
     return is_good;
 }
 
 void tap_near(double got, double wanted, double error, const char *what, const char *file, int line)
 {
-    if (note(got >= wanted - error && got <= wanted + error))
-        printf("# %s:%d: %s is %.17g, not %.17g +- %.3g\n", file, line, what, got, wanted, error);
+    if (is_remark(got >= wanted - error && got <= wanted + error, file, line))
+        printf("%s is %.17g, not %.17g +- %.3g\n", what, got, wanted, error);
 }
 
 void tap_skip(const char *reason)
@@ -72,11 +81,32 @@ const char *tap_folder(void)
     return folder;
 }
 
+void *tap_memory(size_t bytes)
+{
+    struct piece *piece = malloc(sizeof *piece);
+    if (!piece || !(piece->bytes = calloc(1, bytes ? bytes : 1)))
+        abort();
+    piece->next = pieces;
+    pieces = piece;
+    return piece->bytes;
+}
+
+void tap_free_memory(void)
+{
+    while (pieces) {
+        struct piece *piece = pieces;
+        pieces = piece->next;
+        free(piece->bytes);
+        free(piece);
+    }
+}
+
 static void run_one(const struct tap_test *test, size_t number)
 {
     failed_checks = 0;
-    skip_reason = NULL;
+    skip_reason = row = NULL;
     test->body();
+    tap_free_memory();
     const char *skip = failed_checks == 0 ? skip_reason : NULL;
     printf("%s %zu - ", failed_checks == 0 ? "ok" : "not ok", number);
     for (const char *at = test->name; *at; at++)

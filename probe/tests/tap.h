@@ -6,6 +6,7 @@
 #ifndef HS_TAP_H
 #define HS_TAP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,11 +62,47 @@ bool tap_text(const char *got, const char *wanted, bool is_part, const char *fil
 void tap_near(double got, double wanted, double error, const char *what, const char *file,
               int line);
 
+/* The remarks of failed checks name this row of a table, until the next; NULL: of none. The test's
+ * end is also the row's. */
+void tap_row(const char *name);
+
 /* The test cannot run here; its caller returns after it. `reason` must outlive the test. */
 void tap_skip(const char *reason);
 
-/* Whether the build put functions of the test before real ones (the linker's --wrap); else skips.
- */
+/* WRAP(int, pipe, int ends[2]) { ... } is what callers of pipe() get in a program whose entry in
+ * meson.build wraps `pipe`; __real_pipe() is the real one. Where the linker cannot wrap, it is
+ * compiled and not used: the tests ask tap_is_wrapped(). */
+#define WRAP(result, name, ...) WRAP_PAIR(result, __real_##name, __wrap_##name, __VA_ARGS__)
+#ifdef WRAPPED
+#define WRAP_PAIR(result, real, wrapped, ...)                                                      \
+    result real(__VA_ARGS__);                                                                      \
+    result wrapped(__VA_ARGS__);                                                                   \
+    result wrapped(__VA_ARGS__)
+#else
+#define WRAP_PAIR(result, real, wrapped, ...)                                                      \
+    result real(__VA_ARGS__);                                                                      \
+    __attribute__((unused)) static inline result wrapped(__VA_ARGS__)
+#endif
+
+/* The same for one that does nothing but to answer `otherwise` while `is_so`, with types and names
+ * of the parameters, then their names: WRAP_IF(is_off, tap_fail(EPERM), int, pipe, (int e[2]),
+ * (e)); */
+#define WRAP_IF(is_so, otherwise, result, name, parameters, arguments)                             \
+    WRAP_PAIR(result, __real_##name, __wrap_##name, WRAP_BARE parameters)                          \
+    {                                                                                              \
+        return (is_so) ? (otherwise) : __real_##name arguments;                                    \
+    }                                                                                              \
+    result __real_##name parameters
+#define WRAP_BARE(...) __VA_ARGS__
+
+/* Sets errno; -1. */
+static inline int tap_fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* Whether WRAP works; else skips. */
 static inline bool tap_is_wrapped(void)
 {
 #ifdef WRAPPED
@@ -76,11 +113,19 @@ static inline bool tap_is_wrapped(void)
 #endif
 }
 
+/* A test that is skipped where it does not. */
+#define WRAP_TEST(what) TEST_IN(tap_is_wrapped(), (void)0, what)
+
 /* The program's argv[0]. */
 extern const char *tap_program;
 
 /* Runs all tests; the exit code. A main of its own is for programs that begin something first. */
 int tap_run(void);
+
+/* Zeroed memory that is freed at the test's end, or by tap_free_memory() with all the rest of it;
+ * aborts where there is none. Not for several threads at once. */
+void *tap_memory(size_t bytes);
+void tap_free_memory(void);
 
 /* A folder of this program, which must be empty when the tests are over. */
 const char *tap_folder(void);

@@ -3,18 +3,16 @@
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "command/args.h"
-#include "run/life_cycle.h"
+#include "child_run.h"
 #include "run/run.h"
 #include "tap.h"
 
 #include <dirent.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SAMPLES = 500, MOST_BYTES = 400000, PLACE_BYTES = 64, TRIES = 8 };
+enum { SAMPLES = 500, MOST_BYTES = 400000, TRIES = 8 };
 
 /* ---- a test that stops when it is told to, and one that measures ---- */
 
@@ -62,85 +60,53 @@ static int end_itself(struct run *run)
     return 0;
 }
 
-static const struct test stays = {.id = "STAYS",
-                                  .title = "stays until it is stopped",
-                                  .setup_ns = 1000000,
-                                  .series = series,
-                                  .measure = until_stopped};
-static const struct test signals = {.id = "SIGNALS",
-                                    .title = "is stopped by a signal",
-                                    .setup_ns = 1000000,
-                                    .series = series,
-                                    .measure = until_signal};
-static const struct test ends = {.id = "ENDS",
-                                 .title = "ends itself",
-                                 .setup_ns = 1000000,
-                                 .series = series,
-                                 .measure = end_itself};
-static const struct test counts = {
-    .id = "COUNTS", .title = "counts", .setup_ns = 1000000, .series = series, .measure = count_up};
-static const struct test signals_late = {.id = "LATE",
-                                         .title = "a signal at its end",
-                                         .setup_ns = 1000000,
-                                         .series = series,
-                                         .measure = count_and_signal};
+#define INVENTED(name, act)                                                                        \
+    static const struct test name = {                                                              \
+        .id = "INVENTED", .title = #name, .setup_ns = 1000000, .series = series, .measure = (act)}
+INVENTED(stays, until_stopped);
+INVENTED(signals, until_signal);
+INVENTED(ends, end_itself);
+INVENTED(counts, count_up);
+INVENTED(signals_late, count_and_signal);
 
 /* ---- runs ---- */
 
-static void read_back(FILE *file, char text[MOST_BYTES])
+static const struct test *invented; /* in place of that of the words; NULL: that one */
+
+static void take_invented(struct request *request)
 {
-    rewind(file);
-    text[fread(text, 1, MOST_BYTES - 1, file)] = '\0';
+    if (!invented)
+        return;
+    request->test = invented;
+    if (invented != &stays)
+        request->deadline_ns = 0;
 }
 
-/* The stream of a run in this very process; `code`: where it would end with. */
-static const char *stream_of(const struct request *request, int *code)
+static const char *stream_of(const struct test *test, char *const words[], int *code)
 {
     static char text[MOST_BYTES];
     FILE *file = tmpfile();
     if (!file)
         abort();
-    fflush(stdout);
-    int output = dup(STDOUT_FILENO);
-    dup2(fileno(file), STDOUT_FILENO);
-    *code = run_test(request);
-    dup2(output, STDOUT_FILENO);
-    close(output);
-    read_back(file, text);
+    invented = test;
+    *code = run_here(words, take_invented, fileno(file));
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     return text;
 }
 
 /* The stream of `test`, which would end with `code`. */
-static const char *run_here(const struct test *test, int code)
+static const char *run_invented(const struct test *test, int code)
 {
-    static struct request request;
     int ended;
-    char *words[] = {"hardstone-probe", "run",           "SEM-P-SIG", "--clock",
-                     "monotonic",       "--samples",     "500",       "--policy",
-                     "other",           "--deadline-ns", "50ms"};
-    char error[ARGS_ERROR_BYTES];
-    if (args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error))
-        abort();
-    request.json = true;
-    request.test = test;
-    if (test != &stays)
-        request.deadline_ns = 0;
-    const char *text = stream_of(&request, &ended);
+    const char *text = stream_of(test,
+                                 (char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--clock",
+                                                 "monotonic", "--samples", "500", "--policy",
+                                                 "other", "--deadline-ns", "50ms", NULL},
+                                 &ended);
     CHECK_SAME(ended, code);
     return text;
-}
-
-/* The stream of a test of the register. */
-static const char *run_words(int count, char *const words[])
-{
-    static struct request request;
-    char error[ARGS_ERROR_BYTES];
-    int ended;
-    if (args_parse(count, words, &request, error, sizeof error))
-        abort();
-    request.json = true;
-    return stream_of(&request, &ended);
 }
 
 static void check_full_count(const char *text)
@@ -153,29 +119,29 @@ static void check_full_count(const char *text)
 
 TEST(after_a_timeout)
 {
-    CHECK_HOLDS(run_here(&stays, 3), "\"status\":\"timeout\"");
-    check_full_count(run_here(&counts, 0));
+    CHECK_HOLDS(run_invented(&stays, 3), "\"status\":\"timeout\"");
+    check_full_count(run_invented(&counts, 0));
 }
 
 TEST(after_a_signal)
 {
-    const char *text = run_here(&signals, 3);
+    const char *text = run_invented(&signals, 3);
     CHECK_HOLDS(text, "\"interrupted\":true");
     CHECK_HOLDS(text, "\"status\":\"skipped\"");
-    check_full_count(run_here(&counts, 0));
+    check_full_count(run_invented(&counts, 0));
 }
 
 TEST(one_that_ends_itself)
 {
-    check_full_count(run_here(&ends, 0));
-    check_full_count(run_here(&counts, 0));
+    check_full_count(run_invented(&ends, 0));
+    check_full_count(run_invented(&counts, 0));
 }
 
 /* It is neither the next run's nor does it end the process. */
 TEST(after_a_late_signal)
 {
-    CHECK_HOLDS(run_here(&signals_late, 0), "\"status\":\"measured\"");
-    check_full_count(run_here(&counts, 0));
+    CHECK_HOLDS(run_invented(&signals_late, 0), "\"status\":\"measured\"");
+    check_full_count(run_invented(&counts, 0));
 }
 
 /* ---- what a run leaves in the process ---- */
@@ -193,47 +159,38 @@ static int descriptor_count(void)
 
 TEST(descriptors)
 {
-    run_here(&counts, 0);
+    run_invented(&counts, 0);
     int before = descriptor_count();
     if (before == 0) {
         tap_skip("this system does not tell which descriptors are open");
         return;
     }
     for (int i = 0; i < 3; i++) {
-        run_here(&counts, 0);
-        run_here(&stays, 3);
+        run_invented(&counts, 0);
+        run_invented(&stays, 3);
     }
     CHECK_SAME(descriptor_count(), before);
 }
 
 static int timer_count;
 
-int __real_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
-int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
-int __real_timer_delete(timer_t timer);
-int __wrap_timer_delete(timer_t timer);
-
-#ifdef WRAPPED
-int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+WRAP(int, timer_create, clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     int answer = __real_timer_create(clock, event, timer);
     timer_count += answer == 0 ? 1 : 0;
     return answer;
 }
 
-int __wrap_timer_delete(timer_t timer)
+WRAP(int, timer_delete, timer_t timer)
 {
     timer_count--;
     return __real_timer_delete(timer);
 }
-#endif
 
-TEST(timers)
+WRAP_TEST(timers)
 {
-    if (!tap_is_wrapped())
-        return;
-    run_here(&counts, 0);
-    run_here(&stays, 3);
+    run_invented(&counts, 0);
+    run_invented(&stays, 3);
     CHECK_SAME(timer_count, 0);
 }
 
@@ -253,7 +210,7 @@ TEST(signals)
     for (int i = 0; i < 4; i++)
         sigaction(numbers[i], &mine, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &before);
-    run_here(&counts, 0);
+    run_invented(&counts, 0);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int number = 1; number < SIGRTMIN; number++)
         CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
@@ -268,18 +225,20 @@ TEST(signals)
  * take the CPU, and it fails by that: then both again. */
 HOST_TEST(a_second_process_after_another_test)
 {
-    char *first[] = {"hardstone-probe", "run",       "TMR-P-LAT", "--clock",
-                     "monotonic",       "--samples", "20"};
-    char *second[] = {"hardstone-probe",    "run", "SEM-P-RTP", "--clock",        "monotonic",
-                      "--samples",          "20",  "-p",        "scopes=process", "-p",
-                      "kinds=unnamed,futex"};
+    char *const first[] = {"hardstone-probe", "run",       "TMR-P-LAT", "--clock",
+                           "monotonic",       "--samples", "20",        NULL};
+    char *const second[] = {
+        "hardstone-probe",     "run", "SEM-P-RTP", "--clock",        "monotonic",
+        "--samples",           "20",  "-p",        "scopes=process", "-p",
+        "kinds=unnamed,futex", NULL};
+    int code;
     static const struct timespec moment = {.tv_nsec = 300000000};
     const char *text = "";
     for (int i = 0; i == 0 || (i < TRIES && strstr(text, "\"throttled\"")); i++) {
         if (i > 0)
             nanosleep(&moment, NULL);
-        run_words(sizeof first / sizeof first[0], first);
-        text = run_words(sizeof second / sizeof second[0], second);
+        stream_of(NULL, first, &code);
+        text = stream_of(NULL, second, &code);
     }
     if (strstr(text, "\"status\":\"denied\"") || strstr(text, "\"status\":\"unsupported\""))
         tap_skip("no right to real-time scheduling here, or no second process");

@@ -6,81 +6,76 @@
 #include "tap.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 enum { THREADS = 4, EVENTS_EACH = 1000, MANY = 1000 };
 
-static struct arena *new_arena(const struct arena_plan *plan)
+static struct arena_plan plan;
+static struct arena *arena;
+static struct record *scratch;
+
+/* As planned. */
+static void create(void)
 {
-    struct outcome outcome = {STATUS_MEASURED, "", ""};
-    struct arena *arena = arena_create(plan, NULL, &outcome);
+    struct outcome outcome = {0};
+    arena = arena_create(&plan, NULL, &outcome);
     if (!arena)
         abort();
     CHECK_SAME(outcome.status, STATUS_MEASURED);
-    return arena;
+    scratch = tap_memory(arena_scratch_bytes(arena));
 }
 
-static struct record *new_scratch(const struct arena *arena)
+static void destroy(void)
 {
-    struct record *scratch = malloc(arena_scratch_bytes(arena));
-    if (!scratch)
-        abort();
-    return scratch;
-}
-
-TEST(plan_is_kept)
-{
-    static struct arena_plan plan;
+    arena_free(arena);
+    arena = NULL;
+    arena_plan_free(&plan);
     memset(&plan, 0, sizeof plan);
+}
+
+#define ARENA_TEST(what) TEST_IN(true, destroy(), what)
+
+ARENA_TEST(plan_is_kept)
+{
     CHECK_SAME(arena_plan_series(&plan, "jitter", "ns", NULL), 0);
     CHECK_SAME(arena_plan_series(&plan, "blocking", "ns", NULL), 1);
     arena_plan_label_text(&plan, 0, "mechanism", "timerfd");
     arena_plan_label_number(&plan, 0, "period_ns", -7);
     arena_plan_derived(&plan, 1, "max - mean");
-    struct arena *arena = new_arena(&plan);
+    create();
     CHECK_SAME(arena->series_count, 2);
     CHECK_TEXT(arena->series[0].name, "jitter");
     CHECK_TEXT(arena->series[0].labels[0].text, "timerfd");
     CHECK_SAME(arena->series[0].labels[1].number, -7);
     CHECK_TEXT(arena->series[0].derived, "");
     CHECK_TEXT(arena->series[1].derived, "max - mean");
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* Their number is not fixed. */
-TEST(many_series)
+ARENA_TEST(many_series)
 {
-    static struct arena_plan plan;
     const struct record_shape shape = {1023, 4};
-    memset(&plan, 0, sizeof plan);
     for (int i = 0; i < MANY; i++)
         CHECK_SAME(arena_plan_series(&plan, "x", "ns", &shape), i);
     arena_plan_label_text(&plan, -1, "key", "text"); /* what a caller does with a -1 */
     arena_plan_label_number(&plan, -1, "key", 1);
     arena_plan_derived(&plan, -1, "formula");
     CHECK_SAME(plan.series_count, MANY);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create();
     for (int i = 0; i < MANY; i++)
         record_value(arena_record(arena, i), i, 0);
     for (int i = 0; i < MANY; i++) {
         const struct record *record = arena_read(arena, (uint32_t)i, scratch);
         CHECK(record->count == 1 && record->min == i && arena_count(arena, (uint32_t)i) == 1);
     }
-    free(scratch);
-    arena_free(arena);
     arena_plan_free(&plan);
     CHECK(plan.series == NULL && plan.series_count == 0);
 }
 
 /* A day on many CPUs: what is sent stays within what a reader takes, and no maximum is lost. */
-TEST(many_series_over_hours_share_their_maxima)
+ARENA_TEST(many_series_over_hours_share_their_maxima)
 {
     enum { CPUS = 256, HOURS = 24, SECONDS = HOURS * 3600 };
-    static struct arena_plan plan;
     const struct record_shape shape = {1023, 4};
-    memset(&plan, 0, sizeof plan);
     plan.duration_ns = SECONDS * INT64_C(1000000000);
     arena_plan_series(&plan, "latency", "ns", &shape);
     CHECK_SAME(arena_room_ns(&plan), plan.duration_ns);
@@ -89,7 +84,7 @@ TEST(many_series_over_hours_share_their_maxima)
     plan.duration_ns /= 7;
     for (int i = 1; i < CPUS; i++)
         arena_plan_series(&plan, "latency", "ns", &shape);
-    struct arena *arena = new_arena(&plan);
+    create();
     struct record *last = arena_record(arena, CPUS - 1);
     CHECK(last->maxima_capacity <= ARENA_SLOT_MAXIMA / CPUS + 4);
     for (int i = 0; i < SECONDS; i++)
@@ -98,15 +93,11 @@ TEST(many_series_over_hours_share_their_maxima)
     CHECK(last->maxima_interval_ns * last->maxima_used >= plan.duration_ns);
     CHECK_SAME(record_maxima_view(last)[1000 * INT64_C(1000000000) / last->maxima_interval_ns],
                900);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
-TEST(too_many_labels_and_long_names)
+ARENA_TEST(too_many_labels_and_long_names)
 {
-    static struct arena_plan plan;
     char name[2 * ARENA_NAME_BYTES + 1];
-    memset(&plan, 0, sizeof plan);
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     CHECK_SAME(arena_plan_series(&plan, name, name, NULL), 0);
@@ -115,18 +106,14 @@ TEST(too_many_labels_and_long_names)
     CHECK_SAME(plan.series[0].label_count, ARENA_LABELS);
     CHECK_SAME(strlen(plan.series[0].name), ARENA_NAME_BYTES - 1);
     CHECK_SAME(strlen(plan.series[0].labels[ARENA_LABELS - 1].text), ARENA_NAME_BYTES - 1);
-    arena_plan_free(&plan);
 }
 
-TEST(records_do_not_overlap)
+ARENA_TEST(records_do_not_overlap)
 {
-    static struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
     plan.duration_ns = INT64_C(3600000000000);
     for (int i = 0; i < 5; i++)
         arena_plan_series(&plan, "x", "ns", NULL);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create();
     for (int i = 0; i < 5; i++)
         for (int64_t at_s = 0; at_s <= 3600; at_s++)
             record_value(arena_record(arena, i), at_s + i, at_s * 1000000000);
@@ -136,23 +123,20 @@ TEST(records_do_not_overlap)
         CHECK_SAME(record->min, i);
         CHECK_SAME(record_maxima_view(record)[3600], 3600 + i);
     }
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* ---- shared slots ---- */
 
 enum { EACH = 3, VARIANTS = 50, SERIES = EACH * VARIANTS, SOME = 400 };
 
-static void plan_variants(struct arena_plan *plan, int each, int variants)
+static void create_variants(int each, int variants)
 {
-    memset(plan, 0, sizeof *plan);
     for (int i = 0; i < each * variants; i++) {
-        CHECK_SAME(arena_plan_series(plan, "wakeup", "ns", NULL), i);
+        CHECK_SAME(arena_plan_series(&plan, "wakeup", "ns", NULL), i);
         if (i >= each)
-            arena_plan_share(plan, i % each);
+            arena_plan_share(&plan, i % each);
     }
+    create();
 }
 
 /* Latencies with a tail, as most are; or of all sizes. */
@@ -175,15 +159,13 @@ static void record_some(struct record *record, int series, int from, int count, 
 /* One of its own that has the same values. */
 static struct record *new_twin(int series, int count, bool is_wide)
 {
-    struct record *twin = malloc(record_size(NULL, 0));
-    if (!twin)
-        abort();
+    struct record *twin = tap_memory(record_size(NULL, 0));
     record_init(twin, NULL, 0);
     record_some(twin, series, 0, count, is_wide);
     return twin;
 }
 
-static int count_events(const struct arena *arena, const char *name)
+static int count_events(const char *name)
 {
     int count = 0;
     for (uint32_t i = 0; i < arena->event_count && i < ARENA_EVENTS; i++)
@@ -191,83 +173,61 @@ static int count_events(const struct arena *arena, const char *name)
     return count;
 }
 
-static void check_twin(const struct arena *arena, int series, int count, struct record *scratch)
+static void check_twin(int series, int count)
 {
-    struct record *twin = new_twin(series, count, false);
-    CHECK(is_same_record(arena_read(arena, (uint32_t)series, scratch), twin));
+    CHECK(is_same_record(arena_read(arena, (uint32_t)series, scratch),
+                         new_twin(series, count, false)));
     CHECK_SAME(arena_count(arena, (uint32_t)series), count);
-    free(twin);
 }
 
-TEST(shared_slots)
+ARENA_TEST(shared_slots)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, EACH, VARIANTS);
+    create_variants(EACH, VARIANTS);
     CHECK_SAME(plan.slot_count, EACH);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
     for (int i = 0; i < SERIES; i += EACH)
         for (int j = i; j < i + EACH; j++)
             record_some(arena_record(arena, j), j, 0, SOME + j, false);
     for (int i = 0; i < SERIES; i++)
-        check_twin(arena, i, SOME + i, scratch);
+        check_twin(i, SOME + i);
     CHECK_SAME(arena->event_count, 0);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* Also where it had no value. */
-TEST(before_a_series_is_recorded)
+ARENA_TEST(before_a_series_is_recorded)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, 1, 3);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
-    for (uint32_t i = 0; i < 3; i++) {
-        CHECK_SAME(arena_count(arena, i), 0);
-        CHECK_SAME(arena_read(arena, i, scratch)->count, 0);
+    create_variants(1, 3);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            CHECK_SAME(arena_count(arena, i), pass * (i == 1));
+            CHECK_SAME(arena_read(arena, i, scratch)->count, pass * (i == 1));
+        }
+        arena_record(arena, 0);
+        if (pass == 0)
+            record_value(arena_record(arena, 1), 5, 0);
+        arena_record(arena, 2);
     }
-    arena_record(arena, 0);
-    record_value(arena_record(arena, 1), 5, 0);
-    arena_record(arena, 2);
-    CHECK_SAME(arena_count(arena, 0), 0);
-    CHECK_SAME(arena_count(arena, 1), 1);
-    CHECK_SAME(arena_read(arena, 0, scratch)->count, 0);
     CHECK_SAME(arena_read(arena, 1, scratch)->min, 5);
-    CHECK_SAME(arena_read(arena, 2, scratch)->count, 0);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* As the main thread does of a test that does not end: neither is the emptied slot. */
-TEST(during_a_move)
+ARENA_TEST(during_a_move)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, 1, 3);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create_variants(1, 3);
     for (int i = 0; i < 2; i++)
         record_some(arena_record(arena, i), i, 0, SOME, false);
     arena_record(arena, 2);
     struct record *slot = arena_record(arena, 1);
     record_move_begin(slot, NULL);
     for (int i = 0; i < 2; i++)
-        check_twin(arena, i, SOME, scratch);
+        check_twin(i, SOME);
     CHECK_SAME(arena_count(arena, 2), 0);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* In turn, so that each leaves its slot and comes back several times. */
-TEST(a_series_goes_on)
+ARENA_TEST(a_series_goes_on)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, 1, 4);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena), *twins[4];
+    create_variants(1, 4);
+    struct record *twins[4];
     for (int i = 0; i < 4; i++)
         twins[i] = new_twin(i, 0, false);
     for (int round = 0; round < 5; round++)
@@ -278,21 +238,13 @@ TEST(a_series_goes_on)
                 CHECK(is_same_record(arena_read(arena, (uint32_t)j, scratch), twins[j]));
         }
     CHECK_SAME(arena->event_count, 0);
-    for (int i = 0; i < 4; i++)
-        free(twins[i]);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* It came back until no room was left: each has what it had when it was kept last, and what was
  * lost is told. */
-TEST(a_series_comes_back_too_often)
+ARENA_TEST(a_series_comes_back_too_often)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, 1, 3);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create_variants(1, 3);
     for (int round = 0; round < 200; round++)
         for (int i = 0; i < 2; i++)
             record_some(arena_record(arena, i), i, round * 20, 20, true);
@@ -305,22 +257,16 @@ TEST(a_series_comes_back_too_often)
     }
     arena_record(arena, 1); /* the one that was never kept still finds room */
     CHECK_SAME(arena_read(arena, 2, scratch)->min, 7);
-    CHECK(count_events(arena, "series_not_kept") > 0);
+    CHECK(count_events("series_not_kept") > 0);
     CHECK_HOLDS(arena->events[1].text, "no room was left for the last 20 values of wakeup, series");
     CHECK(arena->kept_end <= arena->bytes);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* All take more than was planned: all are about as coarse, and no value is lost. */
-TEST(short_room)
+ARENA_TEST(short_room)
 {
-    static struct arena_plan plan;
     uint32_t least = RECORD_SUB_BITS, most = 0;
-    plan_variants(&plan, EACH, VARIANTS);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create_variants(EACH, VARIANTS);
     for (int i = 0; i < SERIES; i++)
         record_some(arena_record(arena, i), i, 0, 20000, true);
     for (int i = 0; i < SERIES; i++) {
@@ -332,29 +278,22 @@ TEST(short_room)
             least = record->sub_bits < least ? record->sub_bits : least;
             most = record->sub_bits > most ? record->sub_bits : most;
         }
-        free(twin);
     }
     CHECK(most < RECORD_SUB_BITS && most - least <= 1 && least >= RECORD_SUB_BITS - 4);
-    CHECK_SAME(count_events(arena, "series_coarser"), 1);
+    CHECK_SAME(count_events("series_coarser"), 1);
     CHECK_SAME(arena->event_count, 1);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 /* Series of another shape share a slot: the record is of the shape of the one that has it. */
-TEST(shapes_in_one_slot)
+ARENA_TEST(shapes_in_one_slot)
 {
-    static struct arena_plan plan;
     static const struct record_shape small = {4095, 5}, large = {0, 9};
-    memset(&plan, 0, sizeof plan);
     arena_plan_series(&plan, "missed", "count", &small);
     arena_plan_series(&plan, "wakeup", "ns", &large);
     arena_plan_share(&plan, 0);
     arena_plan_series(&plan, "missed", "count", &small);
     arena_plan_share(&plan, 0);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create();
     for (int i = 0; i < 3; i++)
         record_value(arena_record(arena, i), 5000 + i, 0);
     for (uint32_t i = 0; i < 3; i++) {
@@ -365,25 +304,19 @@ TEST(shapes_in_one_slot)
         CHECK_SAME(record->overflow, i == 1 ? 0 : 1);
     }
     CHECK_SAME(arena_scratch_bytes(arena), record_size(&large, 0));
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
 }
 
 static uint64_t bytes_of(int each, int variants, int64_t duration_ns)
 {
-    static struct arena_plan plan;
-    plan_variants(&plan, each, variants);
     plan.duration_ns = duration_ns;
-    struct arena *arena = new_arena(&plan);
+    create_variants(each, variants);
     uint64_t bytes = arena->bytes;
-    arena_free(arena);
-    arena_plan_free(&plan);
+    destroy();
     return bytes;
 }
 
 /* A test may lock 4 MB in all. */
-TEST(room)
+ARENA_TEST(room)
 {
     const int64_t minute_ns = INT64_C(60000000000);
     CHECK(bytes_of(1, 1, minute_ns) < 400000);
@@ -393,64 +326,48 @@ TEST(room)
 }
 
 /* Few series keep the resolution of many values: lower bits are random over two decades. */
-TEST(few_keep_their_resolution)
+ARENA_TEST(few_keep_their_resolution)
 {
-    static struct arena_plan plan;
     uint64_t state = 3;
-    plan_variants(&plan, 1, 8);
-    struct arena *arena = new_arena(&plan);
-    struct record *scratch = new_scratch(arena);
+    create_variants(1, 8);
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 20000; j++)
             record_value(arena_record(arena, i), 1000 + (int64_t)(tap_random(&state) % 100000), j);
     for (uint32_t i = 0; i < 8; i++)
         CHECK_SAME(arena_read(arena, i, scratch)->sub_bits, RECORD_SUB_BITS);
     CHECK_SAME(arena->event_count, 0);
-    free(scratch);
-    arena_free(arena);
-    arena_plan_free(&plan);
+}
+
+/* Places for more are behind the series, and before the records. */
+static void check_events(uint32_t more)
+{
+    uint32_t room = ARENA_EVENTS + more;
+    arena_plan_series(&plan, "first", "ns", NULL);
+    arena_plan_series(&plan, "second", "ns", NULL);
+    plan.more_events = more;
+    create();
+    for (uint32_t i = 0; i < room + 5; i++)
+        arena_event(arena, "late", i, NO_DATA, "number %u", i);
+    record_value(arena_record(arena, 0), 4711, 1);
+    CHECK_SAME(arena->event_count, room + 5);
+    CHECK_SAME(arena_event_room(arena), room);
+    for (uint32_t i = 0; i < room; i++)
+        CHECK_SAME(arena_event_at(arena, i)->at_ns, i);
+    CHECK_TEXT(arena->events[ARENA_EVENTS - 1].text, "number 47");
+    CHECK_TEXT(arena->series[1].name, "second");
+    CHECK_SAME(arena->verdict_count, 0);
+    destroy();
 }
 
 TEST(too_many_events)
 {
-    static struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
-    struct arena *arena = new_arena(&plan);
-    for (int i = 0; i < ARENA_EVENTS + 5; i++)
-        arena_event(arena, "late", i, NO_DATA, "number %d", i);
-    CHECK_SAME(arena->event_count, ARENA_EVENTS + 5);
-    CHECK_TEXT(arena->events[ARENA_EVENTS - 1].text, "number 47");
-    CHECK_SAME(arena->events[ARENA_EVENTS - 1].at_ns, ARENA_EVENTS - 1);
-    CHECK_SAME(arena->verdict_count, 0);
-    arena_free(arena);
+    check_events(0);
+    check_events(8);
 }
 
-/* Their places are behind the series, and before the records. */
-TEST(more_events)
+ARENA_TEST(too_many_verdicts)
 {
-    static struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
-    arena_plan_series(&plan, "first", "ns", NULL);
-    arena_plan_series(&plan, "second", "ns", NULL);
-    plan.more_events = 8;
-    struct arena *arena = new_arena(&plan);
-    for (int i = 0; i < ARENA_EVENTS + 10; i++)
-        arena_event(arena, "late", i, NO_DATA, "number %d", i);
-    CHECK_SAME(arena_event_room(arena), ARENA_EVENTS + 8);
-    for (int i = 0; i < ARENA_EVENTS + 8; i++)
-        CHECK_SAME(arena_event_at(arena, (uint32_t)i)->at_ns, i);
-    record_value(arena_record(arena, 0), 4711, 1);
-    CHECK_SAME(arena_event_at(arena, ARENA_EVENTS + 7)->at_ns, ARENA_EVENTS + 7);
-    CHECK_TEXT(arena->series[1].name, "second");
-    arena_free(arena);
-    arena_plan_free(&plan);
-}
-
-TEST(too_many_verdicts)
-{
-    static struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
-    struct arena *arena = new_arena(&plan);
+    create();
     for (int i = 0; i < ARENA_VERDICTS + 2; i++)
         arena_verdict(arena, i % 2 == 0, "claim", "seen %d", i);
     CHECK_SAME(arena->verdict_count, ARENA_VERDICTS);
@@ -458,24 +375,20 @@ TEST(too_many_verdicts)
     CHECK_TEXT(arena->verdicts[63].evidence, "seen 63");
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena->events[0].name, "too_many_verdicts");
-    arena_free(arena);
 }
 
-TEST(long_texts_are_cut)
+ARENA_TEST(long_texts_are_cut)
 {
-    static struct arena_plan plan;
     char text[2 * ARENA_TEXT_BYTES];
-    memset(&plan, 0, sizeof plan);
     memset(text, 't', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    struct arena *arena = new_arena(&plan);
+    create();
     arena_event(arena, text, -1, NO_DATA, "%s", text);
     arena_verdict(arena, true, text, "%s", text);
     CHECK_SAME(strlen(arena->events[0].text), ARENA_TEXT_BYTES - 1);
     CHECK_SAME(strlen(arena->verdicts[0].evidence), ARENA_TEXT_BYTES - 1);
     CHECK_SAME(strlen(arena->verdicts[0].name), ARENA_NAME_BYTES - 1);
     CHECK(arena->verdicts[0].pass);
-    arena_free(arena);
 }
 
 static void *note_events(void *argument)
@@ -486,11 +399,9 @@ static void *note_events(void *argument)
     return NULL;
 }
 
-TEST(an_event_has_data)
+ARENA_TEST(an_event_has_data)
 {
-    static struct arena_plan plan;
-    memset(&plan, 0, sizeof plan);
-    struct arena *arena = new_arena(&plan);
+    create();
     arena_event(arena, "not_put_back", 7, DATA(data_text("command", "hardstone doctor")), "%s",
                 "x");
     arena_event(arena, "no_data", -1, NO_DATA, "%s", "y");
@@ -503,15 +414,12 @@ TEST(an_event_has_data)
         const char *command = data_find_text(event->data, sizeof event->data, "command");
         CHECK_TEXT(command ? command : "", commands[i]);
     }
-    arena_free(arena);
 }
 
-TEST(events_of_many_threads)
+ARENA_TEST(events_of_many_threads)
 {
-    static struct arena_plan plan;
     pthread_t threads[THREADS];
-    memset(&plan, 0, sizeof plan);
-    struct arena *arena = new_arena(&plan);
+    create();
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, note_events, arena) != 0)
             abort();
@@ -523,11 +431,4 @@ TEST(events_of_many_threads)
         CHECK_TEXT(event->name, "from_a_thread");
         CHECK_TEXT(data_find_text(event->data, sizeof event->data, "command"), "of a thread");
     }
-    arena_free(arena);
-}
-
-TEST(no_arena_to_free)
-{
-    arena_free(NULL);
-    CHECK(true);
 }

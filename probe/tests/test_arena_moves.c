@@ -2,12 +2,12 @@
  * move: no value of a finished series is lost, and none is there twice. */
 #include "base/posix_source.h"
 
+#include "port/port.h"
 #include "record_file.h"
 #include "same_record.h"
 #include "single_step.h"
 #include "tap.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 enum {
@@ -76,7 +76,10 @@ struct scene {
     char path[2 * PATH_BYTES];
     char *before; /* the arena when it was looked at last */
     struct known known_before;
-    int changes, wrong, damaged, not_whole;
+    int changes;
+    struct tally {
+        int refused, wrong, damaged, at_work, kept;
+    } tally;
     bool wants_stops;
     int stop_count;
     struct stop {
@@ -151,6 +154,25 @@ static int count_events(const struct arena *arena, const char *name)
     return count;
 }
 
+static void open_copy(const char *path, const struct known *first, const struct known *last,
+                      struct tally *tally)
+{
+    char reason[100];
+    struct arena *arena = arena_open(path, reason, sizeof reason);
+    if (!arena) {
+        tally->refused++;
+        return;
+    }
+    struct record *scratch = new_scratch(arena);
+    tally->wrong += count_wrong(arena, first, last, scratch);
+    tally->damaged += count_events(arena, "file_damaged");
+    tally->at_work += count_events(arena, "read_at_work");
+    for (uint32_t i = 0; i < SERIES; i++)
+        tally->kept += arena->series[i].kept_offset != 0;
+    free(scratch);
+    arena_free(arena);
+}
+
 /* ---- a kill ---- */
 
 static void keep_stop(struct scene *scene, const struct known *known)
@@ -158,28 +180,9 @@ static void keep_stop(struct scene *scene, const struct known *known)
     if (!scene->wants_stops || scene->changes % STOP_EVERY != 0 || scene->stop_count == STOPS)
         return;
     struct stop *stop = &scene->stops[scene->stop_count++];
-    stop->bytes = malloc((size_t)scene->arena->bytes);
-    if (!stop->bytes)
-        abort();
-    memcpy(stop->bytes, scene->arena, (size_t)scene->arena->bytes);
+    size_t bytes = (size_t)scene->arena->bytes;
+    stop->bytes = memcpy(tap_memory(bytes), scene->arena, bytes);
     stop->known = *known;
-}
-
-static void look(struct scene *scene, const struct known *known)
-{
-    char reason[100];
-    struct arena *left = arena_open(scene->path, reason, sizeof reason);
-    if (!left) {
-        scene->not_whole++;
-        return;
-    }
-    struct record *scratch = malloc(arena_scratch_bytes(left));
-    if (!scratch)
-        abort();
-    scene->wrong += count_wrong(left, known, known, scratch);
-    scene->damaged += count_events(left, "file_damaged");
-    free(scratch);
-    arena_free(left);
 }
 
 static void look_at_change(void *own)
@@ -195,46 +198,34 @@ static void look_at_change(void *own)
     scene->changes++;
     keep_stop(scene, &known);
     if (!scene->wants_stops)
-        look(scene, &known);
-}
-
-/* Zeroed memory that a process of one's own writes to as well. */
-static void *new_shared(size_t bytes)
-{
-    FILE *file = tmpfile();
-    if (!file || ftruncate(fileno(file), (off_t)bytes) != 0)
-        abort();
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-    fclose(file);
-    if (memory == MAP_FAILED)
-        abort();
-    return memory;
+        open_copy(scene->path, &known, &known, &scene->tally);
 }
 
 static struct scene *new_scene(bool wants_stops)
 {
-    struct scene *scene = calloc(1, sizeof *scene);
-    if (!scene)
-        abort();
+    struct scene *scene = tap_memory(sizeof *scene);
     snprintf(scene->path, sizeof scene->path, "%s", path_of("left"));
     scene->wants_stops = wants_stops;
     scene->arena = create(scene->path);
-    scene->before = calloc(1, (size_t)scene->arena->bytes);
-    scene->known = new_shared(sizeof *scene->known);
-    if (!scene->before)
+    scene->before = tap_memory((size_t)scene->arena->bytes);
+    scene->known = port_shared_memory(sizeof *scene->known);
+    if (!scene->known)
         abort();
     return scene;
 }
 
 static void free_scene(struct scene *scene)
 {
-    for (int i = 0; i < scene->stop_count; i++)
-        free(scene->stops[i].bytes);
-    munmap((void *)(uintptr_t)scene->known, sizeof *scene->known);
+    munmap((void *)scene->known, sizeof *scene->known);
     arena_free(scene->arena);
     unlink(scene->path);
-    free(scene->before);
-    free(scene);
+}
+
+static void check_tally(const struct scene *scene)
+{
+    CHECK_SAME(scene->tally.refused, 0);
+    CHECK_SAME(scene->tally.wrong, 0);
+    CHECK_SAME(scene->tally.damaged, 0);
 }
 
 TEST(a_kill_at_any_instruction)
@@ -242,9 +233,7 @@ TEST(a_kill_at_any_instruction)
     struct scene *scene = new_scene(false);
     if (single_step(record_all, look_at_change, scene)) {
         CHECK(scene->changes > 100 * VALUES);
-        CHECK_SAME(scene->not_whole, 0);
-        CHECK_SAME(scene->wrong, 0);
-        CHECK_SAME(scene->damaged, 0);
+        check_tally(scene);
     }
     free_scene(scene);
 }
@@ -275,58 +264,29 @@ static void copy_at_work(const struct scene *scene, char *copy, uint64_t *state,
     *last = moment;
 }
 
-struct tally {
-    int refused, wrong, damaged, at_work, kept;
-};
-
-static void open_copy(const char *path, const struct known *first, const struct known *last,
-                      struct tally *tally)
-{
-    char reason[100];
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    if (!arena) {
-        tally->refused++;
-        return;
-    }
-    struct record *scratch = malloc(arena_scratch_bytes(arena));
-    if (!scratch)
-        abort();
-    tally->wrong += count_wrong(arena, first, last, scratch);
-    tally->damaged += count_events(arena, "file_damaged");
-    tally->at_work += count_events(arena, "read_at_work");
-    for (uint32_t i = 0; i < SERIES; i++)
-        tally->kept += arena->series[i].kept_offset != 0;
-    free(scratch);
-    arena_free(arena);
-}
-
 TEST(a_copy_made_at_work)
 {
     struct scene *scene = new_scene(true);
     if (single_step(record_all, look_at_change, scene)) {
         uint64_t state = 12;
-        struct tally tally = {0};
         size_t bytes = (size_t)scene->arena->bytes;
-        char *copy = malloc(bytes), path[2 * PATH_BYTES];
+        char *copy = tap_memory(bytes), path[2 * PATH_BYTES];
         snprintf(path, sizeof path, "%s", path_of("copy"));
         /* written over and over: a file system may write one at once that was cut to nothing */
         int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        if (!copy || file < 0)
+        if (file < 0)
             abort();
         for (int i = 0; i < COPIES; i++) {
             int first, last;
             copy_at_work(scene, copy, &state, &first, &last);
             CHECK_SAME(pwrite(file, copy, bytes, 0), bytes);
-            open_copy(path, &scene->stops[first].known, &scene->stops[last].known, &tally);
+            open_copy(path, &scene->stops[first].known, &scene->stops[last].known, &scene->tally);
         }
         close(file);
         unlink(path);
-        free(copy);
         CHECK(scene->stop_count > 200);
-        CHECK(tally.kept > COPIES && tally.at_work > 20);
-        CHECK_SAME(tally.refused, 0);
-        CHECK_SAME(tally.wrong, 0);
-        CHECK_SAME(tally.damaged, 0);
+        CHECK(scene->tally.kept > COPIES && scene->tally.at_work > 20);
+        check_tally(scene);
     }
     free_scene(scene);
 }

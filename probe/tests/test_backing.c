@@ -1,22 +1,19 @@
-/* Records in a file: what is refused, what survives the probe, and files that are damaged or not
- * record files. No content may crash the reader. */
+/* Records in a file: what is refused, what survives the probe, also of series that left their slot,
+ * and files that are damaged or not record files. No content may crash the reader. */
 #include "base/posix_source.h"
 
 #include "record_file.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CUTS = 200 };
+enum { CUTS = 200, SHARED = 4 };
 
 static struct arena *create(const char *path, struct outcome *outcome)
 {
@@ -58,9 +55,74 @@ static size_t leave_file(const char *path)
     return bytes;
 }
 
-static struct arena *left_arena(const char *path, size_t *bytes)
+/* One of four series of one slot; the last one is in it. */
+static size_t leave_shared_file(const char *path)
 {
-    return left_by(leave_file, path, bytes);
+    struct arena_plan plan;
+    struct outcome outcome;
+    memset(&plan, 0, sizeof plan);
+    for (int i = 0; i < SHARED; i++) {
+        arena_plan_series(&plan, "wakeup", "ns", &(struct record_shape){1 << 12, 5});
+        if (i > 0)
+            arena_plan_share(&plan, 0);
+    }
+    unlink(path);
+    struct arena *arena = arena_create(&plan, path, &outcome);
+    if (!arena)
+        abort();
+    put_header(arena);
+    for (int i = 0; i < SHARED; i++)
+        for (int j = 0; j <= 100 * i; j++)
+            record_value(arena_record(arena, i), i + j, j * INT64_C(10000000));
+    arena_plan_free(&plan);
+    size_t bytes = arena->bytes;
+    arena_free(arena);
+    return bytes;
+}
+
+/* A file that was left, and its content, to be changed. */
+static struct {
+    char path[2 * PATH_BYTES];
+    size_t bytes;
+    struct arena *arena;
+} left;
+
+static bool leave(size_t (*leave_one)(const char *path))
+{
+    snprintf(left.path, sizeof left.path, "%s", path_of("left"));
+    left.arena = left_by(leave_one, left.path, &left.bytes);
+    return true;
+}
+
+static void remove_left(void)
+{
+    free(left.arena);
+    unlink(left.path);
+}
+
+#define LEFT_TEST(what) TEST_IN(leave(leave_file), remove_left(), what)
+#define SHARED_TEST(what) TEST_IN(leave(leave_shared_file), remove_left(), what)
+
+static void write_left(void)
+{
+    write_all(left.path, (const char *)left.arena, left.bytes);
+}
+
+static void refuse_left(const char *part)
+{
+    write_left();
+    refuse_file(left.path, part);
+}
+
+static struct arena *open_left(void)
+{
+    char reason[REASON_BYTES] = "";
+    struct arena *arena = arena_open(left.path, reason, sizeof reason);
+    if (!arena) {
+        printf("# %s\n", reason);
+        abort();
+    }
+    return arena;
 }
 
 /* ---- making a file ---- */
@@ -139,79 +201,50 @@ TEST(no_room_leaves_no_file)
     CHECK_SAME(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
-TEST(mode_is_private)
-{
-    struct stat facts;
-    const char *path = path_of("private");
-    leave_file(path);
-    CHECK_SAME(stat(path, &facts), 0);
-    CHECK_SAME(facts.st_mode & 0777, 0600);
-    unlink(path);
-}
-
 /* ---- reading one ---- */
 
-TEST(left_file_is_read)
+LEFT_TEST(left_file_is_read)
 {
-    char reason[REASON_BYTES] = "";
-    const char *path = path_of("left");
-    leave_file(path);
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    if (CHECK(arena != NULL)) {
-        struct record *scratch = new_scratch(arena);
-        CHECK_SAME(arena_read(arena, 0, scratch)->count, 1000);
-        CHECK_SAME(arena_read(arena, 0, scratch)->max, 999 * 37);
-        CHECK_SAME(arena_read(arena, 1, scratch)->count, 0);
-        free(scratch);
-        CHECK_TEXT(arena->verdicts[0].evidence, "a verdict");
-        CHECK_SAME(arena->calibrated_count, 1);
-        CHECK_TEXT(arena->calibrated[0].param, "turns");
-        CHECK_SAME(arena->calibrated[0].value, 4711);
-        arena_free(arena);
-    }
-    CHECK(open_and_dump(path));
-    unlink(path);
-}
-
-/* As one is left by a probe of which the first record's count is `ahead` of its histogram. */
-static struct arena *open_with_count_ahead(int ahead)
-{
-    char reason[REASON_BYTES] = "";
-    const char *path = path_of("ahead");
-    struct outcome outcome;
-    struct arena *left = create(path, &outcome);
-    if (!left)
-        abort();
-    fill(left);
-    arena_record(left, 0)->count += ahead;
-    arena_free(left);
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    unlink(path);
-    if (!CHECK(arena != NULL))
-        abort();
-    return arena;
+    struct stat facts;
+    struct arena *arena = open_left();
+    struct record *scratch = new_scratch(arena);
+    CHECK_SAME(arena_read(arena, 0, scratch)->count, 1000);
+    CHECK_SAME(arena_read(arena, 0, scratch)->max, 999 * 37);
+    CHECK_SAME(arena_read(arena, 1, scratch)->count, 0);
+    free(scratch);
+    CHECK_TEXT(arena->verdicts[0].evidence, "a verdict");
+    CHECK_SAME(arena->calibrated_count, 1);
+    CHECK_TEXT(arena->calibrated[0].param, "turns");
+    CHECK_SAME(arena->calibrated[0].value, 4711);
+    arena_free(arena);
+    CHECK(open_and_dump(left.path));
+    CHECK_SAME(stat(left.path, &facts), 0);
+    CHECK_SAME(facts.st_mode & 0777, 0600);
 }
 
 /* Killed where the last value was counted and not yet in the histogram. */
-TEST(half_a_value_is_left_out)
+LEFT_TEST(half_a_value_is_left_out)
 {
-    struct arena *arena = open_with_count_ahead(1);
+    arena_record(left.arena, 0)->count++;
+    write_left();
+    struct arena *arena = open_left();
     CHECK_SAME(arena_count(arena, 0), 1000);
     CHECK_SAME(arena->event_count, 1); /* that of fill */
     arena_free(arena);
 }
 
-TEST(a_copy_made_at_work_is_told)
+LEFT_TEST(a_copy_made_at_work_is_told)
 {
-    struct arena *arena = open_with_count_ahead(-30);
+    arena_record(left.arena, 0)->count -= 30;
+    write_left();
+    struct arena *arena = open_left();
     CHECK_SAME(arena_count(arena, 0), 1000);
-    if (CHECK_SAME(arena->event_count, 2)) {
-        CHECK_TEXT(arena->events[1].name, "read_at_work");
-        CHECK_HOLDS(arena->events[1].text,
-                    "wakeup was copied, or its probe killed, while values came: 1000 values, 30 of "
-                    "them after "
-                    "the count was read; mean and deviation are computed from the histogram");
-    }
+    CHECK_SAME(arena->event_count, 2);
+    CHECK_TEXT(arena->events[1].name, "read_at_work");
+    CHECK_HOLDS(arena->events[1].text,
+                "wakeup was copied, or its probe killed, while values came: 1000 values, 30 of "
+                "them after the count was read; mean and deviation are computed from the "
+                "histogram");
     arena_free(arena);
 }
 
@@ -232,43 +265,28 @@ TEST(no_record_files)
     unlink(path);
 }
 
-TEST(other_version)
+LEFT_TEST(other_version)
 {
-    const char *path = path_of("version");
-    size_t bytes;
-    struct arena *arena = left_arena(path, &bytes);
-    arena->version ^= 4;
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "another version");
-    free(arena);
-    unlink(path);
+    left.arena->version ^= 4;
+    refuse_left("another version");
 }
 
 /* A file that was made a moment ago: its probe says next what it measures. */
-TEST(without_header)
+LEFT_TEST(without_header)
 {
-    const char *path = path_of("begun");
-    size_t bytes;
-    struct arena *arena = left_arena(path, &bytes);
-    arena->header_json[0] = '\0';
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "it has no header yet");
-    free(arena);
-    unlink(path);
+    left.arena->header_json[0] = '\0';
+    refuse_left("it has no header yet");
 }
 
-TEST(cut_short)
+LEFT_TEST(cut_short)
 {
     uint64_t state = 21;
-    const char *path = path_of("cut");
-    size_t bytes = leave_file(path);
     for (int i = 0; i < CUTS; i++) {
-        size_t left = i == 0 ? bytes - 1 : (size_t)(tap_random(&state) % bytes);
-        leave_file(path);
-        CHECK_SAME(truncate(path, (off_t)left), 0);
-        CHECK(!open_and_dump(path));
+        size_t rest = i == 0 ? left.bytes - 1 : (size_t)(tap_random(&state) % left.bytes);
+        write_left();
+        CHECK_SAME(truncate(left.path, (off_t)rest), 0);
+        CHECK(!open_and_dump(left.path));
     }
-    unlink(path);
 }
 
 TEST(flipped_bits)
@@ -278,12 +296,10 @@ TEST(flipped_bits)
 
 #define CHECK_ENDS(text) CHECK(memchr((text), '\0', sizeof(text)) != NULL)
 
-static void check_ends(const char *path)
+static void check_ends(void)
 {
-    char reason[REASON_BYTES];
-    struct arena *arena = arena_open(path, reason, sizeof reason);
-    if (!CHECK(arena != NULL))
-        return;
+    CHECK(open_and_dump(left.path));
+    struct arena *arena = open_left();
     CHECK_ENDS(arena->header_json);
     CHECK_ENDS(arena->conditions_json);
     for (uint32_t i = 0; i < arena->series_count; i++) {
@@ -332,133 +348,177 @@ static void fill_texts(struct arena *arena, char fill_with)
 TEST(texts_without_end)
 {
     static char ones[] = "\x01\x7f\xff";
-    const char *path = path_of("endless");
+    size_t head = (sizeof(struct arena) + 63) / 64 * 64;
     for (const char *fill_with = ones; *fill_with; fill_with++) {
-        size_t bytes, head = (sizeof(struct arena) + 63) / 64 * 64;
-        struct arena *arena = left_arena(path, &bytes);
-        fill_texts(arena, *fill_with);
-        write_all(path, (char *)arena, bytes);
-        CHECK(open_and_dump(path));
-        check_ends(path);
-        arena->series_count = arena->slot_count = arena->more_events = 0;
-        arena->bytes = arena->kept_begin = head;
-        memset((char *)arena + sizeof *arena, *fill_with, head - sizeof *arena);
-        write_all(path, (char *)arena, head);
-        CHECK(open_and_dump(path));
-        check_ends(path);
-        free(arena);
+        leave(leave_file);
+        fill_texts(left.arena, *fill_with);
+        write_left();
+        check_ends();
+        left.arena->series_count = left.arena->slot_count = left.arena->more_events = 0;
+        left.arena->bytes = left.arena->kept_begin = left.bytes = head;
+        memset(left.arena + 1, *fill_with, head - sizeof *left.arena);
+        write_left();
+        check_ends();
+        remove_left();
     }
-    unlink(path);
-}
-
-static void refuse_kept_begin(const char *path, struct arena *arena, size_t bytes)
-{
-    uint64_t right = arena->kept_begin;
-    uint64_t wrong[] = {right - 64, right + 8, 0, offsetof(struct arena, series), UINT64_MAX - 7};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        arena->kept_begin = wrong[i];
-        write_all(path, (char *)arena, bytes);
-        refuse_file(path, "damaged");
-    }
-    arena->kept_begin = right;
 }
 
 /* Records are written to when they are recovered, so none may lie elsewhere than where it is made.
  */
-TEST(records_out_of_place)
+LEFT_TEST(records_out_of_place)
 {
-    const char *path = path_of("overlap");
-    size_t bytes;
-    struct arena *arena = left_arena(path, &bytes);
     static const uint32_t slots[] = {2, 3, INT32_MAX, UINT32_MAX};
+    const uint64_t right = left.arena->kept_begin;
+    const uint64_t begins[] = {right - 64, right + 8, 0, offsetof(struct arena, series),
+                               UINT64_MAX - 7};
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
-        arena->series[1].slot = slots[i];
-        write_all(path, (char *)arena, bytes);
-        refuse_file(path, "damaged");
+        left.arena->series[1].slot = slots[i];
+        refuse_left("damaged");
     }
-    arena->series[1].slot = 1;
-    arena->series[0].slot = 1; /* and slot 0 is that of series 0 */
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "damaged");
-    arena->series[0].slot = 0;
-    refuse_kept_begin(path, arena, bytes);
-    arena->slot_count = 1;
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "damaged");
-    arena->slot_count = 2;
-    write_all(path, (char *)arena, bytes);
-    CHECK(open_and_dump(path));
-    arena_record(arena, 0)->maxima_capacity *= 2; /* into the next record */
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "damaged");
-    free(arena);
-    unlink(path);
+    left.arena->series[1].slot = 1;
+    left.arena->series[0].slot = 1; /* and slot 0 is that of series 0 */
+    refuse_left("damaged");
+    left.arena->series[0].slot = 0;
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        left.arena->kept_begin = begins[i];
+        refuse_left("damaged");
+    }
+    left.arena->kept_begin = right;
+    left.arena->slot_count = 1;
+    refuse_left("damaged");
+    left.arena->slot_count = 2;
+    write_left();
+    CHECK(open_and_dump(left.path));
+    arena_record(left.arena, 0)->maxima_capacity *= 2; /* into the next record */
+    refuse_left("damaged");
 }
 
 /* A record that says it is wider than its slot; a series that needs a wider one. */
-TEST(records_larger_than_their_slot)
+LEFT_TEST(records_larger_than_their_slot)
 {
-    const char *path = path_of("wide");
-    size_t bytes;
-    struct arena *arena = left_arena(path, &bytes);
-    struct record *record = arena_record(arena, 0);
+    struct record *record = arena_record(left.arena, 0);
     record->bucket_count *= 2;
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "damaged");
+    refuse_left("damaged");
     record->bucket_count /= 2;
-    arena->slot_shape = (struct record_shape){1023, 4};
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "damaged");
-    free(arena);
-    unlink(path);
+    left.arena->slot_shape = (struct record_shape){1023, 4};
+    refuse_left("damaged");
 }
 
 /* Memory of a device is larger than the arena in it: only the arena is read. A head that says it is
  * larger than any memory is refused by itself. */
-TEST(a_file_of_any_size)
+LEFT_TEST(a_file_of_any_size)
 {
-    const char *path = path_of("large");
     const uint64_t any_memory = (uint64_t)1 << 42;
-    leave_file(path);
-    int file = open(path, O_RDWR | O_CLOEXEC);
+    int file = open(left.path, O_RDWR | O_CLOEXEC);
     if (ftruncate(file, (off_t)any_memory) == 0) {
-        CHECK(open_and_dump(path));
+        CHECK(open_and_dump(left.path));
         CHECK_SAME(pwrite(file, &any_memory, sizeof any_memory, offsetof(struct arena, bytes)),
                    sizeof any_memory);
-        refuse_file(path, "damaged");
+        refuse_file(left.path, "damaged");
     }
     close(file);
-    unlink(path);
 }
 
 /* Numbers of a record that no probe writes. */
-TEST(absurd_numbers)
+LEFT_TEST(absurd_numbers)
 {
-    const char *path = path_of("absurd");
-    size_t bytes;
-    struct arena *arena = left_arena(path, &bytes);
-    struct record *record = arena_record(arena, 0);
+    struct record *record = arena_record(left.arena, 0);
     record->maxima_interval_ns = INT64_MAX;
     record->maxima_used = 50;
     record->count = UINT64_MAX;
     record->sum.high = INT64_MIN;
-    write_all(path, (char *)arena, bytes);
-    open_and_dump(path);
-    arena->event_count = UINT32_MAX; /* and one more comes */
-    arena->calibrated_count = UINT32_MAX;
+    write_left();
+    open_and_dump(left.path);
+    left.arena->event_count = UINT32_MAX; /* and one more comes */
+    left.arena->calibrated_count = UINT32_MAX;
     record->maxima_interval_ns = 1000000000;
     record->count = 970;
-    write_all(path, (char *)arena, bytes);
-    char reason[REASON_BYTES];
-    struct arena *opened = arena_open(path, reason, sizeof reason);
-    if (CHECK(opened != NULL))
-        CHECK_SAME(opened->event_count, ARENA_EVENTS + 1);
-    if (opened)
-        CHECK_SAME(opened->calibrated_count, 0);
+    write_left();
+    struct arena *opened = open_left();
+    CHECK_SAME(opened->event_count, ARENA_EVENTS + 1);
+    CHECK_SAME(opened->calibrated_count, 0);
     arena_free(opened);
-    arena->duration_ns = INT64_MIN;
-    write_all(path, (char *)arena, bytes);
-    CHECK(!open_and_dump(path));
-    free(arena);
-    unlink(path);
+    left.arena->duration_ns = INT64_MIN;
+    write_left();
+    CHECK(!open_and_dump(left.path));
+}
+
+/* ---- series that left their slot: found whatever the head says, told where they are damaged,
+ * counted once ---- */
+
+SHARED_TEST(flipped_bits_of_series_that_left_their_slot)
+{
+    flip_bits(leave_shared_file, (size_t)left.arena->kept_begin,
+              (size_t)(left.arena->kept_end - left.arena->kept_begin));
+}
+
+/* Series up to `whole` are there, the others that left the slot empty. */
+static void check_shared(int whole)
+{
+    write_left();
+    struct arena *arena = open_left();
+    struct record *scratch = new_scratch(arena);
+    for (int i = 0; i < SHARED; i++) {
+        bool is_there = i < whole || i == SHARED - 1;
+        const struct record *record = arena_read(arena, (uint32_t)i, scratch);
+        CHECK_SAME(record->count, is_there ? 100 * i + 1 : 0);
+        CHECK_SAME(arena_count(arena, (uint32_t)i), record->count);
+        CHECK(!is_there || (record->min == i && record->max == 101 * i));
+    }
+    CHECK_SAME(arena->event_count, whole < SHARED - 1);
+    if (arena->event_count == 1) {
+        CHECK_TEXT(arena->events[0].name, "file_damaged");
+        CHECK_HOLDS(arena->events[0].text, "are damaged: this result has them without values");
+    }
+    CHECK(open_and_dump(left.path));
+    free(scratch);
+    arena_free(arena);
+}
+
+SHARED_TEST(finished_series_are_found)
+{
+    check_shared(SHARED - 1);
+    left.arena->kept_end = left.arena->kept_begin;
+    left.arena->kept_count = 0;
+    for (int i = 0; i < SHARED; i++)
+        left.arena->series[i].kept_offset = 0;
+    check_shared(SHARED - 1);
+    for (int i = 0; i < SHARED; i++)
+        left.arena->series[i].kept_offset = UINT64_MAX - 8 * (uint64_t)i;
+    check_shared(SHARED - 1);
+}
+
+SHARED_TEST(a_damaged_finished_series_is_told)
+{
+    for (int i = 0; i < SHARED - 1; i++) {
+        char *at = (char *)left.arena + left.arena->series[i].kept_offset + 100;
+        *at ^= 4;
+        check_shared(i);
+        *at ^= 4;
+    }
+}
+
+/* In its slot as well, as where the probe was killed before the slot was moved: it counts once. */
+SHARED_TEST(a_series_in_its_slot_and_kept)
+{
+    struct record *slot = arena_record(left.arena, SHARED - 1);
+    slot->owner = SHARED - 1; /* the series before, which is kept */
+    write_left();
+    struct arena *opened = open_left();
+    CHECK_SAME(arena_count(opened, SHARED - 1), 0);
+    CHECK_SAME(arena_count(opened, SHARED - 2), 301); /* the slot has more */
+    arena_free(opened);
+    slot->count = 150; /* the slot was copied before more values came */
+    write_left();
+    opened = open_left();
+    CHECK_SAME(arena_count(opened, SHARED - 2), 201);
+    CHECK_SAME(opened->event_count, 0);
+    arena_free(opened);
+}
+
+/* A series whose shape needs more than its slot has, and than is there to read it into. */
+SHARED_TEST(a_wide_series)
+{
+    left.arena->series[1].shape = (struct record_shape){0, 0};
+    refuse_left("damaged");
 }

@@ -18,15 +18,17 @@ static const struct before *find(int64_t value_ns, int64_t at_ns)
     return before_table_find(&table, 3, &worst);
 }
 
-static void begin(void)
+static bool begin(void)
 {
     memset(&table, 0, sizeof table);
     table.series = 3;
+    return true;
 }
 
-TEST(find)
+#define TABLE_TEST(what) TEST_IN(begin(), (void)0, what)
+
+TABLE_TEST(find)
 {
-    begin();
     see(20, 1);
     see(40, 2);
     if (CHECK(find(40, 2) != NULL))
@@ -34,11 +36,10 @@ TEST(find)
     CHECK(!find(40, 1) && !find(30, 2));
 }
 
-TEST(of_another_series)
+TABLE_TEST(of_another_series)
 {
     static const struct record_worst worst = {40, 2, 0};
     struct before_table first = {.next = &table, .series = 1};
-    begin();
     see(40, 2);
     CHECK(before_table_find(&first, 3, &worst) == &table.values[0]);
     CHECK(!before_table_find(&first, 1, &worst));
@@ -46,9 +47,8 @@ TEST(of_another_series)
 }
 
 /* As the record: of equal values those that came first. */
-TEST(the_worst_stay)
+TABLE_TEST(the_worst_stay)
 {
-    begin();
     for (int i = 0; i < 3 * RECORD_WORST; i++)
         see(i % 2 ? 1000 + i : 5, i);
     CHECK_SAME(table.count, RECORD_WORST);

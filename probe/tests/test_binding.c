@@ -7,9 +7,6 @@
 #include "run/run.h"
 #include "tap.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { CPUS = 3, LAST = CPUS - 1, STOLEN_NS = 5 };
 
 static void reset(void)

@@ -7,9 +7,6 @@
 #include "realtime/burst.h"
 #include "tap.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define LOST_NS INT64_C(60000000)
 
 static struct run run;
@@ -62,19 +59,6 @@ static void lose(double ran, double waited)
     burst_next(&burst);
 }
 
-/* A real-time test that begins a burst and loses it. */
-static void lose_a_burst_of(bool is_listed, bool has_budget, bool counts_waits, double ran,
-                            double waited)
-{
-    begin(is_listed, has_budget, counts_waits);
-    lose(ran, waited);
-}
-
-static void lose_a_burst(bool has_budget, bool counts_waits, double ran, double waited)
-{
-    lose_a_burst_of(true, has_budget, counts_waits, ran, waited);
-}
-
 static bool was_told(const char *event)
 {
     for (uint32_t i = 0; i < run.arena->event_count; i++)
@@ -92,60 +76,42 @@ static void check_taken(void)
     arena_free(run.arena);
 }
 
-static void check_kept(void)
+static void check_kept(const char *event)
 {
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(was_told("idle_gap"));
-    CHECK(!was_told("throttled"));
+    CHECK(was_told(event));
+    CHECK_SAME(was_told("throttled"), strcmp(event, "throttled") == 0);
     arena_free(run.arena);
 }
 
-TEST(ready)
+TEST(a_lost_burst)
 {
-    lose_a_burst(true, true, 0, 1);
-    check_taken();
-}
-
-TEST(ready_without_limit)
-{
-    lose_a_burst(false, true, 0, 1);
-    check_taken();
-    lose_a_burst(false, false, 0, 0);
-    check_taken();
-}
-
-TEST(asleep)
-{
-    lose_a_burst(true, true, 0, 0);
-    check_kept();
-    lose_a_burst(false, true, 0, 0);
-    check_kept();
-}
-
-TEST(ready_for_a_part)
-{
-    lose_a_burst(true, true, 0, 0.5);
-    check_taken();
-}
-
-TEST(behind_another_of_the_test)
-{
-    lose_a_burst(true, true, 0.5, 0.5);
-    check_kept();
-    lose_a_burst(true, true, 0.5, 1);
-    check_taken();
-}
-
-TEST(unknown)
-{
-    lose_a_burst(true, false, 0, 0);
-    check_taken();
-}
-
-TEST(threads_come_and_go)
-{
-    lose_a_burst_of(false, true, true, 0, 0);
-    check_taken();
+    static const struct {
+        const char *name;
+        bool is_listed, has_budget, counts_waits;
+        double ran, waited;
+        bool is_taken;
+    } rows[] = {
+        {"ready", true, true, true, 0, 1, true},
+        {"ready without limit", true, false, true, 0, 1, true},
+        {"unknown without limit", true, false, false, 0, 0, true},
+        {"asleep", true, true, true, 0, 0, false},
+        {"asleep without limit", true, false, true, 0, 0, false},
+        {"ready for a part", true, true, true, 0, 0.5, true},
+        {"behind another of the test", true, true, true, 0.5, 0.5, false},
+        {"behind another for a part", true, true, true, 0.5, 1, true},
+        {"unknown", true, true, false, 0, 0, true},
+        {"threads come and go", false, true, true, 0, 0, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        begin(rows[i].is_listed, rows[i].has_budget, rows[i].counts_waits);
+        lose(rows[i].ran, rows[i].waited);
+        if (rows[i].is_taken)
+            check_taken();
+        else
+            check_kept("idle_gap");
+    }
 }
 
 /* ---- steal time ---- */
@@ -162,31 +128,34 @@ static void lose_to_host(double stolen, int64_t untold_ns)
 
 TEST(stolen)
 {
+    static const struct {
+        const char *name;
+        double part;
+        int64_t untold_ns;
+        int cpu_before, cpu, steal_cpu; /* 0: any */
+        bool is_taken;
+    } rows[] = {
+        {"whole", 1, 0, 0, 0, 0, false},
+        {"but for a step of its count", 1, 10000000, 0, 0, 0, false},
+        {"half: the rest is as much as throttling takes", 0.5, 0, 0, 0, 0, true},
+        {"on the CPU of a thread that is not bound", 1, 0, 2, 2, 2, false},
+        {"on another CPU", 1, 0, 1, 1, 2, true},
+        {"on one of two CPUs", 1, 0, 1, 2, 0, true},
+    };
     stolen_before_ns = 1000;
-    begin(true, true, true);
-    lose_to_host(1, 0);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(was_told("throttled"));
-    arena_free(run.arena);
-}
-
-/* Steal time is counted in steps, and may lack one. */
-TEST(stolen_but_for_a_step)
-{
-    stolen_before_ns = 1000;
-    begin(true, true, true);
-    lose_to_host(1, 10000000);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    arena_free(run.arena);
-}
-
-/* The other half is as much as throttling takes. */
-TEST(stolen_in_part)
-{
-    stolen_before_ns = 1000;
-    begin(true, true, true);
-    lose_to_host(0.5, 0);
-    check_taken();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        begin(true, true, true);
+        fake_port.current_cpu = rows[i].cpu_before;
+        fake_port.steal_cpu = rows[i].steal_cpu;
+        burst_next(&burst);
+        fake_port.current_cpu = rows[i].cpu;
+        lose_to_host(rows[i].part, rows[i].untold_ns);
+        if (rows[i].is_taken)
+            check_taken();
+        else
+            check_kept("throttled");
+    }
 }
 
 /* What was stolen before the last rest explains nothing. */
@@ -209,40 +178,5 @@ TEST(stolen_once)
     lose_to_host(1, 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
     lose_to_host(0, 0);
-    check_taken();
-}
-
-/* Of a thread that is not bound: the CPU that it is on has the steal time that explains it. */
-TEST(stolen_on_its_cpu)
-{
-    stolen_before_ns = 1000;
-    begin(true, true, true);
-    fake_port.current_cpu = fake_port.steal_cpu = 2;
-    burst_next(&burst);
-    lose_to_host(1, 0);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    arena_free(run.arena);
-}
-
-TEST(stolen_on_another_cpu)
-{
-    stolen_before_ns = 1000;
-    begin(true, true, true);
-    fake_port.current_cpu = 1;
-    fake_port.steal_cpu = 2;
-    burst_next(&burst);
-    lose_to_host(1, 0);
-    check_taken();
-}
-
-/* Which of its CPUs the host took is not known. */
-TEST(stolen_and_moved)
-{
-    stolen_before_ns = 1000;
-    begin(true, true, true);
-    fake_port.current_cpu = 1;
-    burst_next(&burst);
-    fake_port.current_cpu = 2;
-    lose_to_host(1, 0);
     check_taken();
 }

@@ -41,17 +41,12 @@ static void tell(const struct run *run, const char *step)
 
 static bool is_joined_late;
 
-void __real_rt_thread_join(struct rt_thread *rt_thread);
-void __wrap_rt_thread_join(struct rt_thread *rt_thread);
-
-#ifdef WRAPPED
-void __wrap_rt_thread_join(struct rt_thread *rt_thread)
+WRAP(void, rt_thread_join, struct rt_thread *rt_thread)
 {
     if (is_joined_late && rt_thread->body)
         kill(getpid(), SIGTERM);
     __real_rt_thread_join(rt_thread);
 }
-#endif
 
 /* ---- invented tests ---- */
 
@@ -200,19 +195,10 @@ TEST(without_load)
     CHECK_HOLDS(text, "\"calibrating\"");
     CHECK_HOLDS(text, "\"measuring\"");
     CHECK_HOLDS(text, "\"calibrated\":{\"turns\":4711}");
-}
-
-TEST(the_text_tells_it)
-{
+    CHECK(!strstr(STREAM(NULL, measure, 0, "--load", "none"), "\"calibrated\""));
     wants_text = true;
     CHECK_HOLDS(STREAM(look, measure, 0, "--load", "none"), "calibrated  turns 4711\n");
     wants_text = false;
-}
-
-TEST(nothing_to_calibrate)
-{
-    const char *text = STREAM(NULL, measure, 0, "--load", "none");
-    CHECK(strstr(text, "\"calibrated\"") == NULL);
 }
 
 static void check_not_measured(const char *text, const char *status)
@@ -222,47 +208,29 @@ static void check_not_measured(const char *text, const char *status)
     CHECK(strstr(text, "\"measuring\"") == NULL);
 }
 
-TEST(stopped)
+WRAP_TEST(stopped_when_nobody_waits)
 {
-    check_not_measured(STREAM(until_signal, measure, 3, "--load", "storm=3"),
-                       "\"status\":\"skipped\"");
-}
-
-TEST(stopped_when_nobody_waits)
-{
-    if (!tap_is_wrapped())
-        return;
     is_joined_late = true;
     check_not_measured(STREAM(look, measure, 3, "--load", "none"), "\"status\":\"skipped\"");
     is_joined_late = false;
 }
 
-TEST(refused)
+TEST(what_ends_it)
 {
+    check_not_measured(STREAM(until_signal, measure, 3, "--load", "storm=3"),
+                       "\"status\":\"skipped\"");
     check_not_measured(STREAM(refuse, measure, 5, "--load", "storm=3"),
                        "\"status\":\"unsupported\",\"reason\":\"cannot be calibrated\"");
-}
-
-TEST(too_long)
-{
-    const char *text = STREAM(until_stopped, measure, 3, "--deadline-ns", "50ms");
-    check_not_measured(text, "\"status\":\"timeout\"");
-}
-
-TEST(it_does_not_end)
-{
-    const char *text = STREAM(past_the_end, measure, 3, "--deadline-ns", "50ms");
-    check_not_measured(text, "\"status\":\"timeout\"");
+    check_not_measured(STREAM(until_stopped, measure, 3, "--deadline-ns", "50ms"),
+                       "\"status\":\"timeout\"");
+    check_not_measured(STREAM(past_the_end, measure, 3, "--deadline-ns", "50ms"),
+                       "\"status\":\"timeout\"");
+    CHECK_HOLDS(STREAM(take_half, take_half_again, 3, "--deadline-ns", "500ms"),
+                "\"status\":\"timeout\"");
 }
 
 /* What both take together may be more than the budget of one burst. */
 HOST_TEST(a_rest_between)
 {
     CHECK_HOLDS(REALTIME_STREAM(spin, look_for_rest, 0, "--load", "none"), "a rest: 1");
-}
-
-TEST(one_deadline_for_both)
-{
-    const char *text = STREAM(take_half, take_half_again, 3, "--deadline-ns", "500ms");
-    CHECK_HOLDS(text, "\"status\":\"timeout\"");
 }

@@ -6,8 +6,6 @@
 #include "family/clock/clock_ring.c"
 #include "tap.h"
 
-#include <stdlib.h>
-
 #define READING_NS 100
 #define REST_NS INT64_C(1000000)
 #define START_NS (1000 * CLOCK_NS_PER_S)
@@ -62,15 +60,17 @@ static struct clock_subject look(uint64_t reads)
     return subject;
 }
 
-static void reset(void)
+static bool reset(void)
 {
     memset(&fake, 0, sizeof fake);
     fake.now_ns = START_NS;
+    return true;
 }
 
-TEST(a_clock_that_moves)
+#define CLOCK_TEST(what) TEST_IN(reset(), (void)0, what)
+
+CLOCK_TEST(a_clock_that_moves)
 {
-    reset();
     fake.tick_ns = 1;
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
@@ -79,9 +79,8 @@ TEST(a_clock_that_moves)
 }
 
 /* Its rests are no time in which a clock of CPU time had to move. */
-TEST(a_clock_that_stands_still)
+CLOCK_TEST(a_clock_that_stands_still)
 {
-    reset();
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 1);
     CHECK_SAME(subject.back_count, 0);
@@ -89,9 +88,8 @@ TEST(a_clock_that_stands_still)
     CHECK(subject.still_ns <= (int64_t)(subject.read_count + CHUNK) * READING_NS);
 }
 
-TEST(a_slow_clock_is_waited_for)
+CLOCK_TEST(a_slow_clock_is_waited_for)
 {
-    reset();
     fake.tick_ns = STILL_LIMIT_NS / 10 * 9;
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
@@ -99,18 +97,16 @@ TEST(a_slow_clock_is_waited_for)
 }
 
 /* A kernel may count CPU time at switches only. */
-TEST(a_clock_that_moves_in_rests)
+CLOCK_TEST(a_clock_that_moves_in_rests)
 {
-    reset();
     fake.rest_forward_ns = 1000;
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 0);
     CHECK_SAME(subject.back_count, 0);
 }
 
-TEST(a_step_back_over_a_rest)
+CLOCK_TEST(a_step_back_over_a_rest)
 {
-    reset();
     fake.tick_ns = 1;
     fake.rest_back_ns = 10 * REST_NS;
     struct clock_subject subject = look(3 * CHUNK);
@@ -119,18 +115,16 @@ TEST(a_step_back_over_a_rest)
     CHECK(subject.back_worst_ns < -8 * REST_NS && subject.back_worst_ns >= -9 * REST_NS);
 }
 
-TEST(all_clocks_stand_still)
+CLOCK_TEST(all_clocks_stand_still)
 {
-    reset();
     fake.is_stopped = true;
     struct clock_subject subject = look(CHUNK);
     CHECK_SAME(subject.still_count, 1);
     CHECK(subject.read_count >= MOST_READS);
 }
 
-TEST(limits_of_a_ring)
+CLOCK_TEST(limits_of_a_ring)
 {
-    reset();
     struct clock_ring ring = {.until_ns = START_NS + CLOCK_SUBJECT_STEPS_NS};
     CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS - 1));
     CHECK(!has_compared_enough(&ring, TOKEN_ROUNDS));

@@ -38,12 +38,15 @@ static struct {
     uint64_t stray_ticks, stray_every;          /* ... at times an interruption */
 } fake;
 
-static void reset(void)
+static struct clock made_up;
+
+static bool reset(void)
 {
     memset(&fake, 0, sizeof fake);
     fake.first_ns = fake.now_ns = 5000 * CLOCK_NS_PER_S;
     fake.half_bracket_ns = TIGHT_NS / 2;
     fake.part_ns = CLOCK_NS_PER_S / 4;
+    return true;
 }
 
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
@@ -115,43 +118,40 @@ static uint64_t counter_read(void)
     return fake.read_ticks;
 }
 
-static double error_ppb(const struct clock *clock)
+static double error_ppb(void)
 {
-    return fabs((double)clock->counter_hz / TRUE_HZ - 1) * 1e9;
+    return fabs((double)made_up.counter_hz / TRUE_HZ - 1) * 1e9;
 }
 
-TEST(a_bound_for_the_worst_reading)
+#define CLOCK_TEST(what) TEST_IN(reset(), (void)0, what)
+
+CLOCK_TEST(a_bound_for_the_worst_reading)
 {
-    struct clock clock;
-    reset();
     fake.is_late = true; /* the first at the start of its bracket, the last at the end */
-    clock_open(&clock, true, 0);
-    CHECK(clock.use_counter);
-    CHECK_NEAR(clock.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
-    CHECK_NEAR(error_ppb(&clock), TIGHT_NS, 0.05 * TIGHT_NS);
+    clock_open(&made_up, true, 0);
+    CHECK(made_up.use_counter);
+    CHECK_NEAR(made_up.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
+    CHECK_NEAR(error_ppb(), TIGHT_NS, 0.05 * TIGHT_NS);
 }
 
-TEST(the_middle_of_a_bracket)
+CLOCK_TEST(the_middle_of_a_bracket)
 {
-    struct clock clock;
-    reset();
     fake.last_bracket_ns = 100 * TIGHT_NS;
-    clock_open(&clock, true, 0);
-    CHECK_NEAR(error_ppb(&clock), 0, 1);
-    CHECK_NEAR(clock.calibration_ppb, 50.5 * TIGHT_NS, 0.5 * TIGHT_NS);
-    CHECK_SAME(clock.first.at_ns, fake.first_ns + TIGHT_NS / 2);
+    clock_open(&made_up, true, 0);
+    CHECK_NEAR(error_ppb(), 0, 1);
+    CHECK_NEAR(made_up.calibration_ppb, 50.5 * TIGHT_NS, 0.5 * TIGHT_NS);
+    CHECK_SAME(made_up.first.at_ns, fake.first_ns + TIGHT_NS / 2);
 }
 
 TEST(the_tightest_bracket)
 {
-    struct clock clock;
     for (int one_in = 2; one_in <= 50; one_in += 16) {
         reset();
         fake.only_tight = one_in;
-        clock_open(&clock, true, 0);
-        CHECK_SAME(clock.first.bracket_ns, TIGHT_NS);
-        CHECK_NEAR(clock.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
-        CHECK_NEAR(error_ppb(&clock), 0, 1);
+        clock_open(&made_up, true, 0);
+        CHECK_SAME(made_up.first.bracket_ns, TIGHT_NS);
+        CHECK_NEAR(made_up.calibration_ppb, TIGHT_NS, 0.01 * TIGHT_NS);
+        CHECK_NEAR(error_ppb(), 0, 1);
     }
 }
 
@@ -166,26 +166,23 @@ TEST(an_uneven_counter)
         {{-300, 0, 0, 0}, false}, {{110, 110, 0, 0}, true},   {{900, 900, 900, 900}, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         reset();
         memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
-        clock_open(&clock, true, 0);
-        CHECK_SAME(clock.use_counter, cases[i].is_even);
-        CHECK_TEXT(clock.name, cases[i].is_even ? COUNTER_NAME : "monotonic");
+        clock_open(&made_up, true, 0);
+        CHECK_SAME(made_up.use_counter, cases[i].is_even);
+        CHECK_TEXT(made_up.name, cases[i].is_even ? COUNTER_NAME : "monotonic");
         if (!cases[i].is_even)
-            CHECK_HOLDS(clock.reason, "even rate");
+            CHECK_HOLDS(made_up.reason, "even rate");
     }
 }
 
-TEST(a_counter_that_stands_still)
+CLOCK_TEST(a_counter_that_stands_still)
 {
-    struct clock clock;
-    reset();
     for (int part = 0; part < PARTS; part++)
         fake.part_ppm[part] = -1e6;
-    clock_open(&clock, true, 0);
-    CHECK(!clock.use_counter);
-    CHECK_HOLDS(clock.reason, "does not advance");
+    clock_open(&made_up, true, 0);
+    CHECK(!made_up.use_counter);
+    CHECK_HOLDS(made_up.reason, "does not advance");
 }
 
 TEST(a_known_rate)
@@ -196,13 +193,15 @@ TEST(a_known_rate)
     } cases[] = {{0, true},    {90, true},    {-90, true},   {120, false},    {-120, false},
                  {1e4, false}, {-1e4, false}, {-5e5, false}, {-999999, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         uint64_t known_hz = (uint64_t)(TRUE_HZ * (1 + cases[i].ppm / 1e6));
         reset();
-        clock_open(&clock, true, known_hz);
-        CHECK(clock.use_counter);
-        CHECK_SAME(clock.calibration_ppb < 0, cases[i].is_used);
-        CHECK_NEAR((double)clock.counter_hz, cases[i].is_used ? (double)known_hz : TRUE_HZ, 2);
+        clock_open(&made_up, true, known_hz);
+        CHECK(made_up.use_counter);
+        CHECK_SAME(made_up.calibration_ppb < 0, cases[i].is_used);
+        CHECK_NEAR((double)made_up.counter_hz, cases[i].is_used ? (double)known_hz : TRUE_HZ, 2);
+        clock_check_drift(&made_up);
+        CHECK_SAME(made_up.has_drift,
+                   !cases[i].is_used); /* too early where it does not calibrate */
     }
 }
 
@@ -220,13 +219,12 @@ TEST(a_known_rate_is_no_excuse)
         {{0}, true, "does not advance"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         reset();
         fake.is_stopped = cases[i].is_stopped;
         memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
-        clock_open(&clock, true, (uint64_t)TRUE_HZ);
-        CHECK(!clock.use_counter);
-        CHECK_HOLDS(clock.reason, cases[i].reason);
+        clock_open(&made_up, true, (uint64_t)TRUE_HZ);
+        CHECK(!made_up.use_counter);
+        CHECK_HOLDS(made_up.reason, cases[i].reason);
     }
 }
 
@@ -247,32 +245,29 @@ TEST(a_known_rate_holds_in_each_part)
         {{0}, 500 * TIGHT_NS, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         reset();
         fake.part_ns = CLOCK_NS_PER_S / 200;
         fake.half_bracket_ns = cases[i].bracket_ns / 2;
         memcpy(fake.part_ppm, cases[i].ppm, sizeof cases[i].ppm);
-        clock_open(&clock, true, (uint64_t)TRUE_HZ);
-        CHECK(clock.use_counter);
-        CHECK_SAME(clock.calibration_ppb < 0, cases[i].is_used);
+        clock_open(&made_up, true, (uint64_t)TRUE_HZ);
+        CHECK(made_up.use_counter);
+        CHECK_SAME(made_up.calibration_ppb < 0, cases[i].is_used);
     }
 }
 
-TEST(refusing)
+CLOCK_TEST(refusing)
 {
-    struct clock clock;
-    reset();
-    clock_open(&clock, true, 0);
-    CHECK(clock.use_counter);
-    clock_refuse(&clock, "for a test");
-    CHECK(!clock.use_counter);
-    CHECK_TEXT(clock.name, "monotonic");
-    CHECK_TEXT(clock.reason, "for a test");
-    CHECK_SAME(clock.counter_hz, 0);
-    CHECK(clock.calibration_ppb < 0);
-    CHECK_SAME(clock_begin(&clock), fake.now_ns);
-    CHECK_SAME(clock_ns(&clock, 123456789), 123456789);
-    CHECK_SAME(clock_ticks_of_ns(&clock, 123456789), 123456789);
+    clock_open(&made_up, true, 0);
+    CHECK(made_up.use_counter);
+    clock_refuse(&made_up, "for a test");
+    CHECK(!made_up.use_counter);
+    CHECK_TEXT(made_up.name, "monotonic");
+    CHECK_TEXT(made_up.reason, "for a test");
+    CHECK_SAME(made_up.counter_hz, 0);
+    CHECK(made_up.calibration_ppb < 0);
+    CHECK_SAME(clock_begin(&made_up), fake.now_ns);
+    CHECK_SAME(clock_ns(&made_up, 123456789), 123456789);
+    CHECK_SAME(clock_ticks_of_ns(&made_up, 123456789), 123456789);
 }
 
 TEST(drift)
@@ -282,16 +277,15 @@ TEST(drift)
         bool is_told;
     } cases[] = {{0, false}, {450, false}, {-450, false}, {600, true}, {-600, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         reset();
         for (int part = 4; part < PARTS; part++)
             fake.part_ppm[part] = cases[i].ppm;
-        clock_open(&clock, true, 0);
+        clock_open(&made_up, true, 0);
         fake.now_ns = fake.first_ns + 100 * CLOCK_NS_PER_S;
-        clock_check_drift(&clock);
-        CHECK(clock.has_drift);
-        CHECK_NEAR(clock.drift_ppb, cases[i].ppm * 990, 200);
-        CHECK_SAME(clock.reason[0] != '\0', cases[i].is_told);
+        clock_check_drift(&made_up);
+        CHECK(made_up.has_drift);
+        CHECK_NEAR(made_up.drift_ppb, cases[i].ppm * 990, 200);
+        CHECK_SAME(made_up.reason[0] != '\0', cases[i].is_told);
     }
 }
 
@@ -307,32 +301,29 @@ TEST(quantum)
         {8, 115, 1777, 1},      {26, 13, 90001, 13}, {26, 1, 90001, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock;
         reset();
-        clock_open(&clock, true, 0);
+        clock_open(&made_up, true, 0);
         fake.read_step = cases[i].step;
         fake.stray_ticks = cases[i].stray;
         fake.stray_every = cases[i].every;
-        CHECK_NEAR(clock_quantum_ns(&clock), (double)cases[i].quantum / TICKS_PER_NS, 1e-6);
+        CHECK_NEAR(clock_quantum_ns(&made_up), (double)cases[i].quantum / TICKS_PER_NS, 1e-6);
     }
 }
 
-TEST(forced_monotonic)
+CLOCK_TEST(forced_monotonic)
 {
-    struct clock clock;
-    reset();
-    clock_open(&clock, false, 1000000000);
-    CHECK(!clock.use_counter);
-    CHECK_TEXT(clock.name, "monotonic");
-    CHECK_SAME(clock.counter_hz, 0);
-    CHECK(clock.reason[0] != '\0');
+    clock_open(&made_up, false, 1000000000);
+    CHECK(!made_up.use_counter);
+    CHECK_TEXT(made_up.name, "monotonic");
+    CHECK_SAME(made_up.counter_hz, 0);
+    CHECK(made_up.reason[0] != '\0');
     int64_t before_ns = clock_monotonic_ns();
-    uint64_t ticks = clock_ticks(&clock);
+    uint64_t ticks = clock_ticks(&made_up);
     CHECK(ticks >= (uint64_t)before_ns && ticks <= (uint64_t)clock_monotonic_ns());
-    CHECK_SAME(clock_ns(&clock, 123), 123);
-    CHECK_SAME(clock_ticks_of_ns(&clock, 123), 123);
-    clock_check_drift(&clock);
-    CHECK(!clock.has_drift);
+    CHECK_SAME(clock_ns(&made_up, 123), 123);
+    CHECK_SAME(clock_ticks_of_ns(&made_up, 123), 123);
+    clock_check_drift(&made_up);
+    CHECK(!made_up.has_drift);
 }
 
 /* Lengths from a tick to a century. */

@@ -4,28 +4,22 @@
 #include "base/cpus.h"
 #include "tap.h"
 
-TEST(lists_there_and_back)
+TEST(there_and_back)
 {
-    static const char *const texts[] = {"", "0", "1023", "0-1", "0,2,4-7", "0-1023", "63-64"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct cpus set;
-        char text[CPUS_TEXT_BYTES];
-        CHECK_SAME(cpus_parse_list(texts[i], &set), 0);
-        cpus_format_list(&set, text, sizeof text);
-        CHECK_TEXT(text, texts[i]);
-    }
-}
-
-TEST(masks_there_and_back)
-{
-    static const char *const texts[] = {
+    static const char *const lists[] = {"", "0", "1023", "0-1", "0,2,4-7", "0-1023", "63-64"};
+    static const char *const masks[] = {
         "0", "1", "3", "80000000", "1,00000000", "ffffffff,ffffffff", "80000000,00000000,00000001"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct cpus set;
-        char text[CPUS_TEXT_BYTES];
-        CHECK_SAME(cpus_parse_mask(texts[i], &set), 0);
+    struct cpus set;
+    char text[CPUS_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        CHECK_SAME(cpus_parse_list(lists[i], &set), 0);
+        cpus_format_list(&set, text, sizeof text);
+        CHECK_TEXT(text, lists[i]);
+    }
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        CHECK_SAME(cpus_parse_mask(masks[i], &set), 0);
         cpus_format_mask(&set, text, sizeof text);
-        CHECK_TEXT(text, texts[i]);
+        CHECK_TEXT(text, masks[i]);
     }
 }
 
@@ -43,26 +37,23 @@ TEST(a_mask_with_many_zeros)
     CHECK_SAME(cpus_parse_mask(text, &set), -1);
 }
 
-TEST(what_is_no_list)
+TEST(what_is_neither)
 {
-    static const char *const texts[] = {"1024",   "-1",  "1-",  "1-0", "1,",
-                                        ",1",     "a",   "1 2", "0x1", "1--2",
-                                        "1-2-3",  " 1",  "1\n", "+1",  "99999999999999999999",
-                                        "0-1024", "1,,2"};
+    static const char *const no_lists[] = {"1024",   "-1",  "1-",  "1-0", "1,",
+                                           ",1",     "a",   "1 2", "0x1", "1--2",
+                                           "1-2-3",  " 1",  "1\n", "+1",  "99999999999999999999",
+                                           "0-1024", "1,,2"};
+    static const char *const no_masks[] = {"",          "g",   "1,",   ",1", "0x1",
+                                           "123456789", "1-2", "1,,1", " 1"};
     struct cpus set;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!CHECK_SAME(cpus_parse_list(texts[i], &set), -1))
-            printf("# it was '%s'\n", texts[i]);
-}
-
-TEST(what_is_no_mask)
-{
-    static const char *const texts[] = {"",          "g",   "1,",   ",1", "0x1",
-                                        "123456789", "1-2", "1,,1", " 1"};
-    struct cpus set;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!CHECK_SAME(cpus_parse_mask(texts[i], &set), -1))
-            printf("# it was '%s'\n", texts[i]);
+    for (size_t i = 0; i < sizeof no_lists / sizeof no_lists[0]; i++) {
+        tap_row(no_lists[i]);
+        CHECK_SAME(cpus_parse_list(no_lists[i], &set), -1);
+    }
+    for (size_t i = 0; i < sizeof no_masks / sizeof no_masks[0]; i++) {
+        tap_row(no_masks[i]);
+        CHECK_SAME(cpus_parse_mask(no_masks[i], &set), -1);
+    }
 }
 
 TEST(nothing_is_ever_left_empty)

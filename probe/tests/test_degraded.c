@@ -9,26 +9,25 @@
 #include "run/run.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static struct {
-    const struct test *test; /* in place of the one that the words say */
-} fake_run;
+static const struct test *invented; /* in place of the one that the words say; NULL: that one */
 
-static void reset(void)
+static bool reset(void)
 {
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
-    memset(&fake_run, 0, sizeof fake_run);
+    invented = NULL;
+    return true;
 }
+
+#define PORT_TEST(what) TEST_IN(reset(), (void)0, what)
 
 static void take_fake_test(struct request *request)
 {
-    request->test = fake_run.test ? fake_run.test : request->test;
+    request->test = invented ? invented : request->test;
 }
 
 /* The exit code that belongs to the status of a stream. */
@@ -50,11 +49,11 @@ static const char *stream_of(char *const words[])
 /* As an ordinary thread, from which a busy machine may take the CPU without a failure. */
 #define STREAM(...)                                                                                \
     stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--policy", "other", NULL})
+#define SIGNALS() STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic")
 
-TEST(untrusted_counter)
+PORT_TEST(untrusted_counter)
 {
     struct clock clock;
-    reset();
     fake_port.is_counter_trusted = false;
     clock_open(&clock, true, 0);
     CHECK(!clock.use_counter);
@@ -62,9 +61,8 @@ TEST(untrusted_counter)
     CHECK(COUNTER_NAME[0] == '\0' || strcmp(clock.reason, FAKE_REASON) == 0);
 }
 
-TEST(untrusted_counter_is_told)
+PORT_TEST(untrusted_counter_is_told)
 {
-    reset();
     fake_port.is_counter_trusted = false;
     const char *text = STREAM("SEM-P-SIG", "--samples", "100");
     CHECK_HOLDS(text, "\"counter_not_used\"");
@@ -73,11 +71,10 @@ TEST(untrusted_counter_is_told)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-TEST(one_cpu)
+PORT_TEST(one_cpu)
 {
     static struct instrument instrument;
     struct clock clock;
-    reset();
     clock_open(&clock, false, 0);
     instrument_measure_skew(&instrument, &clock, 0);
     CHECK_SAME(instrument.skew_count, 0);
@@ -87,17 +84,15 @@ TEST(one_cpu)
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-TEST(cpu_that_is_not_there)
+PORT_TEST(cpu_that_is_not_there)
 {
-    reset();
     const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--cpu", "1");
     CHECK_HOLDS(text, "\"status\":\"denied\"");
     CHECK_HOLDS(text, "CPU 1 does not exist");
 }
 
-TEST(cpus_cannot_be_told_apart)
+PORT_TEST(cpus_cannot_be_told_apart)
 {
-    reset();
     fake_port.cpu_count = -1;
     fake_port.pin_error = ENOTSUP;
     const char *text = STREAM("SEM-P-ARN", "--samples", "100", "--clock", "monotonic");
@@ -117,22 +112,20 @@ TEST(cpus_cannot_be_told_apart)
     CHECK_HOLDS(text, "this port cannot choose a CPU");
 }
 
-TEST(binding_fails)
+PORT_TEST(binding_fails)
 {
     struct rt_thread_setup setup = {SCHED_OTHER, 0, 0};
-    reset();
     fake_port.pin_error = EPERM;
     for (int i = 0; i < 100; i++)
         CHECK_SAME(rt_thread_try(&setup), EPERM);
-    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
+    const char *text = SIGNALS();
     CHECK_HOLDS(text, "\"status\":\"denied\"");
     CHECK_HOLDS(text, "starting the measuring thread");
     CHECK_HOLDS(text, "\"type\":\"footer\"");
 }
 
-TEST(no_system_call)
+PORT_TEST(no_system_call)
 {
-    reset();
     const char *text =
         STREAM("CLK-P-BIN", "--samples", "5000", "-p", "via=syscall", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"via_unsupported\"");
@@ -140,9 +133,8 @@ TEST(no_system_call)
     CHECK_HOLDS(text, "\"min\":null");
 }
 
-TEST(no_event_timer)
+PORT_TEST(no_event_timer)
 {
-    reset();
     const char *text = STREAM("TMR-P-JIT", "--samples", "3", "-p", "mechanisms=timerfd,nanosleep",
                               "-p", "periods_ns=1ms", "--clock", "monotonic");
     CHECK_HOLDS(text, "\"mechanism_unsupported\"");
@@ -181,14 +173,6 @@ TEST(realtime_budget_is_rested)
     CHECK(has_rested);
 }
 
-TEST(counters_that_are_not_known)
-{
-    reset();
-    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
-    CHECK(strstr(text, "steal_ns") == NULL);
-    CHECK(strstr(text, "interrupts_count") == NULL);
-}
-
 TEST(a_stack_that_is_too_small)
 {
     static const int64_t sizes[] = {16 * 1024, 64 * 1024, 100 * 1024, 256 * 1024 - 1};
@@ -203,33 +187,31 @@ TEST(a_stack_that_is_too_small)
     }
     reset();
     fake_port.stack_bytes = 256 * 1024;
-    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
-                "\"status\":\"measured\"");
+    CHECK_HOLDS(SIGNALS(), "\"status\":\"measured\"");
 }
 
 /* RLIMIT_STACK is of a system where it says how large this stack may be. */
-TEST(a_stack_that_is_not_known)
+PORT_TEST(a_stack_that_is_not_known)
 {
     struct rlimit limit;
-    reset();
     getrlimit(RLIMIT_STACK, &limit);
     rlim_t own = limit.rlim_cur;
     limit.rlim_cur = 64 * 1024;
     if (setrlimit(RLIMIT_STACK, &limit) != 0)
         abort();
-    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
-                "\"status\":\"measured\"");
+    CHECK_HOLDS(SIGNALS(), "\"status\":\"measured\"");
     limit.rlim_cur = own;
     setrlimit(RLIMIT_STACK, &limit);
 }
 
-TEST(usage_that_is_not_counted)
+PORT_TEST(counts_that_are_not_known)
 {
-    reset();
+    static const char *const names[] = {"steal_ns", "interrupts_count", "faults_count",
+                                        "switches_count"};
     fake_port.lacks_usage = true;
-    const char *text = STREAM("SEM-P-SIG", "--samples", "100", "--clock", "monotonic");
-    CHECK(strstr(text, "faults_count") == NULL);
-    CHECK(strstr(text, "switches_count") == NULL);
+    const char *text = SIGNALS();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK(strstr(text, names[i]) == NULL);
     CHECK_HOLDS(text, "\"environment\":{\"rested_ns\":");
 }
 
@@ -255,7 +237,7 @@ static int end_at_once(struct run *run)
 static const char *stream_of_test(const struct test *test, char *deadline)
 {
     reset();
-    fake_run.test = test;
+    invented = test;
     return STREAM("SEM-P-SIG", "--clock", "monotonic", "--deadline-ns", deadline);
 }
 
@@ -279,19 +261,15 @@ TEST(counters_that_were_not_read)
 {
     static const struct test ends = {
         .id = "ENDS", .title = "ends", .setup_ns = 1000000, .measure = end_at_once};
-    static const struct test refuses = {.id = "REFUSES",
-                                        .title = "refuses",
-                                        .setup_ns = 1000000,
-                                        .prepare = refuse,
-                                        .measure = end_at_once};
+    struct test refuses = ends;
+    refuses.prepare = refuse;
     CHECK_HOLDS(stream_of_test(&ends, "60s"), "\"environment\":{\"minor_faults_count\":");
     const char *text = stream_of_test(&refuses, "60s");
     CHECK_HOLDS(text, "\"status\":\"failed\"");
     CHECK_HOLDS(text, "\"environment\":{}");
     reset();
     fake_port.pin_error = EPERM;
-    CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--clock", "monotonic"),
-                "\"environment\":{}");
+    CHECK_HOLDS(SIGNALS(), "\"environment\":{}");
     reset();
     CHECK_HOLDS(STREAM("SEM-P-SIG", "--samples", "5", "--cpu", "1"), "\"environment\":{}");
 }

@@ -8,10 +8,7 @@
 #include "shield/shield.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { STILL_HELD = 99 };
 
@@ -40,24 +37,17 @@ static void finish(struct run *run)
         _exit(STILL_HELD);
 }
 
+static int (*measure_with)(struct run *run);
+
 static void take_test(struct request *request)
 {
-    static const struct test test = {
-        .id = "LOOKS", .title = "looks", .setup_ns = 1000000, .measure = measure, .finish = finish};
+    static struct test test = {
+        .id = "LOOKS", .title = "looks", .setup_ns = 1000000, .finish = finish};
+    test.measure = measure_with;
     request->test = &test;
 }
 
-static void take_failing_test(struct request *request)
-{
-    static const struct test test = {.id = "FAILS",
-                                     .title = "fails",
-                                     .setup_ns = 1000000,
-                                     .measure = measure_and_fail,
-                                     .finish = finish};
-    request->test = &test;
-}
-
-static const char *stream_of(const char *us, void (*take)(struct request *), int *code)
+static const char *stream_of(const char *us, int (*act)(struct run *run), int *code)
 {
     const char *words[] = {"hardstone-probe",
                            "run",
@@ -69,7 +59,8 @@ static const char *stream_of(const char *us, void (*take)(struct request *), int
                            us ? "--dma-latency-us" : NULL,
                            us,
                            NULL};
-    return child_run((char *const *)words, take, code);
+    measure_with = act;
+    return child_run((char *const *)words, take_test, code);
 }
 
 static void be(int error, int others_us)
@@ -84,7 +75,7 @@ TEST(held_and_let_go)
 {
     int code;
     be(0, 0);
-    const char *text = stream_of("5", take_test, &code);
+    const char *text = stream_of("5", measure, &code);
     CHECK_SAME(code, 0);
     CHECK_HOLDS(text, "\"measured_held\"");
     CHECK_HOLDS(text, "\"realtime\":false,\"dma_latency_us\":5}");
@@ -95,7 +86,7 @@ TEST(let_go_after_a_failure)
 {
     int code;
     be(0, 0);
-    const char *text = stream_of("0", take_failing_test, &code);
+    const char *text = stream_of("0", measure_and_fail, &code);
     CHECK_SAME(code, EXIT_NOT_MEASURED);
     CHECK_HOLDS(text, "\"measured_held\"");
     CHECK_HOLDS(text, "\"status\":\"failed\"");
@@ -106,7 +97,7 @@ TEST(not_asked_for)
 {
     int code;
     be(EACCES, 0);
-    const char *text = stream_of(NULL, take_test, &code);
+    const char *text = stream_of(NULL, measure, &code);
     CHECK_SAME(code, 0);
     CHECK_HOLDS(text, "\"measured_free\"");
     CHECK_HOLDS(text, "\"dma_latency_us\":null}");
@@ -124,7 +115,7 @@ TEST(refused)
         int code;
         char status[40];
         be(refusals[i].error, 0);
-        const char *text = stream_of("5", take_test, &code);
+        const char *text = stream_of("5", measure, &code);
         snprintf(status, sizeof status, "\"status\":\"%s\"", refusals[i].status);
         CHECK_SAME(code, EXIT_MISSING);
         CHECK_HOLDS(text, status);
@@ -139,11 +130,11 @@ TEST(a_lower_bound_of_others)
 {
     int code;
     be(0, 3);
-    const char *text = stream_of("5", take_test, &code);
+    const char *text = stream_of("5", measure, &code);
     CHECK_HOLDS(text, "\"dma_latency_us\":3}");
     CHECK_HOLDS(text, "\"name\":\"dma_latency_lower\",\"at_ns\":null,\"data\":{\"asked_us\":5,"
                       "\"in_force_us\":3,\"holder\":\"another program\"}");
-    text = stream_of("2", take_test, &code);
+    text = stream_of("2", measure, &code);
     CHECK_HOLDS(text, "\"dma_latency_us\":2}");
     CHECK(!strstr(text, "dma_latency_lower"));
 }

@@ -1,19 +1,13 @@
 /* First touch: memory is touched by the thread that uses it, on its CPU. The port is a fake. */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE
-#endif
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
-#include "command/args.h"
+#include "child_run.h"
 #include "fake_port.h"
-#include "run/life_cycle.h"
 #include "run/run.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -66,22 +60,8 @@ static void at_work(void *argument)
 
 /* ---- what is called on that CPU ---- */
 
-struct arena *__real_arena_create(const struct arena_plan *plan, const char *backing,
-                                  struct outcome *outcome);
-struct arena *__wrap_arena_create(const struct arena_plan *plan, const char *backing,
-                                  struct outcome *outcome);
-int __real_rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
-                           void (*body)(void *), void *argument);
-int __wrap_rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
-                           void (*body)(void *), void *argument);
-int __real_mlockall(int flags);
-int __wrap_mlockall(int flags);
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-
-#ifdef WRAPPED
-struct arena *__wrap_arena_create(const struct arena_plan *plan, const char *backing,
-                                  struct outcome *outcome)
+WRAP(struct arena *, arena_create, const struct arena_plan *plan, const char *backing,
+     struct outcome *outcome)
 {
     add("records");
     if (!seen.has_no_memory)
@@ -90,26 +70,25 @@ struct arena *__wrap_arena_create(const struct arena_plan *plan, const char *bac
     return NULL;
 }
 
-int __wrap_rt_thread_start(struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
-                           void (*body)(void *), void *argument)
+WRAP(int, rt_thread_start, struct rt_thread *rt_thread, const struct rt_thread_setup *setup,
+     void (*body)(void *), void *argument)
 {
     add("thread");
     return __real_rt_thread_start(rt_thread, setup, body, argument);
 }
 
-int __wrap_mlockall(int flags)
+WRAP(int, mlockall, int flags)
 {
     add("lock");
     return __real_mlockall(flags);
 }
 
-void *__wrap_calloc(size_t count, size_t bytes)
+WRAP(void *, calloc, size_t count, size_t bytes)
 {
     if (bytes == OWN_BYTES)
         add("own");
     return __real_calloc(count, bytes);
 }
-#endif
 
 /* ---- runs ---- */
 
@@ -137,31 +116,25 @@ static void reset(void)
     fake_port = (struct fake_port){.cpu_count = 1, .on_visit = on_visit};
 }
 
-/* The exit code of a run by this process. `test`: in place of the one in the words; NULL: that one.
- */
-static int run_words(int count, char *const words[], const struct test *test)
+static void take_own(struct request *request)
 {
-    static struct request request;
-    char error[ARGS_ERROR_BYTES];
-    if (args_parse(count, words, &request, error, sizeof error) != 0)
-        abort();
-    request.json = true;
-    request.test = test ? test : request.test;
-    fflush(stdout);
-    int output = dup(STDOUT_FILENO), nothing = open("/dev/null", O_WRONLY);
-    dup2(nothing, STDOUT_FILENO);
-    int code = run_test(&request);
-    dup2(output, STDOUT_FILENO);
-    close(output);
-    close(nothing);
+    request->test = &own;
+}
+
+/* Its exit code. */
+static int run(char *const words[], void (*change)(struct request *))
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+    int code = run_here(words, change, nowhere);
+    close(nowhere);
     return code;
 }
 
-static int run_here(void)
+static int run_own_test(void)
 {
-    char *words[] = {"hardstone-probe", "run",      "SEM-P-SIG", "--clock",
-                     "monotonic",       "--policy", "other"};
-    return run_words(sizeof words / sizeof words[0], words, &own);
+    return run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--clock", "monotonic",
+                               "--policy", "other", NULL},
+               take_own);
 }
 
 TEST(stack)
@@ -181,24 +154,20 @@ TEST(stack)
     CHECK_SAME(seen.is_touched_at_work, 1);
 }
 
-TEST(memory_of_a_run)
+WRAP_TEST(memory_of_a_run)
 {
     reset();
-    if (!tap_is_wrapped())
-        return;
-    CHECK_SAME(run_here(), 0);
+    CHECK_SAME(run_own_test(), 0);
     CHECK_TEXT(seen.log,
                "on CPU 0, records, back, on CPU 0, lock, back, on CPU 0, own, back, on CPU 0, "
                "thread, back");
 }
 
-TEST(it_goes_back_after_an_error)
+WRAP_TEST(it_goes_back_after_an_error)
 {
     reset();
-    if (!tap_is_wrapped())
-        return;
     seen.has_no_memory = true;
-    CHECK_SAME(run_here(), 5);
+    CHECK_SAME(run_own_test(), 5);
     CHECK_TEXT(seen.log, "on CPU 0, records, back");
 }
 
@@ -206,29 +175,26 @@ TEST(it_cannot_go_back)
 {
     reset();
     fake_port.pin_back_error = EINVAL;
-    CHECK_SAME(run_here(), 3);
+    CHECK_SAME(run_own_test(), 3);
 }
 
-TEST(cpus_that_cannot_be_chosen)
+WRAP_TEST(cpus_that_cannot_be_chosen)
 {
     reset();
-    if (!tap_is_wrapped())
-        return;
     fake_port.cpu_count = -1;
-    CHECK_SAME(run_here(), 0);
+    CHECK_SAME(run_own_test(), 0);
     CHECK_TEXT(seen.log, "records, lock, own, thread");
 }
 
 /* Whoever maps a stack that is locked touches it. */
-TEST(stacks_of_other_cpus)
+WRAP_TEST(stacks_of_other_cpus)
 {
-    char *words[] = {"hardstone-probe", "run",   "TMR-P-LAT", "--clock",   "monotonic", "--policy",
-                     "other",           "--cpu", "0",         "--samples", "3",         "-p",
-                     "cpus=1,2"};
     reset();
-    if (!tap_is_wrapped())
-        return;
     fake_port.cpu_count = 3;
-    CHECK_SAME(run_words(sizeof words / sizeof words[0], words, NULL), 0);
+    CHECK_SAME(run((char *const[]){"hardstone-probe", "run", "TMR-P-LAT", "--clock", "monotonic",
+                                   "--policy", "other", "--cpu", "0", "--samples", "3", "-p",
+                                   "cpus=1,2", NULL},
+                   NULL),
+               0);
     CHECK_HOLDS(seen.log, "on CPU 1, thread, back, on CPU 2, thread, back");
 }

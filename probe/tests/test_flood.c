@@ -6,9 +6,7 @@
 #include "work/flood.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,72 +18,26 @@ enum call { NONE, SOCKET, SEND, TIMER, EXPIRY, FILE_CALL, FORK, DIRECT, MEMORY }
 static enum call failing;
 static int forks_left; /* before one fails */
 
-int __real_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol);
-ssize_t __real_send(int socket, const void *buffer, size_t length, int flags);
-ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags);
-int __real_port_event_timer_open(int64_t start_ns, int64_t period_ns);
-int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns);
-int64_t __real_port_event_timer_wait(int descriptor, int64_t timeout_ns);
-int64_t __wrap_port_event_timer_wait(int descriptor, int64_t timeout_ns);
-int __real_port_anonymous_file_with(const char *folder, int flags);
-int __wrap_port_anonymous_file_with(const char *folder, int flags);
-pid_t __real_port_fork(void);
-pid_t __wrap_port_fork(void);
-int __real_port_direct_io(int descriptor);
-int __wrap_port_direct_io(int descriptor);
-enum port_storage __real_port_storage(int descriptor);
-enum port_storage __wrap_port_storage(int descriptor);
+WRAP_IF(failing == SOCKET, tap_fail(EAFNOSUPPORT), int, socket,
+        (int domain, int type, int protocol), (domain, type, protocol));
+WRAP_IF(failing == SEND, tap_fail(ENETUNREACH), ssize_t, send,
+        (int socket, const void *buffer, size_t length, int flags),
+        (socket, buffer, length, flags));
+WRAP_IF(failing == EXPIRY, 0, int64_t, port_event_timer_wait, (int descriptor, int64_t timeout_ns),
+        (descriptor, timeout_ns));
+WRAP_IF(failing == FILE_CALL, tap_fail(ENOTSUP), int, port_anonymous_file_with,
+        (const char *folder, int flags), (folder, flags));
+WRAP_IF(failing == FORK && forks_left-- == 0, tap_fail(EAGAIN), pid_t, port_fork, (void), ());
+WRAP_IF(failing == DIRECT, EINVAL, int, port_direct_io, (int descriptor), (descriptor));
+WRAP_IF(failing == MEMORY, PORT_STORAGE_MEMORY, enum port_storage, port_storage, (int descriptor),
+        (descriptor));
 
-#ifdef WRAPPED
-static int fail(int error)
-{
-    errno = error;
-    return -1;
-}
-
-int __wrap_socket(int domain, int type, int protocol)
-{
-    return failing == SOCKET ? fail(EAFNOSUPPORT) : __real_socket(domain, type, protocol);
-}
-
-ssize_t __wrap_send(int socket, const void *buffer, size_t length, int flags)
-{
-    return failing == SEND ? fail(ENETUNREACH) : __real_send(socket, buffer, length, flags);
-}
-
-int __wrap_port_event_timer_open(int64_t start_ns, int64_t period_ns)
+WRAP(int, port_event_timer_open, int64_t start_ns, int64_t period_ns)
 {
     if (failing == EXPIRY) /* also on a port that has no such timers */
         return dup(STDERR_FILENO);
-    return failing == TIMER ? fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
+    return failing == TIMER ? tap_fail(ENOTSUP) : __real_port_event_timer_open(start_ns, period_ns);
 }
-
-int64_t __wrap_port_event_timer_wait(int descriptor, int64_t timeout_ns)
-{
-    return failing == EXPIRY ? 0 : __real_port_event_timer_wait(descriptor, timeout_ns);
-}
-
-int __wrap_port_anonymous_file_with(const char *folder, int flags)
-{
-    return failing == FILE_CALL ? fail(ENOTSUP) : __real_port_anonymous_file_with(folder, flags);
-}
-
-pid_t __wrap_port_fork(void)
-{
-    return failing == FORK && forks_left-- == 0 ? fail(EAGAIN) : __real_port_fork();
-}
-
-int __wrap_port_direct_io(int descriptor)
-{
-    return failing == DIRECT ? EINVAL : __real_port_direct_io(descriptor);
-}
-
-enum port_storage __wrap_port_storage(int descriptor)
-{
-    return failing == MEMORY ? PORT_STORAGE_MEMORY : __real_port_storage(descriptor);
-}
-#endif
 
 static int open_descriptors(void)
 {
@@ -207,10 +159,8 @@ static void refuse(enum call call, enum flood_kind kind, int error, const char *
     munmap(flood, sizeof *flood);
 }
 
-TEST(refused_calls)
+WRAP_TEST(refused_calls)
 {
-    if (!tap_is_wrapped())
-        return;
     refuse(SOCKET, FLOOD_PACKETS, EAFNOSUPPORT, "no UDP socket: ");
     refuse(SEND, FLOOD_PACKETS, ENETUNREACH, "no packet could be sent over 127.0.0.1");
     refuse(TIMER, FLOOD_TIMERS, ENOTSUP, "no timer that is a descriptor");
@@ -224,10 +174,8 @@ TEST(refused_calls)
 }
 
 /* Helpers that were there already end. */
-TEST(refused_forks)
+WRAP_TEST(refused_forks)
 {
-    if (!tap_is_wrapped())
-        return;
     struct flood *flood = new_flood(FLOOD_DISK);
     failing = NONE;
     bool has_disk = flood_prepare(flood) == 0;

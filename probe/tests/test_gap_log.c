@@ -57,25 +57,28 @@ bool port_counter_is_trusted(char *reason, size_t reason_bytes)
     return true;
 }
 
-static struct clock clock_of(uint64_t hz)
-{
-    struct clock clock = {0};
-    use_rate(&clock, (double)hz, 0);
-    return clock;
-}
-
 static struct gap gaps[GAPS];
+static struct gap_log gap_log;
+static struct clock made_up;
 
-static struct gap_log open_log(const struct clock *clock, uint64_t step, uint64_t quantum)
+static bool open_log(uint64_t hz, uint64_t step, uint64_t quantum)
 {
-    struct gap_log gap_log;
     memset(&fake, 0, sizeof fake);
+    memset(&made_up, 0, sizeof made_up);
+    use_rate(&made_up, (double)hz, 0);
     fake.now = 1000000;
     fake.step = step;
     fake.quantum = quantum;
-    gap_log_open(&gap_log, clock, gaps, GAPS);
-    return gap_log;
+    gap_log_open(&gap_log, &made_up, gaps, GAPS);
+    return true;
 }
+
+static uint64_t watch(uint64_t until)
+{
+    return gap_log_watch(&gap_log, &made_up, until, NULL);
+}
+
+#define LOG_TEST(what) TEST_IN(open_log(2000000000, 40, 1), (void)0, what)
 
 static void jump(uint64_t reads_ahead, int64_t ticks)
 {
@@ -94,8 +97,7 @@ TEST(thresholds)
         {1000000, 0, 1, 0, 2},        {1000000000, 30, 40, 40, 400},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct clock clock = clock_of(cases[i].hz);
-        struct gap_log gap_log = open_log(&clock, cases[i].step, cases[i].quantum);
+        open_log(cases[i].hz, cases[i].step, cases[i].quantum);
         CHECK_SAME(gap_log.turn, cases[i].turn);
         CHECK_SAME(gap_log.threshold, cases[i].threshold);
         CHECK_SAME(gap_log.count, 0);
@@ -106,33 +108,28 @@ TEST(thresholds)
 /* The first steps of a clock that moves on with the kernel's tick come late. */
 TEST(a_step_that_comes_late)
 {
-    struct clock clock = clock_of(1000000000);
-    struct gap_log gap_log = open_log(&clock, 20, 4000000);
+    open_log(1000000000, 20, 4000000);
     CHECK_SAME(gap_log.threshold, 8000000);
-    gap_log_watch(&gap_log, &clock, counter_read() + 40000000, NULL);
+    watch(counter_read() + 40000000);
     CHECK_SAME(gap_log.count, 0);
 }
 
 /* A loop that was interrupted while it was measured. */
-TEST(the_median)
+LOG_TEST(the_median)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     for (uint64_t at = 2; at < JUMPS + 2; at++)
         jump(at, 1000000);
-    gap_log_open(&gap_log, &clock, gaps, GAPS);
+    gap_log_open(&gap_log, &made_up, gaps, GAPS);
     CHECK_SAME(gap_log.turn, 40);
 }
 
-TEST(gaps)
+LOG_TEST(gaps)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     uint64_t from = fake.now;
     jump(2, 559); /* one tick less than a gap */
     jump(4, 560);
     jump(5, 10000); /* at once after it */
-    uint64_t end = gap_log_watch(&gap_log, &clock, from + 20000, NULL);
+    uint64_t end = watch(from + 20000);
     CHECK_SAME(gap_log.count, 2);
     CHECK_SAME(gaps[0].begin - from, 3 * 40 + 559);
     CHECK_SAME(gaps[0].end - gaps[0].begin, 600);
@@ -142,53 +139,45 @@ TEST(gaps)
 }
 
 /* From one watch to the next no gap: the thread was allowed to rest. */
-TEST(two_watches)
+LOG_TEST(two_watches)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     jump(3, 1000);
-    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    watch(fake.now + 4000);
     CHECK_SAME(gap_log.count, 1);
     fake.now += 1000000;
     jump(3, 1000);
-    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    watch(fake.now + 4000);
     CHECK_SAME(gap_log.count, 2);
     CHECK_SAME(gaps[1].end - gaps[1].begin, 1040);
 }
 
 /* The gap that goes beyond the end belongs to the watch; time that is over gives none. */
-TEST(the_end)
+LOG_TEST(the_end)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     jump(4, 100000);
-    uint64_t end = gap_log_watch(&gap_log, &clock, fake.now + 1000, NULL);
+    uint64_t end = watch(fake.now + 1000);
     CHECK_SAME(gap_log.count, 1);
     CHECK_SAME(gaps[0].end, end);
     uint64_t reads = fake.reads;
-    end = gap_log_watch(&gap_log, &clock, fake.now, NULL);
+    end = watch(fake.now);
     CHECK_SAME(end, fake.now);
     CHECK_SAME(fake.reads, reads + 1);
     CHECK_SAME(gap_log.count, 1);
 }
 
-TEST(being_told_to_end)
+LOG_TEST(being_told_to_end)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     fake.over_at = fake.reads + 10;
-    uint64_t end = gap_log_watch(&gap_log, &clock, fake.now + 1000000000, &fake.is_over);
+    uint64_t end = gap_log_watch(&gap_log, &made_up, fake.now + 1000000000, &fake.is_over);
     CHECK_SAME(fake.reads, fake.over_at);
     CHECK_SAME(end, fake.now);
 }
 
-TEST(a_full_log)
+LOG_TEST(a_full_log)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     for (uint64_t i = 0; i < GAPS + 3; i++)
         jump(2 + 2 * i, 2000 + (int64_t)i);
-    gap_log_watch(&gap_log, &clock, fake.now + 30000, NULL);
+    watch(fake.now + 30000);
     CHECK_SAME(gap_log.count, GAPS);
     CHECK_SAME(gap_log.dropped_count, 3);
     CHECK_SAME(gaps[0].end - gaps[0].begin, 2040);
@@ -196,25 +185,21 @@ TEST(a_full_log)
 }
 
 /* Whatever made it: there is no gap of minus some ticks. */
-TEST(a_counter_that_steps_back)
+LOG_TEST(a_counter_that_steps_back)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     jump(3, -5000);
     jump(6, 800);
-    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    watch(fake.now + 4000);
     CHECK_SAME(gap_log.count, 1);
     CHECK_SAME(gaps[0].end - gaps[0].begin, 840);
 }
 
 /* A counter of few bits that wraps while it is watched. */
-TEST(a_counter_that_wraps)
+LOG_TEST(a_counter_that_wraps)
 {
-    struct clock clock = clock_of(2000000000);
-    struct gap_log gap_log = open_log(&clock, 40, 1);
     fake.now = UINT64_MAX - 1000;
     jump(30, 1000);
-    gap_log_watch(&gap_log, &clock, fake.now + 4000, NULL);
+    watch(fake.now + 4000);
     CHECK_SAME(gap_log.count, 1);
     CHECK_SAME(gaps[0].end - gaps[0].begin, 1040);
 }

@@ -4,7 +4,6 @@
 #include "record/gap_table.h"
 #include "tap.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { WINDOWS = 4, GAPS = 10, PATH_BYTES = 64 };

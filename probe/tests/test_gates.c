@@ -5,8 +5,6 @@
 #include "family/simulate/solver_semaphore.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { MASSES = 12, THREADS = 3, EVENTS = 4 * MASSES, STEP_NS = 10000000 };
 
 #define HELD_M 100.0 /* x and vx of a mass whose semaphore is held */
@@ -19,7 +17,6 @@ static struct {
     double before_m;
 } watch;
 
-#ifdef WRAPPED
 static int64_t mass_of(const sem_t *gate)
 {
     for (int64_t i = 0; i < MASSES; i++)
@@ -40,9 +37,7 @@ static void take(const sem_t *gate)
     watch.before_m = watch.masses[i].mass.x;
 }
 
-int __real_sem_trywait(sem_t *gate);
-int __wrap_sem_trywait(sem_t *gate);
-int __wrap_sem_trywait(sem_t *gate)
+WRAP(int, sem_trywait, sem_t *gate)
 {
     if (!watch.is_watched)
         return __real_sem_trywait(gate);
@@ -52,18 +47,14 @@ int __wrap_sem_trywait(sem_t *gate)
     return __real_sem_trywait(gate);
 }
 
-int __real_sem_wait(sem_t *gate);
-int __wrap_sem_wait(sem_t *gate);
-int __wrap_sem_wait(sem_t *gate)
+WRAP(int, sem_wait, sem_t *gate)
 {
     if (watch.is_watched)
         take(gate);
     return __real_sem_wait(gate);
 }
 
-int __real_sem_post(sem_t *gate);
-int __wrap_sem_post(sem_t *gate);
-int __wrap_sem_post(sem_t *gate)
+WRAP(int, sem_post, sem_t *gate)
 {
     if (watch.is_watched) {
         struct tire_mass *mass = &watch.masses[mass_of(gate)].mass;
@@ -73,7 +64,6 @@ int __wrap_sem_post(sem_t *gate)
     }
     return __real_sem_post(gate);
 }
-#endif
 
 static int64_t around(int64_t i)
 {

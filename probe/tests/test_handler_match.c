@@ -7,10 +7,18 @@
 static struct handler_log made_up;
 static struct handled found;
 
-static void begin(void)
+static bool begin(void)
 {
     memset(&made_up, 0, sizeof made_up);
     memset(&found, 0, sizeof found);
+    return true;
+}
+
+#define LOG_TEST(what) TEST_IN(begin(), (void)0, what)
+
+static enum handler_fate find(int64_t from_ns, int64_t to_ns)
+{
+    return handler_log_find(&made_up, from_ns, to_ns, &found);
 }
 
 static void handle(int64_t entry_ns, int64_t exit_ns)
@@ -19,80 +27,72 @@ static void handle(int64_t entry_ns, int64_t exit_ns)
     handler_log_exit(&made_up, exit_ns);
 }
 
-TEST(single)
+LOG_TEST(single)
 {
-    begin();
     handle(100, 150);
     handle(1020, 1080);
     handle(2000, 2050);
-    CHECK(handler_log_find(&made_up, 1000, 1100, &found) == HANDLER_SINGLE);
+    CHECK_SAME(find(1000, 1100), HANDLER_SINGLE);
     CHECK_SAME(found.entry_ns, 1020);
     CHECK_SAME(found.exit_ns, 1080);
-    CHECK(handler_log_find(&made_up, 1020, 1080, &found) == HANDLER_SINGLE);
+    CHECK_SAME(find(1020, 1080), HANDLER_SINGLE);
 }
 
 /* One that began before, or ended after, is another's. */
-TEST(none)
+LOG_TEST(none)
 {
-    begin();
     handle(990, 1050);
     handle(1060, 1110);
-    CHECK(handler_log_find(&made_up, 1000, 1100, &found) == HANDLER_NONE);
-    CHECK(handler_log_find(&made_up, 5000, 5100, &found) == HANDLER_NONE);
+    CHECK_SAME(find(1000, 1100), HANDLER_NONE);
+    CHECK_SAME(find(5000, 5100), HANDLER_NONE);
 }
 
-TEST(several)
+LOG_TEST(several)
 {
-    begin();
     handle(1010, 1020);
     handle(1030, 1040);
-    CHECK(handler_log_find(&made_up, 1000, 1100, &found) == HANDLER_SEVERAL);
-    CHECK(handler_log_find(&made_up, 1000, 1025, &found) == HANDLER_SINGLE);
+    CHECK_SAME(find(1000, 1100), HANDLER_SEVERAL);
+    CHECK_SAME(find(1000, 1025), HANDLER_SINGLE);
 }
 
-TEST(lost)
+LOG_TEST(lost)
 {
-    begin();
     handle(100, 150);
     handler_log_lost(&made_up, 1000);
     handle(1020, 1080);
-    CHECK(handler_log_find(&made_up, 90, 140, &found) == HANDLER_NONE); /* it ends later */
-    CHECK(handler_log_find(&made_up, 90, 160, &found) == HANDLER_LOST);
-    CHECK(handler_log_find(&made_up, 500, 600, &found) == HANDLER_LOST);
-    CHECK(handler_log_find(&made_up, 1010, 1100, &found) == HANDLER_SINGLE);
+    CHECK_SAME(find(90, 140), HANDLER_NONE); /* it ends later */
+    CHECK_SAME(find(90, 160), HANDLER_LOST);
+    CHECK_SAME(find(500, 600), HANDLER_LOST);
+    CHECK_SAME(find(1010, 1100), HANDLER_SINGLE);
     handler_log_clear(&made_up);
-    CHECK(handler_log_find(&made_up, 500, 600, &found) == HANDLER_NONE);
+    CHECK_SAME(find(500, 600), HANDLER_NONE);
 }
 
 /* The exit is missing: no pair is made of an entry and the exit of a later handler. */
-TEST(lost_inside)
+LOG_TEST(lost_inside)
 {
-    begin();
     handler_log_entry(&made_up, 100);
     handler_log_lost(&made_up, 1000);
     handler_log_exit(&made_up, 1080);
     CHECK_SAME(made_up.count, 0);
-    CHECK(handler_log_find(&made_up, 90, 1100, &found) == HANDLER_LOST);
+    CHECK_SAME(find(90, 1100), HANDLER_LOST);
 }
 
 /* Read in two parts: the handler that lies between is whole. */
-TEST(over_the_end)
+LOG_TEST(over_the_end)
 {
-    begin();
     handler_log_entry(&made_up, 100);
     handler_log_clear(&made_up);
     handler_log_exit(&made_up, 150);
-    CHECK(handler_log_find(&made_up, 90, 160, &found) == HANDLER_SINGLE);
+    CHECK_SAME(find(90, 160), HANDLER_SINGLE);
     CHECK_SAME(found.entry_ns, 100);
 }
 
-TEST(full)
+LOG_TEST(full)
 {
-    begin();
     for (int i = 0; i < HANDLER_LOG + 5; i++)
         handle(i * 100, i * 100 + 50);
     CHECK_SAME(made_up.count, HANDLER_LOG);
-    CHECK(handler_log_find(&made_up, 100, 190, &found) == HANDLER_SINGLE);
-    CHECK(handler_log_find(&made_up, HANDLER_LOG * 100, HANDLER_LOG * 100 + 60, &found) ==
-          HANDLER_LOST);
+    CHECK_SAME(find(100, 190), HANDLER_SINGLE);
+    CHECK_SAME(find(HANDLER_LOG * 100, HANDLER_LOG * 100 + 60), HANDLER_LOST);
 }

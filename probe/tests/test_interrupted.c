@@ -3,17 +3,13 @@
  * stamps its handler. So every figure is known. */
 #include "base/posix_source.h"
 
-#include "base/clock.h"
-#include "command/args.h"
-#include "fake_port.h"
+#include "fake_run.h"
 #include "family/interrupt/source.h"
 #include "port/tracing.h"
 #include "run/stop.h"
-#include "run/variant.h"
-#include "tap.h"
 
-#include <errno.h>
-#include <stdlib.h>
+/* A port that is made up answers whatever it is asked. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { SAMPLES = 500, FEW = 3, EVENTS = 4096, ALWAYS = 0, WITH_HANDLER };
 
@@ -106,7 +102,6 @@ int clock_gettime(clockid_t id, struct timespec *time)
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
-    (void)left;
     machine.now_ns += clock_timespec_ns(wanted);
     return 0;
 }
@@ -133,7 +128,6 @@ static int64_t wait_for_expiry(void)
 
 int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
 {
-    (void)wish;
     if (kernel.is_locked_down)
         return outcome_set(outcome, STATUS_DENIED, "boot without lockdown",
                            "the kernel is locked down");
@@ -148,29 +142,21 @@ void port_tracing_name(char *name, size_t bytes)
     snprintf(name, bytes, "mine");
 }
 
-int port_tracing_remove_left(void)
-{
-    return 0;
-}
+ANSWERS(int, port_tracing_remove_left, (void), 0);
 
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome)
 {
-    (void)outcome;
     CHECK(cpus_has(&wish->cpus, 0) && cpus_count(&wish->cpus) == 1);
     kernel.open_count++;
     return (struct port_tracing *)&kernel;
 }
 
-int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
-{
-    (void)tracing, (void)kind, (void)expression;
-    return 0;
-}
+ANSWERS(int, port_tracing_filter, (struct port_tracing * tracing, int kind, const char *expression),
+        0);
 
 int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
 {
-    (void)tracing;
     kernel.start_count++;
     if (kernel.refuses_start)
         return outcome_set(outcome, STATUS_FAILED, NULL, "does not start");
@@ -178,15 +164,11 @@ int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
     return 0;
 }
 
-bool port_tracing_is_on(const struct port_tracing *tracing)
-{
-    (void)tracing;
-    return kernel.off_after == 0 || machine.count <= kernel.off_after;
-}
+ANSWERS(bool, port_tracing_is_on, (const struct port_tracing *tracing),
+        kernel.off_after == 0 || machine.count <= kernel.off_after);
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    (void)tracing;
     kernel.is_on = false;
     return 0;
 }
@@ -194,7 +176,6 @@ int port_tracing_stop(struct port_tracing *tracing)
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
-    (void)tracing;
     CHECK_SAME(cpu, 0);
     for (int i = 0; i < kernel.event_count && !kernel.read_error; i++)
         visit(&kernel.events[i], context);
@@ -205,38 +186,18 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
 
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
-    (void)tracing;
     snprintf(path, bytes, "/instances/mine");
     kernel.close_count++;
     return kernel.close_error;
 }
 
-void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES])
-{
-    (void)offsets, (void)count, (void)names;
-}
-
-pid_t port_tracing_thread(void)
-{
-    return 1;
-}
-
-int port_timerlat_look(int64_t period_us, struct outcome *outcome)
-{
-    (void)period_us, (void)outcome;
-    return 0;
-}
-
-int port_timerlat_open(int cpu)
-{
-    (void)cpu;
-    return -1;
-}
+DOES_NOTHING(port_tracing_symbols,
+             (const int64_t *offsets, int count, char names[][PORT_SYMBOL_BYTES]));
+ANSWERS(pid_t, port_tracing_thread, (void), 1);
+ANSWERS(int, port_timerlat_look, (int64_t period_us, struct outcome *outcome), 0);
+ANSWERS(int, port_timerlat_open, (int cpu), -1);
 
 /* ---- a run ---- */
-
-static struct run run;
-static struct request request;
 
 static void reset(void)
 {
@@ -244,9 +205,6 @@ static void reset(void)
     memset(&kernel, 0, sizeof kernel);
     memset(&fake_port, 0, sizeof fake_port);
     fake_port.cpu_count = 1;
-    fake_port.has_budget = true;
-    fake_port.runtime_ns = 950000000;
-    fake_port.period_ns = 1000000000;
     fake_port.on_arm = arm;
     fake_port.on_timer_wait = wait_for_expiry;
     machine.now_ns = 1000 * CLOCK_NS_PER_S;
@@ -254,51 +212,37 @@ static void reset(void)
     stop_reset();
 }
 
-static void parse(const char *id, const char *source, const char *handler)
+static void parse(char *id, const char *source, const char *handler)
 {
-    char error[ARGS_ERROR_BYTES], from[40], seen[40];
+    char from[40], seen[40];
     snprintf(from, sizeof from, "source=%s", source);
     snprintf(seen, sizeof seen, "handler=%s", handler);
-    char *words[] = {
-        "hardstone-probe", "run", (char *)id, "--clock", "monotonic", "-p", from, "-p", seen};
-    CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
-    memset(&run, 0, sizeof run);
-    run.request = &request;
-    run.test = request.test;
-    run.samples = SAMPLES;
-    run.is_realtime = true;
-    run.before.steal_ns = -1;
-    clock_open(&run.clock, false, 0);
-    rt_budget_init(&run.rt_budget);
+    fake_run_parse((char *const[]){id, "--clock", "monotonic", "-p", from, "-p", seen, NULL},
+                   SAMPLES);
 }
 
 /* As far as `prepare`; false: it ended before. */
-static bool start(const char *id, const char *source, const char *handler)
+static bool start(char *id, const char *source, const char *handler)
 {
     parse(id, source, handler);
-    if (run.test->check(&run) != 0)
-        return false;
-    CHECK_SAME(variant_declare(&run), 0);
-    run.scratch = calloc(1, record_size(NULL, 0));
-    record_init(run.scratch, NULL, 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (run.test->prepare(&run) != 0)
-        return false;
-    run.start_ns = clock_monotonic_ns();
-    return true;
+    return run.test->check(&run) == 0 && fake_run_prepare();
 }
 
 static void end(void)
 {
     run.test->finish(&run);
     CHECK_SAME(kernel.close_count, kernel.open_count);
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
-    free(run.scratch);
-    free(run.own);
+    fake_run_end();
 }
 
-static void measure(const char *id, const char *handler)
+static void expect_refusal(enum status status, const char *reason)
+{
+    CHECK_SAME(run.test->check(&run), -1);
+    CHECK_SAME(run.outcome.status, status);
+    CHECK_HOLDS(run.outcome.reason, reason);
+}
+
+static void measure(char *id, const char *handler)
 {
     if (!CHECK(start(id, "timer", handler)))
         return;
@@ -553,9 +497,7 @@ TEST(no_second_cpu)
     end();
     reset();
     parse("IRQ-P-LAT", "ipi", "none");
-    CHECK_SAME(run.test->check(&run), -1);
-    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
-    CHECK_HOLDS(run.outcome.reason, "ipi: it is sent from another CPU");
+    expect_refusal(STATUS_UNSUPPORTED, "ipi: it is sent from another CPU");
 }
 
 static void expect_no_ipi(int error, enum status status, const char *reason)
@@ -564,9 +506,7 @@ static void expect_no_ipi(int error, enum status status, const char *reason)
     fake_port.cpu_count = 2;
     fake_port.interrupt_error = error;
     parse("IRQ-P-LAT", "ipi", "none");
-    CHECK_SAME(run.test->check(&run), -1);
-    CHECK_SAME(run.outcome.status, status);
-    CHECK_HOLDS(run.outcome.reason, reason);
+    expect_refusal(status, reason);
     CHECK_HOLDS(run.outcome.remedy, "CONFIG_MEMBARRIER");
 }
 
@@ -587,9 +527,7 @@ TEST(no_device_named)
     end();
     reset();
     parse("IRQ-P-DLT", "external", "none");
-    CHECK_SAME(run.test->check(&run), -1);
-    CHECK_SAME(run.outcome.status, STATUS_SKIPPED);
-    CHECK_HOLDS(run.outcome.reason, "external: no device is named");
+    expect_refusal(STATUS_SKIPPED, "external: no device is named");
 }
 
 TEST(no_source_on_this_port)
@@ -597,8 +535,6 @@ TEST(no_source_on_this_port)
     reset();
     fake_port.on_arm = NULL;
     parse("IRQ-P-TLT", "ipi,timer,external", "none");
-    CHECK_SAME(run.test->check(&run), -1);
-    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
-    CHECK_HOLDS(run.outcome.reason, "ipi: ");
+    expect_refusal(STATUS_UNSUPPORTED, "ipi: ");
     CHECK_HOLDS(run.outcome.reason, "; timer: ");
 }

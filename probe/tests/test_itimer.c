@@ -6,7 +6,6 @@
 #include "family/shared/timer_mechanism.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/time.h>
 
@@ -182,14 +181,34 @@ int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *ti
     return -1;
 }
 
-static void arm(struct timer_armed *timer)
+static struct timer_armed timer;
+static int64_t now_ns; /* that the last wait gave */
+
+static bool arm(void)
 {
     memset(&fake, 0, sizeof fake);
     fake.now_ns = 1000 * CLOCK_NS_PER_S;
     fake.read_ns = 30;
-    CHECK_SAME(mechanism_arm(timer, TIMER_SETITIMER, fake.now_ns + AHEAD_NS, PERIOD_NS), 0);
-    CHECK(fake.first_ns >= timer->base_ns);
-    CHECK(fake.first_ns <= timer->base_ns + timer->uncertainty_ns);
+    CHECK_SAME(mechanism_arm(&timer, TIMER_SETITIMER, fake.now_ns + AHEAD_NS, PERIOD_NS), 0);
+    CHECK(fake.first_ns >= timer.base_ns);
+    return CHECK(fake.first_ns <= timer.base_ns + timer.uncertainty_ns);
+}
+
+#define ARMED_TEST(what) TEST_IN(arm(), (void)0, what)
+
+static int64_t wait_one(void)
+{
+    return mechanism_wait(&timer, -1, &now_ns);
+}
+
+/* Each serves one, before its time or not. */
+static void check_five_waits(bool is_early)
+{
+    for (int i = 0; i < 5; i++) {
+        CHECK_SAME(wait_one(), 1);
+        CHECK_SAME(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS, is_early);
+        CHECK_SAME(timer.served, fake.sent);
+    }
 }
 
 static int64_t passed(int64_t base_ns, int64_t at_ns)
@@ -197,40 +216,27 @@ static int64_t passed(int64_t base_ns, int64_t at_ns)
     return at_ns < base_ns ? 0 : (at_ns - base_ns) / PERIOD_NS + 1;
 }
 
-TEST(an_expiry_between_signal_and_clock)
+ARMED_TEST(an_expiry_between_signal_and_clock)
 {
-    struct timer_armed timer;
-    int64_t now_ns;
-    arm(&timer);
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
+    CHECK_SAME(wait_one(), 1);
     fake.stall_ns = PERIOD_NS;
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(wait_one(), 2);
     CHECK(fake.is_pending); /* of the expiry that was served */
-    for (int i = 0; i < 5; i++) {
-        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
-        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
-    }
-    CHECK_SAME(timer.served, fake.sent);
+    check_five_waits(false);
 }
 
 /* The interrupt of an expiry that the clock has told comes half a period after it. */
 static void check_a_late_interrupt(bool is_set_on_take)
 {
-    struct timer_armed timer;
-    int64_t now_ns;
-    arm(&timer);
+    arm();
     fake.is_set_on_take = is_set_on_take;
     fake.late_ns = PERIOD_NS / 2;
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
+    CHECK_SAME(wait_one(), 1);
     fake.stall_ns = PERIOD_NS * 3 / 4;
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(wait_one(), 2);
     CHECK(!fake.is_pending);
     CHECK_SAME(fake.sent, 2);
-    for (int i = 0; i < 5; i++) {
-        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
-        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
-        CHECK_SAME(timer.served, fake.sent);
-    }
+    check_five_waits(false);
 }
 
 TEST(a_late_interrupt)
@@ -240,79 +246,59 @@ TEST(a_late_interrupt)
 }
 
 /* Due by the clock, but the true expiry and its signal come a little later. */
-TEST(an_expiry_within_the_uncertainty)
+ARMED_TEST(an_expiry_within_the_uncertainty)
 {
-    struct timer_armed timer;
-    int64_t now_ns;
-    arm(&timer);
     fake.stall_ns = timer.base_ns + PERIOD_NS - fake.first_ns - fake.read_ns + 1;
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(wait_one(), 2);
     CHECK_SAME(fake.sent, 1);
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
+    CHECK_SAME(wait_one(), 1);
     CHECK(now_ns >= timer.base_ns + 2 * PERIOD_NS);
     CHECK_SAME(timer.served, 3);
 }
 
-static void check_served(struct timer_armed *timer)
+static void check_served(void)
 {
-    int64_t now_ns;
     for (int i = 0; i < WAITS; i++) {
         int64_t before_ns = fake.now_ns;
-        int64_t count = mechanism_wait(timer, i % 2 ? -1 : 100 * PERIOD_NS, &now_ns);
+        int64_t count = mechanism_wait(&timer, i % 2 ? -1 : 100 * PERIOD_NS, &now_ns);
         CHECK(count > 0);
-        CHECK(now_ns >= timer->base_ns + (int64_t)(timer->served - 1) * PERIOD_NS);
-        CHECK((int64_t)timer->served >= passed(timer->base_ns + timer->uncertainty_ns, before_ns));
-        CHECK_SAME(timer->served, passed(timer->base_ns, now_ns));
+        CHECK(now_ns >= timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
+        CHECK((int64_t)timer.served >= passed(timer.base_ns + timer.uncertainty_ns, before_ns));
+        CHECK_SAME(timer.served, passed(timer.base_ns, now_ns));
     }
-    CHECK(timer->served > WAITS);
+    CHECK(timer.served > WAITS);
 }
 
-TEST(served_is_what_the_clock_says)
+ARMED_TEST(served_is_what_the_clock_says)
 {
-    struct timer_armed timer;
-    arm(&timer);
     fake.is_random = true;
-    check_served(&timer);
+    check_served();
 }
 
 TEST(served_with_late_interrupts)
 {
-    struct timer_armed timer;
     for (int on_take = 0; on_take < 2; on_take++) {
-        arm(&timer);
+        arm();
         fake.is_random = fake.is_late = true;
         fake.is_set_on_take = on_take;
-        check_served(&timer);
+        check_served();
     }
 }
 
 /* A timer that is early is not to be hidden. */
-TEST(an_early_expiry_is_told)
+ARMED_TEST(an_early_expiry_is_told)
 {
-    struct timer_armed timer;
-    int64_t now_ns;
-    arm(&timer);
     fake.early_ns = 2000;
-    for (int i = 0; i < 5; i++) {
-        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
-        CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
-    }
+    check_five_waits(true);
     fake.stall_ns = 3 * PERIOD_NS + PERIOD_NS / 2;
-    CHECK(mechanism_wait(&timer, -1, &now_ns) > 1);
-    for (int i = 0; i < 5; i++) {
-        CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 1);
-        CHECK_SAME(timer.served, fake.sent);
-        CHECK(now_ns < timer.base_ns + (int64_t)(timer.served - 1) * PERIOD_NS);
-    }
+    CHECK(wait_one() > 1);
+    check_five_waits(true);
 }
 
-TEST(time_out_after_a_stall)
+ARMED_TEST(time_out_after_a_stall)
 {
-    struct timer_armed timer;
-    int64_t now_ns;
-    arm(&timer);
     fake.stall_ns = PERIOD_NS;
-    CHECK_SAME(mechanism_wait(&timer, -1, &now_ns), 2);
+    CHECK_SAME(wait_one(), 2);
     CHECK_SAME(mechanism_wait(&timer, 1000, &now_ns), 0);
     CHECK_SAME(timer.served, 2);
     CHECK_SAME(mechanism_wait(&timer, PERIOD_NS, &now_ns), 1);

@@ -6,8 +6,6 @@
 #include "same_record.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { ROUNDS = 200, MOST_VALUES = 4000, SHAPES = 7, FORGERIES = 20000 };
 
 #define SECOND_NS INT64_C(1000000000)
@@ -17,9 +15,8 @@ static const struct record_shape shapes[SHAPES] = {
 
 static struct record *new_record(const struct record_shape *shape, int64_t duration_ns)
 {
-    struct record *record = malloc(record_size(shape, duration_ns));
-    if (!record)
-        abort();
+    size_t bytes = record_size(shape, duration_ns);
+    struct record *record = memset(tap_memory(bytes), 0xa5, bytes);
     record_init(record, shape, duration_ns);
     return record;
 }
@@ -50,10 +47,7 @@ static char *new_entry(const struct record *record, uint32_t series, size_t *byt
     if (!wide)
         abort();
     *bytes = kept_write(wide, room, record, series);
-    char *entry = malloc(*bytes);
-    if (!entry)
-        abort();
-    memcpy(entry, wide, *bytes);
+    char *entry = memcpy(tap_memory(*bytes), wide, *bytes);
     free(wide);
     return entry;
 }
@@ -83,9 +77,6 @@ static void check_round_trip(const struct record_shape *from, const struct recor
         record_value(again, i * 1000, end_ns + i * SECOND_NS);
     }
     CHECK(is_same_record(record, again));
-    free(entry);
-    free(again);
-    free(record);
 }
 
 TEST(round_trips)
@@ -94,36 +85,29 @@ TEST(round_trips)
     for (int i = 0; i < ROUNDS; i++) {
         check_round_trip(&shapes[i % SHAPES], &shapes[i % SHAPES], &state);
         check_round_trip(&shapes[i % SHAPES], NULL, &state);
+        tap_free_memory();
     }
 }
 
-TEST(an_empty_record)
+static void check_read_back(const struct record *record)
 {
-    struct record *record = new_record(NULL, 0), *again = new_record(NULL, 0);
+    struct record *again = new_record(NULL, 0);
     size_t bytes;
     char *entry = new_entry(record, 0, &bytes);
-    CHECK(kept_fits(entry, again) && kept_count(entry) == 0);
-    kept_read(entry, again);
+    if (CHECK(kept_fits(entry, again)))
+        kept_read(entry, again);
+    CHECK_SAME(kept_count(entry), record->count);
     CHECK(is_same_record(record, again));
-    free(entry);
-    free(again);
-    free(record);
 }
 
 TEST(counts_of_any_size)
 {
-    struct record *record = new_record(NULL, 0), *again = new_record(NULL, 0);
-    size_t bytes;
+    struct record *record = new_record(NULL, 0);
+    check_read_back(record);
     for (unsigned i = 0; i < 64; i++)
         record->buckets[i * 400] = UINT64_MAX >> i;
     record->buckets[record->bucket_count - 1] = UINT64_MAX;
-    char *entry = new_entry(record, 0, &bytes);
-    if (CHECK(kept_fits(entry, again)))
-        kept_read(entry, again);
-    CHECK(is_same_record(record, again));
-    free(entry);
-    free(again);
-    free(record);
+    check_read_back(record);
 }
 
 /* An entry of a wider record is not read into a narrower one. */
@@ -136,24 +120,16 @@ TEST(another_size)
     char *entry = new_entry(record, 0, &bytes);
     CHECK(!kept_fits(entry, narrow));
     CHECK(kept_fits(entry, longer));
-    free(entry);
     record_value(longer, 1, 500 * SECOND_NS);
     entry = new_entry(longer, 0, &bytes);
     CHECK(!kept_fits(entry, shorter));
-    free(entry);
-    free(longer);
-    free(shorter);
-    free(narrow);
-    free(record);
 }
 
 /* ---- short room ---- */
 
 static void check_coarse_histogram(const struct record *record, const struct record *coarse)
 {
-    uint64_t *sum = calloc(coarse->bucket_count, sizeof *sum);
-    if (!sum)
-        abort();
+    uint64_t *sum = tap_memory(coarse->bucket_count * sizeof *sum);
     for (uint32_t i = 0; i < record->bucket_count; i++) {
         uint64_t low = (uint64_t)record_bucket_low(i, record->sub_bits);
         uint64_t high = (uint64_t)record_bucket_high(i, record->sub_bits);
@@ -164,7 +140,6 @@ static void check_coarse_histogram(const struct record *record, const struct rec
     CHECK(memcmp(sum, coarse->buckets, coarse->bucket_count * sizeof *sum) == 0);
     CHECK(coarse->underflow == record->underflow && coarse->overflow == record->overflow);
     CHECK_SAME(held_by(coarse), record->count);
-    free(sum);
 }
 
 static void check_coarse_maxima(const struct record *record, const struct record *coarse)
@@ -186,10 +161,8 @@ static void check_coarse_maxima(const struct record *record, const struct record
 static uint32_t check_room(const struct record *record, size_t room, int64_t duration_ns)
 {
     struct record *coarse = new_record(NULL, duration_ns);
-    char *entry = malloc(room ? room : 1);
+    char *entry = tap_memory(room);
     uint32_t series, sub_bits = 0;
-    if (!entry)
-        abort();
     size_t bytes = kept_write(entry, room, record, 1);
     CHECK(bytes <= room && (bytes > 0 || room < KEPT_LEAST_BYTES));
     if (bytes > 0 && CHECK(kept_find(entry, bytes, &series) == bytes) &&
@@ -203,8 +176,6 @@ static uint32_t check_room(const struct record *record, size_t room, int64_t dur
               (sub_bits < record->sub_bits ||
                coarse->maxima_interval_ns > record->maxima_interval_ns));
     }
-    free(entry);
-    free(coarse);
     return sub_bits;
 }
 
@@ -216,12 +187,12 @@ TEST(any_room)
         struct record *record = new_record(&shapes[round % SHAPES], duration_ns);
         size_t bytes;
         record_some(record, MOST_VALUES, &state);
-        free(new_entry(record, 0, &bytes));
+        new_entry(record, 0, &bytes);
         CHECK_SAME(check_room(record, bytes, duration_ns), record->sub_bits);
         for (int i = 0; i < 20; i++)
             lowered[check_room(record, (size_t)(tap_random(&state) % bytes), duration_ns)]++;
         lowered[check_room(record, KEPT_LEAST_BYTES, duration_ns)]++;
-        free(record);
+        tap_free_memory();
     }
     CHECK(lowered[0] > 0 && lowered[RECORD_SUB_BITS - 1] > 0 && lowered[4] > 0);
 }
@@ -239,13 +210,8 @@ TEST(the_largest_record_finds_room)
         record->maxima_used = record->maxima_capacity - (uint32_t)i;
         for (uint32_t j = 0; j < record->maxima_used; j++)
             record_maxima(record)[j] = j;
-        char *entry = malloc(KEPT_LEAST_BYTES);
-        if (!entry)
-            abort();
-        size_t bytes = kept_write(entry, KEPT_LEAST_BYTES, record, 1);
+        size_t bytes = kept_write(tap_memory(KEPT_LEAST_BYTES), KEPT_LEAST_BYTES, record, 1);
         CHECK(bytes > 0 && bytes <= KEPT_LEAST_BYTES);
-        free(entry);
-        free(record);
     }
 }
 
@@ -254,21 +220,15 @@ TEST(a_long_time)
 {
     struct record *record = new_record(NULL, INT64_MAX), *again = new_record(NULL, INT64_MAX);
     const int64_t day_ns = 86400 * SECOND_NS;
-    size_t bytes = KEPT_LEAST_BYTES;
-    char *entry = malloc(bytes);
-    if (!entry)
-        abort();
+    char *entry = tap_memory(KEPT_LEAST_BYTES);
     for (int64_t day = 0; day < 3000; day++)
         record_value(record, day, day * day_ns);
-    bytes = kept_write(entry, bytes, record, 1);
+    size_t bytes = kept_write(entry, KEPT_LEAST_BYTES, record, 1);
     if (CHECK(bytes > 0 && kept_is_coarser(entry, record) && kept_fits(entry, again))) {
         kept_read(entry, again);
         CHECK(again->count == 3000 && again->max == 2999);
         CHECK(again->maxima_interval_ns * again->maxima_used > 2999 * day_ns);
     }
-    free(entry);
-    free(again);
-    free(record);
 }
 
 /* ---- damage ---- */
@@ -287,8 +247,6 @@ TEST(flipped_bits)
         entry[i / 8] = (char)(entry[i / 8] ^ 1 << i % 8);
     }
     CHECK_SAME(kept_find(entry, bytes, &series), bytes);
-    free(entry);
-    free(record);
 }
 
 /* Cut short, or left where it was written so far, over zeros or over another entry. */
@@ -307,23 +265,14 @@ TEST(parts)
     while (entry[end - 1] == 0)
         end--;
     for (size_t i = 1; i < end; i++) {
-        char *part = malloc(i + 1);
-        char *mixed = calloc(1, bytes);
-        if (!part || !mixed)
-            abort();
-        memcpy(part, entry, i);
+        char *part = memcpy(tap_memory(i + 1), entry, i), *mixed = tap_memory(bytes);
         CHECK_SAME(kept_find(part, i, &series), 0);
         memcpy(mixed, entry, i);
         CHECK_SAME(kept_find(mixed, bytes, &series), 0);
         memcpy(mixed, other, bytes);
         memcpy(mixed, entry, i);
         CHECK(kept_find(mixed, bytes, &series) == 0 || memcmp(mixed, entry, bytes) == 0);
-        free(mixed);
-        free(part);
     }
-    free(other);
-    free(entry);
-    free(record);
 }
 
 TEST(no_entries)
@@ -380,9 +329,7 @@ TEST(forged_entries)
     size_t bytes;
     struct record *record = new_record(&shapes[1], 0), *again = new_record(&shapes[1], 0);
     record_some(record, 500, &state);
-    char *entry = new_entry(record, 3, &bytes), *forged = malloc(bytes);
-    if (!forged)
-        abort();
+    char *entry = new_entry(record, 3, &bytes), *forged = tap_memory(bytes);
     memcpy(forged, entry, bytes);
     seal(forged, bytes);
     CHECK(memcmp(forged, entry, bytes) == 0); /* it is the checksum */
@@ -404,10 +351,6 @@ TEST(forged_entries)
         CHECK(record_is_sound(again));
     }
     CHECK(passed > 100 && refused > 100);
-    free(forged);
-    free(entry);
-    free(again);
-    free(record);
 }
 
 /* More pairs than there are bytes: refused at once, not after counting to 2^32. */
@@ -421,6 +364,4 @@ TEST(more_pairs_than_bytes)
     memcpy(entry + 36, &many, sizeof many);
     seal(entry, bytes);
     CHECK(!kept_fits(entry, record));
-    free(entry);
-    free(record);
 }

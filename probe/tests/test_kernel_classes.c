@@ -6,8 +6,6 @@
 #include "work/kernel_classes.h"
 #include "work/scratch.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,9 +2,6 @@
  * published. The port is a fake. The linker puts calls before those of the C library that have
  * LEVELS levels, and maps them to the real ones: whoever is higher stays at least as high, and the
  * creator stays below all of 128 waiters. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
@@ -15,18 +12,8 @@ enum { LEVELS = 255, MOST_REAL = 98 };
 
 static bool has_many_levels;
 
-#ifdef WRAPPED
-int __real_sched_get_priority_max(int policy);
-int __wrap_sched_get_priority_max(int policy);
-int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
-int __real_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
-int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
-
-int __wrap_sched_get_priority_max(int policy)
-{
-    return has_many_levels && policy == SCHED_FIFO ? LEVELS : __real_sched_get_priority_max(policy);
-}
+WRAP_IF(has_many_levels &&policy == SCHED_FIFO, LEVELS, int, sched_get_priority_max, (int policy),
+        (policy));
 
 static struct sched_param mapped(int policy, const struct sched_param *wanted)
 {
@@ -36,20 +23,19 @@ static struct sched_param mapped(int policy, const struct sched_param *wanted)
     return real;
 }
 
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+WRAP(int, pthread_setschedparam, pthread_t thread, int policy, const struct sched_param *wanted)
 {
     struct sched_param real = mapped(policy, wanted);
     return __real_pthread_setschedparam(thread, policy, &real);
 }
 
-int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted)
+WRAP(int, pthread_attr_setschedparam, pthread_attr_t *attributes, const struct sched_param *wanted)
 {
     int policy = SCHED_OTHER;
     pthread_attr_getschedpolicy(attributes, &policy);
     struct sched_param real = mapped(policy, wanted);
     return __real_pthread_attr_setschedparam(attributes, &real);
 }
-#endif
 
 static bool can_test(void)
 {

@@ -1,7 +1,4 @@
 /* Processes of the system that may run on one CPU only: which are listed. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "port/linux/files.h"
 #include "port/port.h"
 #include "tap.h"
@@ -44,20 +41,6 @@ static pid_t start_sleeper(void)
     _exit(0);
 }
 
-static void end_child(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
-static void bind_process(pid_t process, int cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)cpu, &set);
-    CHECK_SAME(sched_setaffinity(process, sizeof set, &set), 0);
-}
-
 /* There are always some: each CPU has its own. */
 TEST(threads_of_the_kernel_are)
 {
@@ -79,9 +62,13 @@ TEST(threads_of_the_kernel_are)
 TEST(a_process_of_a_user_is_not)
 {
     pid_t child = start_sleeper();
-    bind_process(child, some_cpu());
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)some_cpu(), &set);
+    CHECK_SAME(sched_setaffinity(child, sizeof set, &set), 0);
     CHECK(!is_listed(some_cpu(), child));
-    end_child(child);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
 }
 
 TEST(without_a_cpu_nothing_is_told)

@@ -1,16 +1,8 @@
 /* When the Linux port trusts the TSC, on processors and kernels made up as files; and that reading
  * it uses only instructions that were checked for. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/counter.h"
 #include "linux_machine.h"
-#include "port/linux/files.h"
 #include "port/port.h"
-#include "tap.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 #define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
@@ -34,7 +26,7 @@ static const char *distrust(const char *flags, const char *source)
     return reason;
 }
 
-TEST(flags)
+TEST(flags_and_clock_source)
 {
     CHECK_TEXT(distrust("fpu tsc sse2 rdtscp constant_tsc nonstop_tsc", "tsc\n"), "");
     /* hypervisors mask rdtscp: nothing here needs it */
@@ -44,10 +36,6 @@ TEST(flags)
     CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc nonstop_tsc_s3", "tsc\n"), "nonstop_tsc");
     CHECK_HOLDS(distrust("fpu tsc sse constant_tsc nonstop_tsc", "tsc\n"), "(sse2)");
     CHECK_HOLDS(distrust("fpu tsc ssse2 constant_tsc nonstop_tsc", "tsc\n"), "(sse2)");
-}
-
-TEST(clock_source)
-{
     CHECK_HOLDS(distrust("fpu tsc sse2 constant_tsc nonstop_tsc", "hpet\n"),
                 "does not use the TSC");
 }
@@ -71,17 +59,7 @@ TEST(instructions)
 
 #else
 
-TEST(flags)
-{
-    tap_skip("no x86");
-}
-
-TEST(clock_source)
-{
-    tap_skip("no x86");
-}
-
-TEST(instructions)
+TEST(flags_and_clock_source)
 {
     tap_skip("no x86");
 }

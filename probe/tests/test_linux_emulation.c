@@ -3,10 +3,7 @@
 
 #include "linux_machine.h"
 #include "port/linux/facts.h"
-#include "tap.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void names(enum linux_emulated is, const char *reason)
@@ -41,29 +38,27 @@ static void look_at(const char *const *files, enum linux_emulated is, const char
 static void make_user_mode(const char *program)
 {
     char path[128];
-    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
+    snprintf(path, sizeof path, "/proc/self/task/%ld/exe", (long)getpid());
     machine_put(path, "");
-    snprintf(path, sizeof path, "%s/proc/self/task/%ld/exe", machine_root, (long)getpid());
-    if (!CHECK_SAME(symlink(program, path), 0))
-        abort();
+    unlink(machine_path(path));
+    CHECK_SAME(symlink(program, machine_path(path)), 0);
 }
-
-#define MACHINE_TEST(what) TEST_IN((machine_open(), true), machine_close(), what)
 
 MACHINE_TEST(cpuid)
 {
+    static const char *const known[] = {"KVMKVMKVM", "Microsoft Hv", "VMwareVMware",
+                                        "XenVMMXenVMM"};
+    static const char *const unknown[] = {"SomethingNew", "unnamed"};
+    char reason[80];
     cpuid("GenuineIntel", "TCGTCGTCGTCG", LINUX_EMULATED, "CPUID names QEMU's emulator, TCG");
-    cpuid("AuthenticAMD", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
-    cpuid("GenuineIntel", "Microsoft Hv", LINUX_NOT_EMULATED,
-          "CPUID names the hypervisor Microsoft Hv");
-    cpuid("GenuineIntel", "VMwareVMware", LINUX_NOT_EMULATED,
-          "CPUID names the hypervisor VMwareVMware");
-    cpuid("GenuineIntel", "XenVMMXenVMM", LINUX_NOT_EMULATED,
-          "CPUID names the hypervisor XenVMMXenVMM");
-    cpuid("GenuineIntel", "SomethingNew", LINUX_EMULATED_UNKNOWN,
-          "CPUID names an unknown hypervisor, SomethingNew");
-    cpuid("GenuineIntel", "unnamed", LINUX_EMULATED_UNKNOWN,
-          "CPUID names an unknown hypervisor, unnamed");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        snprintf(reason, sizeof reason, "CPUID names the hypervisor %s", known[i]);
+        cpuid("AuthenticAMD", known[i], LINUX_NOT_EMULATED, reason);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        snprintf(reason, sizeof reason, "CPUID names an unknown hypervisor, %s", unknown[i]);
+        cpuid("GenuineIntel", unknown[i], LINUX_EMULATED_UNKNOWN, reason);
+    }
     cpuid("VirtualApple", "", LINUX_EMULATED, "CPUID names the translator VirtualApple");
     cpuid("GenuineIntel", "", LINUX_NOT_EMULATED, "CPUID names no hypervisor");
 }
@@ -78,52 +73,42 @@ MACHINE_TEST(cpuid_that_hides_the_hypervisor)
     cpuid("GenuineIntel", "KVMKVMKVM", LINUX_NOT_EMULATED, "CPUID names the hypervisor KVMKVMKVM");
 }
 
-TEST(user_mode)
+MACHINE_TEST(user_mode)
 {
-    machine_open();
     make_user_mode("/usr/bin/qemu-aarch64-static");
     names(LINUX_EMULATED, "qemu-aarch64-static runs this process");
     cpuid("GenuineIntel", "", LINUX_EMULATED, "qemu-aarch64-static runs this process");
-    machine_close();
-    machine_open();
     make_user_mode("/usr/bin/hardstone-probe");
     names(LINUX_EMULATED_UNKNOWN, "nothing names a hypervisor");
-    machine_close();
 }
+
+#define DMI "/sys/class/dmi/id/"
+#define TREE "/proc/device-tree/"
+#define CPU(implementer, part)                                                                     \
+    "/proc/cpuinfo", "processor\t: 0\nCPU implementer\t: " implementer "\nCPU part\t: " part "\n"
 
 TEST(names)
 {
-    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor linux,kvm",
-            "/proc/device-tree/hypervisor/compatible", "linux,kvm", "/proc/device-tree/compatible",
-            "linux,dummy-virt");
-    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor xen",
-            "/proc/device-tree/hypervisor/compatible", "xen");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor linux,kvm", TREE "hypervisor/compatible",
+            "linux,kvm", TREE "compatible", "linux,dummy-virt");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor xen", TREE "hypervisor/compatible", "xen");
     LOOK_AT(LINUX_NOT_EMULATED, "/sys/hypervisor/type names the hypervisor xen",
             "/sys/hypervisor/type", "xen\n");
-    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor KVM Virtual Machine",
-            "/sys/class/dmi/id/sys_vendor", "QEMU\n", "/sys/class/dmi/id/product_name",
-            "KVM Virtual Machine\n");
-    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor VMware, Inc.", "/sys/class/dmi/id/sys_vendor",
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor KVM Virtual Machine", DMI "sys_vendor",
+            "QEMU\n", DMI "product_name", "KVM Virtual Machine\n");
+    LOOK_AT(LINUX_NOT_EMULATED, "names the hypervisor VMware, Inc.", DMI "sys_vendor",
             "VMware, Inc.\n");
     LOOK_AT(LINUX_EMULATED_UNKNOWN, "QEMU Virtual Machine: it may be run by KVM, or emulated",
-            "/sys/class/dmi/id/sys_vendor", "QEMU\n", "/sys/class/dmi/id/product_name",
-            "QEMU Virtual Machine\n");
-    LOOK_AT(LINUX_EMULATED_UNKNOWN, "linux,dummy-virt: it may be", "/proc/device-tree/compatible",
+            DMI "sys_vendor", "QEMU\n", DMI "product_name", "QEMU Virtual Machine\n");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "linux,dummy-virt: it may be", TREE "compatible",
             "linux,dummy-virt");
-    LOOK_AT(LINUX_EMULATED_UNKNOWN, "riscv-virtio: it may be", "/proc/device-tree/compatible",
-            "riscv-virtio");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "riscv-virtio: it may be", TREE "compatible", "riscv-virtio");
     LOOK_AT(LINUX_EMULATED_UNKNOWN, "nothing names a hypervisor, and none is excluded",
-            "/proc/device-tree/compatible", "raspberrypi,4-model-b");
-}
-
-TEST(the_model_of_the_emulator)
-{
-    LOOK_AT(LINUX_EMULATED, "the processor is QEMU's own model", "/proc/cpuinfo",
-            "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051\n",
-            "/proc/device-tree/compatible", "linux,dummy-virt");
-    LOOK_AT(LINUX_EMULATED_UNKNOWN, "it may be run by KVM", "/proc/cpuinfo",
-            "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd07\n",
-            "/proc/device-tree/compatible", "linux,dummy-virt");
+            TREE "compatible", "raspberrypi,4-model-b");
+    LOOK_AT(LINUX_EMULATED, "the processor is QEMU's own model", CPU("0x00", "0x051"),
+            TREE "compatible", "linux,dummy-virt");
+    LOOK_AT(LINUX_EMULATED_UNKNOWN, "it may be run by KVM", CPU("0x41", "0xd07"), TREE "compatible",
+            "linux,dummy-virt");
 }
 
 static void lab(const char *line, enum linux_emulated before, enum linux_emulated after)
@@ -148,26 +133,27 @@ MACHINE_TEST(the_word_of_the_lab)
         LINUX_EMULATED_UNKNOWN);
 }
 
-static void names_hypervisor(const char *path, const char *text, const char *name)
-{
-    char found[64] = "";
-    machine_open();
-    machine_put(path, text);
-    CHECK_SAME(linux_hypervisor_by_names(found, sizeof found), name != NULL);
-    if (name)
-        CHECK_TEXT(found, name);
-    machine_close();
-}
-
 TEST(names_of_hypervisors)
 {
-    names_hypervisor("/sys/hypervisor/type", "xen\n", "xen");
-    names_hypervisor("/proc/device-tree/hypervisor/compatible", "linux,kvm", "linux,kvm");
-    names_hypervisor("/sys/class/dmi/id/sys_vendor", "QEMU\n", "QEMU");
-    names_hypervisor("/proc/device-tree/compatible", "linux,dummy-virt", "QEMU virt");
-    names_hypervisor("/proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio", "QEMU");
-    names_hypervisor("/proc/device-tree/fw-cfg@9020000/compatible", "other,fw-cfg", NULL);
-    names_hypervisor("/proc/device-tree/compatible", "raspberrypi,4-model-b", NULL);
+    static const char *const rows[][3] = {
+        {"/sys/hypervisor/type", "xen\n", "xen"},
+        {TREE "hypervisor/compatible", "linux,kvm", "linux,kvm"},
+        {DMI "sys_vendor", "QEMU\n", "QEMU"},
+        {TREE "compatible", "linux,dummy-virt", "QEMU virt"},
+        {TREE "fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio", "QEMU"},
+        {TREE "fw-cfg@9020000/compatible", "other,fw-cfg", ""},
+        {TREE "compatible", "raspberrypi,4-model-b", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char found[64] = "";
+        tap_row(rows[i][1]);
+        machine_open();
+        machine_put(rows[i][0], rows[i][1]);
+        CHECK_SAME(linux_hypervisor_by_names(found, sizeof found), *rows[i][2] != '\0');
+        if (*rows[i][2])
+            CHECK_TEXT(found, rows[i][2]);
+        machine_close();
+    }
     LOOK_AT(LINUX_EMULATED_UNKNOWN, "QEMU's fw-cfg: it may be run by KVM, or emulated",
-            "/proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio");
+            TREE "fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio");
 }

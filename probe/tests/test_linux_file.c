@@ -1,13 +1,11 @@
-/* Where a file lies, on made-up machines: mounts, devices, queues. And what real files tell. */
-#include "base/posix_source.h"
-
+/* Files on made-up machines: where one lies (mounts, devices, queues), write counters of block
+ * devices, reading lines, the request to /dev/cpu_dma_latency. And what real files tell. */
 #include "linux_machine.h"
 #include "port/file.h"
-#include "tap.h"
+#include "port/linux/files.h"
+#include "port/port.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -104,6 +102,11 @@ TEST(the_queue_is_that_of_the_disk_of_a_partition)
     CHECK_TEXT(place.scheduler, "bfq");
     CHECK_TEXT(place.write_cache, "write through");
     CHECK_SAME(place.heeds_io_priority, PORT_YES);
+    make_up("30 29 1:0 / / rw - ext4 /dev/ram0 rw\n");
+    machine_put("/sys/dev/block/1:0/uevent", "MAJOR=1\nMINOR=0\nDEVNAME=ram0\n");
+    port_file_place(file, &place);
+    CHECK_SAME(place.storage, PORT_STORAGE_MEMORY);
+    take_away();
 }
 
 static struct port_file_place with_scheduler(const char *text, bool is_stacked)
@@ -128,16 +131,6 @@ TEST(which_schedulers_heed_priorities)
     CHECK_SAME(stacked.heeds_io_priority, PORT_NOT_KNOWN);
     CHECK(stacked.is_stacked);
     CHECK(!with_scheduler("[none]\n", false).is_stacked);
-}
-
-TEST(a_disk_in_memory_is_memory)
-{
-    struct port_file_place place;
-    make_up("30 29 1:0 / / rw - ext4 /dev/ram0 rw\n");
-    machine_put("/sys/dev/block/1:0/uevent", "MAJOR=1\nMINOR=0\nDEVNAME=ram0\n");
-    port_file_place(file, &place);
-    CHECK_SAME(place.storage, PORT_STORAGE_MEMORY);
-    take_away();
 }
 
 TEST(an_overlay_is_what_its_upper_layer_is)
@@ -213,4 +206,134 @@ TEST(extents_beyond_one_call_are_counted)
     else
         CHECK_SAME(extents.extents_count, HOLES);
     close(descriptor);
+}
+
+/* ---- write counters ---- */
+
+#define DISK "/sys/devices/disk"
+#define STAT " 1 2 3 4 5 6 7000 8 0 9 10 1 2 900000 3\n"
+
+/* A disk with the number 8:16 and its partition 8:17, as the kernel shows them. */
+static bool make_up_disk(void)
+{
+    machine_open();
+    machine_put("/sys/dev/block/others", "");
+    CHECK_SAME(symlink("../../devices/disk", machine_path("/sys/dev/block/8:16")), 0);
+    CHECK_SAME(symlink("../../devices/disk/part", machine_path("/sys/dev/block/8:17")), 0);
+    machine_put(DISK "/stat", STAT);
+    machine_put(DISK "/part/stat", " 1 2 3 4 5 6 6000 8\n"); /* as before Linux 4.18 */
+    machine_put(DISK "/queue/iostats", "1\n");
+    machine_put(DISK "/queue/dax", "0\n");
+    return true;
+}
+
+TEST_IN(make_up_disk(), machine_close(), sectors_are_bytes)
+{
+    CHECK_SAME(port_device_written_bytes(makedev(8, 17)), 6000 * 512);
+    CHECK_SAME(port_device_written_bytes(makedev(0, 27)), -1); /* no block device */
+    CHECK_SAME(port_device_written_bytes(makedev(16, 8)), -1);
+    CHECK_SAME(port_device_written_bytes(makedev(8, 16)), 7000 * 512);
+    unlink(machine_path(DISK "/queue/iostats")); /* as kernels without these switches */
+    unlink(machine_path(DISK "/queue/dax"));
+    CHECK_SAME(port_device_written_bytes(makedev(8, 16)), 7000 * 512);
+    machine_put(DISK "/stat", "1 2 3 4 5 6 9000000000 8\n"); /* more than 32 bits */
+    CHECK_SAME(port_device_written_bytes(makedev(8, 16)), 9000000000 * 512);
+}
+
+TEST(what_is_not_counted_is_not_known)
+{
+    static const struct {
+        const char *name, *text;
+    } cases[] = {{DISK "/queue/iostats", "0\n"},
+                 {DISK "/queue/dax", "1\n"},
+                 {DISK "/stat", " 0 0 0 0 0 0 0 0\n"},
+                 {DISK "/stat", "1 2 3\n"},
+                 {DISK "/stat", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        make_up_disk();
+        machine_put(cases[i].name, cases[i].text);
+        CHECK_SAME(port_device_written_bytes(makedev(8, 16)), -1);
+        int64_t of_part = port_device_written_bytes(makedev(8, 17));
+        CHECK_SAME(of_part, i < 2 ? -1 : 6000 * 512);
+        machine_close();
+    }
+}
+
+/* ---- reading lines without stdio ---- */
+
+MACHINE_TEST(lines_in_order)
+{
+    struct linux_lines lines;
+    char line[16];
+    machine_put("/lines", "one\n\nthree is too long for it\nlast");
+    if (!CHECK(linux_lines_open(&lines, "/lines")))
+        return;
+    static const char *const wanted[] = {"one", "", "three is too lo", "last"};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        CHECK(linux_lines_next(&lines, line, sizeof line));
+        CHECK_TEXT(line, wanted[i]);
+    }
+    CHECK(!linux_lines_next(&lines, line, sizeof line));
+    linux_lines_close(&lines);
+}
+
+/* Lines that do not end where a part does that is read at once. */
+MACHINE_TEST(lines_across_parts)
+{
+    enum { COUNT = 1000, DIGITS = 13 };
+    char text[COUNT * (DIGITS + 1) + 1], line[32], wanted[32];
+    struct linux_lines lines;
+    for (int i = 0; i < COUNT; i++)
+        snprintf(text + i * (DIGITS + 1), DIGITS + 2, "%0*d\n", DIGITS, i);
+    machine_put("/lines", text);
+    if (!CHECK(linux_lines_open(&lines, "/lines")))
+        return;
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(wanted, sizeof wanted, "%0*d", DIGITS, i);
+        CHECK(linux_lines_next(&lines, line, sizeof line));
+        if (!CHECK_TEXT(line, wanted))
+            break;
+    }
+    CHECK(!linux_lines_next(&lines, line, sizeof line));
+    linux_lines_close(&lines);
+    CHECK(!linux_lines_open(&lines, "/nowhere/at/all"));
+}
+
+/* ---- a request that is held ---- */
+
+#define DEVICE "/dev/cpu_dma_latency"
+
+static int32_t content(void)
+{
+    int32_t value = -1;
+    FILE *device = fopen(machine_path(DEVICE), "r");
+    if (!device || fread(&value, sizeof value, 1, device) != 1)
+        value = -1;
+    if (device)
+        fclose(device);
+    return value;
+}
+
+MACHINE_TEST(a_dma_latency_is_held)
+{
+    int descriptor = -1;
+    int32_t in_force_us = -1;
+    machine_put(DEVICE, "!!!!"); /* a number in 4 bytes */
+    CHECK_SAME(content(), 0x21212121);
+    CHECK_SAME(port_hold_dma_latency(7, &descriptor, &in_force_us), 0);
+    CHECK_SAME(content(), 7);
+    CHECK_SAME(in_force_us, 7);
+    CHECK(fcntl(descriptor, F_GETFD) & FD_CLOEXEC); /* programs of a load do not keep it */
+    close(descriptor);
+}
+
+MACHINE_TEST(a_dma_latency_that_is_refused)
+{
+    int descriptor = -1;
+    int32_t in_force_us;
+    CHECK_SAME(port_hold_dma_latency(7, &descriptor, &in_force_us), ENOTSUP); /* not there */
+    CHECK_SAME(descriptor, -1);
+    machine_put(DEVICE "/inner", ""); /* a folder cannot be written */
+    CHECK_SAME(port_hold_dma_latency(7, &descriptor, &in_force_us), EISDIR);
+    CHECK_SAME(descriptor, -1);
 }

@@ -1,22 +1,14 @@
 /* The kernel's tracing, with a folder in the place of tracefs: a new instance gets its files, the
  * removal of one takes them, and some calls are refused. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/posix_source.h"
 
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/linux/tracefs.h"
 #include "port/shield.h"
 #include "port/tracing.h"
-#include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,34 +16,13 @@
 #define PLACE "/sys/kernel/tracing"
 #define OLD_PLACE "/sys/kernel/debug/tracing"
 #define TIMERLAT_FD PLACE "/osnoise/per_cpu/cpu1/timerlat_fd"
+#define LOCKDOWN "/sys/kernel/security/lockdown"
 #define ENDED 4711       /* no process has this id */
 #define HIDDEN 999999999 /* of a process of which /proc shows nothing */
 
-#define TEN_MS 10000000
-
-enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1, LOOKS = 2000 };
-
-int __real_open(const char *path, int flags, ...);
-int __real_open64(const char *path, int flags, ...);
-ssize_t __real_write(int file, const void *bytes, size_t count);
-int __real_mkdir(const char *path, mode_t mode);
-int __real_rmdir(const char *path);
-int __real_kill(pid_t process, int number);
-ssize_t __real_read(int file, void *bytes, size_t count);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-ssize_t __wrap_write(int file, const void *bytes, size_t count);
-int __wrap_mkdir(const char *path, mode_t mode);
-int __wrap_rmdir(const char *path);
-int __wrap_kill(pid_t process, int number);
-ssize_t __wrap_read(int file, void *bytes, size_t count);
-pid_t __real_port_fork(void);
-pid_t __wrap_port_fork(void);
-int __real_port_end_with(pid_t parent);
-int __wrap_port_end_with(pid_t parent);
+enum { PAGE = 4096, HEADER = 16, ID = 318, OTHER_ID = 9, CPU = 1 };
 
 static struct {
-    char root[64];
     const char *path;                                /* its end; NULL: nothing is refused */
     int error;                                       /* of open, or of a write if is_write */
     bool is_write, is_filling, is_busy, is_stubborn; /* stubborn: a written value is not kept */
@@ -59,12 +30,6 @@ static struct {
     int busy_count;                                  /* removals that are refused, then no more */
     int fork_error, end_with_error;
 } machine;
-
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return machine.root;
-}
 
 static bool ends_in(const char *path, const char *end)
 {
@@ -81,32 +46,24 @@ static bool is_refused(const char *path, bool is_write)
     return true;
 }
 
-int __wrap_open(const char *path, int flags, ...)
-{
-    va_list list;
-    va_start(list, flags);
-    int mode = flags & O_CREAT ? va_arg(list, int) : 0;
-    va_end(list);
-    return is_refused(path, false) ? -1 : __real_open(path, flags, mode);
-}
-
-int __wrap_open64(const char *path, int flags, ...)
-{
-    va_list list;
-    va_start(list, flags);
-    int mode = flags & O_CREAT ? va_arg(list, int) : 0;
-    va_end(list);
-    return is_refused(path, false) ? -1 : __real_open64(path, flags, mode);
-}
+WRAP_IF(is_refused(path, false), -1, int, open, (const char *path, int flags, ...),
+        (path, flags, 0600));
+WRAP_IF(is_refused(path, false), -1, int, open64, (const char *path, int flags, ...),
+        (path, flags, 0600));
+WRAP_IF(process == ENDED || process == HIDDEN, tap_fail(process == ENDED ? ESRCH : EPERM), int,
+        kill, (pid_t process, int number), (process, number));
+WRAP_IF(machine.fork_error, tap_fail(machine.fork_error), pid_t, port_fork, (void), ());
+WRAP_IF(machine.end_with_error, machine.end_with_error, int, port_end_with, (pid_t parent),
+        (parent));
 
 /* The kernel prints all clocks, with the chosen one in brackets. */
-ssize_t __wrap_write(int file, const void *bytes, size_t count)
+WRAP(ssize_t, write, int file, const void *bytes, size_t count)
 {
     char link[64], path[512];
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
-    if (machine.is_filling || strncmp(path, machine.root, strlen(machine.root)) != 0)
+    if (machine.is_filling || strncmp(path, machine_root, strlen(machine_root)) != 0)
         return __real_write(file, bytes, count);
     if (is_refused(path, true))
         return -1;
@@ -121,35 +78,12 @@ ssize_t __wrap_write(int file, const void *bytes, size_t count)
 }
 
 /* A ring that is empty has nothing now; a file that is at its end has nothing at all. */
-ssize_t __wrap_read(int file, void *bytes, size_t count)
+WRAP(ssize_t, read, int file, void *bytes, size_t count)
 {
     ssize_t got = __real_read(file, bytes, count);
-    if (got == 0 && count == PAGE && fcntl(file, F_GETFL) & O_NONBLOCK) {
-        errno = machine.path && ends_in(machine.path, "ring_error") ? EIO : EAGAIN;
-        return -1;
-    }
+    if (got == 0 && count == PAGE && fcntl(file, F_GETFL) & O_NONBLOCK)
+        return tap_fail(machine.path && ends_in(machine.path, "ring_error") ? EIO : EAGAIN);
     return got;
-}
-
-int __wrap_kill(pid_t process, int number)
-{
-    if (process != ENDED && process != HIDDEN)
-        return __real_kill(process, number);
-    errno = process == ENDED ? ESRCH : EPERM;
-    return -1;
-}
-
-pid_t __wrap_port_fork(void)
-{
-    if (!machine.fork_error)
-        return __real_port_fork();
-    errno = machine.fork_error;
-    return -1;
-}
-
-int __wrap_port_end_with(pid_t parent)
-{
-    return machine.end_with_error ? machine.end_with_error : __real_port_end_with(parent);
 }
 
 static void put(const char *path, const char *text)
@@ -157,7 +91,7 @@ static void put(const char *path, const char *text)
     if (machine.leaves_out && ends_in(path, machine.leaves_out))
         return;
     machine.is_filling = true;
-    made_up_file(machine.root, path, text);
+    machine_put(path, text);
     machine.is_filling = false;
 }
 
@@ -179,48 +113,37 @@ static void put_in(const char *folder, const char *name, const char *text)
 
 static void fill(const char *instance)
 {
-    put_in(instance, "tracing_on", "1\n");
-    put_in(instance, "trace_clock", "[local] mono\n");
-    put_in(instance, "buffer_size_kb", "7\n");
-    put_in(instance, "per_cpu/cpu1/buffer_size_kb", "7\n");
-    put_in(instance, "tracing_cpumask", "3\n");
-    put_in(instance, "current_tracer", "nop\n");
-    put_in(instance, "events/sched/sched_switch/enable", "0\n");
-    put_in(instance, "events/sched/sched_switch/filter", "none\n");
-    put_in(instance, "events/sched/sched_switch/format", format);
-    put_in(instance, "per_cpu/cpu1/trace_pipe_raw", "");
+    static const char *const files[][2] = {{"tracing_on", "1\n"},
+                                           {"trace_clock", "[local] mono\n"},
+                                           {"buffer_size_kb", "7\n"},
+                                           {"per_cpu/cpu1/buffer_size_kb", "7\n"},
+                                           {"tracing_cpumask", "3\n"},
+                                           {"current_tracer", "nop\n"},
+                                           {"events/sched/sched_switch/enable", "0\n"},
+                                           {"events/sched/sched_switch/filter", "none\n"},
+                                           {"events/sched/sched_switch/format", format},
+                                           {"per_cpu/cpu1/trace_pipe_raw", ""}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        put_in(instance, files[i][0], files[i][1]);
 }
 
-int __wrap_mkdir(const char *path, mode_t mode)
+WRAP(int, mkdir, const char *path, mode_t mode)
 {
     int result = __real_mkdir(path, mode);
-    const char *instance = path + strlen(machine.root);
-    bool is_instance = strncmp(path, machine.root, strlen(machine.root)) == 0 &&
+    const char *instance = path + strlen(machine_root);
+    bool is_instance = strncmp(path, machine_root, strlen(machine_root)) == 0 &&
                        strncmp(instance, PLACE "/instances/", strlen(PLACE "/instances/")) == 0;
     if (result == 0 && is_instance && !machine.is_filling)
         fill(instance);
     return result;
 }
 
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place)
+WRAP(int, rmdir, const char *path)
 {
-    (void)facts, (void)place;
-    return kind == FTW_DP ? __real_rmdir(path) : unlink(path);
-}
-
-static void remove_all(const char *path)
-{
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-int __wrap_rmdir(const char *path)
-{
-    if (machine.is_busy || machine.busy_count-- > 0) {
-        errno = EBUSY;
-        return -1;
-    }
+    if (machine.is_busy || machine.busy_count-- > 0)
+        return tap_fail(EBUSY);
     if (access(path, F_OK) == 0)
-        remove_all(path);
+        machine_remove(path + strlen(machine_root));
     return 0;
 }
 
@@ -231,9 +154,7 @@ static bool open_machine(void)
     if (!tap_is_wrapped())
         return false;
     memset(&machine, 0, sizeof machine);
-    snprintf(machine.root, sizeof machine.root, "/tmp/hardstone-tracing-XXXXXX");
-    if (!mkdtemp(machine.root))
-        abort();
+    machine_open();
     put(PLACE "/available_tracers", "timerlat osnoise function nop\n");
     put(PLACE "/current_tracer", "nop\n");
     put(PLACE "/instances/.keep", "");
@@ -243,12 +164,6 @@ static bool open_machine(void)
     put(PLACE "/osnoise/stop_tracing_total_us", "0\n");
     put(TIMERLAT_FD, "");
     return true;
-}
-
-static void close_machine(void)
-{
-    machine.is_filling = true;
-    remove_all(machine.root);
 }
 
 static const struct port_tracing_kind kinds[] = {
@@ -296,20 +211,24 @@ static int close_tracing(struct port_tracing *tracing)
 
 static void expect_refusal(const char *tracer, enum status status, const char *reason)
 {
-    struct port_tracing *tracing = open_tracing(tracer);
-    CHECK(tracing == NULL);
+    CHECK(open_tracing(tracer) == NULL);
     CHECK_SAME(outcome.status, status);
     CHECK_HOLDS(outcome.reason, reason);
     CHECK(!linux_exists(own_path("")));
-    if (tracing)
-        close_tracing(tracing);
+}
+
+static void expect_life(const char *tracer)
+{
+    struct port_tracing *tracing = open_tracing(tracer);
+    if (CHECK(tracing != NULL))
+        CHECK_SAME(close_tracing(tracing), 0);
 }
 
 /* ---- tests ---- */
 
-#define MACHINE_TEST(what) TEST_IN(open_machine(), close_machine(), what)
+#define TRACING_TEST(what) TEST_IN(open_machine(), machine_close(), what)
 
-MACHINE_TEST(life)
+TRACING_TEST(life)
 {
     struct port_tracing *tracing = open_tracing("timerlat");
     if (!CHECK(tracing != NULL))
@@ -336,22 +255,7 @@ MACHINE_TEST(life)
     CHECK(!linux_exists(own_path("")));
 }
 
-MACHINE_TEST(not_there)
-{
-    char full[300];
-    snprintf(full, sizeof full, "%s" PLACE, machine.root);
-    machine.is_filling = true;
-    remove_all(full);
-    machine.is_filling = false;
-    expect_refusal(NULL, STATUS_UNSUPPORTED, "no tracefs");
-    put(PLACE "/.keep", "");
-    expect_refusal(NULL, STATUS_UNSUPPORTED, "not mounted");
-    CHECK_TEXT(outcome.command, "mount -t tracefs tracefs " PLACE);
-    put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
-    expect_refusal(NULL, STATUS_DENIED, "locked down");
-}
-
-MACHINE_TEST(denied)
+TRACING_TEST(denied_or_not_there)
 {
     machine.path = PLACE "/instances";
     machine.error = EACCES;
@@ -360,13 +264,20 @@ MACHINE_TEST(denied)
     machine.path = "/available_tracers";
     machine.error = EPERM;
     expect_refusal(NULL, STATUS_DENIED, "not permitted");
-    put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+    put(LOCKDOWN, "none integrity [confidentiality]\n");
     expect_refusal(NULL, STATUS_DENIED, "locked down");
-    put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+    put(LOCKDOWN, "none [integrity] confidentiality\n");
     expect_refusal(NULL, STATUS_DENIED, "not permitted");
+    machine_remove(PLACE);
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "no tracefs");
+    put(PLACE "/.keep", "");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "not mounted");
+    CHECK_TEXT(outcome.command, "mount -t tracefs tracefs " PLACE);
+    put(LOCKDOWN, "none integrity [confidentiality]\n");
+    expect_refusal(NULL, STATUS_DENIED, "locked down");
 }
 
-MACHINE_TEST(missing)
+TRACING_TEST(missing)
 {
     put(PLACE "/available_tracers", "timerlat_not function nop\n");
     expect_refusal("timerlat", STATUS_UNSUPPORTED, "no tracer timerlat");
@@ -380,7 +291,7 @@ MACHINE_TEST(missing)
 }
 
 /* Whatever is refused while the instance is made, nothing of it stays. */
-TEST(refused)
+TRACING_TEST(refused)
 {
     static const struct {
         const char *path;
@@ -398,36 +309,28 @@ TEST(refused)
         {"/tracing_on", EPERM, false, false, STATUS_DENIED, "tracing_on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (!open_machine())
-            return;
+        tap_row(cases[i].path);
         machine.path = cases[i].path;
         machine.error = cases[i].error;
         machine.is_write = cases[i].is_write;
         machine.is_stubborn = cases[i].is_stubborn;
         expect_refusal("timerlat", cases[i].status, cases[i].reason);
-        close_machine();
     }
 }
 
-TEST(no_instance)
+TRACING_TEST(no_instance)
 {
-    if (!open_machine())
-        return;
     put(own_path("tracing_on"), "0\n"); /* of this very process: it is not ours to take */
-    struct port_tracing *tracing = open_tracing(NULL);
-    CHECK(tracing == NULL);
+    CHECK(open_tracing(NULL) == NULL);
     CHECK_HOLDS(outcome.reason, "instances/hardstone-");
     CHECK(linux_exists(own_path("tracing_on")));
-    close_machine();
-    if (!open_machine())
-        return;
+    machine_remove(own_path(""));
     machine.leaves_out = "sched_switch/format";
     expect_refusal(NULL, STATUS_FAILED, "sched_switch/format");
-    close_machine();
 }
 
 /* It was on, and is off when it is looked at. */
-MACHINE_TEST(stays_off)
+TRACING_TEST(stays_off)
 {
     struct port_tracing *tracing = open_tracing(NULL);
     if (!CHECK(tracing != NULL))
@@ -440,7 +343,7 @@ MACHINE_TEST(stays_off)
     close_tracing(tracing);
 }
 
-MACHINE_TEST(left)
+TRACING_TEST(left)
 {
     char name[64], live[64], other[64];
     snprintf(name, sizeof name, PLACE "/instances/hardstone-%d-99", ENDED);
@@ -465,7 +368,7 @@ MACHINE_TEST(left)
 
 /* A later process with the id of an ended one, one that /proc hides, and names that nobody gives.
  */
-MACHINE_TEST(names)
+TRACING_TEST(names)
 {
     char name[64];
     snprintf(name, sizeof name, "hardstone-%ld-1", (long)getpid());
@@ -478,11 +381,10 @@ MACHINE_TEST(names)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         CHECK(!tracefs_is_left(names[i]));
     CHECK(tracefs_is_left("hardstone-4711-1"));
-    CHECK(
-        !tracefs_is_left("hardstone-999999999-1")); /* alive; whether it is that one, nobody says */
+    CHECK(!tracefs_is_left("hardstone-999999999-1")); /* alive: nobody says whether it is that */
 }
 
-MACHINE_TEST(left_in_debugfs)
+TRACING_TEST(left_in_debugfs)
 {
     static const char left[] = OLD_PLACE "/instances/hardstone-4711-99";
     put_in(left, "tracing_on", "1");
@@ -495,24 +397,18 @@ MACHINE_TEST(left_in_debugfs)
 
 static void link_namespace(const char *target)
 {
-    char full[300];
     put("/proc/self/ns/net", "");
-    snprintf(full, sizeof full, "%s/proc/self/ns/pid", machine.root);
-    unlink(full);
-    CHECK_SAME(symlink(target, full), 0);
+    unlink(machine_path("/proc/self/ns/pid"));
+    CHECK_SAME(symlink(target, machine_path("/proc/self/ns/pid")), 0);
 }
 
-MACHINE_TEST(other_ids)
+TRACING_TEST(other_ids)
 {
     link_namespace("pid:[4026532198]");
     expect_refusal(NULL, STATUS_UNSUPPORTED, "PID namespace");
-    struct port_tracing *tracing = open_tracing("timerlat"); /* its events have no ids */
-    if (CHECK(tracing != NULL))
-        CHECK_SAME(close_tracing(tracing), 0);
+    expect_life("timerlat"); /* its events have no ids */
     link_namespace("pid:[4026531836]");
-    tracing = open_tracing(NULL);
-    if (CHECK(tracing != NULL))
-        CHECK_SAME(close_tracing(tracing), 0);
+    expect_life(NULL);
 }
 
 /* ---- the guard ---- */
@@ -540,31 +436,21 @@ static pid_t start_owner(char path[200])
     return owner;
 }
 
-static bool goes(const char *path)
+TRACING_TEST(a_kill)
 {
-    static const struct timespec pause = {.tv_nsec = TEN_MS};
-    for (int i = 0; i < LOOKS && linux_exists(path); i++)
-        nanosleep(&pause, NULL);
-    return !linux_exists(path);
-}
-
-TEST(a_kill)
-{
+    static const struct timespec pause = {.tv_nsec = 10000000};
     char path[200];
-    bool has_gone = true;
-    for (int busy_count = 0; has_gone && busy_count < 3; busy_count++) {
-        if (!open_machine())
-            return;
+    for (int busy_count = 0; busy_count < 3; busy_count++) {
         machine.busy_count = busy_count; /* a process that ends too has a file open */
         pid_t owner = start_owner(path);
         kill(owner, SIGKILL);
         CHECK_SAME(waitpid(owner, NULL, 0), owner);
-        has_gone = CHECK(goes(path));
-        close_machine();
+        while (linux_exists(path))
+            nanosleep(&pause, NULL);
     }
 }
 
-MACHINE_TEST(no_process_is_left)
+TRACING_TEST(no_process_is_left)
 {
     struct port_tracing *tracing = open_tracing(NULL);
     if (CHECK(tracing != NULL)) {
@@ -576,13 +462,11 @@ MACHINE_TEST(no_process_is_left)
 }
 
 /* Nothing is traced then. timerlat has another guard. */
-MACHINE_TEST(no_guard)
+TRACING_TEST(no_guard)
 {
     machine.fork_error = EAGAIN;
     expect_refusal(NULL, STATUS_DENIED, "after a kill");
-    struct port_tracing *tracing = open_tracing("timerlat");
-    if (CHECK(tracing != NULL))
-        CHECK_SAME(close_tracing(tracing), 0);
+    expect_life("timerlat");
     machine.fork_error = 0;
     machine.end_with_error = ENOTSUP;
     expect_refusal(NULL, STATUS_UNSUPPORTED, "after a kill");
@@ -643,105 +527,72 @@ static void begin_page(void)
     used = HEADER;
 }
 
-/* Makes the page the content of the ring. */
-static void end_page(uint64_t flags, size_t bytes)
+static struct port_tracing *ring;
+
+static bool open_ring(void)
 {
-    char full[600];
+    begin_page();
+    return open_machine() && CHECK((ring = open_tracing(NULL)) != NULL);
+}
+
+static void close_ring(void)
+{
+    CHECK_SAME(close_tracing(ring), 0);
+    machine_close();
+}
+
+/* Adds `bytes` of the page to the ring, reads them, and begins another page. */
+static void read_page(uint64_t flags, size_t bytes, int count, int lost)
+{
     uint64_t commit = (used - HEADER) | flags;
     memcpy(page + 8, &commit, sizeof commit);
-    snprintf(full, sizeof full, "%s%s", machine.root, own_path("per_cpu/cpu1/trace_pipe_raw"));
-    FILE *file = fopen(full, "r+");
+    memset(&seen, 0, sizeof seen);
+    FILE *file = fopen(machine_path(own_path("per_cpu/cpu1/trace_pipe_raw")), "a");
     if (CHECK(file != NULL)) {
         CHECK(fwrite(page, 1, bytes, file) == bytes);
         fclose(file);
     }
-    memset(&seen, 0, sizeof seen);
-}
-
-static struct port_tracing *open_ring(void)
-{
-    struct port_tracing *tracing = NULL;
-    if (open_machine())
-        CHECK((tracing = open_tracing(NULL)) != NULL);
+    CHECK_SAME(port_tracing_read(ring, CPU, see, NULL), 0);
+    CHECK_SAME(seen.count, count);
+    CHECK_SAME(seen.lost, lost);
     begin_page();
-    return tracing;
 }
 
-static void close_ring(struct port_tracing *tracing)
+TEST_IN(open_ring(), close_ring(), events)
 {
-    CHECK_SAME(close_tracing(tracing), 0);
-    close_machine();
-}
-
-TEST(events)
-{
-    struct port_tracing *tracing = open_ring();
-    if (!tracing)
-        return;
     add_event(ID, 5, 17, 5);
     add_event(OTHER_ID, 5, 18, 5); /* of another kind: not delivered */
     add_event(ID, 5, -2, 5);
-    end_page(0, PAGE);
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
-    CHECK_SAME(seen.count, 2);
+    read_page(0, PAGE, 2, 0);
     CHECK_SAME(seen.at_ns[0], 1005);
     CHECK_SAME(seen.next[0], 17);
     CHECK_SAME(seen.at_ns[1], 1015);
     CHECK_SAME(seen.next[1], -2);
     CHECK_TEXT(seen.text, "cc1-fuss");
     CHECK(seen.is_in_interrupt);
-    CHECK_SAME(seen.lost, 0);
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
+    CHECK_SAME(port_tracing_read(ring, CPU, see, NULL), 0);
     CHECK_SAME(seen.count, 2);
-    close_ring(tracing);
-}
-
-TEST(lost_events)
-{
-    struct port_tracing *tracing = open_ring();
-    if (!tracing)
-        return;
-    uint64_t count = 33;
-    add_event(ID, 5, 17, 5);
-    memcpy(page + used, &count, sizeof count);
-    end_page(UINT64_C(3) << 30, PAGE);
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
-    CHECK_SAME(seen.lost, 1);
-    CHECK_SAME(seen.lost_count, 33);
-    CHECK_SAME(seen.count, 1);
-    close_ring(tracing);
 }
 
 /* What cannot be read is told as lost, never guessed. */
-TEST(damaged_events)
+TEST_IN(open_ring(), close_ring(), lost_and_damaged_events)
 {
-    struct port_tracing *tracing = open_ring();
-    if (!tracing)
-        return;
+    uint64_t count = 33;
+    add_event(ID, 5, 17, 5);
+    memcpy(page + used, &count, sizeof count);
+    read_page(UINT64_C(3) << 30, PAGE, 1, 1);
+    CHECK_SAME(seen.lost_count, 33);
     add_event(ID, 5, 17, 5);
     add_event(ID, 5, 18, 4); /* shorter than its fields */
     add_event(ID, 5, 19, 5);
-    end_page(0, PAGE);
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
-    CHECK_SAME(seen.count, 1);
-    CHECK_SAME(seen.lost, 1);
-    close_ring(tracing);
-    tracing = open_ring();
+    read_page(0, PAGE, 1, 1);
     add_event(ID, 5, 17, 5);
     used += 4000; /* says that it has more than was read */
-    end_page(0, 200);
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
-    CHECK_SAME(seen.count, 0);
-    CHECK_SAME(seen.lost, 1);
-    close_ring(tracing);
-    tracing = open_ring();
-    end_page(0, HEADER - 4); /* not even a header */
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), 0);
-    CHECK_SAME(seen.lost, 1);
+    read_page(0, 200, 0, 1);
+    read_page(0, HEADER - 4, 0, 1); /* not even a header */
     machine.path = "ring_error";
-    CHECK_SAME(port_tracing_read(tracing, CPU, see, NULL), -1);
+    CHECK_SAME(port_tracing_read(ring, CPU, see, NULL), -1);
     CHECK_SAME(errno, EIO);
-    close_ring(tracing);
 }
 
 /* ---- timerlat ---- */
@@ -754,7 +605,7 @@ static void expect_timerlat(int64_t period_us, const char *reason)
     CHECK_HOLDS(outcome.reason, reason);
 }
 
-MACHINE_TEST(timerlat)
+TRACING_TEST(timerlat)
 {
     char left[64];
     expect_timerlat(10000, "");
@@ -776,10 +627,8 @@ MACHINE_TEST(timerlat)
     expect_timerlat(10000, "stop_tracing_total_us is 50");
 }
 
-TEST(timerlat_file)
+TRACING_TEST(timerlat_file)
 {
-    if (!open_machine())
-        return;
     int file = port_timerlat_open(CPU);
     CHECK(file >= 0);
     if (file >= 0)
@@ -790,10 +639,6 @@ TEST(timerlat_file)
     machine.error = EBUSY;
     CHECK_SAME(port_timerlat_open(CPU), -1);
     CHECK_SAME(errno, EBUSY);
-    close_machine();
-    if (!open_machine())
-        return;
     put(PLACE "/available_tracers", "nop\n");
     expect_timerlat(10000, "no tracer timerlat");
-    close_machine();
 }

@@ -1,34 +1,25 @@
 /* UIO devices of Linux, on a made-up machine with QEMU's edu as /dev/uio0, which /dev/zero stands
  * for; files stand for its registers and its config space. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/posix_source.h"
 
-#include "made_up_files.h"
+#include "linux_machine.h"
 #include "port/uio.h"
-#include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- the machine: what it says, and what is refused, the test chooses ---- */
 
-#define UIO_FOLDER "/sys/class/uio/uio0"
-#define UIO_REGISTERS UIO_FOLDER "/device/resource0"
-#define UIO_CONFIG UIO_FOLDER "/device/config"
+#define UIO "/sys/class/uio/uio0"
+#define UIO_REGISTERS UIO "/device/resource0"
+#define UIO_CONFIG UIO "/device/config"
 #define UIO_MEMORY_LINE "0x00000000fea00000 0x00000000fea00fff 0x0000000000040200\n"
+#define LOCKDOWN "/sys/kernel/security/lockdown"
 
 enum { UIO_REGISTERS_BYTES = 8192, UIO_REGISTERS_FILL = 0xaa, UIO_CONFIG_BYTES = 64 };
 
-static struct made_up_uio {
-    char root[64];
+static struct {
     const char *refused; /* end of the path whose open fails with `error` */
     int error;
     int map_error;
@@ -40,43 +31,28 @@ static struct made_up_uio {
     uint32_t count; /* what a read gives */
 } machine;
 
-const char *linux_root(void);
-const char *linux_root(void)
-{
-    return machine.root;
-}
-
-int __real_open(const char *path, int flags, ...);
-int __real_open64(const char *path, int flags, ...);
-ssize_t __real_write(int file, const void *bytes, size_t count);
-ssize_t __real_read(int file, void *bytes, size_t count);
-void *__real_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset);
-void *__real_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-ssize_t __wrap_write(int file, const void *bytes, size_t count);
-ssize_t __wrap_read(int file, void *bytes, size_t count);
-void *__wrap_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset);
-void *__wrap_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset);
-
 static bool is_refused(const char *path)
 {
     size_t length = strlen(path), tail = machine.refused ? strlen(machine.refused) : length + 1;
-    if (length < tail || strcmp(path + length - tail, machine.refused) != 0)
-        return false;
-    errno = machine.error;
-    return true;
+    return length >= tail && strcmp(path + length - tail, machine.refused) == 0;
 }
 
-int __wrap_open(const char *path, int flags, ...)
+static void *map_failed(void)
 {
-    return is_refused(path) ? -1 : __real_open(path, flags, 0600);
+    errno = machine.map_error;
+    return MAP_FAILED;
 }
 
-int __wrap_open64(const char *path, int flags, ...)
-{
-    return is_refused(path) ? -1 : __real_open64(path, flags, 0600);
-}
+WRAP_IF(is_refused(path), tap_fail(machine.error), int, open, (const char *path, int flags, ...),
+        (path, flags, 0600));
+WRAP_IF(is_refused(path), tap_fail(machine.error), int, open64, (const char *path, int flags, ...),
+        (path, flags, 0600));
+WRAP_IF(machine.map_error, map_failed(), void *, mmap,
+        (void *at, size_t bytes, int may, int flags, int file, off_t offset),
+        (at, bytes, may, flags, file, offset));
+WRAP_IF(machine.map_error, map_failed(), void *, mmap64,
+        (void *at, size_t bytes, int may, int flags, int file, off_t offset),
+        (at, bytes, may, flags, file, offset));
 
 static bool is_device(int file)
 {
@@ -85,56 +61,29 @@ static bool is_device(int file)
            state.st_rdev == zero.st_rdev;
 }
 
-ssize_t __wrap_write(int file, const void *bytes, size_t count)
+WRAP(ssize_t, write, int file, const void *bytes, size_t count)
 {
     if (!is_device(file))
         return __real_write(file, bytes, count);
     machine.writes++;
     if (count == sizeof machine.written)
         memcpy(&machine.written, bytes, count);
-    errno = machine.write_error;
-    return machine.write_error ? -1 : (ssize_t)count;
+    return machine.write_error ? tap_fail(machine.write_error) : (ssize_t)count;
 }
 
-ssize_t __wrap_read(int file, void *bytes, size_t count)
+WRAP(ssize_t, read, int file, void *bytes, size_t count)
 {
     if (!is_device(file))
         return __real_read(file, bytes, count);
     CHECK_SAME(count, sizeof machine.count);
     memcpy(bytes, &machine.count, sizeof machine.count);
-    errno = machine.read_error;
-    return machine.read_error ? -1 : machine.read_bytes;
-}
-
-void *__wrap_mmap(void *at, size_t bytes, int may, int flags, int file, off_t offset)
-{
-    errno = machine.map_error;
-    return machine.map_error ? MAP_FAILED : __real_mmap(at, bytes, may, flags, file, offset);
-}
-
-void *__wrap_mmap64(void *at, size_t bytes, int may, int flags, int file, off_t offset)
-{
-    errno = machine.map_error;
-    return machine.map_error ? MAP_FAILED : __real_mmap64(at, bytes, may, flags, file, offset);
-}
-
-/* Path of `path` in the machine, until the next call. */
-static char *below(const char *path)
-{
-    static char full[300];
-    snprintf(full, sizeof full, "%s%s", machine.root, path);
-    return full;
-}
-
-static void put(const char *path, const char *text)
-{
-    made_up_file(machine.root, path, text);
+    return machine.read_error ? tap_fail(machine.read_error) : machine.read_bytes;
 }
 
 static void fill(const char *path, size_t bytes, int value)
 {
-    put(path, "");
-    FILE *file = fopen(below(path), "w");
+    machine_put(path, "");
+    FILE *file = fopen(machine_path(path), "w");
     for (size_t i = 0; file && i < bytes; i++)
         fputc(value, file);
     if (CHECK(file != NULL))
@@ -143,7 +92,7 @@ static void fill(const char *path, size_t bytes, int value)
 
 static void fetch(const char *path, unsigned char *bytes, size_t count)
 {
-    FILE *file = fopen(below(path), "r");
+    FILE *file = fopen(machine_path(path), "r");
     memset(bytes, 0xee, count);
     if (CHECK(file != NULL)) {
         CHECK_SAME(fread(bytes, 1, count, file), count);
@@ -152,40 +101,31 @@ static void fetch(const char *path, unsigned char *bytes, size_t count)
 }
 
 /* QEMU's edu, as uio_pci_generic shows it. */
-static void make_up(void)
+static bool make_up(void)
 {
     memset(&machine, 0, sizeof machine);
     machine.write_error = ENOSYS;
     machine.read_bytes = sizeof machine.count;
-    snprintf(machine.root, sizeof machine.root, "/tmp/hardstone-uio-XXXXXX");
-    CHECK(mkdtemp(machine.root) != NULL);
-    put(UIO_FOLDER "/name", "uio_pci_generic\n");
-    put(UIO_FOLDER "/dev", "1:5\n"); /* of /dev/zero */
-    put(UIO_FOLDER "/event", "41\n");
-    put(UIO_FOLDER "/device/vendor", "0x1234\n");
-    put(UIO_FOLDER "/device/device", "0x11e8\n");
-    put(UIO_FOLDER "/device/irq", "11\n");
-    put(UIO_FOLDER "/device/resource", UIO_MEMORY_LINE);
+    machine_open();
+    machine_put(UIO "/name", "uio_pci_generic\n");
+    machine_put(UIO "/dev", "1:5\n"); /* of /dev/zero */
+    machine_put(UIO "/event", "41\n");
+    machine_put(UIO "/device/vendor", "0x1234\n");
+    machine_put(UIO "/device/device", "0x11e8\n");
+    machine_put(UIO "/device/irq", "11\n");
+    machine_put(UIO "/device/resource", UIO_MEMORY_LINE);
     fill(UIO_REGISTERS, UIO_REGISTERS_BYTES, UIO_REGISTERS_FILL);
     fill(UIO_CONFIG, UIO_CONFIG_BYTES, 0xff);
-    (void)mkdir(below("/dev"), 0755);
-    CHECK_SAME(symlink("/dev/zero", below("/dev/uio0")), 0);
-}
-
-static int remove_one(const char *path, const struct stat *state, int kind, struct FTW *where)
-{
-    (void)state, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void take_away(void)
-{
-    CHECK_SAME(nftw(machine.root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    (void)mkdir(machine_path("/dev"), 0755);
+    CHECK_SAME(symlink("/dev/zero", machine_path("/dev/uio0")), 0);
+    return true;
 }
 
 /* ---- tests ---- */
 
 enum { COMMAND_HIGH = 5, RAISE = 0x60, ACK = 0x64 };
+
+static struct port_uio uio;
 
 static uint32_t register_at(size_t offset)
 {
@@ -226,7 +166,6 @@ static int open_files(void)
 static void refused(int number, const struct port_uio_registers *registers, enum status status,
                     const char *reason, const char *remedy)
 {
-    struct port_uio uio;
     struct outcome outcome = {0};
     int files = open_files();
     CHECK_SAME(port_uio_open(number, registers, &uio, &outcome), -1);
@@ -235,23 +174,27 @@ static void refused(int number, const struct port_uio_registers *registers, enum
     CHECK_HOLDS(outcome.remedy, remedy);
     CHECK(!uio.is_open && !uio.memory);
     CHECK_SAME(open_files(), files);
-    port_uio_close(&uio);
 }
 
-static void opened(const struct port_uio_registers *registers, struct port_uio *uio)
+static void opened(const struct port_uio_registers *registers)
 {
     struct outcome outcome = {0};
-    if (!CHECK_SAME(port_uio_open(0, registers, uio, &outcome), 0))
+    if (!CHECK_SAME(port_uio_open(0, registers, &uio, &outcome), 0))
         printf("# %s\n", outcome.reason);
 }
 
-#define DEVICE_TEST(what) TEST_IN((make_up(), true), take_away(), what)
+static void take_away(void)
+{
+    port_uio_close(&uio);
+    machine_close();
+}
+
+#define DEVICE_TEST(what) TEST_IN(make_up(), take_away(), what)
 
 DEVICE_TEST(edu_is_known)
 {
-    struct port_uio uio;
     int files = open_files();
-    opened(NULL, &uio);
+    opened(NULL);
     CHECK_TEXT(uio.name, "uio_pci_generic");
     CHECK_SAME(uio.vendor, 0x1234);
     CHECK_SAME(uio.device, 0x11e8);
@@ -266,25 +209,18 @@ DEVICE_TEST(edu_is_known)
     CHECK(!uio.is_open);
     CHECK_SAME(open_files(), files);
     port_uio_close(&uio);
-}
-
-DEVICE_TEST(a_device_is_closed_with_its_interrupt_taken_back)
-{
-    struct port_uio uio;
-    struct port_uio_registers registers = {RAISE, 7, ACK, 9};
-    opened(&registers, &uio);
+    opened(&(struct port_uio_registers){RAISE, 7, ACK, 9});
     port_uio_raise(&uio);
     CHECK_SAME(register_at(RAISE), 7);
     *uio.acknowledge = 0;
-    port_uio_close(&uio);
+    port_uio_close(&uio); /* its interrupt is taken back */
     CHECK_SAME(register_at(ACK), 9);
 }
 
 DEVICE_TEST(only_the_bit_that_blocks_the_line_is_cleared)
 {
     unsigned char before[UIO_CONFIG_BYTES], after[UIO_CONFIG_BYTES];
-    struct port_uio uio;
-    opened(NULL, &uio);
+    opened(NULL);
     CHECK_SAME(command_high(), 0xfb);
     fill(UIO_CONFIG, UIO_CONFIG_BYTES, 0x0c); /* as after an interrupt */
     fetch(UIO_CONFIG, before, sizeof before);
@@ -293,16 +229,14 @@ DEVICE_TEST(only_the_bit_that_blocks_the_line_is_cleared)
     CHECK_SAME(after[COMMAND_HIGH], 0x08);
     after[COMMAND_HIGH] = before[COMMAND_HIGH];
     CHECK(memcmp(before, after, sizeof after) == 0);
-    put(UIO_CONFIG, ""); /* the device has gone */
+    machine_put(UIO_CONFIG, ""); /* the device has gone */
     CHECK_SAME(port_uio_enable(&uio), EIO);
-    port_uio_close(&uio);
 }
 
 DEVICE_TEST(a_driver_that_enables_is_asked)
 {
-    struct port_uio uio;
     machine.write_error = 0;
-    opened(NULL, &uio);
+    opened(NULL);
     CHECK(uio.has_irqcontrol);
     CHECK_SAME(machine.writes, 1);
     CHECK_SAME(machine.written, 1);
@@ -311,26 +245,22 @@ DEVICE_TEST(a_driver_that_enables_is_asked)
     CHECK_SAME(command_high(), 0xff);
     machine.write_error = ENODEV;
     CHECK_SAME(port_uio_enable(&uio), ENODEV);
-    port_uio_close(&uio);
 }
 
 DEVICE_TEST(a_driver_without_a_switch_leaves_the_line_on)
 {
-    struct port_uio uio;
-    put(UIO_FOLDER "/name", "own_driver\n");
-    opened(NULL, &uio);
+    machine_put(UIO "/name", "own_driver\n");
+    opened(NULL);
     CHECK(!uio.has_irqcontrol);
     CHECK_SAME(uio.config_file, -1);
     CHECK_SAME(port_uio_enable(&uio), 0);
     CHECK_SAME(command_high(), 0xff);
-    port_uio_close(&uio);
 }
 
 DEVICE_TEST(waiting_gives_the_count)
 {
-    struct port_uio uio;
     uint32_t count = 0;
-    opened(NULL, &uio);
+    opened(NULL);
     machine.count = 44; /* three, of which two are seen as one */
     CHECK_SAME(port_uio_wait(&uio, &count), 0);
     CHECK_SAME(count - uio.first_count, 3);
@@ -339,19 +269,14 @@ DEVICE_TEST(waiting_gives_the_count)
     machine.read_error = 0;
     machine.read_bytes = 2;
     CHECK_SAME(port_uio_wait(&uio, &count), EIO);
-    port_uio_close(&uio);
 }
 
-TEST(what_is_not_there)
+DEVICE_TEST(what_is_not_there)
 {
-    make_up();
     refused(1, NULL, STATUS_UNSUPPORTED, "there is no UIO device 1", "uio0");
     refused(-1, NULL, STATUS_UNSUPPORTED, "there is no UIO device -1", "uio0");
     refused(1000000, NULL, STATUS_UNSUPPORTED, "there is no UIO device", "uio0");
-    take_away();
-    memset(&machine, 0, sizeof machine);
-    snprintf(machine.root, sizeof machine.root, "/nothing/here");
-    struct port_uio uio;
+    machine_remove("/sys/class");
     struct outcome outcome = {0};
     CHECK_SAME(port_uio_open(0, NULL, &uio, &outcome), -1);
     CHECK_TEXT(outcome.reason, "there is no UIO device");
@@ -362,19 +287,17 @@ DEVICE_TEST(a_device_that_is_not_known_needs_its_registers)
 {
     struct port_uio_registers none = {PORT_UIO_NOT_GIVEN, 1, PORT_UIO_NOT_GIVEN, 1};
     struct port_uio_registers given = {0x10, 5, PORT_UIO_NOT_GIVEN, 1};
-    struct port_uio uio;
-    put(UIO_FOLDER "/device/vendor", "0x8086\n");
+    machine_put(UIO "/device/vendor", "0x8086\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "uio0 (uio_pci_generic, PCI 8086:11e8)",
             "offset and value of the register");
     refused(0, &none, STATUS_UNSUPPORTED, "how its interrupt is raised is not known", "manual");
     CHECK_SAME(changed_bytes(), 0);
-    opened(&given, &uio);
+    opened(&given);
     port_uio_acknowledge(&uio); /* it has no such register */
     CHECK_SAME(changed_bytes(), 0);
     port_uio_raise(&uio);
     CHECK_SAME(register_at(0x10), 5);
     CHECK_SAME(changed_bytes(), 4);
-    port_uio_close(&uio);
 }
 
 DEVICE_TEST(no_register_outside_of_the_device)
@@ -393,9 +316,8 @@ DEVICE_TEST(no_register_outside_of_the_device)
 DEVICE_TEST(a_small_bar_lies_within_its_page)
 {
     struct port_uio_registers registers = {0xfc, 3, PORT_UIO_NOT_GIVEN, 0};
-    struct port_uio uio;
-    put(UIO_FOLDER "/device/resource", "0xfea00800 0xfea008ff 0x40200\n");
-    opened(&registers, &uio);
+    machine_put(UIO "/device/resource", "0xfea00800 0xfea008ff 0x40200\n");
+    opened(&registers);
     port_uio_raise(&uio);
     CHECK_SAME(register_at(0x8fc), 3);
     CHECK_SAME(changed_bytes(), 4);
@@ -406,17 +328,17 @@ DEVICE_TEST(a_small_bar_lies_within_its_page)
 
 DEVICE_TEST(what_has_no_memory)
 {
-    put(UIO_FOLDER "/device/resource", "0xc000 0xc0ff 0x40101\n");
+    machine_put(UIO "/device/resource", "0xc000 0xc0ff 0x40101\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "BAR 0 is a range of I/O ports", "registers in memory");
-    put(UIO_FOLDER "/device/resource", "0x0 0x0 0x0\n");
+    machine_put(UIO "/device/resource", "0x0 0x0 0x0\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "BAR 0 is empty", "registers in memory");
-    put(UIO_FOLDER "/device/resource", "hello\n");
+    machine_put(UIO "/device/resource", "hello\n");
     refused(0, NULL, STATUS_FAILED, "cannot read its resources", "");
-    put(UIO_FOLDER "/device/resource", UIO_MEMORY_LINE);
+    machine_put(UIO "/device/resource", UIO_MEMORY_LINE);
     machine.map_error = EINVAL;
     refused(0, NULL, STATUS_UNSUPPORTED, "does not map its registers", "use a kernel");
     machine.map_error = 0;
-    unlink(below(UIO_FOLDER "/device/vendor"));
+    unlink(machine_path(UIO "/device/vendor"));
     struct port_uio_registers given = {RAISE, 1, PORT_UIO_NOT_GIVEN, 0};
     refused(0, &given, STATUS_UNSUPPORTED, "its driver offers no memory", "registers in memory");
 }
@@ -424,14 +346,13 @@ DEVICE_TEST(what_has_no_memory)
 DEVICE_TEST(a_device_that_is_not_on_pci)
 {
     struct port_uio_registers given = {8, 6, 12, 1};
-    struct port_uio uio;
-    unlink(below(UIO_FOLDER "/device/vendor"));
-    unlink(below(UIO_FOLDER "/device/irq"));
-    put(UIO_FOLDER "/name", "board\n");
-    put(UIO_FOLDER "/maps/map0/size", "0x20\n");
-    put(UIO_FOLDER "/maps/map0/offset", "0x40\n");
+    unlink(machine_path(UIO "/device/vendor"));
+    unlink(machine_path(UIO "/device/irq"));
+    machine_put(UIO "/name", "board\n");
+    machine_put(UIO "/maps/map0/size", "0x20\n");
+    machine_put(UIO "/maps/map0/offset", "0x40\n");
     refused(0, NULL, STATUS_UNSUPPORTED, "uio0 (board, no PCI device)", "register");
-    opened(&given, &uio);
+    opened(&given);
     CHECK_SAME((unsigned char *)uio.raise - (unsigned char *)uio.memory, 0x48);
     port_uio_raise(&uio);
     CHECK_SAME(*uio.raise, 6);
@@ -443,53 +364,41 @@ DEVICE_TEST(a_device_that_is_not_on_pci)
     refused(0, &given, STATUS_UNSUPPORTED, "of 32 bytes", "");
 }
 
-TEST(refusals)
+DEVICE_TEST(refusals)
 {
     static const char *const paths[] = {"/dev/uio0", "/device/resource0", "/device/config"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        make_up();
+        tap_row(paths[i]);
         machine.refused = paths[i];
         machine.error = EACCES;
-        refused(0, NULL, STATUS_DENIED, "uio0: cannot", "run it as root");
-        put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+        machine_put(LOCKDOWN, "none [integrity] confidentiality\n");
         refused(0, NULL, STATUS_DENIED, "the kernel is locked down", "without lockdown");
-        put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+        machine_put(LOCKDOWN, "[none] integrity confidentiality\n");
+        refused(0, NULL, STATUS_DENIED, "uio0: cannot", "run it as root");
+        machine_remove(LOCKDOWN);
         refused(0, NULL, STATUS_DENIED, "uio0: cannot", "run it as root");
         machine.error = ENODEV;
         refused(0, NULL, STATUS_FAILED, "uio0: cannot", "");
-        take_away();
     }
-    make_up();
+    tap_row("irqcontrol");
+    machine.refused = NULL;
     machine.write_error = EIO;
     refused(0, NULL, STATUS_UNSUPPORTED, "it has no interrupt line", "take a device");
     machine.write_error = ENODEV;
     refused(0, NULL, STATUS_FAILED, "cannot enable its interrupt", "");
-    take_away();
 }
 
 DEVICE_TEST(a_file_that_is_another_device_is_not_touched)
 {
-    put(UIO_FOLDER "/dev", "244:0\n");
+    machine_put(UIO "/dev", "244:0\n");
     refused(0, NULL, STATUS_FAILED, "/dev/uio0 is not the device with the number 244:0", "");
-    unlink(below("/dev/uio0"));
+    unlink(machine_path("/dev/uio0"));
     refused(0, NULL, STATUS_UNSUPPORTED, "there is no file /dev/uio0", "devtmpfs");
-    put("/dev/uio0", "a file\n");
+    machine_put("/dev/uio0", "a file\n");
     refused(0, NULL, STATUS_FAILED, "/dev/uio0 is not the device", "");
     CHECK_SAME(changed_bytes(), 0);
     CHECK_SAME(machine.writes, 0);
     CHECK_SAME(command_high(), 0xff);
-}
-
-DEVICE_TEST(the_cpu_that_serves)
-{
-    struct port_uio uio;
-    opened(NULL, &uio);
-    CHECK_SAME(port_uio_cpu(&uio), -1);
-    put("/proc/irq/11/effective_affinity_list", "1\n");
-    CHECK_SAME(port_uio_cpu(&uio), 1);
-    put("/proc/irq/11/effective_affinity_list", "0-1\n");
-    CHECK_SAME(port_uio_cpu(&uio), -1);
-    port_uio_close(&uio);
 }
 
 /* The begin of a line of /proc/PID/stat up to rt_priority, as Linux writes it. */
@@ -498,21 +407,24 @@ DEVICE_TEST(the_cpu_that_serves)
     ") S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 -51 0 1 0 71 0 0 18446744073709551615 0 0 "            \
     "0 0 0 0 0 2147483647 0 0 0 0 17 1 " priority " 1 0 0 0\n"
 
-DEVICE_TEST(the_thread_that_serves)
+DEVICE_TEST(the_cpu_and_the_thread_that_serve)
 {
-    struct port_uio uio;
-    opened(NULL, &uio);
-    put("/proc/65/comm", "irq/11-uio_pci\n");
-    put("/proc/65/stat", STAT_OF("irq/11-uio_pci", "77"));
+    opened(NULL);
+    CHECK_SAME(port_uio_cpu(&uio), -1);
+    machine_put("/proc/irq/11/effective_affinity_list", "1\n");
+    CHECK_SAME(port_uio_cpu(&uio), 1);
+    machine_put("/proc/irq/11/effective_affinity_list", "0-1\n");
+    CHECK_SAME(port_uio_cpu(&uio), -1);
+    machine_put("/proc/65/comm", "irq/11-uio_pci\n");
+    machine_put("/proc/65/stat", STAT_OF("irq/11-uio_pci", "77"));
     CHECK_SAME(port_uio_handler_priority(&uio), -1);
-    put("/proc/66/comm", "irq/11-uio_pci_\n"); /* the kernel cuts names */
-    put("/proc/66/stat", STAT_OF("irq/11-uio) _", "50"));
+    machine_put("/proc/66/comm", "irq/11-uio_pci_\n"); /* the kernel cuts names */
+    machine_put("/proc/66/stat", STAT_OF("irq/11-uio) _", "50"));
     CHECK_SAME(port_uio_handler_priority(&uio), 50);
-    put("/proc/66/comm", "irq/11-uio_pci_generic\n");
+    machine_put("/proc/66/comm", "irq/11-uio_pci_generic\n");
     CHECK_SAME(port_uio_handler_priority(&uio), 50);
-    put("/proc/66/stat", "66 (irq/11-uio_pci_) S 2 0\n");
+    machine_put("/proc/66/stat", "66 (irq/11-uio_pci_) S 2 0\n");
     CHECK_SAME(port_uio_handler_priority(&uio), -1);
     uio.irq = -1;
     CHECK_SAME(port_uio_handler_priority(&uio), -1);
-    port_uio_close(&uio);
 }

@@ -16,17 +16,11 @@
 /* One CPU. A wait for it begins right after a reading of the clock or of the run delay, or before
  * it, which is after the one before. */
 static struct {
-    int64_t now_ns, cpu_ns; /* of CPU time */
-    int64_t delay_ns;       /* < 0: not known */
-    int64_t wait_ns;        /* another has the CPU for so long ... */
-    int readings, wait_at;  /* ... after this reading; 0: never */
+    int64_t now_ns;
+    int64_t delay_ns;      /* < 0: not known */
+    int64_t wait_ns;       /* another has the CPU for so long ... */
+    int readings, wait_at; /* ... after this reading; 0: never */
 } fake;
-
-static void reset(void)
-{
-    memset(&fake, 0, sizeof fake);
-    fake.now_ns = 5000 * CLOCK_NS_PER_S;
-}
 
 static void pass_reading(void)
 {
@@ -39,7 +33,7 @@ static void pass_reading(void)
 
 int clock_gettime(clockid_t id, struct timespec *time)
 {
-    *time = clock_ns_timespec(id == CLOCK_MONOTONIC ? fake.now_ns : fake.cpu_ns);
+    *time = clock_ns_timespec(id == CLOCK_MONOTONIC ? fake.now_ns : 0);
     pass_reading();
     return 0;
 }
@@ -52,16 +46,12 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
     return 0;
 }
 
-#ifdef WRAPPED
-int64_t __wrap_port_run_delay_ns(void);
-
-int64_t __wrap_port_run_delay_ns(void)
+WRAP(int64_t, port_run_delay_ns, void)
 {
     int64_t told_ns = fake.delay_ns;
     pass_reading();
     return told_ns;
 }
-#endif
 
 /* A piece that takes `ns`; ends the load after `left` of them. */
 struct piece {
@@ -90,7 +80,11 @@ static void work(struct worker *worker)
 static const struct load_element by_wall = {
     .name = "sleep", .kind = LOAD_SHARE, .judged_by_wall = true, .work = work};
 
-static void keep(struct piece *piece, const struct load_element *element, int64_t busy_ns,
+static struct piece piece;
+static int strangers; /* 1: its parent is another process */
+
+/* In a machine in which no time has passed. */
+static void keep(struct piece what, const struct load_element *element, int64_t busy_ns,
                  int64_t period_ns)
 {
     struct load_degree degree = {.busy_ns = busy_ns, .period_ns = period_ns};
@@ -99,8 +93,11 @@ static void keep(struct piece *piece, const struct load_element *element, int64_
                             .map = &map,
                             .slot = &slot,
                             .places = 1,
-                            .supervisor = getppid(),
-                            .own = piece};
+                            .supervisor = getppid() + strangers,
+                            .own = &piece};
+    piece = what;
+    fake.now_ns = 5000 * CLOCK_NS_PER_S;
+    fake.readings = 0;
     atomic_store(&map.stop, 0);
     memset(&slot, 0, sizeof slot);
     atomic_store(&slot.state, WORKER_READY);
@@ -122,38 +119,32 @@ static void check_busy(int64_t least_ns)
 }
 
 /* When each piece began, in periods of `period_ns` since the first. */
-static void check_periods(const struct piece *piece, int64_t period_ns, int each)
+static void check_periods(int64_t period_ns, int each)
 {
-    for (int i = 1; i < piece->done; i++)
-        CHECK_SAME((piece->begun_ns[i] - piece->begun_ns[0] + period_ns / 2) / period_ns, i * each);
+    for (int i = 1; i < piece.done; i++)
+        CHECK_SAME((piece.begun_ns[i] - piece.begun_ns[0] + period_ns / 2) / period_ns, i * each);
 }
 
 TEST(busy_is_what_the_pieces_took)
 {
-    struct piece piece = {.ns = 2 * MS, .left = 5};
-    reset();
-    keep(&piece, &by_wall, 2 * MS, 10 * MS);
+    keep((struct piece){.ns = 2 * MS, .left = 5}, &by_wall, 2 * MS, 10 * MS);
     CHECK_SAME(counted(COUNTER_ROUNDS), 5);
     check_busy(10 * MS);
-    check_periods(&piece, 10 * MS, 1);
+    check_periods(10 * MS, 1);
     CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS);
 }
 
 /* A piece of three times the share may come every third period only. */
 TEST(an_overdraft_is_paid_back)
 {
-    struct piece piece = {.ns = 6 * MS, .left = 4};
-    reset();
-    keep(&piece, &by_wall, 2 * MS, 10 * MS);
-    check_periods(&piece, 10 * MS, 3);
+    keep((struct piece){.ns = 6 * MS, .left = 4}, &by_wall, 2 * MS, 10 * MS);
+    check_periods(10 * MS, 3);
     CHECK_SAME(counted(COUNTER_ROUNDS), 4);
 }
 
 TEST(an_idle_piece_does_not_count)
 {
-    struct piece piece = {.ns = 2 * MS, .left = 3, .is_idle = true};
-    reset();
-    keep(&piece, &by_wall, 5 * MS, 10 * MS);
+    keep((struct piece){.ns = 2 * MS, .left = 3, .is_idle = true}, &by_wall, 5 * MS, 10 * MS);
     CHECK_SAME(piece.done, 3);
     CHECK_SAME(counted(COUNTER_BUSY_NS), 0);
     CHECK_SAME(counted(COUNTER_ROUNDS), 0);
@@ -163,9 +154,7 @@ TEST(an_idle_piece_does_not_count)
 /* A process that is stopped works nothing, whatever the clock says: at most one period. */
 TEST(stopped_time_does_not_count)
 {
-    struct piece piece = {.ns = MS, .stopped_ns = 100 * MS, .left = 2};
-    reset();
-    keep(&piece, &by_wall, 10 * MS, 10 * MS);
+    keep((struct piece){.ns = MS, .stopped_ns = 100 * MS, .left = 2}, &by_wall, 10 * MS, 10 * MS);
     CHECK_SAME(piece.done, 2);
     CHECK_SAME(counted(COUNTER_BUSY_NS), 2 * 10 * MS);
 }
@@ -174,9 +163,8 @@ TEST(waiting_for_a_cpu_does_not_count)
 {
     if (!tap_is_wrapped())
         return;
-    struct piece piece = {.ns = 100 * MS, .waits_ns = 100 * MS, .left = 3};
-    reset();
-    keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+    keep((struct piece){.ns = 100 * MS, .waits_ns = 100 * MS, .left = 3}, &by_wall, 900 * MS,
+         1000 * MS);
     check_busy(3 * 100 * MS);
 }
 
@@ -185,17 +173,14 @@ TEST(a_wait_between_two_readings_does_not_count)
 {
     if (!tap_is_wrapped())
         return;
-    reset();
-    for (int at = 1; fake.wait_at <= fake.readings; at++) {
-        struct piece piece = {.ns = 20 * MS, .left = 3};
-        reset();
-        fake.wait_ns = 50 * MS;
-        fake.wait_at = at;
-        keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+    fake.wait_ns = 50 * MS;
+    for (fake.wait_at = 1; fake.wait_at == 1 || fake.wait_at <= fake.readings; fake.wait_at++) {
+        keep((struct piece){.ns = 20 * MS, .left = 3}, &by_wall, 900 * MS, 1000 * MS);
         CHECK_SAME(counted(COUNTER_ROUNDS), 3);
         check_busy(3 * 20 * MS);
     }
     CHECK(fake.wait_at > 3 * 2 * 2); /* readings: of two clocks, at both ends of each piece */
+    fake.wait_at = 0;
 }
 
 /* Where it is not known how long a process waited, all counts. */
@@ -203,11 +188,10 @@ TEST(a_delay_that_is_not_known)
 {
     if (!tap_is_wrapped())
         return;
-    struct piece piece = {.ns = 20 * MS, .left = 3};
-    reset();
     fake.delay_ns = -1;
-    keep(&piece, &by_wall, 900 * MS, 1000 * MS);
+    keep((struct piece){.ns = 20 * MS, .left = 3}, &by_wall, 900 * MS, 1000 * MS);
     check_busy(3 * 20 * MS);
+    fake.delay_ns = 0;
 }
 
 /* Without CPU time a share of that is not used up: the period ends it. */
@@ -215,29 +199,18 @@ TEST(cpu_time_is_not_wall_time)
 {
     struct load_element by_cpu = by_wall;
     by_cpu.judged_by_wall = false;
-    struct piece piece = {.ns = MS, .left = 12};
-    reset();
-    keep(&piece, &by_cpu, 2 * MS, 8 * MS);
+    keep((struct piece){.ns = MS, .left = 12}, &by_cpu, 2 * MS, 8 * MS);
     check_busy(12 * MS);
-    check_periods(&piece, MS, 1); /* one after the other, all the period */
+    check_periods(MS, 1); /* one after the other, all the period */
     CHECK_SAME(counted(COUNTER_CPU_NS), 0);
 }
 
 TEST(a_lost_parent_ends_it)
 {
-    struct piece piece = {.ns = MS, .left = 1000};
-    struct load_degree degree = {.busy_ns = MS, .period_ns = 2 * MS};
-    struct worker worker = {.element = &by_wall,
-                            .degree = &degree,
-                            .map = &map,
-                            .slot = &slot,
-                            .places = 1,
-                            .supervisor = getppid() + 1,
-                            .own = &piece};
-    reset();
-    atomic_store(&map.stop, 0);
-    duty_keep(&worker);
+    strangers = 1;
+    keep((struct piece){.ns = MS, .left = 1000}, &by_wall, MS, 2 * MS);
     CHECK_SAME(piece.done, 0);
+    strangers = 0;
 }
 
 TEST(a_rate_is_on_a_grid)

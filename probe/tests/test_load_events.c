@@ -10,7 +10,6 @@
 #include "load/report.h"
 #include "tap.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { MOST_SLOTS = 4, EVENTS = 8 };
@@ -42,7 +41,7 @@ static void tell(void *context, const char *name, int64_t at_ns, const struct da
 }
 
 /* A load of one element in a window of `seconds`: `slots` processes, each on a CPU. */
-static bool make_up(const char *text, int slots, int seconds)
+static void make_up(const char *text, int slots, int seconds)
 {
     char error[LOAD_ERROR_BYTES];
     memset(&load, 0, sizeof load);
@@ -50,9 +49,8 @@ static bool make_up(const char *text, int slots, int seconds)
     memset(to, 0, sizeof to);
     load.map_bytes = sizeof *load.map + MOST_SLOTS * sizeof load.map->slots[0];
     load.map = port_shared_memory(load.map_bytes);
-    if (!CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) ||
-        !CHECK(load.map != NULL))
-        return false;
+    if (!CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0) || !load.map)
+        abort();
     load.map->slot_count = slots;
     load.setup.spec = &spec;
     load.is_measured = true;
@@ -63,7 +61,6 @@ static bool make_up(const char *text, int slots, int seconds)
         from[i].state = to[i].state = WORKER_WORKS;
         from[i].seen = to[i].seen = -1;
     }
-    return true;
 }
 
 static void tell_all(void)
@@ -73,15 +70,17 @@ static void tell_all(void)
     munmap(load.map, load.map_bytes);
 }
 
-static bool is_only(const char *name, const char *text)
+/* The only event; NULL: there is none. */
+static void tell_only(const char *name, const char *text, const char *json)
 {
-    bool is_one = CHECK_SAME(told.count, 1);
-    return is_one && CHECK_TEXT(told.names[0], name) && CHECK_TEXT(told.texts[0], text);
-}
-
-static void has_data(const char *json)
-{
-    CHECK_TEXT(told.data[0], json);
+    tell_all();
+    CHECK_SAME(told.count, text ? 1 : 0);
+    if (!text || told.count == 0)
+        return;
+    CHECK_TEXT(told.names[0], name);
+    CHECK_TEXT(told.texts[0], text);
+    if (json)
+        CHECK_TEXT(told.data[0], json);
 }
 
 static void see_interrupts(int slot, int sent, int seen)
@@ -92,80 +91,70 @@ static void see_interrupts(int slot, int sent, int seen)
     to[slot].seen = 1000 + seen;
 }
 
-TEST(interrupts_that_the_kernel_saw)
-{
-    if (!make_up("interrupt=1000/s", 2, 10))
-        return;
-    see_interrupts(0, 10000, 12500);
-    see_interrupts(1, 10000, 8000);
-    tell_all();
-    CHECK_SAME(told.count, 0);
-}
+#define UNSEEN ": one interrupt served several timers, or another CPU served them"
 
-/* The other CPU has more than enough: the sum would hide it. */
+/* The kernel's counters are read around the window: there is nothing to allow for. What one CPU has
+ * too much of does not hide what another lacks. */
 TEST(interrupts_that_the_kernel_did_not_see)
 {
-    if (!make_up("interrupt=1000/s", 3, 10))
-        return;
-    see_interrupts(0, 10000, 30000);
-    see_interrupts(1, 10000, 7000);
-    see_interrupts(2, 10000, 2500);
-    tell_all();
-    is_only(
-        "load_unseen",
-        "interrupt: 10000 timers expired on CPU 2, and the kernel counted 2500 "
-        "interrupts there (25 %): one interrupt served several timers, or another CPU served them");
-    has_data("{\"element\":\"interrupt\",\"asked\":10000,\"reached\":2500,\"unit\":\"interrupts\","
-             "\"cpu\":2}");
-}
-
-/* The kernel's counters are read around the window: there is nothing to allow for. */
-TEST(interrupts_at_the_limit)
-{
     static const struct {
-        int seen, events;
-    } cases[] = {{800, 0}, {799, 1}};
-    for (int i = 0; i < 2; i++) {
-        if (!make_up("interrupt=1000/s", 1, 1))
-            return;
-        see_interrupts(0, 1000, cases[i].seen);
-        tell_all();
-        CHECK_SAME(told.count, cases[i].events);
+        int slots, seen[3];
+        const char *text;
+    } rows[] = {
+        {2, {12500, 8000}, NULL},
+        {1, {8000}, NULL},
+        {1,
+         {7999},
+         "interrupt: 10000 timers expired on CPU 0, and the kernel counted 7999 interrupts there "
+         "(80 %)" UNSEEN},
+        {3,
+         {30000, 7000, 2500},
+         "interrupt: 10000 timers expired on CPU 2, and the kernel counted 2500 interrupts there "
+         "(25 %)" UNSEEN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make_up("interrupt=1000/s", rows[i].slots, 10);
+        for (int slot = 0; slot < rows[i].slots; slot++)
+            see_interrupts(slot, 10000, rows[i].seen[slot]);
+        tell_only("load_unseen", rows[i].text, NULL);
     }
+    CHECK_TEXT(told.data[0], "{\"element\":\"interrupt\",\"asked\":10000,\"reached\":2500,"
+                             "\"unit\":\"interrupts\",\"cpu\":2}");
+    make_up("interrupt=1000/s", 1, 10);
+    load.map->slots[0].cpu = -1; /* of the whole load: it may arm timers on any of its CPUs */
+    see_interrupts(0, 10000, 2500);
+    tell_only("load_unseen",
+              "interrupt: 10000 timers expired on the CPUs of the load, and the kernel counted "
+              "2500 interrupts there (25 %)" UNSEEN,
+              NULL);
 }
 
 TEST(what_cannot_be_seen_is_no_event)
 {
-    if (!make_up("interrupt=1000/s", 1, 10))
-        return;
+    make_up("interrupt=1000/s", 1, 10);
     see_interrupts(0, 10000, 0);
     from[0].seen = to[0].seen = -1;
-    tell_all();
-    CHECK_SAME(told.count, 0);
-    if (!make_up("network=1000/s", 1, 10))
-        return;
+    tell_only("", NULL, NULL);
+    make_up("network=1000/s", 1, 10);
     to[0].counters[COUNTER_OWN] = 10000;
-    tell_all();
-    CHECK_SAME(told.count, 0);
+    tell_only("", NULL, NULL);
 }
 
 TEST(packets_that_the_kernel_did_not_see)
 {
     static const struct {
         int64_t segments;
-        int events;
-    } cases[] = {{16000, 0}, {15999, 1}};
+        const char *text;
+    } rows[] = {
+        {16000, NULL},
+        {15999, "network: 20000 packets sent, the kernel counted 15999 TCP segments (80 %)"}};
     for (int i = 0; i < 2; i++) {
-        if (!make_up("network=1000/s", 2, 10))
-            return;
+        make_up("network=1000/s", 2, 10);
         to[0].counters[COUNTER_OWN] = to[1].counters[COUNTER_OWN] = 10000;
         load.begin.tcp_segments = 7;
-        load.end.tcp_segments = 7 + cases[i].segments;
-        tell_all();
-        CHECK_SAME(told.count, cases[i].events);
+        load.end.tcp_segments = 7 + rows[i].segments;
+        tell_only("load_unseen", rows[i].text, NULL);
     }
-    is_only("load_unseen",
-            "network: 20000 packets sent, the kernel counted 15999 TCP segments (80 %)");
 }
 
 #define MIB (INT64_C(1) << 20)
@@ -192,21 +181,21 @@ TEST(writes_that_the_device_did_not_get)
                  {2 * DISK_BLOCK_BYTES, 0, 0}, {0, 0, 0},
                  {3 * DISK_BLOCK_BYTES, 0, 1}, {44 * MIB, MIB, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (!make_up("disk=10ms/100ms", 2, 10))
-            return;
+        make_up("disk=10ms/100ms", 2, 10);
         write_to_device(cases[i].counted, cases[i].device);
         tell_all();
         CHECK_SAME(told.count, cases[i].events);
     }
-    is_only("load_unseen", "disk: 44 MiB written, 1.0 MiB reached the device (2 %)");
-    has_data("{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
+    CHECK_TEXT(told.names[0], "load_unseen");
+    CHECK_TEXT(told.texts[0], "disk: 44 MiB written, 1.0 MiB reached the device (2 %)");
+    CHECK_TEXT(told.data[0],
+               "{\"element\":\"disk\",\"asked\":46137344,\"reached\":1048576,\"unit\":\"bytes\"}");
 }
 
 TEST(a_device_that_is_not_counted_is_no_event)
 {
     struct load_reached reached;
-    if (!make_up("disk=10ms/100ms", 2, 10))
-        return;
+    make_up("disk=10ms/100ms", 2, 10);
     write_to_device(44 * MIB, 50 * MIB);
     load_reached(&load, 0, &reached);
     CHECK_TEXT(reached.seen_names[0], "seen_device_bytes");
@@ -214,76 +203,58 @@ TEST(a_device_that_is_not_counted_is_no_event)
     load.begin.device_bytes = load.end.device_bytes = -1;
     load_reached(&load, 0, &reached);
     CHECK_SAME(reached.seen[0], -1);
-    tell_all();
-    CHECK_SAME(told.count, 0);
+    tell_only("", NULL, NULL);
 }
 
 TEST(a_stop_within_the_window_is_told)
 {
-    if (!make_up("search", 3, 3))
-        return;
+    make_up("search", 3, 3);
     for (int i = 0; i < 3; i++)
         to[i].counters[COUNTER_ROUNDS] = 100;
     from[0].stopped_ns = 9 * S; /* before: not of this window */
     to[0].stopped_ns = 9 * S + 5 * S / 10;
     to[1].stopped_ns = 23 * S / 10;
     to[2].stopped_ns = 7 * S / 10;
-    tell_all();
-    is_only("load_short", "search: 2 of 3 processes were stopped for up to 2.3 s of the 3 s of "
-                          "the measurement");
-    has_data("{\"element\":\"search\",\"why\":\"stopped\",\"processes_count\":3,\"stopped_count\":"
-             "2,\"longest_ns\":2300000000,\"measured_ns\":3000000000}");
+    tell_only("load_short",
+              "search: 2 of 3 processes were stopped for up to 2.3 s of the 3 s of the measurement",
+              "{\"element\":\"search\",\"why\":\"stopped\",\"processes_count\":3,\"stopped_count\":"
+              "2,\"longest_ns\":2300000000,\"measured_ns\":3000000000}");
 }
 
-static void do_classes(int slot, int rounds, int but)
+/* All classes of the kernel's work so often, but these. */
+static void do_classes(int slot, int rounds, int but, int and_but)
 {
     to[slot].counters[COUNTER_ROUNDS] = (uint64_t)rounds;
     for (int i = 0; i < KERNEL_CLASSES; i++)
-        to[slot].counters[KERNEL_FIRST_CLASS + i] = i == but ? 0 : (uint64_t)rounds;
+        to[slot].counters[KERNEL_FIRST_CLASS + i] = i == but || i == and_but ? 0 : (uint64_t)rounds;
 }
 
 TEST(classes_that_never_ran_are_named)
 {
-    if (!make_up("kernel", 2, 3))
-        return;
-    do_classes(0, 5, 0);
-    do_classes(1, 5, 0);
-    to[0].counters[KERNEL_FIRST_CLASS + 1] = to[1].counters[KERNEL_FIRST_CLASS + 1] = 0;
-    tell_all();
-    is_only("load_short", "kernel: never ran: fork, exec");
-    has_data(
-        "{\"element\":\"kernel\",\"why\":\"classes_missing\",\"classes\":[\"fork\",\"exec\"]}");
-}
-
-TEST(a_class_that_ran_anywhere_ran)
-{
-    if (!make_up("kernel", 2, 3))
-        return;
-    do_classes(0, 5, 0);
-    do_classes(1, 5, 1);
-    tell_all();
-    CHECK_SAME(told.count, 0);
-}
-
-/* One round may have done most of its classes before the measurement. */
-TEST(one_round_says_nothing_of_classes)
-{
-    if (!make_up("kernel", 2, 3))
-        return;
-    do_classes(0, 1, 2);
-    do_classes(1, 1, 2);
-    tell_all();
-    CHECK_SAME(told.count, 0);
-}
-
-TEST(no_round_is_one_event)
-{
-    if (!make_up("kernel", 1, 3))
-        return;
-    tell_all();
-    is_only("load_short", "kernel made no round during the measurement");
-    has_data("{\"element\":\"kernel\",\"why\":\"nothing_done\",\"reached\":0,\"unit\":\"rounds_per_"
-             "s\"}");
+    static const struct {
+        int rounds, first[2], second[2];
+        const char *text, *json;
+    } rows[] = {
+        {5,
+         {0, 1},
+         {0, 1},
+         "kernel: never ran: fork, exec",
+         "{\"element\":\"kernel\",\"why\":\"classes_missing\",\"classes\":[\"fork\",\"exec\"]}"},
+        {5, {0, 0}, {1, 1}, NULL, NULL}, /* each ran in one of them */
+        {1, {2, 2}, {2, 2}, NULL, NULL}, /* most of a round may lie before the measurement */
+        {0,
+         {-1, -1},
+         {-1, -1},
+         "kernel made no round during the measurement",
+         "{\"element\":\"kernel\",\"why\":\"nothing_done\",\"reached\":0,\"unit\":\"rounds_per_"
+         "s\"}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make_up("kernel", 2, 3);
+        do_classes(0, rows[i].rounds, rows[i].first[0], rows[i].first[1]);
+        do_classes(1, rows[i].rounds, rows[i].second[0], rows[i].second[1]);
+        tell_only("load_short", rows[i].text, rows[i].json);
+    }
 }
 
 /* A share or rate has the process that did least; these have nothing that was asked. */
@@ -292,14 +263,12 @@ TEST(a_process_without_a_round_is_told)
     static const char *const names[] = {"search", "build", "kernel"};
     for (int i = 0; i < 3; i++) {
         char text[100];
-        if (!make_up(names[i], 3, 3))
-            return;
-        do_classes(0, 2, -1);
-        do_classes(1, 900, -1);
+        make_up(names[i], 3, 3);
+        do_classes(0, 2, -1, -1);
+        do_classes(1, 900, -1, -1);
         snprintf(text, sizeof text, "%s: 1 of 3 processes made no round during the measurement",
                  names[i]);
-        tell_all();
-        is_only("load_short", text);
+        tell_only("load_short", text, NULL);
     }
 }
 
@@ -307,8 +276,7 @@ TEST(too_short_for_two_rounds_is_no_event)
 {
     static const int of_others[] = {1, 2};
     for (int i = 0; i < 2; i++) {
-        if (!make_up("search", 2, 3))
-            return;
+        make_up("search", 2, 3);
         to[0].counters[COUNTER_ROUNDS] = (uint64_t)of_others[i];
         tell_all();
         CHECK_SAME(told.count, i);
@@ -322,24 +290,28 @@ TEST(less_than_asked_names_the_slowest_of_several)
         const char *spec;
         int slots, counter;
         uint64_t least, of_others;
+        double mean;
         const char *text;
     } cases[] = {
-        {"cpu", 1, COUNTER_CPU_NS, 30000000, 0, "cpu reached 3.0 % of a CPU (requested: 10.0 %)"},
-        {"cpu", 3, COUNTER_CPU_NS, 30000000, 100000000,
+        {"cpu", 1, COUNTER_CPU_NS, 30000000, 0, 0.03,
+         "cpu reached 3.0 % of a CPU (requested: 10.0 %)"},
+        {"cpu", 3, COUNTER_CPU_NS, 30000000, 100000000, 0.23 / 3,
          "cpu: the slowest of 3 processes reached 3.0 % of a CPU (requested: 10.0 %)"},
-        {"disk", 1, COUNTER_BUSY_NS, 20000000, 0,
+        {"disk", 1, COUNTER_BUSY_NS, 20000000, 0, 0.02,
          "disk reached 2.0 % of the time (requested: 10.0 %)"},
-        {"network=1000/s", 1, COUNTER_OWN, 500, 0, "network reached 500/s (requested: 1000/s)"},
-        {"network=1000/s", 2, COUNTER_OWN, 500, 1000,
+        {"network=1000/s", 1, COUNTER_OWN, 500, 0, 500,
+         "network reached 500/s (requested: 1000/s)"},
+        {"network=1000/s", 2, COUNTER_OWN, 500, 2000, 1250,
          "network: the slowest of 2 processes reached 500/s (requested: 1000/s)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (!make_up(cases[i].spec, cases[i].slots, 1))
-            return;
+        struct load_reached one;
+        make_up(cases[i].spec, cases[i].slots, 1);
         for (int j = 0; j < cases[i].slots; j++)
             to[j].counters[cases[i].counter] = j == 0 ? cases[i].least : cases[i].of_others;
-        tell_all();
-        is_only("load_short", cases[i].text);
+        load_reached(&load, 0, &one);
+        CHECK_NEAR(one.reached, cases[i].mean, 1e-9);
+        tell_only("load_short", cases[i].text, NULL);
     }
 }
 
@@ -347,8 +319,7 @@ TEST(less_than_asked_names_the_slowest_of_several)
 TEST(background_that_waits_for_a_cpu_is_there)
 {
     struct load_reached one;
-    if (!make_up("storm=3", 3, 1))
-        return;
+    make_up("storm=3", 3, 1);
     load.places.asked[0] = load.places.numbers[0] = 3;
     to[0].counters[COUNTER_ROUNDS] = 5;
     to[1].is_ready = to[2].is_ready = true;
@@ -357,10 +328,9 @@ TEST(background_that_waits_for_a_cpu_is_there)
     CHECK_TEXT(one.seen_names[0], "ran_count");
     CHECK_SAME(one.seen[0], 1);
     to[1].is_ready = to[2].is_ready = false;
-    tell_all();
-    is_only("load_short", "storm reached 1 of 3 requested processes");
-    has_data("{\"element\":\"storm\",\"why\":\"less_than_asked\",\"asked\":3,\"reached\":1,"
-             "\"unit\":\"processes\"}");
+    tell_only("load_short", "storm reached 1 of 3 requested processes",
+              "{\"element\":\"storm\",\"why\":\"less_than_asked\",\"asked\":3,\"reached\":1,"
+              "\"unit\":\"processes\"}");
 }
 
 TEST(how_the_background_runs_is_told)
@@ -374,8 +344,7 @@ TEST(how_the_background_runs_is_told)
                  {BEHIND_NONE, BEHIND_NONE, ""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct load_reached one;
-        if (!make_up("storm=2", 2, 1))
-            return;
+        make_up("storm=2", 2, 1);
         atomic_store(&load.map->slots[0].behind, cases[i].first);
         atomic_store(&load.map->slots[1].behind, cases[i].second);
         load_reached(&load, 0, &one);
@@ -392,8 +361,7 @@ TEST(groups_that_passed_messages_count)
     } cases[] = {{1, 1, 100, 3}, {0, 1, 100, 2}, {1, 0, 100, 2}, {1, 1, 0, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct load_reached one;
-        if (!make_up("messages=3", 3, 1))
-            return;
+        make_up("messages=3", 3, 1);
         load.places.asked[0] = load.places.numbers[0] = 3;
         for (int slot = 0; slot < 3; slot++) {
             from[slot].counters[MESSAGES_WHOLE] = slot == 1 ? (uint64_t)cases[i].at_begin : 1;
@@ -405,101 +373,59 @@ TEST(groups_that_passed_messages_count)
         CHECK_SAME(one.asked, 3);
         CHECK_SAME(one.reached, cases[i].reached);
         CHECK_TEXT(load_unit(LOAD_GROUPS), "groups");
-        tell_all();
-        if (one.reached < 3)
-            is_only("load_short", "messages reached 2 of 3 requested groups");
-        else
-            CHECK_SAME(told.count, 0);
+        tell_only("load_short", one.reached < 3 ? "messages reached 2 of 3 requested groups" : NULL,
+                  NULL);
     }
 }
 
-/* Two processes with four jobs each. */
-static void keep_jobs(int at_begin, int at_end, int rounds)
-{
-    load.places.asked[0] = load.places.numbers[0] = 8;
-    for (int i = 0; i < 2; i++) {
-        from[i].counters[BUILD_AT_ONCE] = i == 0 ? 4 : (uint64_t)at_begin;
-        to[i].counters[BUILD_AT_ONCE] = i == 0 ? 4 : (uint64_t)at_end;
-        to[i].counters[COUNTER_ROUNDS] = (uint64_t)rounds;
-    }
-}
-
+/* Two processes with four jobs each: the first has them at both ends. */
 TEST(jobs_at_once_are_those_at_both_ends)
 {
     static const struct {
-        int at_begin, at_end, reached;
-    } cases[] = {{4, 4, 8}, {1, 4, 5}, {4, 0, 4}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int at_begin, at_end, rounds, reached;
+        const char *text;
+    } rows[] = {{4, 4, 3, 8, NULL},
+                {1, 4, 3, 5, "build reached 5 of 8 requested jobs"},
+                {4, 0, 3, 4, "build reached 4 of 8 requested jobs"},
+                {4, 4, 0, 8, "build: no job ended during the measurement"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct load_reached one;
-        if (!make_up("build=8", 2, 1))
-            return;
-        keep_jobs(cases[i].at_begin, cases[i].at_end, 3);
+        make_up("build=8", 2, 1);
+        load.places.asked[0] = load.places.numbers[0] = 8;
+        for (int slot = 0; slot < 2; slot++) {
+            from[slot].counters[BUILD_AT_ONCE] = slot == 0 ? 4 : (uint64_t)rows[i].at_begin;
+            to[slot].counters[BUILD_AT_ONCE] = slot == 0 ? 4 : (uint64_t)rows[i].at_end;
+            to[slot].counters[COUNTER_ROUNDS] = (uint64_t)rows[i].rounds;
+        }
         load_reached(&load, 0, &one);
         CHECK_SAME(one.asked, 8);
-        CHECK_SAME(one.reached, cases[i].reached);
-        tell_all();
-        CHECK_SAME(told.count, one.reached < 6.4 ? 1 : 0);
+        CHECK_SAME(one.reached, rows[i].reached);
+        tell_only("load_short", rows[i].text, NULL);
     }
-}
-
-TEST(fewer_jobs_than_asked_are_counted)
-{
-    if (!make_up("build=8", 2, 1))
-        return;
-    keep_jobs(4, 0, 3);
-    tell_all();
-    is_only("load_short", "build reached 4 of 8 requested jobs");
-}
-
-TEST(jobs_of_which_none_ends_are_told)
-{
-    if (!make_up("build=8", 2, 1))
-        return;
-    keep_jobs(4, 4, 0);
-    tell_all();
-    is_only("load_short", "build: no job ended during the measurement");
 }
 
 TEST(fewer_for_want_of_room_are_told)
 {
-    if (!make_up("storm=240", 2, 1))
-        return;
+    make_up("storm=240", 2, 1);
     load.places.asked[0] = 240;
     load.places.numbers[0] = 2;
     load.room = (struct load_room){2, "a limit"};
     load.is_measured = false;
-    tell_all();
-    is_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes");
-    has_data("{\"element\":\"storm\",\"limit\":\"a "
-             "limit\",\"asked\":240,\"reached\":2,\"room_count\":2}");
-}
-
-/* A process of the whole load may arm its timers on any of its CPUs. */
-TEST(interrupts_of_the_whole_load_are_one_sum)
-{
-    if (!make_up("interrupt=1000/s", 1, 10))
-        return;
-    load.map->slots[0].cpu = -1;
-    see_interrupts(0, 10000, 2500);
-    tell_all();
-    is_only("load_unseen",
-            "interrupt: 10000 timers expired on the CPUs of the load, and the kernel "
-            "counted 2500 interrupts there (25 %): one interrupt served several timers, or another "
-            "CPU served them");
+    tell_only("load_limited", "storm: 2 of 240 are started: a limit leaves room for 2 processes",
+              "{\"element\":\"storm\",\"limit\":\"a "
+              "limit\",\"asked\":240,\"reached\":2,\"room_count\":2}");
 }
 
 /* What was done before the measurement, or by another element, is nothing of this one. */
 TEST(rounds_of_others_do_not_count)
 {
-    if (!make_up("search+build", 4, 3))
-        return;
+    make_up("search+build", 4, 3);
     for (int i = 0; i < 4; i++) {
         load.map->slots[i].term = i / 2;
         from[i].counters[COUNTER_ROUNDS] = 70;
         to[i].counters[COUNTER_ROUNDS] = i == 3 ? 70 : 75;
     }
-    tell_all();
-    is_only("load_short", "build: 1 of 2 processes made no round during the measurement");
+    tell_only("load_short", "build: 1 of 2 processes made no round during the measurement", NULL);
 }
 
 /* As people write them: no exponent, and no digits that the window cannot have. */

@@ -7,9 +7,7 @@
 #include "load/elements.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -29,7 +27,6 @@ static struct {
     bool is_dead;     /* taken, and never armed */
     int64_t until_ns; /* the load ends when all before is counted; 0: it does not */
     bool is_to_work;  /* the load does not end before it has worked */
-    int alarms;
 } arms;
 static struct {
     timer_t list[MOST_TIMERS];
@@ -37,18 +34,8 @@ static struct {
     long signals;    /* as sysconf tells; 0: as it is */
 } timers;
 
-#ifdef WRAPPED
-int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
-                         struct itimerspec *before);
-int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
-                         struct itimerspec *before);
-int __real_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
-int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
-long __real_sysconf(int name);
-long __wrap_sysconf(int name);
-
-int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
-                         struct itimerspec *before)
+WRAP(int, timer_settime, timer_t timer, int flags, const struct itimerspec *when,
+     struct itimerspec *before)
 {
     if (arms.calls++ == 0)
         arms.first_ns = clock_timespec_ns(&when->it_value);
@@ -56,29 +43,23 @@ int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when
         atomic_store(&map.stop, 1);
     if (arms.each > 0 && arms.calls % arms.each == 0) {
         arms.refused++;
-        errno = EINVAL;
-        return -1;
+        return tap_fail(EINVAL);
     }
     return arms.is_dead ? 0 : __real_timer_settime(timer, flags, when, before);
 }
 
-int __wrap_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+WRAP(int, timer_create, clockid_t clock, struct sigevent *event, timer_t *timer)
 {
-    if (timers.count == (timers.most > 0 ? timers.most : MOST_TIMERS)) {
-        errno = EAGAIN;
-        return -1;
-    }
+    if (timers.count == (timers.most > 0 ? timers.most : MOST_TIMERS))
+        return tap_fail(EAGAIN);
     int answer = __real_timer_create(clock, event, timer);
     if (answer == 0)
         timers.list[timers.count++] = *timer;
     return answer;
 }
 
-long __wrap_sysconf(int name)
-{
-    return name == _SC_SIGQUEUE_MAX && timers.signals > 0 ? timers.signals : __real_sysconf(name);
-}
-#endif
+WRAP_IF(name == _SC_SIGQUEUE_MAX && timers.signals > 0, timers.signals, long, sysconf, (int name),
+        (name));
 
 static uint64_t counted(int counter)
 {
@@ -91,7 +72,7 @@ static void on_alarm(int number)
 {
     (void)number;
     bool is_soon = arms.calls == 0 || (arms.is_to_work && atomic_load(&slot.state) != WORKER_WORKS);
-    if (is_soon && arms.alarms++ < 300) {
+    if (is_soon) {
         struct itimerval again = {{0, 0}, {0, 100000}};
         setitimer(ITIMER_REAL, &again, NULL);
         return;
@@ -115,7 +96,7 @@ static void stop_after(long ms)
 }
 
 /* A measurement that began long ago; none refused. */
-static void begin(void)
+static bool begin(void)
 {
     memset(&arms, 0, sizeof arms);
     memset(&timers, 0, sizeof timers);
@@ -124,6 +105,7 @@ static void begin(void)
     atomic_store(&map.window_begin_ns, 1);
     atomic_store(&map.window_end_ns, 0);
     atomic_store(&slot.state, WORKER_READY);
+    return tap_is_wrapped();
 }
 
 /* A worker ends instead. */
@@ -140,10 +122,8 @@ static void clean_up(struct worker *worker)
     free(worker->own);
 }
 
-static bool run(int64_t per_s, int peers, long ms)
+static void run(int64_t per_s, int peers, long ms)
 {
-    if (!tap_is_wrapped())
-        return false;
     struct load_degree degree = {.number = per_s};
     struct worker worker = {.element = &load_interrupt,
                             .degree = &degree,
@@ -153,19 +133,19 @@ static bool run(int64_t per_s, int peers, long ms)
                             .peers = peers,
                             .supervisor = getppid()};
     if (!CHECK_SAME(load_interrupt.prepare(&worker), 0))
-        return false;
+        return;
     stop_after(ms);
     load_interrupt.work(&worker);
     clean_up(&worker);
-    return true;
 }
 
-TEST(what_is_delivered_counts)
+#define INTERRUPT_TEST(what) TEST_IN(begin(), (void)0, what)
+#define INTERRUPT_HOST_TEST(what) HOST_TEST_IN(begin(), (void)0, what)
+
+INTERRUPT_TEST(what_is_delivered_counts)
 {
-    begin();
     arms.is_to_work = true;
-    if (!run(2000, 1, 300))
-        return;
+    run(2000, 1, 300);
     CHECK(counted(DELIVERED) > 0);
     CHECK((int)counted(DELIVERED) < arms.calls);
     CHECK(!load_slot_note(&slot));
@@ -173,12 +153,10 @@ TEST(what_is_delivered_counts)
 }
 
 /* All are due, and none comes. */
-TEST(what_is_never_armed_does_not_count)
+INTERRUPT_TEST(what_is_never_armed_does_not_count)
 {
-    begin();
     arms.is_dead = true;
-    if (!run(2000, 1, 300))
-        return;
+    run(2000, 1, 300);
     CHECK(arms.calls > 0);
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
@@ -186,10 +164,9 @@ TEST(what_is_never_armed_does_not_count)
 }
 
 /* All for the first place, which is armed: only the timer itself may free it. */
-TEST(signals_of_others_do_not_count)
+INTERRUPT_TEST(signals_of_others_do_not_count)
 {
     sigset_t set;
-    begin();
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN);
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -201,58 +178,47 @@ TEST(signals_of_others_do_not_count)
     if (sender == 0)
         _exit(0);
     arms.is_dead = true;
-    bool has_run = run(2000, 1, 300);
+    run(2000, 1, 300);
     waitpid(sender, NULL, 0);
-    if (!has_run)
-        return;
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK_SAME(atomic_load(&slot.state), WORKER_READY);
 }
 
 /* Where others have the CPU for so long that not all of the window was armed: then again. */
-HOST_TEST(only_the_window_counts)
+INTERRUPT_HOST_TEST(only_the_window_counts)
 {
-    enum { TRIES = 20 };
-    bool is_whole = false;
-    for (int i = 0; i < TRIES && !is_whole; i++) {
+    for (bool is_whole = false; !is_whole;) {
         int64_t now_ns = duty_now_ns();
         begin();
         atomic_store(&map.window_begin_ns, now_ns + 200000000);
         atomic_store(&map.window_end_ns, now_ns + 400000000);
         arms.until_ns = now_ns + 400000000;
-        if (!run(1000, 1, 20000))
-            return;
+        run(1000, 1, 20000);
         is_whole = arms.first_ns < now_ns + 200000000 && counted(MISSED) == 0;
     }
-    CHECK(is_whole);
     CHECK_SAME(counted(DELIVERED), 200);
     begin();
     atomic_store(&map.window_begin_ns, 0);
     arms.is_to_work = true;
-    if (!run(1000, 1, 100))
-        return;
+    run(1000, 1, 100);
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK_SAME(atomic_load(&slot.state), WORKER_WORKS); /* but it works */
 }
 
 /* Nothing is judged while the bound moves, and nothing is lost. It moves for a third of the span,
  * and is set in on_alarm. */
-HOST_TEST(a_window_that_moves_is_waited_for)
+INTERRUPT_HOST_TEST(a_window_that_moves_is_waited_for)
 {
-    begin();
     atomic_store(&map.window_begin_ns, WINDOW_MOVES);
-    if (!run(1000, 1, 100))
-        return;
+    run(1000, 1, 100);
     CHECK((int64_t)counted(DELIVERED) >= SPAN_NS / 1000000);
 }
 
-TEST(none_counts_when_all_are_refused)
+INTERRUPT_TEST(none_counts_when_all_are_refused)
 {
-    begin();
     arms.each = 1;
     int64_t begun_ns = duty_now_ns();
-    if (!run(1000, 1, 300))
-        return;
+    run(1000, 1, 300);
     CHECK_SAME(counted(DELIVERED), 0);
     CHECK((int)counted(MISSED) >= arms.refused);
     CHECK_HOLDS(load_slot_note(&slot), "a timer could not be armed");
@@ -260,35 +226,29 @@ TEST(none_counts_when_all_are_refused)
     CHECK(duty_now_ns() - begun_ns >= (arms.calls - 1) * INT64_C(20000000)); /* and rests */
 }
 
-TEST(those_refused_are_missed)
+INTERRUPT_TEST(those_refused_are_missed)
 {
-    begin();
     arms.each = 3;
     arms.is_to_work = true;
-    if (!run(500, 1, 300))
-        return;
+    run(500, 1, 300);
     CHECK(counted(DELIVERED) > 0);
     CHECK((int)counted(DELIVERED) <= arms.calls - arms.refused);
     CHECK((int)counted(MISSED) >= arms.refused);
     CHECK(load_slot_note(&slot));
 }
 
-TEST(it_is_armed_for_more_than_a_second)
+INTERRUPT_TEST(it_is_armed_for_more_than_a_second)
 {
-    begin();
-    if (!run(1000, 1, 50))
-        return;
+    run(1000, 1, 50);
     CHECK(timers.count > 1000);
     CHECK(arms.calls >= timers.count);
 }
 
-TEST(with_few_timers_it_goes_on)
+INTERRUPT_TEST(with_few_timers_it_goes_on)
 {
-    begin();
     timers.most = 20;
     arms.is_to_work = true;
-    if (!run(1000, 1, 300))
-        return;
+    run(1000, 1, 300);
     CHECK_SAME(timers.count, 20);
     CHECK(counted(DELIVERED) > 0);
     CHECK_HOLDS(load_slot_note(&slot), "20 of 1208 timers");
@@ -296,12 +256,10 @@ TEST(with_few_timers_it_goes_on)
 }
 
 /* Half of them, shared by all processes of the load. */
-TEST(signals_are_left_for_others)
+INTERRUPT_TEST(signals_are_left_for_others)
 {
-    begin();
     timers.signals = 1000;
-    if (!run(1000, 4, 50))
-        return;
+    run(1000, 4, 50);
     CHECK_SAME(timers.count, 125);
     CHECK_HOLDS(load_slot_note(&slot), "125 of 1208 timers");
 }

@@ -1,17 +1,14 @@
 /* A load from start to end, from this process: each element counts, and nothing is left behind. */
-#include "base/posix_source.h"
+#include "running_load.h"
 
 #include "load/guard.h"
 #include "load/limits.h"
 #include "run/load_run.h"
-#include "running_load.h"
-#include "tap.h"
 #include "work/job.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -29,14 +26,6 @@ static bool has_worked(int term)
     return one.reached > 0 && (!measures_cpu || one.counters[COUNTER_CPU_NS] > 0);
 }
 
-static bool all_have_worked(void)
-{
-    bool is_all = true;
-    for (int i = 0; i < spec.count; i++)
-        is_all = is_all && has_worked(i);
-    return is_all;
-}
-
 TEST_IN(start("cpu+memory@cpu"), load_free(&load), a_process_of_the_whole_load_is_not_bound_to_one)
 {
     if (load.setup.cpu_count > 0) {
@@ -45,17 +34,22 @@ TEST_IN(start("cpu+memory@cpu"), load_free(&load), a_process_of_the_whole_load_i
     }
 }
 
+static void measure_rounds(int64_t least)
+{
+    load_begin(&load);
+    do {
+        pass_ms(100);
+        load_end(&load);
+    } while (reached(0).counters[COUNTER_ROUNDS] < (double)least);
+    end();
+}
+
 /* A process keeps at most LOAD_JOBS_EACH of them. */
 HOST_TEST_IN(start("build=20"), load_free(&load), so_many_jobs_are_at_once)
 {
     CHECK_SAME(load.map->slot_count, 20 / LOAD_JOBS_EACH);
     CHECK_SAME(load.map->process_count, 20 + 20 / LOAD_JOBS_EACH);
-    load_begin(&load);
-    for (int i = 0; i == 0 || (i < 100 && reached(0).counters[COUNTER_ROUNDS] < 40); i++) {
-        pass_ms(100);
-        load_end(&load);
-    }
-    end();
+    measure_rounds(40);
     CHECK_SAME(reached(0).asked, 20);
     CHECK(reached(0).reached > 0 && reached(0).reached <= 20);
     CHECK_SAME(is_told("load_short", "build reached"), reached(0).reached < 16);
@@ -70,11 +64,10 @@ HOST_TEST(ended_jobs_are_not_under_way)
     if (!is_started)
         return;
     load_begin(&load);
-    for (int i = 0; i == 0 || (i < 500 && reached(0).reached >= 20); i++) {
+    do {
         pass_ms(10);
         load_end(&load);
-    }
-    CHECK(reached(0).reached < 20);
+    } while (reached(0).reached >= 20);
     end();
     CHECK(strstr(text_of("load_limited"), "a job failed") != NULL);
     load_free(&load);
@@ -83,49 +76,37 @@ HOST_TEST(ended_jobs_are_not_under_way)
 /* How long the slowest takes depends on who else is there. */
 HOST_TEST_IN(start("heavy+storm=3+build+kernel"), load_free(&load), every_element_works)
 {
-    enum { TRIES = 60 };
     load_begin(&load);
-    for (int i = 0; i == 0 || (i < TRIES && !all_have_worked()); i++) {
-        pass_ms(500);
-        load_end(&load);
-    }
+    for (int i = 0; i < spec.count; i++)
+        for (load_end(&load); !has_worked(i); load_end(&load))
+            pass_ms(500);
     end();
-    for (int i = 0; i < spec.count; i++) {
-        if (!CHECK(has_worked(i)) || !CHECK(reached(i).processes > 0))
-            printf("# %s\n", spec.terms[i].element->name);
-    }
+    for (int i = 0; i < spec.count; i++)
+        CHECK(reached(i).processes > 0);
 }
 
 /* What was done before the begin and after the end does not count. Where this process waits for
  * its CPU between the two, jobs are done in the window: then again. */
 HOST_TEST_IN(start("build"), load_free(&load), only_the_window_counts)
 {
-    enum { TRIES = 100 };
-    for (int i = 0; i < TRIES && atomic_load(&load.map->slots[0].counters[COUNTER_ROUNDS]) < 3; i++)
+    while (counter_of(0, COUNTER_ROUNDS) < 3)
         pass_ms(200);
-    CHECK(atomic_load(&load.map->slots[0].counters[COUNTER_ROUNDS]) >= 3);
-    struct load_reached nothing = {0};
-    for (int i = 0; i == 0 || (i < TRIES && nothing.counters[COUNTER_ROUNDS] > 1); i++) {
+    struct load_reached nothing;
+    do {
         load_begin(&load);
         load_end(&load);
         nothing = reached(0);
-    }
+    } while (nothing.counters[COUNTER_ROUNDS] > 1);
     pass_ms(200);
     load_stop(&load);
     struct load_reached still = reached(0);
-    CHECK(nothing.counters[COUNTER_ROUNDS] <= 1);
     CHECK_SAME(still.counters[COUNTER_ROUNDS], nothing.counters[COUNTER_ROUNDS]);
 }
 
 /* A job computes for longer than it takes to start it. */
 HOST_TEST_IN(start("build"), load_free(&load), the_time_of_jobs_is_cpu_time)
 {
-    load_begin(&load);
-    for (int i = 0; i == 0 || (i < 100 && reached(0).counters[COUNTER_ROUNDS] < 20); i++) {
-        pass_ms(100);
-        load_end(&load);
-    }
-    end();
+    measure_rounds(20);
     uint64_t jobs_ns = load.end.samples[0].counters[COUNTER_CHILDREN] -
                        load.begin.samples[0].counters[COUNTER_CHILDREN];
     CHECK(jobs_ns > 0);
@@ -136,12 +117,10 @@ TEST_IN(start("cpu+storm=2"), load_free(&load), a_killed_worker_is_told)
 {
     load_begin(&load);
     kill((pid_t)atomic_load(&load.map->slots[1].process), SIGKILL);
-    for (int i = 0; i < 6000 && (atomic_load(&load.map->slots[1].state) != WORKER_ENDED ||
-                                 reached(1).reached < 1);
-         i++) {
+    for (load_end(&load);
+         atomic_load(&load.map->slots[1].state) != WORKER_ENDED || reached(1).reached < 1;
+         load_end(&load))
         pass_ms(5);
-        load_end(&load);
-    }
     end();
     CHECK_HOLDS(text_of("load_ended_early"), "storm: 1 of 2 processes");
     CHECK_HOLDS(text_of("load_ended_early"), "signal 9");
@@ -154,10 +133,7 @@ TEST_IN(start("storm=2"), load_free(&load), a_load_without_supervisors_does_not_
 {
     load_begin(&load);
     pass_ms(100);
-    pid_t supervisor = getpgid((pid_t)atomic_load(&load.map->slots[0].process));
-    kill(load.guard, SIGSTOP); /* so that it does not end the load in its own order */
-    kill(supervisor, SIGKILL);
-    kill(load.guard, SIGKILL);
+    kill_supervisors();
     for (int i = 0; i < 2; i++)
         while (kill((pid_t)atomic_load(&load.map->slots[i].process), 0) == 0)
             pass_ms(2);
@@ -214,9 +190,7 @@ TEST_IN(start("kernel"), load_free(&load), no_folder_stays_without_supervisors)
     memcpy(scratch, load.map->scratch.own, sizeof scratch);
     CHECK_SAME(access(scratch, F_OK), 0);
     load_begin(&load);
-    kill(load.guard, SIGSTOP);
-    kill(supervisor_of_load(), SIGKILL);
-    kill(load.guard, SIGKILL);
+    kill_supervisors();
     siginfo_t ended;
     CHECK_SAME(waitid(P_PID, (id_t)load.guard, &ended, WEXITED | WNOWAIT), 0);
     end();
@@ -227,7 +201,7 @@ TEST_IN(start("kernel"), load_free(&load), no_folder_stays_without_supervisors)
 /* A folder of a load as it would be called; with a lock in it. */
 static void make_left(char *path, size_t bytes, const char *place, pid_t process)
 {
-    char lock[128];
+    char lock[320];
     snprintf(path, bytes, "%s/hardstone-load-%ld-0badcafe", place, (long)process);
     snprintf(lock, sizeof lock, "%s/lock", path);
     CHECK_SAME(mkdir(path, 0700), 0);
@@ -248,14 +222,14 @@ static pid_t ended_process(void)
 static pid_t hold_lock(const char *folder)
 {
     int ready[2];
-    char lock[128], done = 1;
+    char lock[320], done = 1;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(lock, sizeof lock, "%s/lock", folder);
     if (!CHECK_SAME(pipe(ready), 0))
         return -1;
     pid_t holder = fork();
     if (holder == 0) {
-        alarm(30);
+        (void)port_kill_with_parent(getppid());
         if (fcntl(open(lock, O_RDWR), F_SETLK, &whole) == 0 && write(ready[1], &done, 1) == 1)
             pause();
         _exit(1);
@@ -266,35 +240,27 @@ static pid_t hold_lock(const char *folder)
     return holder;
 }
 
-static void remove_left(const char *path)
-{
-    char lock[128];
-    snprintf(lock, sizeof lock, "%s/lock", path);
-    unlink(lock);
-    rmdir(path);
-}
-
 TEST(what_was_left_is_swept)
 {
-    char place[] = "/tmp/test-load-XXXXXX", left[96], held[96], living[96];
+    enum { LEFT, HELD, LIVING, FOLDERS };
+    char place[] = "/tmp/test-load-XXXXXX", paths[FOLDERS][96], lock[320];
     if (!CHECK(mkdtemp(place) != NULL))
         return;
-    make_left(left, sizeof left, place, ended_process());
-    make_left(held, sizeof held, place, ended_process());
-    make_left(living, sizeof living, place, getpid());
-    pid_t holder = hold_lock(held);
+    for (int i = 0; i < FOLDERS; i++)
+        make_left(paths[i], sizeof paths[i], place, i == LIVING ? getpid() : ended_process());
+    pid_t holder = hold_lock(paths[HELD]);
     setenv("TMPDIR", place, 1);
     if (start("cpu"))
         load_free(&load);
     unsetenv("TMPDIR");
-    CHECK(access(left, F_OK) != 0);
-    CHECK_SAME(access(held, F_OK), 0);
-    CHECK_SAME(access(living, F_OK), 0);
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
-    remove_left(left);
-    remove_left(held);
-    remove_left(living);
+    for (int i = 0; i < FOLDERS; i++) {
+        CHECK_SAME(access(paths[i], F_OK) == 0, i != LEFT);
+        snprintf(lock, sizeof lock, "%s/lock", paths[i]);
+        unlink(lock);
+        rmdir(paths[i]);
+    }
     CHECK_SAME(rmdir(place), 0);
 }
 
@@ -308,78 +274,33 @@ TEST(patience_has_an_end)
     CHECK_SAME(load_processes(&setup), 5001);
 }
 
-/* Long before the patience is over. */
-HOST_TEST(a_start_that_stalls_is_given_up)
+static void stop_the_first(void)
 {
-    char error[LOAD_ERROR_BYTES];
-    struct outcome outcome = {0};
-    struct load_setup setup = {.spec = &spec,
-                               .called_as = tap_program,
-                               .limit_ns = now_ns() + LIMIT_NS,
-                               .cpu_count = -1,
-                               .stall_ns = 200000000};
-    CHECK_SAME(load_spec_parse("cpu+storm=2", &spec, error, sizeof error), 0);
-    setup.cpu_count = port_allowed_cpus(&setup.cpus) > 0 ? 1 : -1;
-    if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
-        return;
     while (atomic_load(&load.map->slots[0].process) == 0)
         pass_ms(1);
     signal_slot(0, SIGSTOP);
+}
+
+/* Long before the patience is over. */
+HOST_TEST_IN(launch("cpu+storm=2", LIMIT_NS, 200000000), load_free(&load),
+             a_start_that_stalls_is_given_up)
+{
+    stop_the_first();
     int64_t begun_ns = now_ns();
     CHECK(!load_settle(&load, NULL));
     CHECK(now_ns() - begun_ns < load_patience_ns(2));
-    memset(&told, 0, sizeof told);
     load_unsettled_events(&load, tell, NULL);
     CHECK_TEXT(told.texts[0], "not all processes of the load work: cpu 0 of 1");
     for (int i = 0; i < told.count; i++)
         CHECK_TEXT(told.names[i], "load_not_settled");
     CHECK(told.count < 2 || strstr(told.texts[1], ": storm ")); /* it may have begun meanwhile */
-    load_free(&load);
 }
 
-HOST_TEST(one_of_hundreds_may_be_late)
+HOST_TEST_IN(launch("storm=120", LIMIT_NS, LIMIT_NS), load_free(&load), one_of_hundreds_may_be_late)
 {
-    char error[LOAD_ERROR_BYTES];
-    struct outcome outcome = {0};
-    struct load_setup setup = {
-        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + LIMIT_NS, .cpu_count = -1};
-    CHECK_SAME(load_spec_parse("storm=120", &spec, error, sizeof error), 0);
-    if (!CHECK_SAME(load_start(&load, &setup, &outcome), 0))
-        return;
-    while (atomic_load(&load.map->slots[0].process) == 0)
-        pass_ms(1);
-    signal_slot(0, SIGSTOP);
+    stop_the_first();
     CHECK(load_settle(&load, NULL));
     CHECK(atomic_load(&load.map->slots[0].state) < WORKER_WORKS);
-    load_free(&load);
-}
-
-/* Two processes in a window of a second, one of which did much more than was asked. */
-TEST(the_least_is_judged)
-{
-    char error[LOAD_ERROR_BYTES];
-    struct load_sample from[2] = {0}, to[2] = {0};
-    memset(&load, 0, sizeof load);
-    memset(&told, 0, sizeof told);
-    CHECK_SAME(load_spec_parse("network=1000/s", &spec, error, sizeof error), 0);
-    size_t bytes = sizeof *load.map + 2 * sizeof load.map->slots[0];
-    load.map = port_shared_memory(bytes);
-    if (!CHECK(load.map != NULL))
-        return;
-    load.map->slot_count = 2;
-    load.setup.spec = &spec;
-    load.is_measured = true;
-    load.begin = (struct load_snapshot){0, -1, -1, -1, -1, from};
-    load.end = (struct load_snapshot){1000000000, -1, -1, -1, -1, to};
-    from[0].state = from[1].state = to[0].state = to[1].state = WORKER_WORKS;
-    to[0].counters[COUNTER_OWN] = 2000;
-    to[1].counters[COUNTER_OWN] = 500;
-    load_events(&load, tell, NULL);
-    CHECK_SAME(reached(0).reached, 1250);
-    CHECK_HOLDS(text_of("load_short"),
-                "network: the slowest of 2 processes reached 500/s (requested: 1000/s)");
-    munmap(load.map, bytes);
-    memset(&load, 0, sizeof load);
 }
 
 TEST_IN(start("cpu+storm=1"), load_free(&load), a_storm_is_lowest_and_others_are_not)
@@ -411,9 +332,7 @@ HOST_TEST_IN(start("cpu+interrupt=1000/s"), load_free(&load), each_knows_what_th
  * from its CPU for longer than is waited: then again. */
 HOST_TEST(interrupts_before_the_end_are_waited_for)
 {
-    enum { TRIES = 20 };
-    bool is_whole = false;
-    for (int i = 0; i < TRIES && !is_whole; i++) {
+    for (bool is_whole = false; !is_whole;) {
         if (!start("interrupt=2000/s"))
             return;
         load_begin(&load);
@@ -423,21 +342,12 @@ HOST_TEST(interrupts_before_the_end_are_waited_for)
         is_whole = has_all(2000);
         load_free(&load);
     }
-    CHECK(is_whole);
 }
 
-TEST(a_load_ends_at_its_limit)
+TEST_IN(launch("storm=2", 300000000, LIMIT_NS), load_free(&load), a_load_ends_at_its_limit)
 {
-    if (!start("storm=2"))
-        return;
-    load_free(&load);
-    struct outcome outcome = {0};
-    struct load_setup setup = {
-        .spec = &spec, .called_as = tap_program, .limit_ns = now_ns() + 300000000, .cpu_count = -1};
-    CHECK_SAME(load_start(&load, &setup, &outcome), 0);
     (void)load_settle(&load, NULL);
     CHECK_SAME(waitpid(load.guard, NULL, 0), load.guard); /* without an order */
-    load_free(&load);
 }
 
 TEST(no_load_is_nothing)

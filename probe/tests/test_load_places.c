@@ -7,8 +7,6 @@
 #include "load/room.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 static struct load_spec spec;
 static struct load_cpus cpus;
 static struct load_places places;
@@ -17,47 +15,48 @@ static struct {
     int64_t processes, available; /* < 0: not known */
 } left = {-1, -1};
 
-#ifdef WRAPPED
-int64_t __wrap_port_process_room(const char **limit);
-int64_t __wrap_port_available_bytes(int64_t *of_bytes);
-
-int64_t __wrap_port_process_room(const char **limit)
+static int64_t tell_room(const char **limit)
 {
     *limit = "a made-up limit";
     return left.processes;
 }
 
-int64_t __wrap_port_available_bytes(int64_t *of_bytes)
-{
-    (void)of_bytes;
-    return left.available;
-}
-#endif
+WRAP_IF(true, tell_room(limit), int64_t, port_process_room, (const char **limit), (limit));
+WRAP_IF(true, left.available, int64_t, port_available_bytes, (int64_t * of_bytes), (of_bytes));
 
 /* Plans `text` on the CPUs 1, 3, 5, ...; -1: they cannot be told apart. */
-static bool plan(const char *text, int count)
+static void plan(const char *text, int count)
 {
     char error[LOAD_ERROR_BYTES];
     memset(&cpus, 0, sizeof cpus);
     for (int i = 0; i < count; i++)
         cpus_add(&cpus.set, 2 * i + 1);
     cpus.count = count;
-    if (!CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0))
-        return false;
+    CHECK_SAME(load_spec_parse(text, &spec, error, sizeof error), 0);
     load_places_plan(&places, &spec, &cpus);
-    return true;
 }
 
-static bool fill(void)
+static void fill(void)
 {
     size_t slots = (size_t)load_places_slots(&places, spec.count);
     free(map);
     map = calloc(1, sizeof *map + slots * sizeof map->slots[0]);
-    if (!CHECK(map != NULL))
-        return false;
+    if (!map)
+        abort();
     map->slot_count = (int)slots;
     load_places_fill(&places, &spec, &cpus, map);
-    return true;
+}
+
+static void plan_in(int64_t room, const char *text, int count)
+{
+    plan(text, count);
+    load_places_fit(&places, &spec, &cpus, room);
+}
+
+static void plan_and_fill(const char *text, int count)
+{
+    plan(text, count);
+    fill();
 }
 
 static int slots_on(int cpu)
@@ -76,74 +75,59 @@ static int jobs_on(int cpu)
     return count;
 }
 
-TEST(a_degree_is_that_of_the_whole_load)
+/* A degree, or a number, is that of the whole load; "@cpu" of each CPU. */
+TEST(slots_are_of_the_whole_load_or_of_each_cpu)
 {
-    static const int counts[] = {1, 2, 7};
-    for (int i = 0; i < 3; i++) {
-        if (!plan("heavy", counts[i]) || !fill())
-            return;
-        CHECK_SAME(map->slot_count, 7);
-        CHECK_SAME(slots_on(-1), 7);
+    enum { GROUP = 1 + LOAD_GROUP_MEMBERS };
+    static const struct {
+        const char *text;
+        int cpus, slots, on_each, processes;
+    } rows[] = {{"heavy", 1, 7, 0, 7},
+                {"heavy", 7, 7, 0, 7},
+                {"heavy@cpu", 3, 21, 7, 21},
+                {"search@cpu+cpu", 3, 4, 1, 4},
+                {"storm=240", 3, 240, 0, 240},
+                {"storm=5@cpu", 3, 15, 5, 15},
+                {"messages=10+cpu", 2, 11, 0, 10 * GROUP + 1},
+                {"messages=3@cpu", 2, 6, 3, 6 * GROUP}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].text);
+        plan_and_fill(rows[i].text, rows[i].cpus);
+        CHECK_SAME(map->slot_count, rows[i].slots);
+        CHECK_SAME(slots_on(-1), rows[i].slots - rows[i].cpus * rows[i].on_each);
+        for (int cpu = 0; cpu < rows[i].cpus; cpu++)
+            CHECK_SAME(slots_on(2 * cpu + 1), rows[i].on_each);
+        CHECK_SAME(load_places_processes(&places, &spec), rows[i].processes);
     }
-}
-
-TEST(at_cpu_it_is_that_of_each_cpu)
-{
-    if (!plan("heavy@cpu", 3) || !fill())
-        return;
-    CHECK_SAME(map->slot_count, 21);
-    for (int cpu = 1; cpu <= 5; cpu += 2)
-        CHECK_SAME(slots_on(cpu), 7);
-    if (!plan("search@cpu+cpu", 3) || !fill())
-        return;
-    CHECK_SAME(slots_on(-1), 1);
-    CHECK_SAME(map->slot_count, 4);
-}
-
-TEST(numbers_are_totals_or_those_of_each_cpu)
-{
-    if (!plan("storm=240", 3) || !fill())
-        return;
-    CHECK_SAME(map->slot_count, 240);
-    CHECK_SAME(slots_on(-1), 240);
-    if (!plan("storm=5@cpu", 3) || !fill())
-        return;
+    plan("storm=5@cpu", 3);
     CHECK_SAME(places.asked[0], 15);
-    for (int cpu = 1; cpu <= 5; cpu += 2)
-        CHECK_SAME(slots_on(cpu), 5);
 }
 
 TEST(jobs_are_shared_among_processes)
 {
-    if (!plan("build=3400", 2) || !fill())
-        return;
+    plan_and_fill("build=3400", 2);
     CHECK_SAME(jobs_on(-1), 3400);
     CHECK_SAME(map->slot_count, 3400 / LOAD_JOBS_EACH);
     CHECK_SAME(load_places_processes(&places, &spec), 3400 + 3400 / LOAD_JOBS_EACH);
-    if (!plan("build=19@cpu", 3) || !fill())
-        return;
+    plan_and_fill("build=19@cpu", 3);
     for (int cpu = 1; cpu <= 5; cpu += 2)
         CHECK_SAME(jobs_on(cpu), 19);
     for (int i = 0; i < map->slot_count; i++)
         CHECK(map->slots[i].jobs > 0 && map->slots[i].jobs <= LOAD_JOBS_EACH);
-    if (!plan("build", 2) || !fill())
-        return;
+    plan_and_fill("build", 2);
     CHECK_SAME(jobs_on(-1), 1);
 }
 
 TEST(without_cpus_nothing_is_bound)
 {
-    if (!plan("cpu@cpu+storm=3@cpu", -1) || !fill())
-        return;
+    plan_and_fill("cpu@cpu+storm=3@cpu", -1);
     CHECK(map->slot_count >= 4);
     CHECK_SAME(slots_on(-1), map->slot_count);
 }
 
 TEST(less_room_makes_fewer_of_each)
 {
-    if (!plan("cpu+storm=240+build=3400", 2))
-        return;
-    load_places_fit(&places, &spec, &cpus, 100000);
+    plan_in(100000, "cpu+storm=240+build=3400", 2);
     CHECK_SAME(places.numbers[1], 240);
     CHECK_SAME(places.numbers[2], 3400);
     load_places_fit(&places, &spec, &cpus, 400);
@@ -152,8 +136,8 @@ TEST(less_room_makes_fewer_of_each)
     CHECK_SAME(places.numbers[1], 240 * 399 / (240 + 3400 + 3400 / LOAD_JOBS_EACH));
     CHECK_SAME(places.asked[2], 3400);
     CHECK_SAME(places.processes[0], 1);
-    if (fill())
-        CHECK_SAME(jobs_on(-1), places.numbers[2]);
+    fill();
+    CHECK_SAME(jobs_on(-1), places.numbers[2]);
 }
 
 /* A process without a job would spin. */
@@ -162,29 +146,12 @@ TEST(no_process_is_without_a_job)
     static const char *const loads[] = {"build=2@cpu", "build=3", "storm=240+build=5@cpu"};
     for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++)
         for (int room = 0; room < 20; room++) {
-            if (!plan(loads[i], 4))
-                return;
-            load_places_fit(&places, &spec, &cpus, room);
-            if (!fill())
-                return;
+            plan_in(room, loads[i], 4);
+            fill();
             for (int slot = 0; slot < map->slot_count; slot++)
                 CHECK(map->slots[slot].jobs > 0 ||
                       spec.terms[map->slots[slot].term].element->kind != LOAD_JOBS);
         }
-}
-
-TEST(groups_are_many_processes_each)
-{
-    enum { GROUP = 1 + LOAD_GROUP_MEMBERS };
-    if (!plan("messages=10+cpu", 2) || !fill())
-        return;
-    CHECK_SAME(map->slot_count, 11);
-    CHECK_SAME(load_places_processes(&places, &spec), 10 * GROUP + 1);
-    if (!plan("messages=3@cpu", 2) || !fill())
-        return;
-    CHECK_SAME(slots_on(1), 3);
-    CHECK_SAME(slots_on(3), 3);
-    CHECK_SAME(load_places_processes(&places, &spec), 6 * GROUP);
 }
 
 /* Its processes are in the room, or there is none. */
@@ -194,23 +161,17 @@ TEST(groups_never_need_more_than_the_room)
                                         "messages=1+storm=240+build=100@cpu+cpu"};
     for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++)
         for (int room = 4; room < 700; room += 3) {
-            if (!plan(loads[i], 2))
-                return;
-            load_places_fit(&places, &spec, &cpus, room);
+            plan_in(room, loads[i], 2);
             CHECK(places.numbers[0] * (1 + LOAD_GROUP_MEMBERS) <= room);
         }
 }
 
 TEST(one_group_is_there_if_it_fits_well)
 {
-    if (!plan("messages=1+storm=240", 2))
-        return;
-    load_places_fit(&places, &spec, &cpus, 280);
+    plan_in(280, "messages=1+storm=240", 2);
     CHECK_SAME(places.numbers[0], 1);
     CHECK_SAME(places.numbers[1], 280 - 1 - LOAD_GROUP_MEMBERS);
-    if (!plan("messages=1+storm=240", 2))
-        return;
-    load_places_fit(&places, &spec, &cpus, LOAD_GROUP_MEMBERS);
+    plan_in(LOAD_GROUP_MEMBERS, "messages=1+storm=240", 2);
     CHECK_SAME(places.numbers[0], 0);
     CHECK_SAME(places.processes[0], 0);
     CHECK_SAME(places.numbers[1], LOAD_GROUP_MEMBERS);
@@ -218,9 +179,7 @@ TEST(one_group_is_there_if_it_fits_well)
 
 TEST(there_is_always_one)
 {
-    if (!plan("heavy+storm=5000+build=5000", 2))
-        return;
-    load_places_fit(&places, &spec, &cpus, 0);
+    plan_in(0, "heavy+storm=5000+build=5000", 2);
     CHECK_SAME(places.numbers[7], 1);
     CHECK_SAME(places.numbers[8], 1);
     CHECK_SAME(load_places_processes(&places, &spec), 10);

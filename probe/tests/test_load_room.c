@@ -6,8 +6,6 @@
 #include "tap.h"
 #include "work/scratch.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,93 +26,54 @@ static struct {
 static struct load_map map;
 static struct load_slot slot;
 
-#ifdef WRAPPED
-/* The second name is that of large files, where there are two. */
-int __wrap_fstatvfs(int file, struct statvfs *facts);
-int __wrap_fstatvfs64(int file, struct statvfs *facts);
-ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t at);
-ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off_t at);
-int __wrap_ftruncate(int file, off_t length);
-int __wrap_ftruncate64(int file, off_t length);
-int __wrap_fdatasync(int file);
-int __wrap_getrlimit(int resource, struct rlimit *limit);
-int __wrap_getrlimit64(int resource, struct rlimit *limit);
-int64_t __wrap_port_available_bytes(int64_t *of_bytes);
-void *__wrap_malloc(size_t bytes);
-void *__real_malloc(size_t bytes);
-void __wrap_free(void *memory);
-void __real_free(void *memory);
-
-int __wrap_fstatvfs(int file, struct statvfs *facts)
+static int tell_disk(struct statvfs *facts)
 {
-    (void)file;
-    if (world.size < 0) {
-        errno = EIO;
-        return -1;
-    }
+    if (world.size < 0)
+        return tap_fail(EIO);
     memset(facts, 0, sizeof *facts);
     facts->f_bsize = UNIT;
     facts->f_frsize = world.has_no_fragments ? 0 : UNIT;
-    facts->f_blocks = (fsblkcnt_t)(world.size / UNIT);
-    facts->f_bfree = facts->f_blocks;
+    facts->f_blocks = facts->f_bfree = (fsblkcnt_t)(world.size / UNIT);
     facts->f_bavail = (fsblkcnt_t)(world.free / UNIT);
     return 0;
 }
 
-int __wrap_fstatvfs64(int file, struct statvfs *facts)
+static ssize_t note_end(size_t count, off_t at)
 {
-    return __wrap_fstatvfs(file, facts);
-}
-
-ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t at)
-{
-    (void)file, (void)bytes;
     world.end = at + (int64_t)count > world.end ? at + (int64_t)count : world.end;
     return (ssize_t)count;
 }
 
-ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off_t at)
+static int note_cut(off_t length)
 {
-    return __wrap_pwrite(file, bytes, count, at);
-}
-
-int __wrap_ftruncate(int file, off_t length)
-{
-    (void)file;
     world.cuts += length == 0 ? 1 : 0;
     return 0;
 }
 
-int __wrap_ftruncate64(int file, off_t length)
+static int tell_limit(struct rlimit *limit)
 {
-    return __wrap_ftruncate(file, length);
-}
-
-int __wrap_fdatasync(int file)
-{
-    (void)file;
-    return 0;
-}
-
-int __wrap_getrlimit(int resource, struct rlimit *limit)
-{
-    (void)resource;
     limit->rlim_max = RLIM_INFINITY;
     limit->rlim_cur = world.most_memory < 0 ? RLIM_INFINITY : (rlim_t)world.most_memory;
     return 0;
 }
 
-int __wrap_getrlimit64(int resource, struct rlimit *limit)
-{
-    return __wrap_getrlimit(resource, limit);
-}
+/* The second name is that of large files, where there are two. */
+WRAP_IF(true, tell_disk(facts), int, fstatvfs, (int file, struct statvfs *facts), (file, facts));
+WRAP_IF(true, tell_disk(facts), int, fstatvfs64, (int file, struct statvfs *facts), (file, facts));
+WRAP_IF(true, note_end(count, at), ssize_t, pwrite,
+        (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at));
+WRAP_IF(true, note_end(count, at), ssize_t, pwrite64,
+        (int file, const void *bytes, size_t count, off_t at), (file, bytes, count, at));
+WRAP_IF(true, note_cut(length), int, ftruncate, (int file, off_t length), (file, length));
+WRAP_IF(true, note_cut(length), int, ftruncate64, (int file, off_t length), (file, length));
+WRAP_IF(true, 0, int, fdatasync, (int file), (file));
+WRAP_IF(true, tell_limit(limit), int, getrlimit, (int resource, struct rlimit *limit),
+        (resource, limit));
+WRAP_IF(true, tell_limit(limit), int, getrlimit64, (int resource, struct rlimit *limit),
+        (resource, limit));
+WRAP_IF(true, world.available, int64_t, port_available_bytes, (int64_t * of_bytes), (of_bytes));
 
-int64_t __wrap_port_available_bytes(int64_t *of_bytes)
-{
-    (void)of_bytes;
-    return world.available;
-}
-
+#ifdef WRAPPED
 /* Before each piece, as long as its alignment needs. */
 union head {
     struct {
@@ -125,7 +84,7 @@ union head {
 };
 static union head pieces = {.of = {&pieces, &pieces, 0}};
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     union head *piece = __real_malloc(sizeof *piece + bytes);
     if (!piece)
@@ -143,7 +102,7 @@ void *__wrap_malloc(size_t bytes)
     return piece + 1;
 }
 
-void __wrap_free(void *memory)
+WRAP(void, free, void *memory)
 {
     if (!memory)
         return;
@@ -178,7 +137,7 @@ static void make_up(int64_t size, int64_t available_on_disk)
 
 /* ---- what must stay free ---- */
 
-TEST(a_part_stays_free)
+TEST_IN(tap_is_wrapped(), (void)0, a_part_stays_free)
 {
     static const struct {
         int64_t size, free, room;
@@ -191,8 +150,6 @@ TEST(a_part_stays_free)
         {20000, 999, -1}, /* 5 % */
         {100, 100, -1},
     };
-    if (!tap_is_wrapped())
-        return;
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
         size_t at = i / 2;
         make_up(cases[at].size * MIB, cases[at].free * MIB);
@@ -233,20 +190,21 @@ static int64_t grown(int peers)
     return world.end;
 }
 
-TEST(a_file_has_a_quota)
+TEST_IN(tap_is_wrapped(), (void)0, a_file_has_a_quota)
 {
-    if (!tap_is_wrapped())
-        return;
-    make_up(1000000 * MIB, 900000 * MIB);
-    CHECK_SAME(grown(1), 64 * MIB);
-    make_up(1000000 * MIB, 900000 * MIB);
-    CHECK_SAME(grown(2), 64 * MIB); /* each */
-    make_up(1000 * MIB, (256 + 100) * MIB);
-    CHECK_SAME(grown(1), 50 * MIB); /* half of the room */
-    make_up(1000 * MIB, (256 + 100) * MIB);
-    CHECK_SAME(grown(5), 10 * MIB); /* of all */
-    make_up(1000 * MIB, 255 * MIB);
-    CHECK_SAME(grown(1), 0);
+    static const struct {
+        int64_t size, free;
+        int peers;
+        int64_t grown;
+    } rows[] = {{1000000, 900000, 1, 64},
+                {1000000, 900000, 2, 64}, /* each */
+                {1000, 256 + 100, 1, 50}, /* half of the room */
+                {1000, 256 + 100, 5, 10}, /* of all */
+                {1000, 255, 1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make_up(rows[i].size * MIB, rows[i].free * MIB);
+        CHECK_SAME(grown(rows[i].peers), rows[i].grown * MIB);
+    }
     CHECK_HOLDS(load_slot_note(&slot), "too little free space");
     CHECK_SAME(world.cuts, 1);
 }
@@ -278,10 +236,8 @@ static void check_held(int64_t held, int64_t most)
     CHECK(held > most - MIB); /* the limit is what held it back: a piece is below 1 MiB */
 }
 
-TEST(memory_has_a_limit)
+TEST_IN(tap_is_wrapped(), (void)0, memory_has_a_limit)
 {
-    if (!tap_is_wrapped())
-        return;
     check_held(most_held(64 * MIB, -1, 1), 4 * MIB);    /* a sixteenth */
     check_held(most_held(64 * MIB, -1, 2), 2 * MIB);    /* and of that a share */
     check_held(most_held(-1, 24 * MIB, 1), 6 * MIB);    /* a quarter of what one may have */

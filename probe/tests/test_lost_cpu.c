@@ -4,11 +4,9 @@
 
 #include "child_run.h"
 #include "linux_machine.h"
-#include "port/linux/files.h"
 #include "port/port.h"
 #include "run/counter_watch.h"
 #include "run/run.h"
-#include "tap.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -17,30 +15,21 @@ static const char *online_then;
 static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
 static atomic_int looks;
 
-#ifdef WRAPPED
-void __real_counter_watch_look(struct counter_watch *watch);
-void __wrap_counter_watch_look(struct counter_watch *watch);
-void __wrap_counter_watch_look(struct counter_watch *watch)
+WRAP(void, counter_watch_look, struct counter_watch *watch)
 {
     __real_counter_watch_look(watch);
     atomic_fetch_add(&looks, 1);
 }
-#endif
 
 static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
-
-enum { MOST_RESTS = 6000 }; /* who looks, once a second, may wait for a CPU */
 
 static int measure(struct run *run)
 {
     static const struct timespec rest = {0, 10000000};
     record_value(arena_record(run->arena, 0), 4711, 0);
     machine_put("/sys/devices/system/cpu/online", online_then);
-    bool has_looks = false;
-    for (int i = 0; i < MOST_RESTS && !has_looks && !run_should_stop(); i++) {
-        nanosleep(&rest, NULL);
-        has_looks = wanted_looks > 0 && atomic_load(&looks) >= wanted_looks;
-    }
+    while (!run_should_stop() && (wanted_looks == 0 || atomic_load(&looks) < wanted_looks))
+        nanosleep(&rest, NULL); /* who looks, once a second, may wait for a CPU */
     return 0;
 }
 

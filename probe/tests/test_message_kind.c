@@ -5,126 +5,102 @@
 #include "family/message/kind.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { DEPTH = 4, LONGEST = 3000 };
 
 static const struct request request = {.cpu = -1, .priority = -1};
 
-struct room {
+static struct {
     struct run run;
     struct ipc_cleanup ipc_cleanup;
     struct message *message;
     void *ring;
-};
+} room;
+static struct message_channel channel;
 
-static void open_room(struct room *room)
+static bool open_room(void)
 {
-    memset(room, 0, sizeof *room);
-    room->run.request = &request;
-    room->message = calloc(1, message_room_bytes(LONGEST));
-    room->ring = calloc(1, message_ring_bytes(LONGEST, DEPTH));
+    memset(&room, 0, sizeof room);
+    room.run.request = &request;
+    room.message = calloc(1, message_room_bytes(LONGEST));
+    room.ring = calloc(1, message_ring_bytes(LONGEST, DEPTH));
     struct scratch scratch = {.folder = ""};
     CHECK_SAME(scratch_choose(&scratch, true, 1), 0);
-    CHECK_SAME(ipc_cleanup_open_with(&room->ipc_cleanup, &room->run, &scratch), 0);
-    CHECK_SAME(scratch_make(&scratch), 0);
+    CHECK_SAME(ipc_cleanup_open_with(&room.ipc_cleanup, &room.run, &scratch), 0);
+    return CHECK_SAME(scratch_make(&scratch), 0);
 }
 
-static void close_room(struct room *room)
+static void close_room(void)
 {
-    scratch_remove(&room->ipc_cleanup.scratch);
-    ipc_cleanup_close(&room->ipc_cleanup);
-    free(room->message);
-    free(room->ring);
+    scratch_remove(&room.ipc_cleanup.scratch);
+    ipc_cleanup_close(&room.ipc_cleanup);
+    free(room.message);
+    free(room.ring);
 }
 
-static struct message_plan plan_of(const struct room *room, enum message_kind kind, size_t bytes)
+static struct message_plan plan_of(enum message_kind kind, size_t bytes)
 {
     return (struct message_plan){.kind = kind,
                                  .bytes = bytes,
                                  .depth = DEPTH,
-                                 .place = &room->ipc_cleanup.places[0],
-                                 .folder = room->ipc_cleanup.scratch.own,
-                                 .memory = room->ring,
-                                 .trial = room->message};
+                                 .place = &room.ipc_cleanup.places[0],
+                                 .folder = room.ipc_cleanup.scratch.own,
+                                 .memory = room.ring,
+                                 .trial = room.message};
 }
 
-static void pass(struct message_channel *channel, struct message *message, size_t bytes)
+static void pass(size_t bytes)
 {
+    struct message *message = room.message;
     for (uint64_t i = 1; i <= DEPTH; i++) {
         message->type = 1;
         content_fill(message->bytes, bytes, i, i);
-        CHECK(message_send(channel, message, bytes));
+        CHECK(message_send(&channel, message, bytes));
     }
     for (uint64_t i = 1; i <= DEPTH; i++) {
         memset(message->bytes, 0, bytes);
-        CHECK_SAME(message_receive(channel, message, bytes), (int64_t)bytes);
+        CHECK_SAME(message_receive(&channel, message, bytes), (int64_t)bytes);
         CHECK(content_is(message->bytes, bytes, i, i));
     }
-    CHECK(!message_try_receive(channel, message, bytes));
-    CHECK(message_try_send(channel, message, bytes));
-    CHECK(message_try_receive(channel, message, bytes));
-    CHECK_SAME(atomic_load(&channel->error), 0);
+    CHECK(!message_try_receive(&channel, message, bytes));
+    CHECK(message_try_send(&channel, message, bytes));
+    CHECK(message_try_receive(&channel, message, bytes));
+    CHECK_SAME(atomic_load(&channel.error), 0);
 }
 
 static void check_kind(enum message_kind kind)
 {
     static const size_t sizes[] = {1, 7, 64, LONGEST};
-    struct room room;
-    struct message_channel channel;
-    open_room(&room);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct message_plan plan = plan_of(&room, kind, sizes[i]);
+        struct message_plan plan = plan_of(kind, sizes[i]);
         int error = message_open(&channel, &plan);
         if (error == ENOSYS || error == ENOTSUP) {
             tap_skip("not on this system");
             break;
         }
         CHECK_SAME(error, 0);
-        pass(&channel, room.message, sizes[i]);
+        pass(sizes[i]);
         message_close(&channel);
     }
-    close_room(&room);
 }
 
-TEST(mq)
-{
-    check_kind(MESSAGE_MQ);
-}
+#define KIND_TEST(what, kind)                                                                      \
+    TEST_IN(open_room(), close_room(), what)                                                       \
+    {                                                                                              \
+        check_kind(kind);                                                                          \
+    }
 
-TEST(pipe)
-{
-    check_kind(MESSAGE_PIPE);
-}
-
-TEST(fifo)
-{
-    check_kind(MESSAGE_FIFO);
-}
-
-TEST(unix)
-{
-    check_kind(MESSAGE_UNIX);
-}
-
-TEST(sysv)
-{
-    check_kind(MESSAGE_SYSV);
-}
-
-TEST(ring)
-{
-    check_kind(MESSAGE_RING);
-}
+KIND_TEST(mq, MESSAGE_MQ)
+KIND_TEST(pipe, MESSAGE_PIPE)
+KIND_TEST(fifo, MESSAGE_FIFO)
+KIND_TEST(unix, MESSAGE_UNIX)
+KIND_TEST(sysv, MESSAGE_SYSV)
+KIND_TEST(ring, MESSAGE_RING)
 
 /* No folder, no key: these kinds are not there. */
-TEST(missing)
+TEST_IN(open_room(), close_room(), missing)
 {
-    struct room room;
-    struct message_channel channel;
-    open_room(&room);
     struct ipc_cleanup_place place = room.ipc_cleanup.places[0];
-    struct message_plan plan = plan_of(&room, MESSAGE_SYSV, 1);
+    struct message_plan plan = plan_of(MESSAGE_SYSV, 1);
     place.queue_key = 0;
     plan.place = &place;
     CHECK_SAME(message_open(&channel, &plan), ENOSYS);
@@ -133,16 +109,12 @@ TEST(missing)
     CHECK_SAME(message_open(&channel, &plan), ENOENT);
     plan.folder = "/nowhere/at/all";
     CHECK_SAME(message_open(&channel, &plan), ENOENT);
-    close_room(&room);
 }
 
 /* A removed queue is an error that is kept. */
-TEST(removed)
+TEST_IN(open_room(), close_room(), removed)
 {
-    struct room room;
-    struct message_channel channel;
-    open_room(&room);
-    struct message_plan plan = plan_of(&room, MESSAGE_SYSV, 8);
+    struct message_plan plan = plan_of(MESSAGE_SYSV, 8);
     int error = message_open(&channel, &plan);
     if (error == ENOSYS) {
         tap_skip("no System V queues");
@@ -154,5 +126,4 @@ TEST(removed)
         CHECK_SAME(message_check(&room.run, &channel), -1);
         CHECK_SAME(room.run.outcome.status, STATUS_FAILED);
     }
-    close_room(&room);
 }

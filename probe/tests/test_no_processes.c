@@ -1,79 +1,43 @@
 /* The semaphore tests on systems without fork, without shared memory, or without some kinds: what
  * is missing is reported, and all the rest is measured in full. The port is a fake; the linker
  * wraps calls of the C library where it can (--wrap). */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/posix_source.h"
 
 #include "base/rt_thread.h"
 #include "fake_port.h"
 #include "one_cpu_run.h"
-#include "run/run.h"
-#include "tap.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-enum { NO_SERIES = -1 };
 
 static struct {
     bool has_no_memory, has_no_sets;
     off_t memory_bytes; /* room for one object; 0: any */
 } fake_library;
 
-#ifdef WRAPPED
-int __real_shm_open(const char *name, int flags, mode_t mode);
-int __wrap_shm_open(const char *name, int flags, mode_t mode);
-int __real_semget(key_t key, int count, int flags);
-int __wrap_semget(key_t key, int count, int flags);
-
-int __wrap_shm_open(const char *name, int flags, mode_t mode)
-{
-    if (!fake_library.has_no_memory)
-        return __real_shm_open(name, flags, mode);
-    errno = ENOSYS;
-    return -1;
-}
-
-int __wrap_semget(key_t key, int count, int flags)
-{
-    if (!fake_library.has_no_sets)
-        return __real_semget(key, count, flags);
-    errno = ENOSYS;
-    return -1;
-}
-
-int __real_ftruncate(int file, off_t bytes);
-int __wrap_ftruncate(int file, off_t bytes);
-int __wrap_ftruncate64(int file, off_t bytes);
-
-int __wrap_ftruncate(int file, off_t bytes)
-{
-    if (fake_library.memory_bytes == 0 || bytes <= fake_library.memory_bytes)
-        return __real_ftruncate(file, bytes);
-    errno = ENOSPC;
-    return -1;
-}
-
+WRAP_IF(fake_library.has_no_memory, tap_fail(ENOSYS), int, shm_open,
+        (const char *name, int flags, mode_t mode), (name, flags, mode));
+WRAP_IF(fake_library.has_no_sets, tap_fail(ENOSYS), int, semget, (key_t key, int count, int flags),
+        (key, count, flags));
+WRAP_IF(fake_library.memory_bytes > 0 && bytes > fake_library.memory_bytes, tap_fail(ENOSPC), int,
+        ftruncate, (int file, off_t bytes), (file, bytes));
 /* As the linker knows it where files may be large. */
-int __wrap_ftruncate64(int file, off_t bytes)
-{
-    return __wrap_ftruncate(file, bytes);
-}
-#endif
+WRAP_IF(true, __wrap_ftruncate(file, bytes), int, ftruncate64, (int file, off_t bytes),
+        (file, bytes));
 
-static void reset(void)
-{
-    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
-    memset(&fake_library, 0, sizeof fake_library);
-}
+/* What the system lacks. */
+enum lack { PROCESSES = 1, FORK = 2, MEMORY = 4, SETS = 8, LONG_MEMORY = 16, OF_LIBRARY = 28 };
 
-#define STREAM(id, ...)                                                                            \
-    one_cpu_run((char *const[]){"hardstone-probe", "run", id, "--samples", "50", "--clock",        \
-                                "monotonic", __VA_ARGS__, NULL})
+static void have_all_but(unsigned lacks)
+{
+    fake_port = (struct fake_port){.is_counter_trusted = true,
+                                   .cpu_count = 1,
+                                   .has_no_processes = lacks & PROCESSES,
+                                   .refuses_fork = lacks & FORK};
+    fake_library.has_no_memory = lacks & MEMORY;
+    fake_library.has_no_sets = lacks & SETS;
+    fake_library.memory_bytes = lacks & LONG_MEMORY ? 8192 : 0;
+}
 
 static bool lacks_rights(void)
 {
@@ -84,299 +48,139 @@ static bool lacks_rights(void)
     return true;
 }
 
-/* Values of a series; NO_SERIES where there is none. */
-static int64_t count_of(const char *text, const char *name, const char *kind, const char *scope)
+enum { MOST_PARAMETERS = 3, MOST_PARTS = 6, SAMPLES = 50 };
+
+/* A run, and what its stream says. A kind that is missing stands before one that is there. */
+struct row {
+    unsigned lacks;
+    const char *id, *parameters[MOST_PARAMETERS];
+    const char *status;
+    /* Series with all samples, and with none, as "NAME/KIND/SCOPE". */
+    const char *whole[MOST_PARTS], *empty[MOST_PARTS];
+    const char *told[MOST_PARTS], *untold[MOST_PARTS]; /* parts of the stream */
+    bool is_for_anybody;                               /* also without real-time priorities */
+};
+
+/* Values of a series "NAME/KIND/SCOPE"; 0: none, or no such series. */
+static int64_t count_of(const char *text, const char *series)
 {
-    char head[200];
+    char head[200], name[40], kind[40];
+    const char *scope = strrchr(series, '/') + 1;
+    if (sscanf(series, "%39[^/]/%39[^/]", name, kind) != 2)
+        abort();
     snprintf(head, sizeof head,
              "\"series\",\"name\":\"%s\",\"labels\":{\"kind\":\"%s\",\"scope\":\"%s\"", name, kind,
              scope);
     const char *line = strstr(text, head);
     const char *count = line ? strstr(line, "\"count\":") : NULL;
-    return count ? strtoll(count + 8, NULL, 10) : NO_SERIES;
+    return count ? strtoll(count + 8, NULL, 10) : 0;
 }
 
-static void check_told(const char *text, const char *event, bool is_told)
+static void check_row(const struct row *row)
 {
-    char name[80];
-    snprintf(name, sizeof name, "\"%s\"", event);
-    if (is_told)
-        CHECK_HOLDS(text, name);
-    else
-        CHECK(strstr(text, name) == NULL);
-}
-
-static void check_round_trips(const char *text)
-{
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "round_trip", "unnamed", "thread"), 50);
-    CHECK_SAME(count_of(text, "round_trip", "named", "thread"), 50);
-    CHECK(count_of(text, "round_trip", "unnamed", "process") <= 0);
-    CHECK(count_of(text, "round_trip", "named", "process") <= 0);
-    check_told(text, "scope_unsupported", true);
-    check_told(text, "kind_unsupported", true);
-}
-
-/* A kind that is missing stands before one that is there. */
-#define ROUND_TRIPS STREAM("SEM-P-RTP", "-p", "kinds=unnamed,eventfd,named")
-
-HOST_TEST(round_trips_without_processes)
-{
-    reset();
-    if (lacks_rights())
+    char status[40];
+    char *words[20] = {"hardstone-probe", "run",      (char *)row->id, "--samples", "50",
+                       "--clock",         "monotonic"};
+    int count = 7;
+    if ((!row->is_for_anybody && lacks_rights()) || (row->lacks & OF_LIBRARY && !tap_is_wrapped()))
         return;
-    fake_port.has_no_processes = true;
-    const char *text = ROUND_TRIPS;
+    for (int i = 0; i < MOST_PARAMETERS && row->parameters[i]; i++) {
+        words[count++] = "-p";
+        words[count++] = (char *)row->parameters[i];
+    }
+    tap_row(row->id);
+    have_all_but(row->lacks);
+    const char *text = one_cpu_run(words);
     if (!text)
         return;
-    check_round_trips(text);
-    CHECK_SAME(count_of(text, "round_trip", "named", "process"), NO_SERIES);
-    check_told(text, "no_cleanup_process", true);
+    snprintf(status, sizeof status, "\"status\":\"%s\"", row->status);
+    CHECK_HOLDS(text, status);
+    for (int i = 0; i < MOST_PARTS && row->whole[i]; i++)
+        CHECK_SAME(count_of(text, row->whole[i]), SAMPLES);
+    for (int i = 0; i < MOST_PARTS && row->empty[i]; i++)
+        CHECK_SAME(count_of(text, row->empty[i]), 0);
+    for (int i = 0; i < MOST_PARTS && row->told[i]; i++)
+        CHECK_HOLDS(text, row->told[i]);
+    for (int i = 0; i < MOST_PARTS && row->untold[i]; i++)
+        if (strstr(text, row->untold[i]))
+            CHECK_TEXT(row->untold[i], "not told");
 }
 
-HOST_TEST(round_trips_where_fork_does_nothing)
+#define CHECK_ROWS(rows)                                                                           \
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows)[0]; i++)                                    \
+    check_row(&(rows)[i])
+
+#define NO_SCOPE "\"scope_unsupported\""
+#define NO_KIND "\"kind_unsupported\""
+#define NO_CLEANUP "\"no_cleanup_process\""
+#define ROUND_TRIPS                                                                                \
+    .id = "SEM-P-RTP", .parameters = {"kinds=unnamed,eventfd,named"}, .status = "measured",        \
+    .whole = {"round_trip/unnamed/thread", "round_trip/named/thread"},                             \
+    .empty = {"round_trip/unnamed/process", "round_trip/named/process"}
+#define VERDICTS(test, claim)                                                                      \
+    .id = test, .parameters = {"kinds=unnamed,eventfd,named"}, .status = "measured",               \
+    .told = {NO_SCOPE, NO_KIND, "\"" claim "/unnamed/thread\"", "\"" claim "/named/thread\""},     \
+    .untold = {"/process\""}
+#define MESSAGES                                                                                   \
+    .id = "MSG-P-LAT", .parameters = {"kinds=mq,ring", "sizes_bytes=64"}, .status = "measured",    \
+    .whole = {"latency/mq/thread", "latency/ring/thread"},                                         \
+    .empty = {"latency/mq/process", "latency/ring/process"}, .told = {NO_SCOPE}
+#define NEEDS(test, parameter, what)                                                               \
+    .id = test, .parameters = {parameter}, .status = "unsupported", .told = {what}
+
+/* Where priorities of threads matter. */
+HOST_TEST(what_is_missing_is_reported)
 {
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.refuses_fork = true;
-    const char *text = ROUND_TRIPS;
-    if (!text)
-        return;
-    check_round_trips(text);
-    check_told(text, "no_cleanup_process", true);
+    static const struct row rows[] = {
+        {PROCESSES, ROUND_TRIPS, .told = {NO_SCOPE, NO_KIND, NO_CLEANUP}},
+        {FORK, ROUND_TRIPS, .told = {NO_SCOPE, NO_KIND, NO_CLEANUP}},
+        {MEMORY, ROUND_TRIPS, .told = {NO_SCOPE, NO_KIND, "shm_open"}, .untold = {NO_CLEANUP}},
+        {MEMORY, .id = "SEM-P-SHF", .parameters = {"kinds=mutex"}, .status = "measured",
+         .whole = {"shuffle/mutex/thread"}, .empty = {"shuffle/mutex/process"}, .told = {NO_SCOPE}},
+        {PROCESSES, VERDICTS("SEM-B-REL", "ascending")},
+        {PROCESSES, VERDICTS("SEM-B-LCK", "increments")},
+        {FORK, VERDICTS("SEM-B-REL", "ascending")},
+        {PROCESSES, MESSAGES},
+        {FORK, MESSAGES},
+        {PROCESSES, .id = "MSG-B-PRI", .parameters = {"kinds=mq"}, .status = "measured",
+         .told = {"\"receivers/mq/thread\",\"pass\":true", "\"senders/mq/thread\",\"pass\":true"},
+         .untold = {"/mq/process\""}},
+        {PROCESSES, .id = "SEM-P-ARC", .parameters = {"kinds=unnamed,eventfd,named", "waiters=2"},
+         .status = "measured", .whole = {"acquire/named/thread"},
+         .empty = {"release/named/process"}, .told = {NO_SCOPE}},
+        /* The row of waiters is as long as was asked for, not as it could have been. */
+        {LONG_MEMORY, .id = "SEM-P-ARC", .parameters = {"kinds=unnamed", "waiters=1,4"},
+         .status = "measured"},
+    };
+    CHECK_ROWS(rows);
 }
 
-HOST_TEST(round_trips_without_shared_memory)
-{
-    reset();
-    if (lacks_rights() || !tap_is_wrapped())
-        return;
-    fake_library.has_no_memory = true;
-    const char *text = ROUND_TRIPS;
-    if (!text)
-        return;
-    check_round_trips(text);
-    check_told(text, "no_cleanup_process", false);
-    CHECK_HOLDS(text, "shm_open");
-}
+#define ONE_THREAD(...)                                                                            \
+    .id = "SEM-P-SIG", .status = "measured", .is_for_anybody = true, .parameters = {__VA_ARGS__}
 
-TEST(one_thread_without_processes)
+TEST(what_one_thread_lacks_is_reported)
 {
-    reset();
-    fake_port.has_no_processes = true;
-    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed,futex,named,mutex");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
-    CHECK_SAME(count_of(text, "signal_wait", "named", "both"), 50);
-    CHECK_SAME(count_of(text, "signal_wait", "mutex", "thread"), 50);
-    CHECK_SAME(count_of(text, "signal_wait", "mutex", "process"), NO_SERIES);
-    check_told(text, "scope_unsupported", true);
-    check_told(text, "no_cleanup_process", true);
-}
-
-TEST(one_thread_without_shared_memory)
-{
-    reset();
-    if (!tap_is_wrapped())
-        return;
-    fake_library.has_no_memory = true;
-    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed,named,mutex");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "signal_wait", "mutex", "thread"), 50);
-    CHECK_SAME(count_of(text, "signal_wait", "mutex", "process"), 0);
-    check_told(text, "scope_unsupported", true);
-}
-
-TEST(a_kind_that_is_missing)
-{
-    reset();
-    if (!tap_is_wrapped())
-        return;
-    fake_library.has_no_sets = true;
-    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=sysv,unnamed", "-p", "scopes=thread");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
-    CHECK_SAME(count_of(text, "signal_wait", "sysv", "both"), 0);
-    check_told(text, "kind_unsupported", true);
-    check_told(text, "scope_unsupported", false);
-}
-
-/* Nothing that a kill would leave: nothing to tell. */
-TEST(nothing_to_clean_up)
-{
-    reset();
-    fake_port.has_no_processes = true;
-    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed", "-p", "scopes=thread");
-    if (!text)
-        return;
-    CHECK_SAME(count_of(text, "signal_wait", "unnamed", "thread"), 50);
-    check_told(text, "no_cleanup_process", false);
-    check_told(text, "scope_unsupported", false);
-}
-
-HOST_TEST(a_mutex_without_shared_memory)
-{
-    reset();
-    if (lacks_rights() || !tap_is_wrapped())
-        return;
-    fake_library.has_no_memory = true;
-    const char *text = STREAM("SEM-P-SHF", "-p", "kinds=mutex");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "shuffle", "mutex", "thread"), 50);
-    CHECK_SAME(count_of(text, "shuffle", "mutex", "process"), 0);
-    check_told(text, "scope_unsupported", true);
-}
-
-static void check_verdicts(const char *text, const char *claim)
-{
-    char name[80];
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    check_told(text, "scope_unsupported", true);
-    check_told(text, "kind_unsupported", true);
-    snprintf(name, sizeof name, "\"%s/unnamed/thread\"", claim);
-    CHECK_HOLDS(text, name);
-    snprintf(name, sizeof name, "\"%s/named/thread\"", claim);
-    CHECK_HOLDS(text, name);
-    CHECK(strstr(text, "/process\"") == NULL);
-}
-
-HOST_TEST(verdicts_without_processes)
-{
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.has_no_processes = true;
-    check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
-    check_verdicts(STREAM("SEM-B-LCK", "-p", "kinds=unnamed,eventfd,named"), "increments");
-    fake_port.has_no_processes = false;
-    fake_port.refuses_fork = true;
-    check_verdicts(STREAM("SEM-B-REL", "-p", "kinds=unnamed,eventfd,named"), "ascending");
-}
-
-static void check_messages(const char *text)
-{
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "latency", "mq", "thread"), 50);
-    CHECK_SAME(count_of(text, "latency", "ring", "thread"), 50);
-    CHECK(count_of(text, "latency", "mq", "process") <= 0);
-    check_told(text, "scope_unsupported", true);
-}
-
-static void check_waiters(const char *text)
-{
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_HOLDS(text, "\"receivers/mq/thread\",\"pass\":true");
-    CHECK_HOLDS(text, "\"senders/mq/thread\",\"pass\":true");
-    CHECK(strstr(text, "/mq/process\"") == NULL);
-}
-
-HOST_TEST(messages_without_processes)
-{
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.has_no_processes = true;
-    check_messages(STREAM("MSG-P-LAT", "-p", "kinds=mq,ring", "-p", "sizes_bytes=64"));
-    check_waiters(STREAM("MSG-B-PRI", "-p", "kinds=mq"));
-    fake_port.has_no_processes = false;
-    fake_port.refuses_fork = true;
-    check_messages(STREAM("MSG-P-LAT", "-p", "kinds=mq,ring", "-p", "sizes_bytes=64"));
-}
-
-static void check_unsupported(const char *text, const char *reason)
-{
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    CHECK_HOLDS(text, reason);
-}
-
-TEST(operations_of_the_kernel_need_a_process)
-{
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.has_no_processes = true;
-    check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "second process (fork)");
-    fake_port.has_no_processes = false;
-    fake_port.refuses_fork = true;
-    check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "second process (fork)");
-    fake_port.refuses_fork = false;
-    fake_library.has_no_memory = true;
-    if (tap_is_wrapped())
-        check_unsupported(STREAM("KRN-P-PRE", "-p", "operation=pipe"), "shm_open");
-}
-
-TEST(a_background_writer_needs_a_process)
-{
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.has_no_processes = true;
-    check_unsupported(STREAM("FIO-P-PRI", "-p", "mode=time_shared"), "second process (fork)");
-    fake_port.has_no_processes = false;
-    fake_library.has_no_memory = true;
-    if (tap_is_wrapped())
-        check_unsupported(STREAM("FIO-P-PRI", "-p", "mode=time_shared"), "shm_open");
-}
-
-HOST_TEST(waiters_without_processes)
-{
-    reset();
-    if (lacks_rights())
-        return;
-    fake_port.has_no_processes = true;
-    const char *text = STREAM("SEM-P-ARC", "-p", "kinds=unnamed,eventfd,named", "-p", "waiters=2");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-    CHECK_SAME(count_of(text, "acquire", "named", "thread"), 50);
-    CHECK_SAME(count_of(text, "release", "named", "process"), NO_SERIES);
-    check_told(text, "scope_unsupported", true);
-}
-
-/* The row is as long as was asked for, not as it could have been. */
-HOST_TEST(few_waiters_take_little_memory)
-{
-    reset();
-    if (lacks_rights() || !tap_is_wrapped())
-        return;
-    fake_library.memory_bytes = 8192;
-    const char *text = STREAM("SEM-P-ARC", "-p", "kinds=unnamed", "-p", "waiters=1,4");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"measured\"");
-}
-
-TEST(processes_alone_are_asked_for)
-{
-    reset();
-    fake_port.has_no_processes = true;
-    const char *text = STREAM("SEM-P-SIG", "-p", "kinds=unnamed", "-p", "scopes=process");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    check_told(text, "scope_unsupported", true);
-    if (lacks_rights())
-        return;
-    text = STREAM("SEM-P-RTP", "-p", "scopes=process");
-    if (!text)
-        return;
-    CHECK_HOLDS(text, "\"status\":\"unsupported\"");
-    check_told(text, "scope_unsupported", true);
+    static const struct row rows[] = {
+        {PROCESSES, ONE_THREAD("kinds=unnamed,futex,named,mutex"),
+         .whole = {"signal_wait/unnamed/thread", "signal_wait/named/both",
+                   "signal_wait/mutex/thread"},
+         .empty = {"signal_wait/mutex/process"}, .told = {NO_SCOPE, NO_CLEANUP}},
+        {MEMORY, ONE_THREAD("kinds=unnamed,named,mutex"), .whole = {"signal_wait/mutex/thread"},
+         .empty = {"signal_wait/mutex/process"}, .told = {NO_SCOPE}},
+        {SETS, ONE_THREAD("kinds=sysv,unnamed", "scopes=thread"),
+         .whole = {"signal_wait/unnamed/thread"}, .empty = {"signal_wait/sysv/both"},
+         .told = {NO_KIND}, .untold = {NO_SCOPE}},
+        /* Nothing that a kill would leave: nothing to tell. */
+        {PROCESSES, ONE_THREAD("kinds=unnamed", "scopes=thread"),
+         .whole = {"signal_wait/unnamed/thread"}, .untold = {NO_CLEANUP, NO_SCOPE}},
+        {PROCESSES, .id = "SEM-P-SIG", .parameters = {"kinds=unnamed", "scopes=process"},
+         .status = "unsupported", .told = {NO_SCOPE}, .is_for_anybody = true},
+        {PROCESSES, NEEDS("SEM-P-RTP", "scopes=process", NO_SCOPE)},
+        {PROCESSES, NEEDS("KRN-P-PRE", "operation=pipe", "second process (fork)")},
+        {FORK, NEEDS("KRN-P-PRE", "operation=pipe", "second process (fork)")},
+        {MEMORY, NEEDS("KRN-P-PRE", "operation=pipe", "shm_open")},
+        {PROCESSES, NEEDS("FIO-P-PRI", "mode=time_shared", "second process (fork)")},
+        {MEMORY, NEEDS("FIO-P-PRI", "mode=time_shared", "shm_open")},
+    };
+    CHECK_ROWS(rows);
 }

@@ -4,16 +4,17 @@
 #include "family/timer/part_match.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 static struct part_match match;
 static struct part_split split;
 
-static void begin(void)
+static bool begin(void)
 {
     memset(&match, 0, sizeof match);
     memset(&split, 0, sizeof split);
+    return true;
 }
+
+#define MATCH_TEST(what) TEST_IN(begin(), (void)0, what)
 
 static bool take(int64_t release_ns, int64_t user_ns)
 {
@@ -36,22 +37,20 @@ static void expect(int64_t interrupt_ns, int64_t dispatch_ns, int64_t return_ns)
     CHECK_SAME(split.ns[PART_RETURN], return_ns);
 }
 
-TEST(plain)
+MATCH_TEST(plain)
 {
-    begin();
     wake_up(1010, 1020, 1030, 1050);
     CHECK(take(1000, 1100));
     expect(10, 40, 50);
     CHECK_SAME(split.before_thread, 7);
     CHECK_TEXT(split.before, "cc1");
-    CHECK_SAME((int64_t)match.counts.matched, 1);
-    CHECK_SAME((int64_t)match.counts.begun_early, 0);
+    CHECK_SAME(match.counts.matched, 1);
+    CHECK_SAME(match.counts.begun_early, 0);
 }
 
 /* The tick, a handler of its own, comes between the release and ours, or after the wake-up. */
-TEST(several_interrupts)
+MATCH_TEST(several_interrupts)
 {
-    begin();
     part_match_interrupt(&match, 1001, true);
     part_match_interrupt(&match, 1004, false);
     wake_up(1010, 1020, 1030, 1050);
@@ -62,31 +61,29 @@ TEST(several_interrupts)
 }
 
 /* At the release the handler already ran for another timer: nothing had to be waited for. */
-TEST(handler_begun_before)
+MATCH_TEST(handler_begun_before)
 {
-    begin();
     wake_up(990, 1020, 1030, 1050);
     CHECK(take(1000, 1100));
     expect(0, 50, 50);
-    CHECK_SAME((int64_t)match.counts.begun_early, 1);
+    CHECK_SAME(match.counts.begun_early, 1);
 }
 
 /* Woken in a handler that is not among the events: of another line, or on another CPU. */
-TEST(other_handler)
+MATCH_TEST(other_handler)
 {
-    begin();
     part_match_interrupt(&match, 990, true);
     part_match_interrupt(&match, 995, false);
     part_match_waking(&match, 1020, true);
     part_match_switch(&match, 1050, 0, "swapper", 8);
     CHECK(!take(1000, 1100));
-    CHECK_SAME((int64_t)match.counts.unmatched, 1);
+    CHECK_SAME(match.counts.unmatched, 1);
     part_match_interrupt(&match, 2005, true); /* the tick, alone since the release, is not ours */
     part_match_interrupt(&match, 2008, false);
     part_match_waking(&match, 2020, true);
     part_match_switch(&match, 2050, 0, "swapper", 8);
     CHECK(!take(2000, 2100));
-    CHECK_SAME((int64_t)match.counts.unmatched, 2);
+    CHECK_SAME(match.counts.unmatched, 2);
 }
 
 static void softirq(int64_t first_ns, int64_t second_ns)
@@ -108,17 +105,16 @@ TEST(softirq)
     expect(10, 40, 50);
     softirq(1002, 1010);
     CHECK(!take(1000, 1100));
-    CHECK_SAME((int64_t)match.counts.unmatched, 1);
+    CHECK_SAME(match.counts.unmatched, 1);
     softirq(980, 990);
     CHECK(!take(1000, 1100));
-    CHECK_SAME((int64_t)match.counts.unmatched, 1);
+    CHECK_SAME(match.counts.unmatched, 1);
 }
 
 /* Preempted on its way to user space: the first switch ends the dispatch, and whoever had the CPU
  * before the last one kept the thread waiting. */
-TEST(preempted)
+MATCH_TEST(preempted)
 {
-    begin();
     wake_up(1010, 1020, 1030, 1050);
     part_match_switch(&match, 1080, 9, "hog", 4);
     CHECK(take(1000, 1100));
@@ -133,9 +129,8 @@ static void expect_nobody(void)
 }
 
 /* What ran before is known without the interrupt, and never guessed. */
-TEST(what_ran_before)
+MATCH_TEST(what_ran_before)
 {
-    begin();
     part_match_waking(&match, 1020, true);
     part_match_switch(&match, 1050, 7, "cc1", 4);
     CHECK(!take(1000, 1100));
@@ -152,59 +147,55 @@ TEST(what_ran_before)
     expect_nobody();
 }
 
-TEST(not_slept)
+MATCH_TEST(not_slept)
 {
-    begin();
     wake_up(1010, 1020, 1030, 1050);
     CHECK(take(1000, 1100));
     CHECK(!take(1090, 1110)); /* the events before are not used again */
-    CHECK_SAME((int64_t)match.counts.not_slept, 1);
-    CHECK_SAME((int64_t)match.counts.matched, 1);
+    CHECK_SAME(match.counts.not_slept, 1);
+    CHECK_SAME(match.counts.matched, 1);
     part_match_waking(&match, 1200, true); /* woken before it had left the CPU */
     CHECK(!take(1190, 1210));
-    CHECK_SAME((int64_t)match.counts.not_switched, 1);
-    CHECK_SAME((int64_t)match.counts.not_slept, 1);
+    CHECK_SAME(match.counts.not_switched, 1);
+    CHECK_SAME(match.counts.not_slept, 1);
 }
 
 /* A wake-up that comes before the sample of the one before is taken. */
-TEST(next_waits)
+MATCH_TEST(next_waits)
 {
-    begin();
     wake_up(1010, 1020, 1030, 1050);
     CHECK(!take(900, 950));
     CHECK(take(1000, 1100));
     expect(10, 40, 50);
 }
 
-TEST(order)
+MATCH_TEST(order)
 {
-    begin();
     wake_up(1010, 1020, 1030, 1101); /* switched to after its own stamp */
     CHECK(!take(1000, 1100));
     begin();
     wake_up(980, 990, 995, 1050); /* woken before its release */
     CHECK(!take(1000, 1100));
-    CHECK_SAME((int64_t)match.counts.out_of_order, 1);
-    CHECK_SAME((int64_t)match.counts.matched, 0);
+    CHECK_SAME(match.counts.out_of_order, 1);
+    CHECK_SAME(match.counts.matched, 0);
 }
 
-TEST(lost)
+MATCH_TEST(lost)
 {
-    begin();
     part_match_interrupt(&match, 1010, true);
     part_match_lost(&match, 1015);
     part_match_waking(&match, 1020, true);
     part_match_switch(&match, 1050, 0, "swapper", 8);
     CHECK(!take(1000, 1100)); /* the entry was lost */
-    CHECK_SAME((int64_t)match.counts.lost, 1);
+    CHECK_SAME(match.counts.lost, 1);
     wake_up(2010, 2020, 2030, 2050);
     part_match_lost(&match, 0); /* no stamp: after the latest event */
     CHECK(!take(2000, 2100));
-    CHECK_SAME((int64_t)match.counts.lost, 2);
+    CHECK_SAME(match.counts.lost, 2);
     wake_up(3010, 3020, 3030, 3050);
     CHECK(take(3000, 3100));
     CHECK(!take(3090, 3110)); /* after the gap it is a matter of the sample again */
-    CHECK_SAME((int64_t)match.counts.not_slept, 1);
+    CHECK_SAME(match.counts.not_slept, 1);
 }
 
 /* A name that fills its field has no end. */

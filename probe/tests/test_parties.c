@@ -8,13 +8,11 @@
 #include "run/supervise.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,13 +29,19 @@ struct table {
 static const struct request request = {.cpu = -1, .priority = -1};
 static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
 
-static void set_up(struct run *run, struct ipc_cleanup *ipc_cleanup)
+static struct run run;
+static struct ipc_cleanup ipc_cleanup;
+static struct peer peer;
+
+static bool set_up(void)
 {
-    memset(run, 0, sizeof *run);
-    run->request = &request;
-    run->setup = plain;
-    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
+    memset(&run, 0, sizeof run);
+    run.request = &request;
+    run.setup = plain;
+    return CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
 }
+
+#define PEER_TEST(what) TEST_IN(set_up(), ipc_cleanup_close(&ipc_cleanup), what)
 
 static void change(void *argument)
 {
@@ -46,32 +50,21 @@ static void change(void *argument)
     atomic_store(&table->value, 42);
 }
 
-static void check_scope(enum peer_scope scope, bool is_other_process)
+PEER_TEST(threads_and_processes_share_memory)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    set_up(&run, &ipc_cleanup);
-    struct table *table = peer_memory(sizeof *table, &ipc_cleanup.places[0]);
-    if (!CHECK(table != NULL))
-        return;
-    atomic_store(&table->first, getpid());
-    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, scope, &plain, change, table), 0);
-    CHECK_SAME(peer_join(&peer), 0);
-    CHECK_SAME(atomic_load(&table->value), 42);
-    CHECK_SAME(atomic_load(&table->is_other_process), is_other_process);
-    peer_memory_free(table, sizeof *table);
-    ipc_cleanup_close(&ipc_cleanup);
-}
-
-TEST(a_thread_shares_memory)
-{
-    check_scope(PEER_THREAD, false);
-}
-
-TEST(a_process_shares_memory)
-{
-    check_scope(PEER_PROCESS, true);
+    for (int scope = PEER_THREAD; scope <= PEER_PROCESS; scope++) {
+        struct table *table = peer_memory(sizeof *table, &ipc_cleanup.places[0]);
+        if (!CHECK(table != NULL))
+            return;
+        atomic_store(&table->first, getpid());
+        CHECK_SAME(
+            peer_start(&peer, &run, &ipc_cleanup, (enum peer_scope)scope, &plain, change, table),
+            0);
+        CHECK_SAME(peer_join(&peer), 0);
+        CHECK_SAME(atomic_load(&table->value), 42);
+        CHECK_SAME(atomic_load(&table->is_other_process), scope == PEER_PROCESS);
+        peer_memory_free(table, sizeof *table);
+    }
 }
 
 static void end_badly(void *argument)
@@ -80,15 +73,12 @@ static void end_badly(void *argument)
     raise(SIGKILL);
 }
 
-TEST(a_process_that_dies_is_noticed)
+PEER_TEST(a_process_that_dies_is_noticed)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    set_up(&run, &ipc_cleanup);
+    struct rt_thread_setup wrong = {SCHED_FIFO, 1000, -1};
     CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, end_badly, NULL), 0);
     CHECK_SAME(peer_join(&peer), ECHILD);
-    ipc_cleanup_close(&ipc_cleanup);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &wrong, change, NULL), EINVAL);
 }
 
 static int begin_well(void *argument)
@@ -121,7 +111,6 @@ static bool is_pending(int number)
  * asked for it there is another one; not for one that returned. */
 TEST(the_supervisor_hears_of_an_end_before)
 {
-    struct run run;
     sigset_t child, before;
     memset(&run, 0, sizeof run);
     sigemptyset(&child);
@@ -144,13 +133,8 @@ TEST(the_supervisor_hears_of_an_end_before)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-TEST(a_process_that_begins)
+PEER_TEST(a_process_that_begins)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    struct timespec while_it_dies = {.tv_nsec = 1000000};
-    set_up(&run, &ipc_cleanup);
     struct table *table = peer_memory(sizeof *table, &ipc_cleanup.places[0]);
     if (!CHECK(table != NULL))
         return;
@@ -160,36 +144,19 @@ TEST(a_process_that_begins)
     CHECK_SAME(atomic_load(&table->value), 42);
     CHECK(!peer_is_gone(&peer));
     kill(peer.process, SIGKILL);
-    for (int i = 0; i < 20000 && !peer_is_gone(&peer); i++)
-        nanosleep(&while_it_dies, NULL);
-    CHECK(peer_is_gone(&peer));
+    while (!peer_is_gone(&peer))
+        sched_yield();
     CHECK_SAME(peer_join(&peer), ECHILD);
     peer_memory_free(table, sizeof *table);
-    ipc_cleanup_close(&ipc_cleanup);
 }
 
-TEST(a_setup_that_is_refused)
+PEER_TEST(memory_has_no_name)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    struct rt_thread_setup wrong = {SCHED_FIFO, 1000, -1};
-    set_up(&run, &ipc_cleanup);
-    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &wrong, change, NULL), EINVAL);
-    ipc_cleanup_close(&ipc_cleanup);
-}
-
-TEST(memory_has_no_name)
-{
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    set_up(&run, &ipc_cleanup);
     void *memory = peer_memory(4096, &ipc_cleanup.places[0]);
     CHECK(memory != NULL);
     CHECK_SAME(shm_open(ipc_cleanup.places[0].name, O_RDWR, 0), -1);
     CHECK_SAME(errno, ENOENT);
     peer_memory_free(memory, 4096);
-    ipc_cleanup_close(&ipc_cleanup);
 }
 
 static bool name_is_there(const char *name)
@@ -202,27 +169,24 @@ static bool name_is_there(const char *name)
 }
 
 /* Dies with a named semaphore and a set in its places. */
-static void leave_and_die(const struct ipc_cleanup *ipc_cleanup)
+static void leave_and_die(const struct ipc_cleanup *theirs)
 {
     struct semaphore named, set;
-    semaphore_make(&named, SEMAPHORE_NAMED, false, &ipc_cleanup->places[0]);
-    semaphore_make(&set, SEMAPHORE_SYSV, false, &ipc_cleanup->places[1]);
+    semaphore_make(&named, SEMAPHORE_NAMED, false, &theirs->places[0]);
+    semaphore_make(&set, SEMAPHORE_SYSV, false, &theirs->places[1]);
     raise(SIGKILL);
 }
 
 /* In a child, whose places this process learns through shared memory. */
-TEST(the_guard_removes_what_a_killed_process_left)
+PEER_TEST(the_guard_removes_what_a_killed_process_left)
 {
-    struct run run;
-    struct ipc_cleanup own, *theirs;
-    struct timespec while_it_removes = {.tv_nsec = 10000000};
-    set_up(&run, &own);
-    theirs = peer_memory(sizeof *theirs, &own.places[0]);
+    static const struct timespec while_it_removes = {.tv_nsec = 10000000};
+    struct ipc_cleanup *theirs = peer_memory(sizeof *theirs, &ipc_cleanup.places[0]);
     if (!CHECK(theirs != NULL))
         return;
     pid_t child = fork();
     if (child == 0) {
-        close(own.pipe);
+        close(ipc_cleanup.pipe);
         if (ipc_cleanup_open(theirs, &run, true) == 0)
             leave_and_die(theirs);
         _exit(1);
@@ -230,29 +194,19 @@ TEST(the_guard_removes_what_a_killed_process_left)
     int status = 0;
     waitpid(child, &status, 0);
     CHECK(WIFSIGNALED(status));
-    bool is_there = true;
-    for (int i = 0; i < 2000 && is_there; i++) {
-        is_there =
-            name_is_there(theirs->places[0].name) || semget(theirs->places[1].key, 0, 0) >= 0;
+    while (name_is_there(theirs->places[0].name) || semget(theirs->places[1].key, 0, 0) >= 0)
         nanosleep(&while_it_removes, NULL);
-    }
-    CHECK(!is_there);
     peer_memory_free(theirs, sizeof *theirs);
-    ipc_cleanup_close(&own);
 }
 
-TEST(places_are_free_and_differ)
+PEER_TEST(places_are_free_and_differ)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    set_up(&run, &ipc_cleanup);
     for (int i = 0; i < IPC_CLEANUP_PLACES; i++) {
         CHECK(!name_is_there(ipc_cleanup.places[i].name));
         CHECK(semget(ipc_cleanup.places[i].key, 0, 0) < 0 && errno == ENOENT);
         for (int j = 0; j < i; j++)
             CHECK(ipc_cleanup.places[i].key != ipc_cleanup.places[j].key);
     }
-    ipc_cleanup_close(&ipc_cleanup);
 }
 
 /* ---- The party of THR-B-PRI that is inside system calls: each kind, and its end ---- */
@@ -273,54 +227,54 @@ static int kind_of(const char *name)
     return kind;
 }
 
-static void wait_for_steps(struct call_party *party, uint64_t steps)
+static struct call_party party;
+static pthread_t thread;
+
+static void begin(int kind)
 {
-    bool is_woken = call_kinds[party->kind].is_woken;
-    while (atomic_load(&party->step_count) < steps && atomic_load(&party->error) == 0) {
-        if (is_woken)
-            call_party_wake(party);
-        sched_yield();
-    }
+    memset(&party, 0, sizeof party);
+    CHECK_SAME(call_party_open(&party, kind), 0);
+    CHECK_SAME(pthread_create(&thread, NULL, work, &party), 0);
+}
+
+static void end(void)
+{
+    call_party_end(&party);
+    pthread_join(thread, NULL);
+    CHECK_SAME(atomic_load(&party.error), 0);
+    CHECK(!call_party_is_inside(&party));
+    call_party_close(&party);
 }
 
 TEST(every_kind_goes_on_until_it_is_told)
 {
     for (int kind = 0; kind < CALL_KINDS; kind++) {
-        static struct call_party party;
-        pthread_t thread;
-        memset(&party, 0, sizeof party);
-        CHECK_SAME(call_party_open(&party, kind), 0);
-        CHECK_SAME(pthread_create(&thread, NULL, work, &party), 0);
-        wait_for_steps(&party, STEPS);
-        call_party_end(&party);
-        pthread_join(thread, NULL);
-        CHECK_SAME(atomic_load(&party.error), 0);
-        CHECK(!call_party_is_inside(&party));
-        call_party_close(&party);
+        begin(kind);
+        while (atomic_load(&party.step_count) < STEPS && atomic_load(&party.error) == 0) {
+            if (call_kinds[kind].is_woken)
+                call_party_wake(&party);
+            sched_yield();
+        }
+        end();
     }
 }
 
 /* It must not go on by itself: a thread that it does not delay proves something only then. */
 TEST(the_one_that_waits_is_inside_until_it_is_woken)
 {
-    static struct call_party party;
-    pthread_t thread;
-    CHECK_SAME(call_party_open(&party, kind_of("wait")), 0);
-    CHECK_SAME(pthread_create(&thread, NULL, work, &party), 0);
+    begin(kind_of("wait"));
     while (!call_party_is_inside(&party))
         sched_yield();
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     CHECK_SAME(atomic_load(&party.step_count), 1);
-    call_party_end(&party);
-    pthread_join(thread, NULL);
+    end();
     CHECK_SAME(atomic_load(&party.step_count), 2);
-    call_party_close(&party);
 }
 
 /* And does not block for ever. */
 TEST(a_copy_that_does_not_fit_is_an_error)
 {
-    static struct call_party party;
+    memset(&party, 0, sizeof party);
     CHECK_SAME(call_party_open(&party, kind_of("copy")), 0);
     while (write(party.pipe[1], "x", 1) == 1)
         ;

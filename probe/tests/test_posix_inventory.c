@@ -10,10 +10,7 @@
 #include "port/port.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static struct answer answers[OPTION_MOST];
@@ -245,43 +242,51 @@ static struct answer call_exiting(const struct call_tools *tools)
     _exit(3);
 }
 
-/* The one after it is called all the same. */
-TEST(a_call_that_hangs_is_ended_and_told)
+static struct call_runner runner;
+
+static bool open_runner(const posix_call *calls, int count, int64_t limit_ns)
 {
-    static const posix_call calls[] = {call_good, call_hanging, call_ending, call_exiting,
-                                       call_good};
-    struct call_runner runner = {.calls = calls, .count = 5, .limit_ns = 300000000};
+    runner = (struct call_runner){.calls = calls, .count = count, .limit_ns = limit_ns};
     if (!port_has_processes()) {
         tap_skip("no processes here");
-        return;
+        return false;
     }
     CHECK_SAME(call_runner_open(&runner), 0);
-    CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
-    CHECK_SAME(call_runner_run(&runner), 0);
+    return CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
+}
+
+/* The one after it is called all the same. */
+static const posix_call ending[] = {call_good, call_ending, call_exiting, call_good};
+TEST_IN(open_runner(ending, 4, INT64_C(7200000000000)), call_runner_close(&runner),
+        a_call_that_ends_its_process_is_told)
+{
     const struct answer *got = runner.board->answers;
+    CHECK_SAME(call_runner_run(&runner), 0);
     CHECK_SAME(got[0].result, CALL_WORKS);
     CHECK_SAME(got[1].result, CALL_FAILS);
-    CHECK_HOLDS(got[1].why, "not at its end after 300 ms");
+    CHECK_HOLDS(got[1].why, "ended its process");
     CHECK_SAME(got[2].result, CALL_FAILS);
-    CHECK_HOLDS(got[2].why, "ended its process");
-    CHECK_SAME(got[3].result, CALL_FAILS);
-    CHECK_SAME(got[4].result, CALL_WORKS);
-    call_runner_close(&runner);
+    CHECK_SAME(got[3].result, CALL_WORKS);
+}
+
+/* So is the one after it, which may have to wait for its CPU for as long. */
+static const posix_call hanging[] = {call_hanging, call_ending};
+TEST_IN(open_runner(hanging, 2, 300000000), call_runner_close(&runner),
+        a_call_that_hangs_is_ended_and_told)
+{
+    const struct answer *got = runner.board->answers;
+    CHECK_SAME(call_runner_run(&runner), 0);
+    CHECK_SAME(got[0].result, CALL_FAILS);
+    CHECK_HOLDS(got[0].why, "not at its end after 300 ms");
+    CHECK_SAME(got[1].result, CALL_FAILS);
 }
 
 /* Somebody ends the runner: what it did not reach is untried. */
-TEST(a_runner_that_is_killed_is_told)
+TEST_IN(open_runner(ending, 1, 300000000), call_runner_close(&runner),
+        a_runner_that_is_killed_is_told)
 {
-    static const posix_call calls[] = {call_good};
-    struct call_runner runner = {.calls = calls, .count = 1, .limit_ns = 300000000};
-    if (!port_has_processes()) {
-        tap_skip("no processes here");
-        return;
-    }
     signal(SIGPIPE, SIG_IGN);
-    CHECK_SAME(call_runner_open(&runner), 0);
     kill(runner.process, SIGKILL);
     CHECK(call_runner_run(&runner) != 0);
     CHECK_SAME(runner.board->answers[0].result, CALL_UNTRIED);
-    call_runner_close(&runner);
 }

@@ -5,15 +5,9 @@
 #include "base/rt_thread.h"
 #include "child_run.h"
 #include "port/port.h"
-#include "run/run.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#define NO_RIGHT "no right to real-time scheduling here"
 
 enum { ORDINARY = 1, NO_LIMIT = 1000, ATTEMPTS = 10 };
 
@@ -32,31 +26,12 @@ static void reset(void)
     fake.limit = NO_LIMIT;
 }
 
-int __real_sched_get_priority_min(int policy);
-int __real_sched_get_priority_max(int policy);
-int __real_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found);
-int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found);
-int __real_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
-int __real_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
-int __wrap_sched_get_priority_min(int policy);
-int __wrap_sched_get_priority_max(int policy);
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted);
-int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted);
+WRAP_IF(fake.has_ordinary &&policy == SCHED_OTHER, ORDINARY, int, sched_get_priority_min,
+        (int policy), (policy));
+WRAP_IF(fake.has_ordinary &&policy == SCHED_OTHER, ORDINARY, int, sched_get_priority_max,
+        (int policy), (policy));
 
-#ifdef WRAPPED
-int __wrap_sched_get_priority_min(int policy)
-{
-    return fake.has_ordinary && policy == SCHED_OTHER ? ORDINARY
-                                                      : __real_sched_get_priority_min(policy);
-}
-
-int __wrap_sched_get_priority_max(int policy)
-{
-    return fake.has_ordinary && policy == SCHED_OTHER ? ORDINARY
-                                                      : __real_sched_get_priority_max(policy);
-}
-
-int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *found)
+WRAP(int, pthread_getschedparam, pthread_t thread, int *policy, struct sched_param *found)
 {
     int error = __real_pthread_getschedparam(thread, policy, found);
     if (error == 0 && fake.has_ordinary && *policy == SCHED_OTHER)
@@ -80,7 +55,7 @@ static int priority_of(pthread_t thread)
     return pthread_getschedparam(thread, &policy, &own) == 0 ? own.sched_priority : 0;
 }
 
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *wanted)
+WRAP(int, pthread_setschedparam, pthread_t thread, int policy, const struct sched_param *wanted)
 {
     static __thread bool has_lowered;
     bool is_self = pthread_equal(thread, pthread_self());
@@ -94,14 +69,13 @@ int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sche
     return error;
 }
 
-int __wrap_pthread_attr_setschedparam(pthread_attr_t *attributes, const struct sched_param *wanted)
+WRAP(int, pthread_attr_setschedparam, pthread_attr_t *attributes, const struct sched_param *wanted)
 {
     int policy = SCHED_OTHER;
     pthread_attr_getschedpolicy(attributes, &policy);
     struct sched_param real = translated(policy, wanted);
     return real.sched_priority < 0 ? EINVAL : __real_pthread_attr_setschedparam(attributes, &real);
 }
-#endif
 
 static bool can_test(void)
 {
@@ -109,21 +83,20 @@ static bool can_test(void)
     reset();
     if (!tap_is_wrapped())
         return false;
-    if (rt_thread_try(&setup) != 0)
-        tap_skip(NO_RIGHT);
-    return rt_thread_try(&setup) == 0;
+    if (rt_thread_try(&setup) == 0)
+        return true;
+    tap_skip("no right to real-time scheduling here");
+    return false;
 }
 
 /* Tests on one CPU need a port that binds threads to it. */
 static bool can_test_on_one_cpu(void)
 {
     struct cpus allowed;
-    if (!can_test())
-        return false;
-    if (port_allowed_cpus(&allowed) > 0)
-        return true;
-    tap_skip("this port cannot bind threads to a CPU");
-    return false;
+    bool can = can_test(), binds = port_allowed_cpus(&allowed) > 0;
+    if (can && !binds)
+        tap_skip("this port cannot bind threads to a CPU");
+    return can && binds;
 }
 
 /* ---- runs ---- */
@@ -137,86 +110,69 @@ static const char *stream_of(char *const words[])
 #define STREAM(...)                                                                                \
     stream_of((char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock", "monotonic", NULL})
 
-/* The first of some streams with `part`: a test into which somebody cuts has failed by that. */
-static const char *stream_with(const char *part, char *const words[])
+#define NOT_RESTORED "could not be restored to priority"
+
+/* The first of some streams that say so: a test into which somebody cuts has failed by that. */
+static const char *failing_stream_of(char *const words[])
 {
     const char *text = stream_of(words);
-    for (int i = 1; i < ATTEMPTS && !strstr(text, part); i++)
+    for (int i = 1; i < ATTEMPTS && !strstr(text, NOT_RESTORED); i++)
         text = stream_of(words);
     return text;
 }
 
-#define STREAM_WITH(part, ...)                                                                     \
-    stream_with(part, (char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock",            \
-                                      "monotonic", NULL})
-
-static void check_not_restored(const char *text, const char *who)
-{
-    CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, who);
-    CHECK_HOLDS(text, "could not be restored to priority 50");
-    CHECK_HOLDS(text, "\"interrupted\":false");
-    CHECK_HOLDS(text, "\"type\":\"footer\"");
-}
+#define FAILING_STREAM(...)                                                                        \
+    failing_stream_of(                                                                             \
+        (char *const[]){"hardstone-probe", "run", __VA_ARGS__, "--clock", "monotonic", NULL})
 
 #define FEW "--samples", "20", "--priority", "50"
 
-HOST_TEST(a_measuring_thread_that_stays_low)
+/* Who waits for the end of a process does so without priority. */
+HOST_TEST_IN(can_test_on_one_cpu(), reset(), a_measuring_thread_that_stays_low)
 {
-    if (!can_test_on_one_cpu())
-        return;
+    static char *const runs[][4] = {{"THR-P-NEW"},
+                                    {"THR-B-NEW"},
+                                    {"THR-P-SLS", "threads=2"},
+                                    {"SEM-B-LCK", "scopes=thread"},
+                                    {"SEM-B-REL", "scopes=thread"},
+                                    {"SEM-P-ARC", "scopes=thread"},
+                                    {"SEM-P-RTP", "kinds=unnamed", "-p", "scopes=process"}};
     fake.keeps_down = true;
-    check_not_restored(STREAM_WITH("given back", "THR-P-NEW", FEW), "measuring thread");
-    check_not_restored(STREAM_WITH("given back", "THR-B-NEW", FEW), "measuring thread");
-    check_not_restored(STREAM_WITH("given back", "THR-P-SLS", FEW, "-p", "threads=2"),
-                       "measuring thread");
-    check_not_restored(STREAM_WITH("given back", "SEM-B-LCK", FEW, "-p", "scopes=thread"),
-                       "measuring thread");
-    check_not_restored(STREAM_WITH("given back", "SEM-B-REL", FEW, "-p", "scopes=thread"),
-                       "measuring thread");
-    check_not_restored(STREAM_WITH("given back", "SEM-P-ARC", FEW, "-p", "scopes=thread"),
-                       "measuring thread");
-}
-
-/* Who waits for its end does so without priority. */
-HOST_TEST(one_that_stays_low_after_a_process)
-{
-    if (!can_test_on_one_cpu())
-        return;
-    fake.keeps_down = true;
-    check_not_restored(
-        STREAM_WITH("given back", "SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process"),
-        "measuring thread");
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        const char *text = FAILING_STREAM(
+            runs[i][0], FEW, runs[i][1] ? "-p" : "--clock", runs[i][1] ? runs[i][1] : "monotonic",
+            runs[i][2] ? "-p" : "--clock", runs[i][2] ? runs[i][3] : "monotonic");
+        tap_row(runs[i][0]);
+        CHECK_HOLDS(text, "\"status\":\"failed\"");
+        CHECK_HOLDS(text, "measuring thread");
+        CHECK_HOLDS(text, NOT_RESTORED " 50");
+        CHECK_HOLDS(text, "\"interrupted\":false");
+        CHECK_HOLDS(text, "\"type\":\"footer\"");
+    }
 }
 
 /* A spin lock locks up: the watchdog lends its owner a priority, and takes it back. */
-HOST_TEST(a_lent_priority_that_stays)
+HOST_TEST_IN(can_test_on_one_cpu(), reset(), a_lent_priority_that_stays)
 {
-    if (!can_test_on_one_cpu())
-        return;
     fake.keeps_up = true;
-    const char *text = STREAM_WITH("given back", "MUT-B-INV", FEW, "-p", "primitives=spin");
+    const char *text = FAILING_STREAM("MUT-B-INV", FEW, "-p", "primitives=spin");
     if (strstr(text, "\"status\":\"unsupported\"")) {
         tap_skip("no spin locks here");
         return;
     }
     CHECK_HOLDS(text, "\"status\":\"failed\"");
-    CHECK_HOLDS(text, "the thread low could not be restored to priority");
+    CHECK_HOLDS(text, "the thread low " NOT_RESTORED);
 }
 
-TEST(nothing_is_refused)
+TEST_IN(can_test(), reset(), nothing_is_refused)
 {
-    if (!can_test())
-        return;
     const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
     CHECK(strstr(text, "could not be restored to") == NULL);
     CHECK(strstr(text, "supervisor_not_above") == NULL);
 }
 
-TEST(a_supervisor_that_is_not_above)
+TEST_IN(can_test(), reset(), a_supervisor_that_is_not_above)
 {
-    if (!can_test())
-        return;
     fake.limit = 50;
     const char *text = STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed");
     CHECK_HOLDS(text, "\"supervisor_not_above\"");
@@ -227,10 +183,8 @@ TEST(a_supervisor_that_is_not_above)
     CHECK_HOLDS(text, "is not scheduled as real-time");
 }
 
-TEST(a_supervisor_that_is_just_above)
+TEST_IN(can_test(), reset(), a_supervisor_that_is_just_above)
 {
-    if (!can_test())
-        return;
     fake.limit = 51;
     CHECK(strstr(STREAM("SEM-P-SIG", FEW, "-p", "kinds=unnamed"), "supervisor_not_above") == NULL);
 }
@@ -251,10 +205,8 @@ TEST(an_ordinary_priority_that_is_not_0)
     CHECK_HOLDS(text, "\"type\":\"instrument\""); /* the thread has been there */
 }
 
-TEST(threads_that_step_down_to_it)
+TEST_IN(can_test(), reset(), threads_that_step_down_to_it)
 {
-    if (!can_test())
-        return;
     fake.has_ordinary = true;
     const char *text = STREAM("SEM-P-RTP", FEW, "-p", "kinds=unnamed", "-p", "scopes=process");
     CHECK(strstr(text, "could not be") == NULL);

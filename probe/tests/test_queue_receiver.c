@@ -7,11 +7,7 @@
 #include "port/signal_queue.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct queue_table table;
@@ -24,13 +20,16 @@ static void *receive(void *argument)
     return NULL;
 }
 
-static void begin(enum queued_receiver kind)
+static bool begin(enum queued_receiver kind)
 {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
     memset(&table, 0, sizeof table);
     queue_table_open(&table, getpid());
     table.receiver = kind;
     CHECK_SAME(queue_actions_set(&table, &actions), 0);
-    CHECK_SAME(pthread_create(&receiver, NULL, receive, &table), 0);
+    return CHECK_SAME(pthread_create(&receiver, NULL, receive, &table), 0);
 }
 
 static void end(void)
@@ -51,27 +50,29 @@ static void queue_next(int number)
     queue_as(number, queue_value(number, table.sent[number]++));
 }
 
-static void check_right(enum queued_receiver kind)
+static void take(int received, int wrong, int not_fifo)
 {
-    begin(kind);
+    CHECK_SAME(queue_ask(&table, QUEUE_TAKE), 0);
+    CHECK_SAME(table.findings.received_count, received);
+    CHECK_SAME(table.findings.wrong_count, wrong);
+    CHECK_SAME(table.findings.not_fifo_count, not_fifo);
+}
+
+static void check_right(void)
+{
     CHECK_SAME(queue_ask(&table, QUEUE_BLOCK), 0);
     for (int i = 0; i < 12; i++)
         queue_next(2 - i % 3);
     CHECK_SAME(queue_ask(&table, QUEUE_LOOK), 0);
     CHECK_SAME(table.findings.seen_count, 3);
     CHECK_SAME(table.findings.early_count, 0);
-    CHECK_SAME(queue_ask(&table, QUEUE_TAKE), 0);
-    CHECK_SAME(table.findings.received_count, 12);
-    CHECK_SAME(table.findings.wrong_count, 0);
+    take(12, 0, 0);
     CHECK_SAME(table.findings.lower_later_count, 0);
-    CHECK_SAME(table.findings.not_fifo_count, 0);
-    end();
 }
 
 /* One of a place that was never queued, one of another number, two in the wrong order. */
-static void check_wrong(enum queued_receiver kind)
+static void check_wrong(void)
 {
-    begin(kind);
     CHECK_SAME(queue_ask(&table, QUEUE_BLOCK), 0);
     queue_next(0);
     table.sent[1] = 2;
@@ -80,29 +81,33 @@ static void check_wrong(enum queued_receiver kind)
     queue_as(2, queue_value(2, 7));
     queue_as(3, queue_value(0, 0));
     table.sent[2] = table.sent[3] = 1;
-    CHECK_SAME(queue_ask(&table, QUEUE_TAKE), 0);
-    CHECK_SAME(table.findings.received_count, 5);
-    CHECK_SAME(table.findings.wrong_count, 2);
-    CHECK_SAME(table.findings.not_fifo_count, 1);
-    end();
+    take(5, 2, 1);
 }
 
 /* With one that is missing the handler is waited for, not for ever; a gap is no disorder. */
-static void check_lost(enum queued_receiver kind)
+static void check_lost(void)
 {
-    begin(kind);
     CHECK_SAME(queue_ask(&table, QUEUE_BLOCK), 0);
     queue_next(0);
     table.sent[0]++;
     queue_next(0);
-    CHECK_SAME(queue_ask(&table, QUEUE_TAKE), 0);
-    CHECK_SAME(table.findings.received_count, 2);
-    CHECK_SAME(table.findings.not_fifo_count, 0);
-    CHECK_SAME(table.findings.wrong_count, 0);
-    end();
+    take(2, 0, 0);
 }
 
-static void check_limit(void)
+#define QUEUE_TEST(kind, check, what)                                                              \
+    TEST_IN(begin(kind), end(), what)                                                              \
+    {                                                                                              \
+        check();                                                                                   \
+    }
+
+QUEUE_TEST(QUEUED_HANDLER, check_right, what_is_right_by_a_handler)
+QUEUE_TEST(QUEUED_SIGWAITINFO, check_right, what_is_right_by_sigwaitinfo)
+QUEUE_TEST(QUEUED_HANDLER, check_wrong, what_is_wrong_by_a_handler)
+QUEUE_TEST(QUEUED_SIGWAITINFO, check_wrong, what_is_wrong_by_sigwaitinfo)
+QUEUE_TEST(QUEUED_HANDLER, check_lost, what_is_lost_by_a_handler)
+QUEUE_TEST(QUEUED_SIGWAITINFO, check_lost, what_is_lost_by_sigwaitinfo)
+
+TEST(the_limit_is_put_back)
 {
     struct port_signal_queue before, within, after;
     port_signal_queue(&before);
@@ -118,52 +123,8 @@ static void check_limit(void)
 }
 
 /* Once a stop is requested no command is waited for but the last. */
-static void check_stop(void)
+TEST_IN(begin(QUEUED_HANDLER), end(), a_stop)
 {
-    begin(QUEUED_HANDLER);
     run_request_stop();
     CHECK_SAME(queue_ask(&table, QUEUE_BLOCK), ECANCELED);
-    end();
-}
-
-static void block_all(void)
-{
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGALRM);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
-    alarm(30);
-}
-
-TEST(what_is_right)
-{
-    block_all();
-    check_right(QUEUED_HANDLER);
-    check_right(QUEUED_SIGWAITINFO);
-}
-
-TEST(what_is_changed_or_out_of_order)
-{
-    block_all();
-    check_wrong(QUEUED_HANDLER);
-    check_wrong(QUEUED_SIGWAITINFO);
-}
-
-TEST(what_is_lost)
-{
-    block_all();
-    check_lost(QUEUED_HANDLER);
-    check_lost(QUEUED_SIGWAITINFO);
-}
-
-TEST(the_limit_is_put_back)
-{
-    block_all();
-    check_limit();
-}
-
-TEST(a_stop)
-{
-    block_all();
-    check_stop();
 }

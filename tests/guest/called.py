@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hardstone.targets.lab import LabTransport, lab_transport
+from tests.running import Stream
+
+TRACING = "/sys/kernel/tracing"
 
 
 @contextmanager
@@ -26,6 +29,11 @@ def call(guest: LabTransport, *arguments: str) -> tuple[int, str]:
     with Path("/dev/null").open("rb") as nothing:
         code = guest.call(arguments, nothing, output, io.BytesIO())
     return code, output.getvalue().decode()
+
+
+def measured(guest: LabTransport, test: str, *words: str) -> Stream:
+    code, said = call(guest, "run", test, *words, "--json")
+    return Stream(test, code, said.encode())
 
 
 def shell(guest: LabTransport, script: str) -> str:

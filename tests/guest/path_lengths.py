@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import Kernel
-from hardstone.targets.lab import LabTransport
-from tests.guest.called import call
+from hardstone.model import Facts, StreamInstrument, StreamSeries
+from hardstone.targets.lab import LabTarget, LabTransport
+from tests.guest.called import measured
+from tests.running import Stream
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 NS_PER_INSTRUCTION = 2
-_PARTS = (("series", "series"), ("verdicts", "verdict"))
 # Series to the labels that choose some of them. Left out is what differs by a few instructions from
 # image to image: contended semaphores of other kinds, THR-P-PRE, and a wake-up by a timer
 # (TMR-P-LAT), which expires in steps of 16 ns at a rate that the kernel calibrates. The release in
@@ -49,62 +50,49 @@ OWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def deterministic_run(guest: LabTransport) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Counted:
     """What all TESTS tell in a guest that counts instructions, and what it is."""
-    streams = [_lines(guest, "run", test, *OPTIONS, *OWN.get(test, ())) for test in TESTS]
-    (facts,) = _lines(guest, "facts")
-    return {
-        "results": list(map(_result, streams)),
-        "instrument": next(line for line in streams[0] if line["type"] == "instrument"),
-        "tool": facts,
-        "system": facts["facts"],
-    }
+
+    streams: dict[str, Stream]
+    facts: Facts
 
 
-def _lines(guest: LabTransport, *words: str) -> list[dict[str, Any]]:
-    code, said = call(guest, *words, "--json")
-    assert code == 0, said
-    return [json.loads(line) for line in said.splitlines()]
+def deterministic_run(guest: LabTransport) -> Counted:
+    streams = {test: measured(guest, test, *OPTIONS, *OWN.get(test, ())) for test in TESTS}
+    assert not [one.raw for one in streams.values() if one.code]
+    return Counted(streams, LabTarget(guest).facts())
 
 
-def _result(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """As the document of a run has it, but for what no test asks for."""
-    header, *_ = lines
-    (result,) = [line for line in lines if line["type"] == "result"]
-    parts = {name: [one for one in lines if one["type"] == kind] for name, kind in _PARTS}
-    return {**result, **parts, "test": header["test"], "params": header["params"]}
-
-
-def lengths(document: dict[str, Any]) -> dict[str, int]:
+def lengths(counted: Counted) -> dict[str, int]:
     """Address of a path to its least number of instructions."""
     found = {}
-    for result in document["results"]:
-        for series in result["series"]:
-            wanted = TIMED.get((result["test"], series["name"]), ())
-            if any(labels.items() <= series["labels"].items() for labels in wanted):
-                address = "/".join(
-                    [result["test"], series["name"], *map(str, series["labels"].values())]
-                )
+    for test, stream in counted.streams.items():
+        for series in stream.of(StreamSeries):
+            wanted = TIMED.get((test, series.name), ())
+            if any(labels.items() <= series.labels.items() for labels in wanted):
+                address = "/".join([test, series.name, *map(str, series.labels.values())])
                 # The clock's rate is right to a millionth: a value may be 1 ns short.
-                found[address] = -(-series["min"] // NS_PER_INSTRUCTION)
+                found[address] = -(-(series.min or 0) // NS_PER_INSTRUCTION)
     return found
 
 
-def clock_step(document: dict[str, Any]) -> int:
+def clock_step(counted: Counted) -> int:
     """By how many instructions equal lengths may differ."""
-    step = int(document["instrument"]["quantum_ns"]) // NS_PER_INSTRUCTION
+    (instrument,) = counted.streams[TESTS[0]].of(StreamInstrument)
+    step = int(instrument.quantum_ns or 0) // NS_PER_INSTRUCTION
     return step if step > 1 else 0
 
 
-def made_of(document: dict[str, Any], kernel: Kernel) -> dict[str, str]:
+def made_of(counted: Counted, kernel: Kernel) -> dict[str, str]:
     """Whatever a length depends on beside the source of the probe."""
     said = subprocess.run(
         [emulator(kernel.arch), "--version"], capture_output=True, text=True, check=True
     ).stdout
     return {
         "kernel": kernel.package,
-        "compiler": document["tool"]["compiler"],
-        "libc": document["tool"]["libc"],
+        "compiler": counted.facts.compiler,
+        "libc": counted.facts.libc,
         "emulator": said.split("(")[0].strip(),
     }
 
@@ -113,7 +101,7 @@ def golden_file(kernel: Kernel) -> Path:
     return GOLDEN / f"{kernel.release}.json"
 
 
-def write(document: dict[str, Any], kernel: Kernel) -> None:
-    """The golden file of a kernel, from the run `document`."""
-    content = {"made_of": made_of(document, kernel), "instructions": lengths(document)}
+def write(counted: Counted, kernel: Kernel) -> None:
+    """The golden file of a kernel."""
+    content = {"made_of": made_of(counted, kernel), "instructions": lengths(counted)}
     golden_file(kernel).write_text(json.dumps(content, indent=2) + "\n")

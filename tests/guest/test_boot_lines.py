@@ -6,8 +6,7 @@ import pytest
 
 from hardstone.doctor import Diagnosis
 from hardstone.lab.kernels import Kernel
-from tests.guest.boot_lines import CHANGED, why_without_effect
-from tests.guest.kernels import Build
+from tests.guest.kernels import CHANGED, Build, why_without_effect
 
 
 def states(diagnosis: Diagnosis) -> dict[str, str]:

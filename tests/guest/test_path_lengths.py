@@ -1,14 +1,24 @@
-"""The paths that the probe times are as long as they were, to the instruction."""
+"""In a guest that counts instructions, and where every task is preemptible: the paths that the
+probe times are as long as they were, and mutexes and semaphores keep their promises."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from hardstone.lab.kernels import Kernel
-from tests.guest.path_lengths import TESTS, TIMED, clock_step, golden_file, lengths, made_of, write
+from hardstone.model import StreamHeader, StreamSeries
+from tests.guest.path_lengths import (
+    BEHAVIOUR,
+    TIMED,
+    Counted,
+    clock_step,
+    golden_file,
+    lengths,
+    made_of,
+    write,
+)
 
 HOW = "make lab ARGS=--write-golden writes it"
 
@@ -18,17 +28,17 @@ def why_not_comparable(made: dict[str, str], here: dict[str, str]) -> str:
 
 
 def test_path_lengths_are_as_in_the_golden_file(
-    document: dict[str, Any], kernel: Kernel, pytestconfig: pytest.Config
+    counted: Counted, kernel: Kernel, pytestconfig: pytest.Config
 ) -> None:
     if pytestconfig.getoption("--write-golden"):
-        write(document, kernel)
+        write(counted, kernel)
     file = golden_file(kernel)
     if not file.exists():
         pytest.skip(f"there is no {file.name}: {HOW}")
     golden = json.loads(file.read_text())
-    if why := why_not_comparable(golden["made_of"], made_of(document, kernel)):
+    if why := why_not_comparable(golden["made_of"], made_of(counted, kernel)):
         pytest.skip(f"{file.name} is of {why}: {HOW}")
-    changed = differences(golden["instructions"], lengths(document), clock_step(document))
+    changed = differences(golden["instructions"], lengths(counted), clock_step(counted))
     told = "\n".join([f"instructions of timed paths are not those of {file.name}:", *changed])
     assert not changed, f"{told}\nif that is meant, {HOW}"
 
@@ -56,7 +66,29 @@ def test_a_length_that_differs_is_found(now: dict[str, int], step: int, count: i
     assert len(differences({"a": 96}, now, step)) == count
 
 
-def test_every_path_is_in_the_run(document: dict[str, Any]) -> None:
-    found = lengths(document)
+def test_every_path_is_in_the_run(counted: Counted) -> None:
+    found = lengths(counted)
     assert {tuple(path.split("/")[:2]) for path in found} == set(TIMED)
-    assert [one["status"] for one in document["results"]] == ["measured"] * len(TESTS)
+    assert {one.result.status for one in counted.streams.values()} == {"measured"}
+
+
+# Verdicts that each test gives at least: none may be lost unseen.
+LEAST_VERDICTS = {"MUT-B-ARC": 5, "MUT-B-INV": 3, "SEM-B-LCK": 30, "SEM-B-REL": 16}
+
+
+@pytest.mark.parametrize("test", BEHAVIOUR)
+def test_no_verdict_fails(counted: Counted, test: str) -> None:
+    verdicts = counted.streams[test].verdicts
+    assert [name for name, passed in verdicts.items() if not passed] == []
+    assert len(verdicts) >= LEAST_VERDICTS[test]
+
+
+def test_only_protocols_bound_an_inversion(counted: Counted) -> None:
+    """The medium thread computes for `medium_ns` while high waits, unless a protocol lifts low."""
+    stream = counted.streams["MUT-B-INV"]
+    delays = {one.labels["primitive"]: one for one in stream.of(StreamSeries)}
+    medium_ns = int(str(stream.of(StreamHeader)[0].params["medium_ns"]))
+    for primitive in ("none", "semaphore"):
+        assert (delays[primitive].min or 0) >= medium_ns, primitive
+    for primitive in ("inherit", "protect"):
+        assert (delays[primitive].max or 0) < medium_ns / 10, primitive

@@ -3,21 +3,17 @@ one, and what is left of them."""
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
-import msgspec
-
-from hardstone.model import StreamTrace
+from hardstone.model import StreamSeries, StreamTrace
 from hardstone.stats.traced import ran_before
 from hardstone.targets.lab import LabTransport
-from tests.guest.called import call, shell
+from tests.guest.called import TRACING, call, measured, shell
 from tests.guest.kernels import Build
+from tests.running import Stream, total
 
 PARTS = ("interrupt", "dispatch", "return")
-TRACING = "/sys/kernel/tracing"
-LINES = {"event": "name", "series": "name", "result": "status"}
 # Whatever a run with timerlat changes, and the instances that it makes.
 STATE = (
     f"cat {TRACING}/osnoise/options {TRACING}/osnoise/timerlat_period_us {TRACING}/tracing_on "
@@ -35,67 +31,56 @@ UNTIL_TRACED = (
 )
 
 
-def measured(
+def parts(
     guest: LabTransport, source: str, *words: str, length: tuple[str, str] = ("--samples", "100")
-) -> list[dict[str, Any]]:
-    """The lines of a short run, 10 ms between two releases: emulated timers are slow."""
+) -> Stream:
+    """A short run, 10 ms between two releases: emulated timers are slow."""
     options = ("-p", f"parts={source}", "-p", "interval_ns=10ms", *length, *words)
-    _, text = call(guest, "run", "TMR-P-LAT", *options, "--json")
-    return [json.loads(line) for line in text.splitlines()]
+    return measured(guest, "TMR-P-LAT", *options)
 
 
-def of_kind(lines: list[dict[str, Any]], kind: str, name: str) -> list[dict[str, Any]]:
-    return [line for line in lines if line["type"] == kind and line[LINES[kind]] == name]
+def data_of(stream: Stream, event: str) -> dict[str, Any]:
+    return stream.events[event].data
 
 
-def data_of(lines: list[dict[str, Any]], event: str) -> dict[str, Any]:
-    (found,) = of_kind(lines, "event", event)
-    data: dict[str, Any] = found["data"]
-    return data
+def wakeups(stream: Stream) -> dict[str, StreamSeries]:
+    return {str(one.labels["part"]): one for one in stream.named("wakeup")}
 
 
-def wakeups(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {line["labels"]["part"]: line for line in of_kind(lines, "series", "wakeup")}
-
-
-def expect_parts(lines: list[dict[str, Any]], source: str) -> None:
+def expect_parts(stream: Stream, source: str) -> None:
     """Every part of every wake-up that was matched; they add up where all were."""
-    seen = data_of(lines, "parts_seen")
-    series = wakeups(lines)
+    seen, series = data_of(stream, "parts_seen"), wakeups(stream)
     assert seen["source"] == source
     assert seen["matched_count"] > 0
     assert seen["out_of_order_count"] == 0
-    assert {series[part]["count"] for part in PARTS} == {seen["matched_count"]}
-    if seen["matched_count"] == series["total"]["count"]:
-        sum_ns = sum(series[part]["mean"] for part in PARTS)
-        assert abs(sum_ns - series["total"]["mean"]) < 1
-    (event,) = of_kind(lines, "event", "parts_worst")
-    worst = event["data"]
+    assert {series[part].count for part in PARTS} == {seen["matched_count"]}
+    if seen["matched_count"] == series["total"].count:
+        assert abs(sum(total(series[part]) for part in PARTS) - total(series["total"])) < 100
+    worst, at_ns = data_of(stream, "parts_worst"), stream.events["parts_worst"].at_ns
     assert worst["value_ns"] == sum(worst[f"{part}_ns"] for part in PARTS)
-    totals = {one["at_ns"]: one["value_ns"] for one in series["total"]["worst"]}
-    assert totals.get(event["at_ns"], worst["value_ns"]) == worst["value_ns"]
+    totals = {one.at_ns: one.value_ns for one in series["total"].worst}
+    assert totals.get(at_ns or 0, worst["value_ns"]) == worst["value_ns"]
 
 
 def test_tracepoints_show_the_parts(guest: LabTransport) -> None:
-    lines = measured(guest, "tracepoints")
+    lines = parts(guest, "tracepoints")
     expect_parts(lines, "tracepoints")
     assert data_of(lines, "parts_worst")["before"]
-    worst = wakeups(lines)["total"]["worst"]
-    assert worst[0]["before"] and worst[0]["before_thread"] >= 0
+    worst = wakeups(lines)["total"].worst[0]
+    assert worst.before and (worst.before_thread or 0) >= 0
 
 
 def test_a_kernel_without_timerlat_says_so(guest: LabTransport, build: Build) -> None:
-    lines = measured(guest, "timerlat")
-    (result,) = [line for line in lines if line["type"] == "result"]
+    lines = parts(guest, "timerlat")
     if has_timerlat(build):
-        assert result["status"] == "measured"
+        assert lines.result.status == "measured"
         expect_parts(lines, "timerlat")
         checked = data_of(lines, "parts_checked")
         assert checked["checked_count"] > 0
         assert checked["least_difference_ns"] >= 0  # the kernel's last stamp is after ours
         return
-    assert result["status"] == "unsupported"
-    assert "timerlat" in result["reason"]
+    assert lines.result.status == "unsupported"
+    assert "timerlat" in (lines.result.reason or "")
 
 
 def has_timerlat(build: Build) -> bool:
@@ -105,13 +90,13 @@ def has_timerlat(build: Build) -> bool:
 def test_the_parts_are_the_total_within_the_limit_of_the_instrument(
     counting: LabTransport, build: Build
 ) -> None:
-    lines = measured(counting, "tracepoints")
+    lines = parts(counting, "tracepoints")
     expect_parts(lines, "tracepoints")
     seen, series = data_of(lines, "parts_seen"), wakeups(lines)
-    assert seen["matched_count"] == series["total"]["count"]  # so that each total is checked
+    assert seen["matched_count"] == series["total"].count  # so that each total is checked
     if not has_timerlat(build):
         return
-    lines = measured(counting, "timerlat")
+    lines = parts(counting, "timerlat")
     expect_parts(lines, "timerlat")
     seen, checked = data_of(lines, "parts_seen"), data_of(lines, "parts_checked")
     assert seen["matched_count"] == seen["sample_count"]
@@ -124,35 +109,27 @@ def test_a_trace_holds_what_came_before_the_worst_value(guest: LabTransport) -> 
     before = shell(guest, STATE)
     # The ring is read once, at the end, unless a busy host makes more than a second of it: a value
     # that comes while it is read is told to have no excerpt.
-    lines = measured(guest, "none", "--trace", length=("-D", "900ms"))
-    worst = {one["at_ns"]: one["value_ns"] for one in wakeups(lines)["total"]["worst"]}
-    traces = [line for line in lines if line["type"] == "trace"]
-    trace = max(traces, key=lambda line: line["value_ns"])
-    said = [line.partition(": ")[2] for line in trace["lines"]]
-    assert worst[trace["at_ns"]] == trace["value_ns"]
-    has_largest = trace["value_ns"] == max(worst.values())
-    assert has_largest or of_kind(lines, "event", "trace_missing")
+    lines = parts(guest, "none", "--trace", length=("-D", "900ms"))
+    worst = {one.at_ns: one.value_ns for one in wakeups(lines)["total"].worst}
+    trace = max(lines.of(StreamTrace), key=lambda one: one.value_ns)
+    said = [line.partition(": ")[2] for line in trace.lines]
+    assert worst[trace.at_ns] == trace.value_ns
+    assert trace.value_ns == max(worst.values()) or "trace_missing" in lines.events
     assert said.index("the value begins") < said.index("the value ends")
-    assert ran_before(msgspec.convert(trace, StreamTrace)) is not None
-    assert of_kind(lines, "event", "traced")
+    assert ran_before(trace) is not None
+    assert "traced" in lines.events
     assert shell(guest, STATE) == before
 
 
 def test_auto_measures_in_any_case(guest: LabTransport) -> None:
-    lines = measured(guest, "auto")
-    assert of_kind(lines, "result", "measured")
+    lines = parts(guest, "auto")
+    assert lines.result.status == "measured"
     expect_parts(lines, data_of(lines, "parts_seen")["source"])
 
 
 def most_changing(build: Build) -> str:
     """timerlat, which changes settings of the machine, where the kernel has it."""
     return "timerlat" if has_timerlat(build) else "auto"
-
-
-def test_nothing_is_left(guest: LabTransport, build: Build) -> None:
-    before = shell(guest, STATE)
-    measured(guest, most_changing(build))
-    assert shell(guest, STATE) == before
 
 
 def goes_back(guest: LabTransport, state: str) -> bool:
@@ -175,8 +152,10 @@ def killed(guest: LabTransport, *words: str, before: str = "") -> str:
     )
 
 
-def test_nothing_is_left_after_a_kill(guest: LabTransport, build: Build) -> None:
+def test_nothing_is_left_after_an_end_and_after_a_kill(guest: LabTransport, build: Build) -> None:
     before = shell(guest, STATE)
+    parts(guest, most_changing(build))
+    assert shell(guest, STATE) == before
     assert "hardstone-" in killed(guest, "-p", f"parts={most_changing(build)}")
     assert goes_back(guest, before)
 
@@ -203,10 +182,10 @@ def test_timerlat_of_others_is_not_taken(guest: LabTransport, build: Build) -> N
     shell(guest, f"echo NO_OSNOISE_WORKLOAD > {options}; mkdir {other}")
     shell(guest, f"echo timerlat > {other}/current_tracer")
     try:
-        lines = measured(guest, "auto")
+        lines = parts(guest, "auto")
         assert data_of(lines, "parts_seen")["source"] == "tracepoints"
-        (result,) = [line for line in measured(guest, "timerlat") if line["type"] == "result"]
-        assert "in use by somebody else (in the instance other)" in result["reason"]
+        reason = parts(guest, "timerlat").result.reason or ""
+        assert "in use by somebody else (in the instance other)" in reason
         assert shell(guest, f"cat {other}/current_tracer").strip() == "timerlat"
     finally:
         shell(guest, f"echo nop > {other}/current_tracer; rmdir {other}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,21 @@ def recorded(kept: Callable[[Hashable, Callable[[], Any]], Any]) -> Callable[...
         return kept((words, repr(given)), lambda: run(*words, **given))  # type: ignore[no-any-return]
 
     return recorded_run
+
+
+@pytest.fixture
+def broken(shared_probe: Path, broken_libc: Path, quick: list[str]) -> Callable[..., Stream]:
+    """Runs a test on a libc that breaks something."""
+
+    def run_on(
+        breach: str, test: str, *words: str, prefix: Sequence[str] = (), **variables: str
+    ) -> Stream:
+        variables = {"LD_PRELOAD": str(broken_libc), "HARDSTONE_BROKEN": breach, **variables}
+        options = (*quick, *words)
+        stream = run(shared_probe, test, *options, prefix=prefix, variables=variables)
+        return stream.checked()
+
+    return run_on
 
 
 def our_probes() -> set[int]:

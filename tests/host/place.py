@@ -125,6 +125,7 @@ class Place:
 
     @contextmanager
     def measuring(self, probe: Path, test: str, *words: str, **variables: str) -> Iterator[Running]:
+        words = (*words, "--dir", str(self.folder)) if test.startswith("FIO-P-") else words
         with subprocess.Popen(
             [*self.prefix, *command(probe, test, words)],
             stdin=subprocess.PIPE,

@@ -9,27 +9,24 @@ at a priority that takes none from the tests which run beside it.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from queue import SimpleQueue
 
-import msgspec
-
-from hardstone.model import Register
 from hardstone.targets.alone import default_lock_file, measuring_alone
 from tests import machine
 from tests.host import few
+from tests.process.targets import sample
+from tests.running import GIVE_UP_S, run
 
-GIVE_UP_S = 300  # beside others, at a low priority
-HANGS = f"not over after {GIVE_UP_S} s"
+HANGS = f"not over after {GIVE_UP_S} s"  # beside others, at a low priority
 ALONE_S = 600
 # The waiters of another process are started there after a fork, which the thread sanitizer
 # follows only when told to.
-ENVIRONMENT = {**os.environ, "TSAN_OPTIONS": "die_after_fork=0"}
+VARIABLES = {"TSAN_OPTIONS": "die_after_fork=0"}
 LONGEST = ("TMR-B-EDGE", "THR-B-RR", "THR-B-PRI", "MUT-B-INV")  # they wait: begun first
 FEWER = {  # a thread costs a sanitizer much
     "THR-P-SLS": ("-p", "threads=2,10,128"),
@@ -37,61 +34,39 @@ FEWER = {  # a thread costs a sanitizer much
 }
 
 
-def output_of(command: Sequence[str]) -> bytes:
-    return subprocess.run(command, capture_output=True, check=True, timeout=GIVE_UP_S).stdout
-
-
-def complaint(command: Sequence[str]) -> str:
-    """What is wrong with the run of a command; empty when nothing is."""
+def complaint(probe: list[str], test: str, cpu: int) -> str:
+    """What is wrong with the run of a test; empty when nothing is."""
+    words = (*few.options(test), *FEWER.get(test, ()), *machine.BELOW_OTHERS, "--cpu", str(cpu))
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=GIVE_UP_S,
-            env=ENVIRONMENT,
-        )
+        stream = run(Path(probe[-1]), test, *words, prefix=probe[:-1], variables=VARIABLES)
     except subprocess.TimeoutExpired:
         return HANGS
-    report = done.stderr.decode(errors="replace")
-    if done.returncode not in (0, 3, 5):  # what a result may end with
-        return f"exit code {done.returncode}\n{report}"
-    return report
+    if stream.code not in (0, 3, 5):  # what a result may end with
+        return f"exit code {stream.code}\n{stream.stderr}"
+    return stream.stderr
 
 
-def run_all(probe: Sequence[str]) -> int:
-    register = msgspec.json.decode(output_of([*probe, "list", "--json"]), type=Register)
-    facts = msgspec.json.decode(output_of([*probe, "facts", "--json"]))
-    counter_hz = str(facts["instrument"]["counter_hz"] or 0)
+def run_all(probe: list[str]) -> int:
     cpus: SimpleQueue[int] = SimpleQueue()
-    for cpu in sorted(os.sched_getaffinity(0)):
+    for cpu in sorted(machine.allowed()):
         cpus.put(cpu)
 
     def is_good(test: str) -> bool:
         """Runs it on a CPU on which none of the others is."""
-        words = [
-            "run",
-            test,
-            "--json",
-            *few.options(test),
-            *FEWER.get(test, ()),
-            *machine.BELOW_OTHERS,
-        ]
         cpu = cpus.get()
-        words += ["--counter-hz", counter_hz, "--cpu", str(cpu)]
-        what = complaint([*probe, *words])
+        what = complaint(probe, test, cpu)
         if what == HANGS:
             # The sanitizer's own locks spin: whoever waits for one keeps a thread of a lower
             # priority, which has it, from the CPU. A lock of the probe's would hang again.
             print(f"{test}: {what}, once more", flush=True)
-            what = complaint([*probe, *words])
+            what = complaint(probe, test, cpu)
         cpus.put(cpu)
         if what:
             print(f"{test}: {what}", flush=True)
         return not what
 
-    tests = sorted((test.id for test in register.tests), key=lambda test: test not in LONGEST)
+    ids = (test.id for test in sample.register().tests)
+    tests = sorted(ids, key=lambda test: test not in LONGEST)
     with ThreadPoolExecutor(cpus.qsize()) as pool:
         bad = list(pool.map(is_good, tests)).count(False)
     print(f"{len(tests)} tests, {bad} with a complaint")

@@ -21,13 +21,22 @@ from statistics import median
 
 import pytest
 
-from hardstone.model import StreamInterval
+from hardstone.model import StreamInterval, StreamTrace
 from hardstone.stats.causes import TICK_NS, latenesses
 from tests import machine
-from tests.host.hogs import Bursts, measure_under
-from tests.host.place import group_of, within
+from tests.host.hogs import PRIORITY, TOLERANCE, Bursts, found, hogging, measure_under
+from tests.host.place import Place, group_of, within
 from tests.host.shielding import read_task
-from tests.running import Running, Stream, has_ended, measuring, measuring_thread, run
+from tests.running import (
+    GIVE_UP_S,
+    Running,
+    Stream,
+    has_ended,
+    measuring,
+    measuring_thread,
+    run,
+    total,
+)
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second CPU has to look")
@@ -37,6 +46,7 @@ TWO_SECONDS = ("-p", "interval_ns=1ms", "--samples", "0", "--duration-ns", "2500
 FEW = ("-p", "interval_ns=200ms", "--samples", "0", "--duration-ns", "5s")
 WORST = 32
 PIDFD_OPEN, PROCESS_MADVISE, MADV_PAGEOUT = 434, 440, 21
+realtime = machine.needs(machine.no_realtime())
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that to the probe")
 
 
@@ -95,7 +105,7 @@ def injected(probe: Path, inject: Callable[[Running], None], *words: str) -> Ite
         yield running.rest()
 
 
-@pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+@realtime
 def test_a_hog_of_higher_priority_is_run_delay(probe: Path, hog: Path, quick: list[str]) -> None:
     bursts = Bursts(length_ns=250_000_000, period_ns=2 * SECOND_NS, count=1)
     stream, told = measure_under(hog, bursts, probe, 1_000_000, quick)
@@ -241,3 +251,73 @@ def test_a_flood_of_interrupts_is_seen(probe: Path, quick: list[str]) -> None:
     rates = [one.counters["interrupts_count"] / one.span_ns for one in intervals(stream)]
     assert max(rates) > 4 * median(rates)
     assert "interrupts" in named(stream)
+
+
+def test_a_breach_has_its_excerpt_of_the_trace(probe: Path, place: Place) -> None:
+    """Where there are no traces: probe/tests/test_linux_tracing.c and test_wakeup_parts.c."""
+    if place.no_traces:
+        pytest.skip(place.no_traces)
+    words = ("--duration-ns", "1h", "--samples", "0", "--trace", "-p", "threshold_ns=1")
+    with place.measuring(probe, "TMR-P-LAT", *words, "--cpu", str(machine.cpu())) as running:
+        stream = running.rest()
+    assert stream.result.status == "failed"
+    value_ns = stream.events["threshold_crossed"].data["value_ns"]
+    (trace,) = [one for one in stream.of(StreamTrace) if one.value_ns == value_ns]
+    assert any(line.endswith("the value ends") for line in trace.lines)
+    assert not {"trace_switched_off", "trace_not_read"} & set(stream.events)
+
+
+# ---- a delay of known length is found: its length, its number, what it swallowed ----
+
+# Late wake-ups that others add are not the hog's: those are at the times that it printed.
+SHORT = Bursts(length_ns=3_000_000, period_ns=200_000_000, count=3)
+LONG = Bursts(length_ns=250_000_000, period_ns=500_000_000, count=2)
+CROSS = Bursts(length_ns=20_000_000, period_ns=300_000_000, count=2)  # within cyclictest's second
+
+
+@realtime
+@pytest.mark.parametrize(
+    ("asked", "interval_ns"), [(SHORT, 100_000), (LONG, 1_000_000)], ids=["short", "long"]
+)
+def test_each_burst_is_found(
+    probe: Path, hog: Path, quick: list[str], asked: Bursts, interval_ns: int
+) -> None:
+    """At its time, as long as the hog says, and with the releases that it swallowed. How all are
+    counted: tests/virtual."""
+    stream, bursts = measure_under(hog, asked, probe, interval_ns, quick)
+    assert stream.result.status == "measured" and stream.result.conditions.realtime
+    ends = found(stream.series("wakeup").worst, bursts)
+    starts_ns = [burst.end_ns - end.at_ns for end, burst in zip(ends, bursts, strict=True)]
+    assert max(starts_ns) - min(starts_ns) <= asked.length_ns * TOLERANCE
+    swallowed = {one.at_ns: one.value_ns for one in stream.series("missed").worst}
+    for end, burst in zip(ends, bursts, strict=True):
+        assert end.value_ns == pytest.approx(burst.length_ns, rel=TOLERANCE)
+        assert swallowed[end.at_ns] == end.value_ns // interval_ns
+    wakeup, release = stream.series("wakeup"), stream.series("release")
+    assert release.count == wakeup.count + total(stream.series("missed"))
+    assert release.max == wakeup.max
+    assert "missed_periods" in stream.events
+
+
+def cyclictest_maximum_ns(hog: Path) -> int:
+    """What cyclictest sees under the same hog, from the last line of its report."""
+    words = ["cyclictest", "-q", "-m", "-t1", f"-p{PRIORITY}", f"-a{machine.cpu()}"]
+    words += ["-i1000", "-N", f"-D{round(CROSS.duration_s)}"]
+    with (
+        subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process,
+        hogging(hog, CROSS) as told,
+    ):
+        out, _ = process.communicate(timeout=GIVE_UP_S)
+        told()
+    return int(out.strip().splitlines()[-1].rpartition("Max:")[2])
+
+
+@realtime
+@pytest.mark.skipif(shutil.which("cyclictest") is None, reason="cyclictest is not installed")
+def test_cyclictest_agrees(probe: Path, hog: Path, quick: list[str]) -> None:
+    """Both see the injected delay; 20 ms, so that a period is small against it."""
+
+    stream, _ = measure_under(hog, CROSS, probe, 1_000_000, quick)
+    our, their = stream.series("wakeup").max or 0, cyclictest_maximum_ns(hog)
+    assert min(our, their) >= CROSS.length_ns // 2
+    assert our == pytest.approx(their, rel=TOLERANCE)

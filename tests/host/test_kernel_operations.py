@@ -7,17 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from hardstone.model import StreamEvent, StreamSeries
 from hardstone.stats.kernel_operations import kernel_time_of
 from tests import machine
 from tests.host.hogs import PRIORITY, Bursts, hogging
 from tests.running import Stream, measuring, run
 
-pytestmark = pytest.mark.skipif(
-    machine.no_realtime() is not None, reason=str(machine.no_realtime())
-)
+pytestmark = machine.needs(machine.no_realtime())
 
 TEST = "KRN-P-PRE"
 CLASSES = (
@@ -36,12 +32,7 @@ def options(operations: tuple[str, ...], samples: int = SAMPLES) -> list[str]:
 
 
 def dispatches(stream: Stream) -> dict[str, StreamSeries]:
-    found = [one for one in stream.of(StreamSeries) if one.name == "dispatch"]
-    return {str(one.labels["operation"]): one for one in found}
-
-
-def events(stream: Stream, name: str) -> list[StreamEvent]:
-    return [event for event in stream.of(StreamEvent) if event.name == name]
+    return {str(one.labels["operation"]): one for one in stream.named("dispatch")}
 
 
 def number(event: StreamEvent, key: str) -> int:
@@ -50,32 +41,16 @@ def number(event: StreamEvent, key: str) -> int:
     return value
 
 
-def on_broken(
-    libc: Path, probe: Path, breach: str, quick: list[str], words: list[str], **variables: str
-) -> Stream:
-    variables |= {"HARDSTONE_BROKEN": breach, "LD_PRELOAD": str(libc)}
-    return run(probe, TEST, *words, *quick, prefix=FIRST, variables=variables)
-
-
-@pytest.fixture
-def whole(probe: Path, quick: list[str], recorded: Callable[..., Stream]) -> Stream:
-    stream = recorded(probe, TEST, *options(OPERATIONS), *quick, prefix=FIRST)
-    assert stream.result.status == "measured", stream.result.reason
-    return stream
-
-
-def test_every_operation_has_its_values(whole: Stream) -> None:
-    failed = {event.data["operation"] for event in events(whole, "operation_failed")}
+def test_every_operation_has_its_values_and_says_what_it_did(probe: Path, quick: list[str]) -> None:
+    """Each variant once, in its order; no part is larger than its whole."""
+    whole = run(probe, TEST, *options(OPERATIONS), *quick, prefix=FIRST)
+    assert whole.result.status == "measured", whole.result.reason
+    failed = {event.data["operation"] for event in whole.told("operation_failed")}
     counts = {name: series.count for name, series in dispatches(whole).items()}
     assert list(counts) == list(OPERATIONS)
     assert counts == {name: 0 if name in failed else SAMPLES for name in OPERATIONS}
-
-
-def test_every_operation_says_what_it_did(whole: Stream) -> None:
-    """Each variant once, in its order; no part is larger than its whole."""
-    ran = events(whole, "operation_ran")
-    valued = [name for name, series in dispatches(whole).items() if series.count]
-    assert [event.data["operation"] for event in ran] == valued
+    ran = whole.told("operation_ran")
+    assert [event.data["operation"] for event in ran] == [name for name in counts if counts[name]]
     for event in ran:
         assert number(event, "operations_count") > 0
         assert 0 <= number(event, "system_ns") <= number(event, "cpu_ns")
@@ -84,13 +59,11 @@ def test_every_operation_says_what_it_did(whole: Stream) -> None:
         assert 0 <= number(event, "still_count") <= SAMPLES
 
 
-def test_a_blocking_operation_is_ranked_first(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
+def test_a_blocking_operation_is_ranked_first(broken: Callable[..., Stream]) -> None:
     """Values are what was left of the 5 ms when a release hit them."""
     words = options(("none", "pipe", "file", "map", "scan"), 1000)
 
-    stream = on_broken(broken_libc, shared_probe, "blocks_in_rename", quick, words)
+    stream = broken("blocks_in_rename", TEST, *words, prefix=FIRST)
     assert stream.result.status == "measured", stream.result.reason
     result, problem = stream.read_by_the_toolkit()
     assert problem is None
@@ -104,37 +77,30 @@ def test_a_blocking_operation_is_ranked_first(
     assert BLOCKED_NS * 0.8 <= blocked <= BLOCKED_NS * 1.5
 
 
-def test_what_is_missing_has_no_values(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
+def test_what_is_missing_has_no_values(broken: Callable[..., Stream]) -> None:
     words = options(("none", "terminal", "pipe", "all"))
-    stream = on_broken(broken_libc, shared_probe, "no_terminal", quick, words)
+    stream = broken("no_terminal", TEST, *words, prefix=FIRST)
     assert stream.result.status == "measured", stream.result.reason
     counts = {name: series.count for name, series in dispatches(stream).items()}
     assert counts == {"none": SAMPLES, "terminal": 0, "pipe": SAMPLES, "all": SAMPLES}
     told = [
-        (event.data["operation"], event.data["class"])
-        for event in events(stream, "operation_failed")
+        (event.data["operation"], event.data["class"]) for event in stream.told("operation_failed")
     ]
     assert told == [("terminal", "terminal"), ("all", "terminal")]
-    assert all(event.data["given_up"] for event in events(stream, "operation_failed"))
+    assert all(event.data["given_up"] for event in stream.told("operation_failed"))
 
 
-def test_nothing_that_can_be_done_is_unsupported(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    stream = on_broken(broken_libc, shared_probe, "no_terminal", quick, options(("terminal",)))
+def test_nothing_that_can_be_done_is_unsupported(broken: Callable[..., Stream]) -> None:
+    stream = broken("no_terminal", TEST, *options(("terminal",)), prefix=FIRST)
     assert (stream.result.status, stream.code) == ("unsupported", 5)
-    assert "No such" in events(stream, "operation_failed")[0].text
+    assert "No such" in stream.told("operation_failed")[0].text
 
 
-def test_an_operation_that_fails_later_ends_its_variant(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
+def test_an_operation_that_fails_later_ends_its_variant(broken: Callable[..., Stream]) -> None:
     """The first three failures in a row are the last ones; the others go on."""
     words = options(("fsync", "pipe"))
-    stream = on_broken(broken_libc, shared_probe, "fsync_fails", quick, words)
-    (failed,) = events(stream, "operation_failed")
+    stream = broken("fsync_fails", TEST, *words, prefix=FIRST)
+    (failed,) = stream.told("operation_failed")
     assert (failed.data["failed_count"], failed.data["given_up"]) == (3, True)
     counts = {name: series.count for name, series in dispatches(stream).items()}
     assert counts["fsync"] < SAMPLES
@@ -148,7 +114,7 @@ def test_a_full_disk_stays_as_full(probe: Path, mounted: Path, quick: list[str])
     before = os.statvfs(mounted).f_bfree
     words = [*options(("copy", "fsync", "file")), *quick]
     stream = run(probe, TEST, *words, variables={"TMPDIR": str(mounted)})
-    told = {event.data["operation"]: event.text for event in events(stream, "operation_failed")}
+    told = {event.data["operation"]: event.text for event in stream.told("operation_failed")}
     assert set(told) == {"copy", "fsync"}
     assert all("No space left" in text for text in told.values())
     assert os.statvfs(mounted).f_bfree == before

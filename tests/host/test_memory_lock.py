@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,6 @@ PAGES = 256
 SMALL = ("-p", "size_bytes=1048576", "--samples", str(4 * PAGES))
 FAULTS, LOCK = "no_faults_when_locked", "memory_is_locked"
 MEANS = ("none", "no_group")  # breaches that leave a means: of the system, or that of no group
-
-
-def on_broken(libc: Path, probe: Path, quick: list[str], breach: str) -> Stream:
-    variables = {"LD_PRELOAD": str(libc), "HARDSTONE_BROKEN": breach}
-    return run(probe, TEST, *SMALL, *quick, variables=variables)
 
 
 def accepted(stream: Stream) -> Stream:
@@ -48,10 +44,8 @@ def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("means_left", MEANS)
-def test_a_lock_that_holds(
-    shared_probe: Path, broken_libc: Path, quick: list[str], means_left: str
-) -> None:
-    stream = accepted(on_broken(broken_libc, shared_probe, quick, means_left))
+def test_a_lock_that_holds(broken: Callable[..., Stream], means_left: str) -> None:
+    stream = accepted(broken(means_left, TEST, *SMALL))
     needs_means(stream)
     assert stream.verdicts == {FAULTS: True, LOCK: True}, stream.of(StreamVerdict)
     control = stream.events["unlocked_faults"].data
@@ -64,37 +58,29 @@ def test_a_lock_that_holds(
 @pytest.mark.parametrize("means_left", MEANS)
 @pytest.mark.parametrize("breach", ["lock_nothing", "lock_current"])
 def test_a_lock_that_does_nothing_is_caught(
-    shared_probe: Path, broken_libc: Path, quick: list[str], breach: str, means_left: str
+    broken: Callable[..., Stream], breach: str, means_left: str
 ) -> None:
     """Also one that locks only what was mapped before."""
     breaches = f"{breach},{means_left}"
-    stream = accepted(on_broken(broken_libc, shared_probe, quick, breaches))
+    stream = accepted(broken(breaches, TEST, *SMALL))
     needs_means(stream)
     assert stream.verdicts == {FAULTS: False, LOCK: False}, stream.of(StreamVerdict)
 
 
-def test_a_lock_that_was_not_tried_has_no_verdict(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    stream = accepted(on_broken(broken_libc, shared_probe, quick, "no_group,no_page_out"))
+def test_a_lock_that_was_not_tried_has_no_verdict(broken: Callable[..., Stream]) -> None:
+    stream = accepted(broken("no_group,no_page_out", TEST, *SMALL))
     assert means(stream) == "none"
     pressure = stream.events["memory_pressure"].data["reason"]
     assert "no control group" in str(pressure)
     assert stream.events["not_seen"].data == {"verdict": FAULTS, "reason": "not_tried"}
     assert stream.verdicts == {LOCK: True}
+    # what the system says of a lock suffices
+    nothing = broken("no_group,no_page_out,lock_nothing", TEST, *SMALL)
+    assert nothing.verdicts == {LOCK: False}
 
 
-def test_what_the_system_says_of_a_lock_suffices(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    breaches = "no_group,no_page_out,lock_nothing"
-    assert on_broken(broken_libc, shared_probe, quick, breaches).verdicts == {LOCK: False}
-
-
-def test_a_refused_lock_is_denied_with_a_remedy(
-    shared_probe: Path, broken_libc: Path, quick: list[str]
-) -> None:
-    stream = on_broken(broken_libc, shared_probe, quick, "lock_refused")
+def test_a_refused_lock_is_denied_with_a_remedy(broken: Callable[..., Stream]) -> None:
+    stream = broken("lock_refused", TEST, *SMALL)
     assert (stream.result.status, stream.code) == ("denied", 5)
     assert "1024 KiB" in str(stream.result.reason)
     assert "ulimit -l" in str(stream.result.remedy)

@@ -23,9 +23,7 @@ from hardstone.stats.noise_gaps import IntArray
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, run
 
-needs_realtime = pytest.mark.skipif(
-    machine.no_realtime() is not None, reason=str(machine.no_realtime())
-)
+needs_realtime = machine.needs(machine.no_realtime())
 
 PRIORITY = 97
 ABOVE = str(PRIORITY + 1)
@@ -192,7 +190,7 @@ def test_the_portable_clock_makes_a_coarser_loop(probe: Path, quick: list[str]) 
     assert any("clock_gettime" in one for one in only_noise(analysed(stream)).notes)
 
 
-@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
+@machine.needs(machine.no_other_user())
 def test_without_privilege_it_is_said_that_gaps_may_be_tasks(
     open_probe: Path, quick: list[str]
 ) -> None:

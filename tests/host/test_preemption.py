@@ -108,43 +108,19 @@ def started(probe: Path, machine: Machine) -> Iterator[Running]:
         process.communicate(timeout=WAIT_S)
 
 
-def test_a_run_has_its_model_and_puts_back_what_it_found(probe: Path, machine: Machine) -> None:
-    stream = machine.run(probe, "--preemption", "none")
-    assert stream.result.status == "measured"
-    assert stream.result.conditions.preemption == "none"  # which it has looked at to the end
-    assert machine.text == "full"  # written: it was a list before
-    assert not machine.journal.exists()
-    assert machine.run(probe).result.conditions.preemption is None  # who switches nothing
-
-
-def killed_with_its_guard(probe: Path, machine: Machine) -> None:
+def test_restore_puts_back_what_both_have_left(probe: Path, machine: Machine) -> None:
     with started(probe, machine) as running:
         guard = guard_of(running.pid)
         os.kill(guard, signal.SIGSTOP)  # it cannot see the end of its owner
         running.process.kill()
         os.kill(guard, signal.SIGKILL)
     wait_until(lambda: has_ended(guard))  # till then the journal is held, and not left behind
-    assert machine.model == "none"
-
-
-def test_restore_puts_back_what_both_have_left(probe: Path, machine: Machine) -> None:
-    killed_with_its_guard(probe, machine)
-    told = machine.run(probe).events
-    assert (
-        "had changed the preemption model and ended without restoring" in told["not_put_back"].text
-    )
+    text = machine.run(probe).events["not_put_back"].text
+    assert "had changed the preemption model and ended without restoring" in text
     assert machine.model == "none"
     words = machine.inside([str(probe), "shield", "--restore"])
     done = subprocess.run(words, capture_output=True, timeout=WAIT_S, check=True)
     assert b"1 restored" in done.stdout + done.stderr
-    assert machine.model == "full" and not machine.journal.exists()
-
-
-def test_the_next_run_that_switches_puts_it_back_first(probe: Path, machine: Machine) -> None:
-    killed_with_its_guard(probe, machine)
-    stream = machine.run(probe, "--preemption", "lazy")
-    assert stream.result.status == "unsupported"  # the made-up switch has one word by now
-    assert "restored now (1 restored" in stream.events["restored_before"].text
     assert machine.model == "full" and not machine.journal.exists()
 
 
@@ -173,12 +149,3 @@ def test_what_the_kernel_does_not_offer(
     assert "--target lab:NAME" in str(stream.result.remedy)
     assert stream.result.conditions.preemption is None
     assert not machine.journal.exists()
-
-
-def test_another_shield_at_work_is_not_disturbed(probe: Path, machine: Machine) -> None:
-    with started(probe, machine) as running:
-        second = machine.run(probe, "--preemption", "none")
-        assert second.result.status == "denied", second.result
-        assert f"process {running.pid}" in str(second.result.reason)
-        assert machine.model == "none"
-    wait_until(lambda: machine.model == "full")

@@ -34,12 +34,11 @@ from hardstone.targets.local import local_target
 from tests import machine
 from tests.host import few
 from tests.process.targets import sample
-from tests.running import Stream, lowest, measuring, run
+from tests.running import Stream, measuring, run
 from tests.unit.stats import make
 
 REGISTER = sample.register()
 TESTS = {one.id: one for one in REGISTER.tests}
-ONE_FORM = ("-p", "kinds=unnamed", "-p", "scopes=thread")
 SLACK_NS = 1_000_000_000  # of times counted from the start against the whole duration
 # sched(7): a thread whose priority is lowered goes to the head of its new queue, whatever the
 # call; POSIX says to the tail for pthread_setschedparam.
@@ -83,7 +82,7 @@ def test_a_run_holds_together(of_test: Recorded, test: str) -> None:
     check_frame(stream)
     check_declared(stream, TESTS[test])
     for series in stream.of(StreamSeries):
-        check_series(series, stream.result.duration_ns)
+        check_worst(series, stream.result.duration_ns)
     assert stream.result.status in ("measured", "unsupported", "denied"), stream.result.reason
     if stream.result.status == "measured":
         assert stream.sample_count or stream.verdicts
@@ -116,35 +115,10 @@ def check_declared(stream: Stream, descriptor: Descriptor) -> None:
     assert set(stream.of(StreamHeader)[0].params) <= {one.name for one in descriptor.params}
 
 
-def check_series(series: Series, duration_ns: int) -> None:
-    held = sum(count for _, count in series.histogram.buckets)
-    assert held + series.histogram.underflow + series.histogram.overflow == series.count
-    if series.count == 0:
-        assert (series.min, series.mean, series.stddev, series.max) == (None,) * 4
-        return
-    assert series.min is not None and series.max is not None and series.mean is not None
-    assert series.min <= series.mean <= series.max
-    assert series.stddev is not None and 0 <= series.stddev <= series.max - series.min
-    check_range(series)
-    check_worst(series, duration_ns)
-    assert max(one for one in series.maxima_per_s if one is not None) == series.max
-
-
-def check_range(series: Series) -> None:
-    """The extremes lie in the first and last bucket, or are counted outside of them."""
-    assert series.min is not None and series.max is not None
-    indices = [index for index, _ in series.histogram.buckets]
-    if series.min >= 0 and indices:
-        assert lowest(indices[0]) <= series.min < lowest(indices[0] + 1)
-    if series.max >= 0 and not series.histogram.overflow:
-        assert lowest(indices[-1]) <= series.max < lowest(indices[-1] + 1)
-    assert (series.min < 0) == (series.histogram.underflow > 0)
-
-
 def check_worst(series: Series, duration_ns: int) -> None:
+    """All else that a series must be the reader has looked at: hardstone/stats/identity.py."""
     values = [worst.value_ns for worst in series.worst]
     assert values == sorted(values, reverse=True)
-    assert values[0] == series.max
     assert len(values) == min(series.count, 32)
     assert len({worst.index for worst in series.worst}) == len(values)
     assert all(0 <= worst.index < series.count for worst in series.worst)
@@ -203,7 +177,7 @@ def load(figure: Figure) -> str:
     return figure.address.conditions.get("load", "none")
 
 
-@pytest.mark.skipif(machine.no_realtime() is not None, reason=str(machine.no_realtime()))
+@machine.needs(machine.no_realtime())
 @pytest.mark.parametrize("figure", figures(), ids=lambda one: f"{one.address}-{load(one)}")
 def test_a_published_figure_has_its_series(of_test: Recorded, figure: Figure) -> None:
     test, series = TESTS[figure.address.test], "".join(figure.address.parts[-1:])
@@ -249,26 +223,6 @@ def test_the_toolkit_measures_stores_and_shows(
         assert one["status"] in ("measured", "denied", "unsupported"), one["reason"]
     shown = hardstone("show", "last", "--all")
     assert [test for test in results if test.encode() not in shown] == []
-
-
-# ---- counts ----
-
-
-@pytest.mark.parametrize("count", [1, 777])
-def test_samples_are_what_was_asked(probe: Path, quick: list[str], count: int) -> None:
-    stream = run(probe, "SEM-P-SIG", "--samples", str(count), *ONE_FORM, *quick)
-    (series,) = stream.of(StreamSeries)
-    assert series.count == count
-    if count == 1:
-        assert series.min == series.mean == series.max and series.stddev == 0
-    assert stream.read_by_the_toolkit()[1] is None
-
-
-def test_a_huge_count_ends_at_the_deadline(probe: Path, quick: list[str]) -> None:
-    options = ["--samples", str(2**63 - 1), "--deadline-ns", "300ms", *quick]
-    stream = run(probe, "TMR-P-LAT", *options)
-    assert stream.result.status == "timeout"
-    assert stream.sample_count > 0
 
 
 # ---- nothing else happens ----

@@ -4,17 +4,15 @@ journals one by one: probe/tests/test_shield_offline.c."""
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests import machine
-from tests.host.odd import Odd, process
+from tests.host.odd import Odd
 from tests.host.odd_keeper import Keeper
 from tests.host.shielding import (
     GIVE_UP_S,
@@ -119,20 +117,16 @@ def test_killed_at_any_moment(probe: Path, quick: list[str], before: State) -> N
         all_is_back(before)
 
 
-@pytest.mark.parametrize("then", ["restore", "single", "shielded"])
-def test_killed_with_its_guard(probe: Path, before: State, then: str) -> None:
-    """The next run brings them back before it counts CPUs: the killed run has left one."""
+def test_killed_with_its_guard(probe: Path, before: State) -> None:
+    """Whoever runs next is told; what it then restores, and when: probe/tests/test_single.c."""
     with measuring(probe) as process:
         kill_both(process)
     assert are_online() == {STAYS}
-    if then == "restore":
-        subprocess.run([probe, "shield", "--restore"], check=True, capture_output=True)
-    else:
-        told = run(probe, *FEW, "--cpu-config", "shared")
-        assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
-        stream = run(probe, *FEW, "--cpu-config", then)
-        assert stream.result.status == "measured"
-        assert "restored_before" in stream.events
+    told = run(probe, *FEW, "--cpu-config", "shared")
+    assert told.events["not_put_back"].data["command"] == "hardstone shield --restore"
+    stream = run(probe, *FEW, "--cpu-config", "single")
+    assert stream.result.status == "measured"
+    assert "restored_before" in stream.events
     all_is_back(before)
 
 
@@ -151,29 +145,3 @@ def test_a_cpu_that_cannot_go_offline_is_said(probe: Path) -> None:
     text = stream.events["not_offline"].text
     assert f"CPU {STAYS}: the kernel cannot take it offline" in text
     assert f"are on CPU {RESERVED} only" in text
-
-
-@pytest.mark.skipif(machine.no_other_user() is not None, reason=str(machine.no_other_user()))
-def test_without_right_measuring_goes_on(open_probe: Path) -> None:
-    stream = run(open_probe, *FEW, *SINGLE, prefix=machine.as_nobody())
-    assert settings(stream) == []
-    assert "not_offline" in stream.events
-
-
-@pytest.mark.skipif(shutil.which("chrt") is None, reason="chrt is not installed")
-def test_the_kernel_refuses(probe: Path) -> None:
-    """Tasks of SCHED_DEADLINE have reserved more time than the CPU that stays has."""
-    times = ("--sched-runtime", "60000000", "--sched-deadline", "100000000")
-    words = ("chrt", "-d", *times, "--sched-period", "100000000", "0", "sleep", "60")
-    with ExitStack() as stack:
-        for _ in range(len(OTHERS) + 1):
-            pid = stack.enter_context(process(*words))
-            wait_until(partial(is_deadline, pid), "SCHED_DEADLINE is refused")
-        stream = run(probe, *FEW, *SINGLE)
-    assert settings(stream) == []
-    assert "not_offline" in stream.events and "not_put_back" not in stream.events
-    assert are_online() == {STAYS, *OTHERS} and not JOURNAL.exists()
-
-
-def is_deadline(pid: int) -> bool:
-    return os.sched_getscheduler(pid) == 6

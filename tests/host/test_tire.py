@@ -15,16 +15,14 @@ import pytest
 
 from hardstone.cli import simulating
 from hardstone.cli.simulate import command as simulate_command
-from hardstone.model import Result, StreamEvent, StreamSeries, StreamTable
+from hardstone.model import Result, StreamTable
 from hardstone.plan.sweep_results import masses_of, missed_of, single
 from hardstone.store import Store
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, has_ended, measuring, run
 from tests.waiting import soon, wait_until
 
-pytestmark = pytest.mark.skipif(
-    machine.no_realtime() is not None, reason=str(machine.no_realtime())
-)
+pytestmark = machine.needs(machine.no_realtime())
 
 RT, RF = "SIM-S-RT", "SIM-P-RF"
 PERIOD_NS = 10_000_000
@@ -32,30 +30,21 @@ BOTH = ("-p", "solver=semaphore,barrier")
 
 
 def simulations(stream: Stream) -> list[dict[str, object]]:
-    return [one.data for one in stream.of(StreamEvent) if one.name == "simulation"]
+    return [one.data for one in stream.told("simulation")]
 
 
 def counts(stream: Stream, name: str) -> list[int]:
-    return [one.count for one in stream.of(StreamSeries) if one.name == name]
+    return [one.count for one in stream.named(name)]
 
 
 def values(stream: Stream, name: str) -> list[int | None]:
-    return [one.max for one in stream.of(StreamSeries) if one.name == name]
+    return [one.max for one in stream.named(name)]
 
 
 @pytest.fixture
 def free(quick: list[str]) -> list[str]:
     """Saves the second of calibration, and binds to nothing."""
     return quick[:2]
-
-
-def check_missed(stream: Stream, missed: int) -> None:
-    """Each of the four simulations has missed the steps that were made late, and no others."""
-    told = simulations(stream)
-    assert stream.verdicts["late_once"]
-    assert [one["missed_count"] for one in told] == [missed] * 4
-    assert values(stream, "missed") == [missed] * 4
-    assert counts(stream, "lateness") == [missed] * 4
 
 
 def test_a_step_that_is_made_late_counts_once_and_only_once(probe: Path, free: list[str]) -> None:
@@ -70,7 +59,10 @@ def test_a_step_that_is_made_late_counts_once_and_only_once(probe: Path, free: l
     assert all(
         isinstance(late, int) and late >= PERIOD_NS // 2 for late in values(stream, "lateness")
     )
-    check_missed(stream, 1)
+    # each of the four has missed this step, and no other
+    assert stream.verdicts["late_once"]
+    assert [one["missed_count"] for one in told] == values(stream, "missed") == [1] * 4
+    assert counts(stream, "lateness") == [1] * 4
     assert {one.get("first_missed_count") for one in told} == {3}
 
 
@@ -131,20 +123,6 @@ def test_time_is_up_before_the_simulation(probe: Path, free: list[str]) -> None:
     assert told["steps_count"] != 6000
 
 
-def test_blocks_of_each_thread(probe: Path, free: list[str]) -> None:
-    words = ("-p", "threads=3", "-p", "block_steps=2", *BOTH)
-    result, problem = run(probe, RT, *free, "--samples", "3", *words).read_by_the_toolkit()
-    assert problem is None
-    blocks = [table for table in result.tables if table.name == "blocks"]
-    assert [table.data["thread"] for table in blocks] == [0, 1, 2, 0, 1, 2]
-    for table in blocks:
-        columns = table.columns
-        assert columns["step"] == [1, 2] and columns["release_ns"] == [0, PERIOD_NS]
-        order = ["release_ns", "begin_ns", "read_ns", "compute_ns", "write_ns"]
-        for row in zip(*(columns[name] for name in order), strict=True):
-            assert list(row) == sorted(row)
-
-
 SOME_WAKEUPS = 500  # of two threads in real time: more than a step takes
 
 
@@ -184,8 +162,15 @@ def test_steps_begin_at_their_release(probe: Path, free: list[str]) -> None:
     words = ("-p", "threads=2", "-p", "block_steps=20", "-p", "masses=400", *BOTH)
     result, problem = run(probe, RT, *free, "--samples", "20", *words).read_by_the_toolkit()
     assert problem is None
-    tables = [table.columns for table in result.tables if table.name == "blocks"]
-    assert [len(columns["step"]) for columns in tables] == [20] * 4
+    blocks = [table for table in result.tables if table.name == "blocks"]
+    assert [table.data["thread"] for table in blocks] == [0, 1, 0, 1]
+    tables = [table.columns for table in blocks]
+    order = ("release_ns", "begin_ns", "read_ns", "compute_ns", "write_ns")
+    for one in tables:
+        assert one["step"] == list(range(1, 21))
+        assert one["release_ns"] == [step * PERIOD_NS for step in range(20)]
+        for row in zip(*(one[name] for name in order), strict=True):
+            assert list(row) == sorted(row)
     waits = [
         [begin - release for release, begin in zip(one["release_ns"], one["begin_ns"], strict=True)]
         for one in tables

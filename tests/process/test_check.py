@@ -96,16 +96,15 @@ def test_the_cpu_time_of_a_check_is_that_of_all_its_processes() -> None:
     assert outcome.cpu_s >= 0.3
 
 
-def test_more_cpu_than_the_budget_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_cpu_than_the_budget_fails_and_a_slower_machine_has_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     example = Check("example", lambda: [[sys.executable, "-c", burn]])
     assert door(example, example=0.0001) == 1
     assert "raise tools/budget.toml" in capsys.readouterr().out
     assert door(example, example=1000.0) == 0
-
-
-def test_a_slower_machine_has_more_budget() -> None:
-    outcome = Outcome(Check("example", lambda: []), cpu_s=15)
+    outcome = Outcome(example, cpu_s=15)
     assert check.over_budget([outcome], {"example": 10}, slower=1.0)
     assert not check.over_budget([outcome], {"example": 10}, slower=1.6)
     assert not check.over_budget([outcome], {}, slower=1.0)
@@ -177,11 +176,11 @@ def test_an_unchanged_probe_is_not_tested_again(
     assert "the probe is as it was when this passed" in capsys.readouterr().out
     assert check.run_door([Stage([example])], is_anew=True, budget_s={}) == 0
     assert len(runs.read_text().splitlines()) == 3
+    failed = Check("example", lambda: [exits_with(1)], passed=tmp_path / "passed")
+    assert door(failed) == door(failed) == 1
 
 
-def test_other_flags_and_rights_are_another_input(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_other_flags_and_rights_are_another_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was skipped, or built without a sanitizer, is not what will be run."""
     found = {probe_checks.digest()}
     monkeypatch.setenv("CFLAGS", "-DOTHER")
@@ -192,12 +191,6 @@ def test_other_flags_and_rights_are_another_input(
     monkeypatch.setattr(probe_checks, "runs_sanitized", lambda: not is_sanitized)
     found.add(probe_checks.digest())
     assert len(found) == 4
-
-
-def test_what_failed_is_tested_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(probe_checks, "digest", lambda: "a")
-    example = Check("example", lambda: [exits_with(1)], passed=tmp_path / "passed")
-    assert door(example) == door(example) == 1
 
 
 def test_one_check_runs_with_what_it_builds_on() -> None:

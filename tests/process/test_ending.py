@@ -141,24 +141,16 @@ def is_on() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("is_on")
-def test_the_search_goes_on_after_a_pause() -> None:
+def test_the_search_goes_on_after_a_pause_or_an_error_and_stays_off_if_it_was() -> None:
     with collector_paused():
         assert not gc.isenabled()
         with collector_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()  # the outer pause holds
     assert gc.isenabled()
-
-
-@pytest.mark.usefixtures("is_on")
-def test_the_search_goes_on_after_an_error() -> None:
     with pytest.raises(ValueError, match="odd"), collector_paused():
         raise ValueError("odd")
     assert gc.isenabled()
-
-
-@pytest.mark.usefixtures("is_on")
-def test_a_search_that_was_off_stays_off() -> None:
     gc.disable()
     with collector_paused():
         pass

@@ -37,12 +37,15 @@ from hardstone.plan import Request, make_plan
 from hardstone.report.masthead import head_of
 from hardstone.stats.moved import environment_moved
 from hardstone.store import CopyCost, Store
+from hardstone.targets.base import Target, run_options
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
 from tests.process.store.fake_probe import recover
 from tests.process.targets import sample
 
 FIRST, SECOND = "TMR-P-LAT", "SEM-P-SIG"
+BEGUN = sample.stream(FIRST)[:3]  # with its series, and without a result
+FAILED = EXIT_UNTRUSTWORTHY
 Play = Callable[..., Outcome]
 
 
@@ -77,8 +80,14 @@ def play(tmp_path: Path, store: Store) -> Play:
     return run
 
 
+def alone(target: Target, store: Store, take: Any = lambda event: None) -> Outcome:
+    """A run of FIRST and nothing else."""
+    return Campaign(target, store, take).run(make((FIRST,)), target.facts())
+
+
 def test_a_good_run(play: Play) -> None:
-    outcome = play()
+    events: list[CampaignEvent] = []
+    outcome = play(events=events)
     document = outcome.document
     assert outcome.exit_code == EXIT_OK
     assert document.status == "complete"
@@ -87,25 +96,12 @@ def test_a_good_run(play: Play) -> None:
     assert document.results[0].params
     assert document.tool.probe_version == "0.1.0"
     assert document.system["kernel.release"] == "6.12.0-rt"
-    assert document.instrument is not None
-    assert document.finished_utc is not None
-    assert document.environment_moved == []
-    assert document.advice == []
+    assert document.instrument is not None and document.finished_utc is not None
+    assert document.environment_moved == [] == document.advice
+    assert document.clock_check is None  # no second clock was there
     assert document.trust.reasons == ["no load"]
-
-
-def test_events_tell_what_happens(play: Play) -> None:
-    events: list[CampaignEvent] = []
-    play(events=events)
-    kinds = [
-        RunStarted,
-        MeasuringStarted,
-        MeasuringFinished,
-        MeasuringStarted,
-        MeasuringFinished,
-        RunFinished,
-    ]
-    assert [type(event) for event in events] == kinds
+    measuring = [MeasuringStarted, MeasuringFinished]
+    assert [type(event) for event in events] == [RunStarted, *measuring, *measuring, RunFinished]
     assert [one.position for one in events if isinstance(one, MeasuringStarted)] == [1, 2]
 
 
@@ -113,29 +109,14 @@ def test_events_tell_what_happens(play: Play) -> None:
 @pytest.mark.parametrize(
     ("steps", "status", "words", "code"),
     [
-        ([{"hang": True}], "timeout", "did not end within its deadline", EXIT_USAGE),
-        (
-            [{"exit": 2, "stderr": "no such option"}],
-            "failed",
-            "exit code 2: no such option",
-            EXIT_UNTRUSTWORTHY,
-        ),
+        ([*BEGUN, {"hang": True}], "timeout", "did not end within its deadline", EXIT_USAGE),
+        ([{"exit": 2, "stderr": "no such option"}], "failed", "code 2: no such option", FAILED),
         ([{"garbage_bytes": 400}], "failed", "line 1: not JSON", EXIT_USAGE),
         ([{"exit": 0}], "failed", "ended before its footer", EXIT_USAGE),
         ([*sample.stream(FIRST)[:-1]], "measured", "ended before its footer", EXIT_USAGE),
-        (
-            [*sample.stream(FIRST)[:3], {"cut": '{"type": "ser'}],
-            "failed",
-            "line 4: not JSON",
-            EXIT_USAGE,
-        ),
+        ([*BEGUN, {"cut": '{"type": "ser'}], "failed", "line 4: not JSON", EXIT_USAGE),
         (sample.stream(SECOND), "failed", "TMR-P-LAT was requested", EXIT_USAGE),
-        (
-            [*sample.stream(FIRST), {"exit": 70, "stderr": "late"}],
-            "failed",
-            "exit code 70: late",
-            EXIT_UNTRUSTWORTHY,
-        ),
+        ([*sample.stream(FIRST), {"exit": 70, "stderr": "late"}], "failed", "70: late", FAILED),
         ([{"garbage_bytes": 1 << 40}], "failed", "more than 256 MiB", EXIT_USAGE),
     ],
 )
@@ -147,6 +128,8 @@ def test_a_probe_that_goes_wrong_loses_one_test(
     first, second = outcome.document.results
     assert (first.status, first.complete) == (status, False)
     assert first.reason is not None and words in first.reason
+    if steps[:3] == BEGUN:  # what came before the fault is kept
+        assert first.series[0].count == 2000
     assert second.status == "measured"
     assert outcome.document.status == "incomplete"
     assert outcome.exit_code == code
@@ -168,7 +151,7 @@ def test_a_bad_stream_is_not_read_on(tmp_path: Path, store: Store) -> None:
                 yield b"garbage"
 
     target = Babbling(sample.scenario(tmp_path, {}))
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store)
     assert outcome.exit_code == EXIT_USAGE
     assert len(taken) == 1
 
@@ -185,7 +168,7 @@ def test_empty_lines_are_not_kept(tmp_path: Path, store: Store) -> None:
 
     steps = sample.stream(FIRST)
     target = Spaced(sample.scenario(tmp_path, {FIRST: steps}))
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store)
     assert outcome.document.results[0].complete
     assert held == [len(steps)]
 
@@ -197,7 +180,7 @@ def test_killed_is_not_garbage(tmp_path: Path, store: Store, kill: bool) -> None
     end = "os.kill(os.getpid(), signal.SIGKILL)" if kill else "sys.exit(0)"
     body = f"if sys.argv[1] == 'facts': lines({facts!r}); sys.exit(0)\nos.write(1, b'{{')\n{end}"
     target = local_target(sample.executable(tmp_path, body))
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store)
     assert outcome.exit_code == (EXIT_UNTRUSTWORTHY if kill else EXIT_USAGE)
     assert outcome.document.status == "incomplete"
     assert ("killed by signal 9" in (outcome.document.results[0].reason or "")) == kill
@@ -210,56 +193,38 @@ def test_garbage_as_the_facts_at_the_end_is_bad_input(tmp_path: Path, store: Sto
     assert outcome.document.status == "incomplete"
 
 
-def test_what_came_before_the_fault_is_kept(play: Play) -> None:
-    first = play([*sample.stream(FIRST)[:3], {"hang": True}]).document.results[0]
-    assert first.status == "timeout"
-    assert first.series[0].count == 2000
-
-
 @pytest.mark.parametrize(
-    ("status", "code"),
+    ("changed", "code"),
     [
-        ("denied", EXIT_PRIVILEGE),
-        ("unsupported", EXIT_UNTRUSTWORTHY),
-        ("timeout", EXIT_UNTRUSTWORTHY),
-        ("skipped", EXIT_UNTRUSTWORTHY),
-        ("failed", EXIT_UNTRUSTWORTHY),
+        *(({"status": one}, FAILED) for one in ("unsupported", "timeout", "skipped", "failed")),
+        ({"status": "denied"}, EXIT_PRIVILEGE),
+        ({"status": "failed", "events": ("threshold_crossed",)}, EXIT_GATE),
+        ({"verdicts": (("never_early", False, "3 of 10 came early"),)}, EXIT_OK),
     ],
 )
-def test_a_test_that_did_not_run_never_exits_zero(play: Play, status: str, code: int) -> None:
-    outcome = play(sample.stream(FIRST, status=status, reason="because"))
-    assert outcome.document.results[0].status == status
-    assert outcome.exit_code == code
+def test_only_a_test_that_ran_exits_zero_also_where_a_behaviour_fails(
+    play: Play, changed: dict[str, Any], code: int
+) -> None:
+    reason = "because" if "status" in changed else None
+    outcome = play(sample.stream(FIRST, reason=reason, **changed))
+    (result, _) = outcome.document.results
+    assert (result.status, outcome.exit_code) == (changed.get("status", "measured"), code)
+    assert [one.passed for one in result.verdicts] == [False] * ("verdicts" in changed)
 
 
-def test_a_crossed_threshold_is_a_failed_gate(play: Play) -> None:
-    steps = sample.stream(FIRST, status="failed", reason="crossed", events=("threshold_crossed",))
-    assert play(steps).exit_code == EXIT_GATE
-
-
-def test_a_behaviour_that_fails_is_a_finding(play: Play) -> None:
-    steps = sample.stream(FIRST, verdicts=(("never_early", False, "3 of 10 came early"),))
-    outcome = play(steps)
-    assert outcome.exit_code == EXIT_OK
-    assert outcome.document.results[0].verdicts[0].passed is False
-
-
-def test_without_realtime_it_measures_and_says_what_to_grant(play: Play) -> None:
+def test_without_realtime_it_measures_and_says_what_to_grant_unless_it_was_not_asked_for(
+    play: Play,
+) -> None:
     outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
     assert outcome.exit_code == EXIT_OK
     (advice,) = outcome.document.advice
     assert "setcap cap_sys_nice,cap_ipc_lock=ep" in advice
-
-
-@pytest.mark.slow
-def test_who_asks_for_time_sharing_needs_no_advice(play: Play) -> None:
-    outcome = play(sample.stream(FIRST, realtime=False), policy="other")
-    assert outcome.document.advice == []
+    assert play(sample.stream(FIRST, realtime=False), policy="other").document.advice == []
 
 
 def test_a_target_that_vanishes(play: Play) -> None:
     events: list[CampaignEvent] = []
-    outcome = play([*sample.stream(FIRST)[:3], {"vanish": True}], events=events)
+    outcome = play([*BEGUN, {"vanish": True}], events=events)
     first, second = outcome.document.results
     assert outcome.exit_code == EXIT_UNREACHABLE
     assert outcome.document.status == "incomplete"
@@ -315,14 +280,12 @@ def test_who_measures_unlocked_is_told(
     body = f"if sys.argv[1] == 'facts': lines({facts!r})\nelse: lines(*{stream!r})"
     events: list[CampaignEvent] = []
     target = local_target(sample.executable(tmp_path, body))
-    Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    alone(target, store, events.append)
     (said,) = [event.text for event in events if isinstance(event, Warned)]
     assert str(tmp_path / "link") in said and "disturb each other" in said
 
 
 def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
-    from hardstone.targets.base import run_options
-
     facts = sample.facts()
     assert run_options(make((FIRST,)), facts).counter_hz == 2_400_000_000
     assert run_options(make((FIRST,), clock="monotonic"), facts).counter_hz is None
@@ -347,28 +310,12 @@ def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
 ) -> None:
     dump = sample.stream(FIRST, calibrated={"turns": 7})
     target = Recorded(sample.scenario(tmp_path, {FIRST: [{step: True}]}, dump=dump))
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store)
     (result,) = outcome.document.results
     assert (result.status, result.complete, outcome.exit_code) == (status, False, code)
     assert result.series[0].count == 2000
     assert result.conditions.realtime
     assert result.calibrated == {"turns": 7}
-
-
-@pytest.mark.parametrize(
-    ("steps", "said"),
-    [
-        ([{"exit": 137, "stderr": "killed"}], f"{FIRST}: the probe ended with exit code 137"),
-        (["garbage"], f"{FIRST}: line 1: not JSON"),
-        ([{"vanish": True}], f"{FIRST}: the target is gone."),
-    ],
-)
-def test_the_report_says_what_made_the_run_incomplete(
-    play: Play, steps: list[Any], said: str
-) -> None:
-    (found,) = [one for one in head_of(play(steps).document).banners if "Incomplete" in one.title]
-    assert found.lines[0].startswith(said)
-    assert any("Did not run" in line for line in found.lines) == ("vanish" in str(steps))
 
 
 CLOCK = {"host_ns": 60_000_000_000, "target_ns": 609_000_000_000, "uncertainty_ns": 40_000}
@@ -379,7 +326,7 @@ def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
 ) -> None:
     path = sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}, clock_check=CLOCK)
     target = FakeTarget(path)
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store)
     document = store.load(outcome.document.id)
     assert document.clock_check == ClockCheck(**CLOCK)
     assert document.trust.grade == "untrustworthy"
@@ -387,17 +334,6 @@ def test_a_clock_that_ran_too_fast_makes_the_run_untrustworthy(
     assert document.trust.reasons[0] == said
     assert outcome.exit_code == EXIT_UNTRUSTWORTHY
     assert said in str(head_of(document))
-
-
-def test_without_a_second_clock_the_run_says_nothing_of_one(play: Play) -> None:
-    assert play().document.clock_check is None
-
-
-def test_a_target_that_is_gone_is_not_asked_for_its_clock(tmp_path: Path, store: Store) -> None:
-    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, clock_check=CLOCK)
-    target = FakeTarget(path)
-    outcome = Campaign(target, store).run(make((FIRST,)), target.facts())
-    assert (outcome.document.clock_check, outcome.exit_code) == (None, EXIT_UNREACHABLE)
 
 
 def test_what_looking_took_is_told_of_the_result_that_was_looked_at() -> None:
@@ -430,18 +366,15 @@ def with_copies(tmp_path: Path, duration_ns: int) -> list[Event]:
     lines = [line.replace(old, new) for line in sample.stream(FIRST)]
     target = _Copied(sample.scenario(tmp_path, {FIRST: lines}))
     target.store = tmp_path / "store"
-    outcome = Campaign(target, Store(target.store)).run(make((FIRST,)), target.facts())
+    outcome = alone(target, Store(target.store))
     return [one for one in outcome.document.results[0].events if one.name == COPIED]
 
 
-def test_what_the_copies_of_a_long_test_took_is_told(tmp_path: Path) -> None:
+def test_what_the_copies_of_a_test_took_is_told_if_it_was_long(tmp_path: Path) -> None:
     (event,) = with_copies(tmp_path, 10_000_000_000)
     assert int(str(event.data["copies_count"])) >= 1
     assert int(str(event.data["written_bytes"])) > 4096
     assert int(str(event.data["longest_ns"])) > 0
-
-
-def test_nothing_is_told_of_the_copies_of_a_short_test(tmp_path: Path) -> None:
     assert with_copies(tmp_path, 9_999_999_999) == []
 
 
@@ -476,7 +409,7 @@ class _Mute(FakeTarget):
 def test_a_target_lost_at_the_end_keeps_its_results(tmp_path: Path, store: Store) -> None:
     target = _Mute(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)}))
     events: list[CampaignEvent] = []
-    outcome = Campaign(target, store, events.append).run(make((FIRST,)), target.facts())
+    outcome = alone(target, store, events.append)
     assert outcome.exit_code == EXIT_UNREACHABLE
     assert outcome.document.results[0].series[0].count == 2000
     (said,) = [event.text for event in events if isinstance(event, Warned)]
@@ -504,8 +437,10 @@ def test_more_tests_are_asked_for_until_there_are_none(tmp_path: Path, store: St
     assert [(one.position, one.total) for one in started] == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_nothing_more_is_asked_for_on_a_target_that_is_gone(tmp_path: Path, store: Store) -> None:
-    target = FakeTarget(sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}))
-    plan = make((FIRST,))
+def test_a_target_that_is_gone_is_asked_for_nothing_more(tmp_path: Path, store: Store) -> None:
+    """Neither for another test nor for its clock."""
+    path = sample.scenario(tmp_path, {FIRST: [{"vanish": True}]}, clock_check=CLOCK)
+    target, plan = FakeTarget(path), make((FIRST,))
     outcome = Campaign(target, store, more=lambda document: plan.tests).run(plan, target.facts())
-    assert len(outcome.document.results) == 1 and outcome.exit_code == EXIT_UNREACHABLE
+    assert len(outcome.document.results) == 1 and outcome.document.clock_check is None
+    assert outcome.exit_code == EXIT_UNREACHABLE

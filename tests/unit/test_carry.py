@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -19,7 +19,6 @@ from hardstone.plan import Request, make_plan
 from hardstone.present.reproduce import run_command
 from hardstone.present.reproduce import test_commands as commands_of
 from hardstone.store import Store
-from hardstone.targets.base import RunOptions, Stop
 from hardstone.targets.fake import FakeTarget
 from tests.process.targets import sample
 from tests.unit.stats import make
@@ -90,14 +89,7 @@ class Moody(FakeTarget):
     def __post_init__(self) -> None:
         super().__init__(self.path)
 
-    def run(
-        self,
-        planned: PlannedTest,
-        options: RunOptions,
-        backing: str | None,
-        stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
-    ) -> Generator[bytes]:
+    def run(self, planned: PlannedTest, *more: Any) -> Generator[bytes]:
         self.requests.append(planned)
         number = len(self.requests)
         if number <= self.breaks:
@@ -120,6 +112,7 @@ def play(folder: Path, plan: Plan, breaks: int = 0) -> tuple[RunDocument, Moody]
 
 
 def test_all_results_of_a_run_do_the_same_work(tmp_path: Path) -> None:
+    """And single tests that are typed again; another run calibrates for itself."""
     plan = plan_of("none", "heavy", configs="shared,single,shielded")
     document, target = play(tmp_path, plan)
     assert len(document.results) == 6
@@ -127,24 +120,14 @@ def test_all_results_of_a_run_do_the_same_work(tmp_path: Path) -> None:
     assert [one.params["add_operations"] for one in target.requests] == [0, *[1001] * 5]
     assert [one.params["add_operations"] for one in document.results] == [0, *[1001] * 5]
     assert not any("unequal" in reason for reason in document.trust.reasons)
+    assert all("-p add_operations=1001" in command for command in commands_of(document))
+    assert document.plan == plan and "add_operations" not in run_command(document.plan)
 
 
 def test_the_second_calibrates_where_the_first_could_not(tmp_path: Path) -> None:
     document, _ = play(tmp_path, plan_of("none", "heavy", "cpu"), breaks=1)
     numbers = [one.calibrated.get("add_operations") for one in document.results]
     assert numbers == [None, 1002, 1002]
-
-
-def test_each_run_calibrates_for_itself(tmp_path: Path) -> None:
-    plan = plan_of("none", "heavy")
-    document, _ = play(tmp_path, plan)
-    assert document.plan == plan
-    assert "add_operations" not in run_command(document.plan)
-
-
-def test_commands_of_single_tests_do_the_work_of_the_run(tmp_path: Path) -> None:
-    document, _ = play(tmp_path, plan_of("none", "heavy"))
-    assert all("-p add_operations=1001" in command for command in commands_of(document))
 
 
 def test_pairs_of_a_proof_do_the_same_work(tmp_path: Path) -> None:
@@ -187,24 +170,17 @@ def test_means_of_the_same_kind_scope_and_condition() -> None:
 
 
 @pytest.mark.parametrize(
-    "results",
+    ("test", "results"),
     [
-        [],
-        [signal_wait(status="failed")],
-        [signal_wait(complete=False)],
-        [signal_wait(series=[])],
+        (round_trip(), []),
+        (round_trip(), [signal_wait(status="failed")]),
+        (round_trip(), [signal_wait(complete=False)]),
+        (round_trip(), [signal_wait(series=[])]),
+        (round_trip(signal_wait_ns=[0, 5]), [signal_wait()]),  # one was given
+        (sample.planned("SEM-P-RTP", params={"kinds": KINDS, "scopes": SCOPES}), [signal_wait()]),
     ],
 )
-def test_without_means_the_test_measures_its_own(results: list[Result]) -> None:
-    test = round_trip()
+def test_without_means_or_their_parameter_the_test_measures_its_own(
+    test: PlannedTest, results: list[Result]
+) -> None:
     assert carried(test, results) is test
-
-
-def test_a_mean_that_was_given_stays() -> None:
-    test = round_trip(signal_wait_ns=[0, 5])
-    assert carried(test, [signal_wait()]) is test
-
-
-def test_a_probe_without_the_parameter_is_asked_as_before() -> None:
-    test = sample.planned("SEM-P-RTP", params={"kinds": KINDS, "scopes": SCOPES}, load="heavy")
-    assert carried(test, [signal_wait()]) is test

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.catalogue import PROFILES, Entry, load_catalogue, parse_catalogue
+from hardstone.catalogue import PROFILES, load_catalogue, parse_catalogue
 from hardstone.cli.options import plan_options
 from hardstone.expected_time import expected_ns, variant_count
 from hardstone.model import Descriptor, ParamSpec, ParamValue
@@ -33,13 +33,8 @@ FIELDS = {
     *("after", "uncounted", "enters_kernel"),
     *PROFILES,
 }
-SEARCHED = {
-    "period_min_ns",
-    "period_max_ns",
-    "passed_ns",
-    "failed_ns",
-    "source_failed_ns",
-}  # bounds of a search
+# Bounds of a search.
+SEARCHED = {"period_min_ns", "period_max_ns", "passed_ns", "failed_ns", "source_failed_ns"}
 # By the study of 2012: the place of a thread that lowers itself, unequal first slices, creation and
 # deletion of threads.
 UNCOUNTED = {
@@ -59,11 +54,8 @@ def described(test: str) -> Descriptor:
     return register()[test]
 
 
-def test_the_catalogue_has_the_tests_of_the_register() -> None:
+def test_register_and_probe_have_the_tests_of_the_catalogue(probe: Path) -> None:
     assert set(CATALOGUE.ids()) == set(register())
-
-
-def test_the_probe_has_the_tests_of_the_catalogue(probe: Path) -> None:
     output = subprocess.run([probe, "list", "--json"], capture_output=True, check=True).stdout
     assert {test["id"] for test in json.loads(output)["tests"]} == set(CATALOGUE.ids())
 
@@ -76,6 +68,8 @@ def test_an_entry_says_what_and_why_and_what_each_failure_means_for_a_program() 
         assert set(entry.profiles) == set(PROFILES), test
         assert set(entry.means) == {one.name for one in described(test).verdicts}, test
         assert all(text and not text.endswith(".") for text in entry.means.values()), test
+    orders = [CATALOGUE.entry(test).order for test in CATALOGUE.ids()]
+    assert orders == sorted(set(orders))
 
 
 def test_what_does_not_count_is_named_with_the_reason() -> None:
@@ -85,18 +79,9 @@ def test_what_does_not_count_is_named_with_the_reason() -> None:
         assert set(uncounted) == UNCOUNTED.get(test, set()), test
         assert set(uncounted) <= {one.name for one in kind}, test
         assert all(reason.endswith(".") for reason in uncounted.values()), test
-
-
-def test_every_instance_of_a_verdict_counts_as_it_does() -> None:
-    entry = CATALOGUE.entry("THR-B-NEW")
+    entry = CATALOGUE.entry("THR-B-NEW")  # instances of a verdict count as it does
     assert entry.why_uncounted("lowered_setschedparam/fifo")
     assert not entry.why_uncounted("lower/fifo")
-
-
-def test_variants_are_made_by_lists_of_the_test() -> None:
-    for test in CATALOGUE.ids():
-        lists = {spec.name for spec in described(test).params if spec.is_list}
-        assert {spec.name for spec in described(test).variant_params} <= lists, test
 
 
 # Periods are as long as simulated steps unless they are given; simulated time passes faster.
@@ -116,11 +101,6 @@ def test_what_sets_the_time_of_a_value_is_a_time_of_the_test() -> None:
 def test_the_catalogue_repeats_nothing_that_the_probe_knows() -> None:
     text = resources.files("hardstone").joinpath("catalogue.toml").read_text("utf-8")
     assert {name for table in tomllib.loads(text).values() for name in table} == FIELDS
-
-
-def test_orders_are_distinct() -> None:
-    orders = [CATALOGUE.entry(test).order for test in CATALOGUE.ids()]
-    assert orders == sorted(set(orders))
 
 
 @pytest.mark.parametrize(("profile", "least", "most"), [("quick", 0.8, 1.4), ("standard", 8, 12)])
@@ -159,9 +139,7 @@ def test_what_is_said_of_the_kernel_is_so(probe: Path, test: str) -> None:
     """Of a thread that signals and waits alone, every system call is refused."""
     program = probe.parent / "tests" / "hardstone-kernel-entries"
     if not program.exists():
-        pytest.skip(
-            "only Linux can forbid system calls: build/probe/tests/hardstone-kernel-entries"
-        )
+        pytest.skip(f"only Linux can forbid system calls: there is no {program}")
     output = subprocess.run([program], capture_output=True, check=True, text=True).stdout
     found = dict(line.split() for line in output.splitlines())
     said = CATALOGUE.entry(test).enters_kernel
@@ -214,21 +192,15 @@ OF_VARIANTS = {
 }
 
 
-def variant_labels(test: Descriptor) -> list[str | None]:
-    return [spec.label for spec in test.variant_params]
-
-
-def test_labels_of_series_are_those_of_parameters_or_fixed_and_distinct() -> None:
+def test_lists_make_variants_and_labels_of_series_are_theirs_or_fixed_and_distinct() -> None:
     for test in TESTS:
+        own = [spec.label for spec in test.variant_params]
         labels = {label for series in test.series for label in series.labels}
-        assert labels - set(variant_labels(test)) == FIXED.get(test.id, set()), test.id
-        assert kind_of(test.id) != "timing" or set(variant_labels(test)) <= labels, test.id
-        for each in (variant_labels(test), *(one.labels for one in test.series)):
+        assert labels - set(own) == FIXED.get(test.id, set()), test.id
+        assert kind_of(test.id) != "timing" or set(own) <= labels, test.id
+        for each in (own, *(one.labels for one in test.series)):
             assert len(each) == len(set(each)), test.id
-
-
-def test_a_list_of_several_values_makes_variants() -> None:
-    for test in TESTS:
+        assert all(spec.is_list for spec in test.variant_params), test.id
         lists = [spec.name for spec in test.params if spec.is_list and spec.label is None]
         assert lists == OF_VARIANTS.get(test.id, []), test.id
 
@@ -243,8 +215,7 @@ def test_times_are_said() -> None:
         assert test.series or not test.warm_up_samples, test.id
 
 
-COUNTED = load_catalogue().entry("SEM-P-RTP")
-UNCOUNTED_TEST = load_catalogue().entry("MUT-B-INV")
+COUNTED, UNCOUNTED_TEST = CATALOGUE.entry("SEM-P-RTP"), CATALOGUE.entry("MUT-B-INV")
 
 
 def param(name: str, label: str | None = None, **changed: Any) -> ParamSpec:
@@ -261,22 +232,12 @@ def descriptor(*params: ParamSpec, **changed: Any) -> Descriptor:
 
 def test_variants_are_the_product_of_the_labelled_lists() -> None:
     test = descriptor(param("kinds", "kind"), param("scopes", "scope"), param("sizes"))
-    params: dict[str, ParamValue] = {
-        "kinds": ["a", "b", "c"],
-        "scopes": ["x", "y"],
-        "sizes": [1] * 9,
-    }
+    params: dict[str, ParamValue] = {"kinds": [*"abc"], "scopes": [*"xy"], "sizes": [1] * 9}
     assert variant_count(test, params) == 6
     assert expected_ns(test, COUNTED, 100, 0, params) == 1000 + 100 * 10 * 6
-
-
-def test_variants_at_the_same_time_take_the_time_of_one() -> None:
-    test = descriptor(param("cpus", "cpu", unit="cpu"), is_concurrent=True)
-    assert expected_ns(test, COUNTED, 100, 0, {"cpus": [0, 1, 2]}) == 1000 + 100 * 10
-
-
-def test_an_empty_list_stands_for_one_value() -> None:
     assert variant_count(descriptor(param("cpus", "cpu")), {"cpus": []}) == 1
+    at_once = descriptor(param("cpus", "cpu", unit="cpu"), is_concurrent=True)
+    assert expected_ns(at_once, COUNTED, 100, 0, {"cpus": [0, 1, 2]}) == 1000 + 100 * 10
 
 
 @pytest.mark.parametrize(
@@ -309,7 +270,7 @@ def test_a_test_without_counts_takes_its_own_time(samples: int, duration_ns: int
 @pytest.mark.slow
 @given(st.sampled_from(sample.register().tests), st.integers(0, 10**9), st.integers(1, 10**6))
 def test_more_samples_never_take_less(test: Descriptor, samples: int, more: int) -> None:
-    entry: Entry = load_catalogue().entry(test.id)
+    entry = CATALOGUE.entry(test.id)
     params: dict[str, ParamValue] = {spec.name: list(spec.default) for spec in test.params}
     less_ns = expected_ns(test, entry, samples, 0, params)
     assert expected_ns(test, entry, samples + more, 0, params) >= less_ns >= test.setup_ns

@@ -63,30 +63,18 @@ def _read(path: Path) -> StreamReader:
     return reader
 
 
-def test_there_are_golden_files() -> None:
-    assert len(STREAMS) >= 5
-    assert RUNS
-    assert len(REGISTERS) >= 2
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", STREAMS, ids=_name)
-def test_each_golden_stream_is_valid_and_comes_back_as_it_was(path: Path) -> None:
+def test_each_golden_stream_is_valid_is_read_in_full_and_comes_back_as_it_was(path: Path) -> None:
     lines = path.read_bytes().splitlines()
     validator = _validator(msgspec.json.decode(lines[0])["schema"])
     for line in lines:
         validator.validate(msgspec.json.decode(line))
         again = msgspec.json.encode(msgspec.json.decode(line, type=model.StreamLine))
         assert _kept(msgspec.json.decode(line), msgspec.json.decode(again))
-
-
-@pytest.mark.parametrize("path", STREAMS, ids=_name)
-def test_each_golden_stream_is_read_in_full(path: Path) -> None:
     reader = _read(path)
-    assert reader.is_complete, reader.problem
-    result = reader.finish()
-    assert result.complete
-    assert all(series_problem(series) is None for series in result.series)
+    assert reader.is_complete and reader.finish().complete, reader.problem
+    assert all(series_problem(series) is None for series in reader.finish().series)
 
 
 @pytest.mark.slow
@@ -173,6 +161,7 @@ def test_a_golden_run_with_windows_can_be_analysed_again() -> None:
 
 
 def test_the_golden_runs_hold_what_the_streams_say() -> None:
+    assert len(STREAMS) >= 5
     held = [_received(result) for path in RUNS for result in read_document(path).results]
     for path in STREAMS:
         assert _received(_read(path).finish()) in held
@@ -198,12 +187,9 @@ def test_one_test_under_two_conditions() -> None:
     assert run.plan.loads == [test.load for test in run.plan.tests]
 
 
-def test_a_run_from_before_loads_has_one_condition(run: RunDocument) -> None:
-    assert run.plan.loads == [] and run.plan.tests[0].load == "none"
-    assert {result.conditions.load for result in run.results} == {"heavy@cpu", "none"}
-
-
 def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
+    assert run.plan.loads == [] and run.plan.tests[0].load == "none"  # from before loads
+    assert {result.conditions.load for result in run.results} == {"heavy@cpu", "none"}
     assert [series.name for series in _result(run, "TMR-P-LAT").series] == ["wakeup", "release"]
     assert _result(run, "RSP-P-FIX").series[0].labels == {"kind": "add"}
     assert [verdict.passed for verdict in _result(run, "TMR-B-EDGE").verdicts] == [True, False]
@@ -232,19 +218,15 @@ OF_BEFORE = {
     f"hardstone.{name}.schema.json"
     for name in ("run-1", "run-2", "stream-1", "stream-2", "loads-1")
 }
-SCHEMAS = [
-    model.RUN_SCHEMA,
-    model.TARGETS_SCHEMA,
-    model.STREAM_SCHEMA,
-    model.REGISTER_SCHEMA,
-    model.FACTS_SCHEMA,
-]
+FORMATS = ("RUN", "TARGETS", "STREAM", "REGISTER", "FACTS")
 
 
 @pytest.mark.slow
-def test_the_files_are_those_of_the_model() -> None:
+def test_the_files_are_those_of_the_model_and_each_has_its_history() -> None:
     assert schema.outdated(schema.FOLDER) == []
     assert {path.name for path in SCHEMA_FILES} == set(schema.schema_texts()) | OF_BEFORE
+    headings = re.findall(r"^## (\S+)$", (schema.FOLDER / "HISTORY.md").read_text("utf-8"), re.M)
+    assert set(headings) >= {getattr(model, f"{name}_SCHEMA") for name in FORMATS}
 
 
 @pytest.mark.slow
@@ -256,14 +238,10 @@ def test_each_file_is_a_valid_schema(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "12345"])
 def test_the_text_does_not_depend_on_the_order_of_hashes(seed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hardstone.schema", "--check"],
-        env=os.environ
-        | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(schema.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, "-m", "hardstone.schema", "--check"]
+    own = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(schema.__file__).parents[1])}
+    env = os.environ | own
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -277,9 +255,3 @@ def test_check_names_what_is_out_of_date_and_write_mends_it(
     assert schema.main(["--check", "--folder", str(tmp_path)]) == 0
     (tmp_path / "hardstone.run-3.schema.json").write_text("{}")
     assert schema.outdated(tmp_path) == ["hardstone.run-3.schema.json"]
-
-
-@pytest.mark.slow
-def test_the_history_has_an_entry_for_each_format() -> None:
-    headings = re.findall(r"^## (\S+)$", (schema.FOLDER / "HISTORY.md").read_text("utf-8"), re.M)
-    assert set(headings) >= set(SCHEMAS)

@@ -60,11 +60,7 @@ def test_the_form_of_a_load_is_a_load_to_the_probe(probe: Path, known: Loads, lo
         return  # stands for no load at all, to both
     found = form(load, known)
     assert found is not None and refusal(probe, found) == ""
-
-
-@pytest.mark.parametrize("load", LIMITS)
-def test_what_the_probe_takes_the_toolkit_takes(probe: Path, known: Loads, load: str) -> None:
-    assert refusal(probe, load) == "" and form(load, known) is not None
+    assert load not in LIMITS or refusal(probe, load) == ""  # as typed
 
 
 @pytest.mark.parametrize("load", FAULTY)
@@ -88,27 +84,16 @@ PAGE = ROOT / "docs" / "reference" / "load.md"
 EVENTS = ("load_short", "load_unseen", "load_ended_early", "load_limited", "load_not_settled")
 
 
-def rows() -> dict[str, list[str]]:
+def test_the_page_has_each_element_with_its_default_degree_and_the_mixes(known: Loads) -> None:
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {row[0].strip("`").partition(":")[0]: row for row in cells}
-
-
-def test_every_element_has_its_row_and_every_row_its_element(known: Loads) -> None:
-    elements = {element.name for element in known.elements}
-    assert set(rows()) == elements | set(EVENTS)
-
-
-def test_the_default_degrees_are_those_of_the_probe(known: Loads) -> None:
+    rows = {row[0].strip("`").partition(":")[0]: row for row in cells}
+    elements = [element.name for element in known.elements]
+    assert set(rows) == {*elements, *EVENTS}
     for element in known.elements:
-        said = rows()[element.name][2].strip("`")
-        expected = element.default or ("options" if element.degree else "none")
-        assert said == expected
-
-
-def test_the_mixes_are_those_of_the_probe(known: Loads) -> None:
+        default = element.default or ("options" if element.degree else "none")
+        assert rows[element.name][2].strip("`") == default, element.name
     mixes = {mix.name: mix.load for mix in known.mixes}
     assert mixes["storm"] in PAGE.read_text()
-    elements = [element.name for element in known.elements]
     heavy = [term.partition("=")[0] for term in mixes["heavy"].split("+")]
     assert heavy == elements[: elements.index("search") + 1]

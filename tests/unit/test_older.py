@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -16,6 +20,12 @@ from hardstone.store.convert import decode_document
 from tests.process.targets import sample
 from tests.unit.stats import make
 
+STEP_OF_EXPIRIES = (
+    "latency and the time to arm hide the step of expiries of sleep, timerfd: the step is"
+)
+TIMERS_STAYED = "CPU 1: timers (new ones go to other CPUs already); interrupts (3 of 26 moved)"
+INTERRUPTS: dict[str, DataValue] = {"unchanged": ["interrupts"]}
+
 
 @pytest.mark.parametrize(
     ("name", "text", "data"),
@@ -23,21 +33,9 @@ from tests.unit.stats import make
         ("load_short", "cpu reached 0.4 % of 1.0 % asked (42 %)", {"element": "cpu"}),
         ("load_short", "stress-ng: 4000/s asked, 2914/s reached", {"element": "stress-ng"}),
         ("not_seen", "lower/fifo: no verdict, because x: y", {"verdict": "lower/fifo"}),
-        (
-            "expiry_step_bounded",
-            "latency and the time to arm hide the step of expiries of sleep, timerfd: the step is",
-            {"mechanisms": ["sleep", "timerfd"]},
-        ),
-        (
-            "shielded",
-            "CPU 1: timers (new ones go to other CPUs already); interrupts (3 of 26 moved)",
-            {"unchanged": ["timers"]},
-        ),
-        (
-            "shielded",
-            "CPU 1: interrupts (0 of 26 interrupts moved); timers (moved)",
-            {"unchanged": ["interrupts"]},
-        ),
+        ("expiry_step_bounded", STEP_OF_EXPIRIES, {"mechanisms": ["sleep", "timerfd"]}),
+        ("shielded", TIMERS_STAYED, {"unchanged": ["timers"]}),
+        ("shielded", "CPU 1: interrupts (0 of 26 interrupts moved); timers (moved)", INTERRUPTS),
         ("coverage", "vdso: calls covered 84.0 %", {}),
     ],
 )
@@ -47,72 +45,48 @@ def test_what_a_text_names_is_data(name: str, text: str, data: dict[str, DataVal
     assert with_data(found) == found
 
 
-def test_what_to_type_leaves_the_text() -> None:
+def test_what_to_type_leaves_the_text_and_data_that_is_there_is_left() -> None:
     text = "what a shield changed is not put back; sudo hardstone shield --restore"
     found = with_data(Event(name="not_put_back", text=text))
     assert found.text == "what a shield changed is not put back"
     assert found.data == {"command": "sudo hardstone shield --restore"}
-
-
-def test_data_that_is_there_is_left() -> None:
     event = Event(name="load_short", text="cpu reached little", data={"element": "disk"})
     assert with_data(event) is event
 
 
-@pytest.mark.parametrize(("complete", "policy"), [(False, None), (True, "other")])
+UNKNOWN = Conditions(
+    load="heavy", policy="other", priority=0, clock="monotonic", memory_locked=False, realtime=False
+)
+
+
+@pytest.mark.parametrize(
+    ("complete", "changed", "policy", "realtime"),
+    [
+        (False, {}, None, None),
+        (True, {}, "other", False),
+        # a condition, unless all that stood for "not known" stands beside it
+        (False, {"clock": "tsc", "memory_locked": True}, "other", False),
+    ],
+)
 def test_a_result_without_an_end_never_told_how_it_was_scheduled(
-    complete: bool, policy: str | None
+    complete: bool, changed: dict[str, Any], policy: str | None, realtime: bool | None
 ) -> None:
-    said = Conditions(
-        load="heavy",
-        policy="other",
-        priority=0,
-        clock="monotonic",
-        memory_locked=False,
-        realtime=False,
-    )
+    said = msgspec.structs.replace(UNKNOWN, **changed)
     old = Result(test="TMR-P-LAT", status="failed", complete=complete, conditions=said)
     found = result_from_second(old).conditions
-    assert (found.load, found.policy, found.realtime) == (
-        "heavy",
-        policy,
-        False if complete else None,
-    )
-
-
-def test_what_an_unfinished_result_knew_is_kept() -> None:
-    """Policy "other" is a condition, unless all that stood for "not known" stands beside it."""
-    where = Conditions(
-        load="none",
-        cpu_config="shared",
-        policy="other",
-        priority=0,
-        clock="tsc",
-        memory_locked=True,
-        realtime=False,
-    )
-    result = Result(test="TMR-P-LAT", status="failed", complete=False, conditions=where)
-    assert result_from_second(result).conditions == where
+    assert (found.load, found.policy, found.realtime) == ("heavy", policy, realtime)
 
 
 @pytest.mark.parametrize(
     ("remedy", "words", "command"),
     [
+        ("it has it: hardstone shield --restore", "it has it", "hardstone shield --restore"),
         (
-            "it has reserved it: hardstone shield --restore",
-            "it has reserved it",
-            "hardstone shield --restore",
-        ),
-        (
-            "grant it (setcap); what to type: hardstone doctor",
-            "grant it (setcap); what to type",
+            "grant it (setcap); type: hardstone doctor",
+            "grant it (setcap); type",
             "hardstone doctor",
         ),
-        (
-            "look at it; it says: hardstone show $(id)",
-            "look at it; it says: hardstone show $(id)",
-            None,
-        ),
+        ("it says: hardstone show $(id)", "it says: hardstone show $(id)", None),
         ("raise ulimit -s", "raise ulimit -s", None),
         (None, None, None),
     ],
@@ -129,47 +103,30 @@ OLD_STORM = "heavy@cpu+storm=240 (nice 19)+build=1@cpu+kernel@cpu"
 
 
 @pytest.mark.parametrize(
-    ("old", "today"),
+    ("convert", "old", "today"),
     [
-        ("none", "none"),
-        ("heavy", "heavy@cpu"),
-        ("storm", OLD_STORM),
-        ("storm=100", "storm=100 (nice 19)"),
-        ("heavy+storm=100", "heavy@cpu+storm=100 (nice 19)"),
-        ("cpu=10ms/100ms+search", "cpu=10ms/100ms@cpu+search@cpu"),
-        ("build+kernel", "build=1@cpu+kernel@cpu"),
-        ("stress-ng:--cpu 2", "stress-ng:--cpu 2"),
-        ("heavy+stress-ng:--cpu 1+2", "heavy@cpu+stress-ng:--cpu 1+2"),
+        (each_cpus_load, "none", "none"),
+        (each_cpus_load, "heavy", "heavy@cpu"),
+        (each_cpus_load, "storm", OLD_STORM),
+        (each_cpus_load, "storm=100", "storm=100 (nice 19)"),
+        (each_cpus_load, "heavy+storm=100", "heavy@cpu+storm=100 (nice 19)"),
+        (each_cpus_load, "cpu=10ms/100ms+search", "cpu=10ms/100ms@cpu+search@cpu"),
+        (each_cpus_load, "build+kernel", "build=1@cpu+kernel@cpu"),
+        (each_cpus_load, "heavy+stress-ng:--cpu 1+2", "heavy@cpu+stress-ng:--cpu 1+2"),
+        (each_cpus_loads, "none,heavy,storm", f"none,heavy@cpu,{OLD_STORM}"),
+        (each_cpus_loads, "stress-ng:-c 1,heavy", "stress-ng:-c 1,heavy"),
+        (each_cpus_loads, "cpu+stress-ng:-c 2,--vm 1", "cpu@cpu+stress-ng:-c 2,--vm 1"),
+        (partial(each_cpus_degree, "cpu"), "10ms/100ms", "10ms/100ms@cpu"),
+        (partial(each_cpus_degree, "search"), "", "@cpu"),
+        (partial(each_cpus_degree, "build"), "", "1@cpu"),
+        (partial(each_cpus_degree, "storm"), "240", "240 (nice 19)"),
+        (partial(each_cpus_degree, "stress-ng"), "--cpu 2", "--cpu 2"),
     ],
 )
-def test_a_load_of_before_is_one_of_each_cpu(old: str, today: str) -> None:
-    assert each_cpus_load(old) == today
-
-
-@pytest.mark.parametrize(
-    ("old", "today"),
-    [
-        ("none,heavy,storm", f"none,heavy@cpu,{OLD_STORM}"),
-        ("none,stress-ng:--class cpu,heavy", "none,stress-ng:--class cpu,heavy"),
-        ("heavy,cpu+stress-ng:--cpu 2,--vm 1", "heavy@cpu,cpu@cpu+stress-ng:--cpu 2,--vm 1"),
-    ],
-)
-def test_a_list_of_loads(old: str, today: str) -> None:
-    assert each_cpus_loads(old) == today
-
-
-@pytest.mark.parametrize(
-    ("element", "old", "today"),
-    [
-        ("cpu", "10ms/100ms", "10ms/100ms@cpu"),
-        ("search", "", "@cpu"),
-        ("build", "", "1@cpu"),
-        ("storm", "240", "240 (nice 19)"),
-        ("stress-ng", "--cpu 2", "--cpu 2"),
-    ],
-)
-def test_degrees(element: str, old: str, today: str) -> None:
-    assert each_cpus_degree(element, old) == today
+def test_a_load_of_before_is_one_of_each_cpu(
+    convert: Callable[[str], str], old: str, today: str
+) -> None:
+    assert convert(old) == today
 
 
 WRITTEN = "heavy+storm=240+build=1+kernel"
@@ -214,11 +171,10 @@ def test_a_storm_without_messages_is_written_out(load: str, written: str) -> Non
     assert found.plan.command == ["run", "TMR-P-JIT", "--load", written, "--name", "storm"]
     assert found.trust.reasons[0] == f"TMR-P-JIT [{written}, shared]: short"
     assert found.trust.reasons[1] == f"TMR-P-JIT [{written}]: short"
-
-
-def test_it_is_in_the_form_that_a_plan_has_today() -> None:
-    for written in (WRITTEN, EACH):
+    if "stress-ng" not in load:  # the form that a plan has today
         assert check_loads([written], sample.loads(), Problems()) == [written]
+    raw = msgspec.json.encode(document(load, "storm", "build"))
+    assert decode_document(raw, "a run").plan.loads == [written, "none"]
 
 
 @pytest.mark.parametrize(
@@ -234,8 +190,3 @@ def test_it_is_in_the_form_that_a_plan_has_today() -> None:
 def test_other_loads_stay(load: str, elements: tuple[str, ...]) -> None:
     made = document(load, *elements)
     assert storm_as_measured(made) is made
-
-
-def test_reading_a_document_writes_it_out() -> None:
-    raw = msgspec.json.encode(document("storm", "storm", "build"))
-    assert decode_document(raw, "a run").plan.loads == [WRITTEN, "none"]

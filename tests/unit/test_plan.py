@@ -40,52 +40,45 @@ def ids(found: Plan) -> list[str]:
     return [test.test for test in found.tests]
 
 
-def test_the_battery_is_every_test_in_catalogue_order() -> None:
+def test_tests_are_in_catalogue_order_however_they_are_named() -> None:
     assert ids(plan()) == CATALOGUE.ids()
-
-
-def test_globs_cases_and_repeats() -> None:
     found = plan(tests=("sem-p-rtp", "TMR-*", "SEM-P-?[IT]?", "Tmr-P-Lat"))
     assert ids(found) == ["SEM-P-SIG", "SEM-P-RTP", "TMR-P-JIT", "TMR-B-EDGE", "TMR-P-LAT"]
 
 
-def test_every_default_is_filled_in() -> None:
-    latency = plan(tests=("TMR-P-LAT",)).tests[0]
-    assert latency.params["interval_ns"] == 1_000_000
-    assert latency.samples == 0
-    assert latency.duration_ns == 8_000_000_000
-    assert latency.deadline_ns > latency.expected_ns > latency.duration_ns
-
-
-def test_a_figure_of_the_user_replaces_both_limits_of_the_profile() -> None:
-    counted = plan(tests=("TMR-P-LAT",), samples="500").tests[0]
-    assert (counted.samples, counted.duration_ns) == (500, 0)
-    timed = plan(tests=("RSP-P-FIX",), duration="2m").tests[0]
-    assert (timed.samples, timed.duration_ns) == (0, 120_000_000_000)
-
-
-def test_bare_durations_are_seconds_and_bare_intervals_us() -> None:
-    found = plan(tests=("TMR-P-LAT",), duration="300", interval="250").tests[0]
-    assert found.duration_ns == 300_000_000_000
-    assert found.params["interval_ns"] == 250_000
+@pytest.mark.parametrize(
+    ("test", "asked", "samples", "duration_ns", "interval_ns"),
+    [
+        ("TMR-P-LAT", {}, 0, 8_000_000_000, 1_000_000),
+        # a figure of the user replaces both limits of the profile
+        ("TMR-P-LAT", {"samples": "500"}, 500, 0, 1_000_000),
+        ("RSP-P-FIX", {"duration": "2m"}, 0, 120_000_000_000, None),
+        # bare durations are seconds, bare intervals us
+        ("TMR-P-LAT", {"duration": "300", "interval": "250"}, 0, 300_000_000_000, 250_000),
+    ],
+)
+def test_limits_are_those_of_the_user_or_of_the_profile(
+    test: str, asked: dict[str, str], samples: int, duration_ns: int, interval_ns: int | None
+) -> None:
+    (found,) = plan(tests=(test,), **asked).tests
+    assert (found.samples, found.duration_ns) == (samples, duration_ns)
+    assert found.params.get("interval_ns") == interval_ns
+    assert found.deadline_ns > found.expected_ns > found.duration_ns
 
 
 @pytest.mark.parametrize(
-    ("pair", "name", "value"),
+    ("test", "pair", "value"),
     [
-        ("periods_ns=1ms,10ms", "periods_ns", [1_000_000, 10_000_000]),
-        ("periods_ns=2000000", "periods_ns", [2_000_000]),
-        ("periods_ns=1ms,1ms", "periods_ns", [1_000_000]),
-        ("mechanisms=timerfd", "mechanisms", ["timerfd"]),
+        ("TMR-P-JIT", "periods_ns=1ms,10ms", [1_000_000, 10_000_000]),
+        ("TMR-P-JIT", "periods_ns=2000000", [2_000_000]),
+        ("TMR-P-JIT", "periods_ns=1ms,1ms", [1_000_000]),
+        ("TMR-P-JIT", "mechanisms=timerfd", ["timerfd"]),
+        ("SEM-P-RTP", "signal_wait_ns=300,0,0,300", [300, 0, 0, 300]),  # makes no variants
     ],
 )
-def test_parameters(pair: str, name: str, value: object) -> None:
-    assert plan(tests=("TMR-P-JIT",), params=(pair,)).tests[0].params[name] == value
-
-
-def test_a_list_that_makes_no_variants_keeps_what_it_repeats() -> None:
-    (found,) = plan(tests=("SEM-P-RTP",), params=("signal_wait_ns=300,0,0,300",)).tests
-    assert found.params["signal_wait_ns"] == [300, 0, 0, 300]
+def test_parameters(test: str, pair: str, value: object) -> None:
+    (found,) = plan(tests=(test,), params=(pair,)).tests
+    assert found.params[pair.partition("=")[0]] == value
 
 
 SECOND_NS = 1_000_000_000
@@ -111,11 +104,6 @@ def test_a_parameter_that_takes_time_is_planned(
     assert found.deadline_ns >= found.expected_ns + 60 * SECOND_NS
 
 
-def test_a_long_block_leaves_time_to_calibrate() -> None:
-    (found,) = plan(tests=("RSP-P-FIX",), params=("block_ns=100ms",), duration="5s").tests
-    assert found.expected_ns > 10 * SECOND_NS
-
-
 @pytest.mark.parametrize(
     ("is_recording", "params", "parts"),
     [(True, (), "auto"), (True, ("parts=none",), "none"), (False, (), "none")],
@@ -136,11 +124,6 @@ def test_only_tests_of_files_have_a_folder() -> None:
     assert "--dir" not in found.command  # it is the default of this machine
     typed = plan(tests=("FIO-P-SYN",), folder="/a b", default_folder="/c")
     assert typed.command[typed.command.index("--dir") + 1] == "/a b"
-
-
-def test_a_folder_for_no_test_is_refused() -> None:
-    (said,) = problems(tests=("CLK-P-BIN",), folder="/a")
-    assert said == "--dir: no chosen test makes files; leave it out"
 
 
 def test_machine_and_conditions() -> None:
@@ -198,6 +181,7 @@ def test_machine_and_conditions() -> None:
         ({"interval": "fast"}, "not a duration"),
         ({"interval": "100", "tests": ("CLK-P-BIN",)}, "no chosen test has an interval"),
         ({"interval": "100", "params": ("interval_ns=1ms",)}, "both given"),
+        ({"tests": ("CLK-P-BIN",), "folder": "/a"}, "--dir: no chosen test makes files; leave it"),
         ({"cpu": "3"}, "give one of '0-2,5'"),
         ({"cpu": "-1"}, "out of range"),
         ({"cpu": "one"}, "not a whole number"),
@@ -243,19 +227,13 @@ def test_the_highest_priority_is_planned_as_a_number(policy: str, highest: int) 
     assert make_plan(request, REGISTER, CATALOGUE, facts).priority == highest
 
 
-def test_the_highest_priority_of_an_unknown_machine_is_not_guessed() -> None:
+def test_an_unknown_machine_is_not_guessed() -> None:
     with pytest.raises(PlanError, match="does not report its highest priority"):
         make_plan(Request(priority="max"), REGISTER, CATALOGUE)
-
-
-def test_without_facts_the_machine_is_not_guessed() -> None:
     found = make_plan(Request(cpu="900", priority="200"), REGISTER, CATALOGUE)
     assert (found.cpu, found.priority) == (900, 200)
-
-
-def test_a_faulty_list_of_cpus_does_not_stop_a_plan() -> None:
-    found = make_plan(Request(cpu="1"), REGISTER, CATALOGUE, {"cpu.allowed": "0-4294967295"})
-    assert found.cpu == 1
+    faulty = {"cpu.allowed": "0-4294967295"}
+    assert make_plan(Request(cpu="1"), REGISTER, CATALOGUE, faulty).cpu == 1
 
 
 def test_a_test_that_the_probe_lacks() -> None:
@@ -376,14 +354,12 @@ def test_a_test_that_gives_figures_is_before_who_takes_them(tests: tuple[str, ..
     names = ("RSP-P-FIX", *tests, "TMR-P-LAT")
     planned = [one.test for one in plan(tests=names).tests]
     assert planned == ["RSP-P-FIX", "SEM-P-SIG", "SEM-P-RTP", "TMR-P-LAT"]
-
-
-def test_a_test_that_takes_figures_may_be_alone() -> None:
-    assert [one.test for one in plan(tests=("SEM-P-RTP",)).tests] == ["SEM-P-RTP"]
+    assert ids(plan(tests=("SEM-P-RTP",))) == ["SEM-P-RTP"]
 
 
 CHOICES = "kernel.preemption_choices"
 DYNAMIC = "kernel.preemption_is_dynamic"
+UNSEEN = {DYNAMIC: True, "kernel.preemption": "dynamic\x1b"}
 
 
 @pytest.mark.parametrize(
@@ -417,12 +393,9 @@ def test_a_boot_chooses_among_what_the_lab_knows() -> None:
         ({CHOICES: "full", DYNAMIC: False, "kernel.preemption": "full"}, "is built in (full)"),
         ({CHOICES: "tepid, eager", "kernel.preemption": "eager"}, "is built in (eager)"),
         ({}, "does not tell its preemption model"),
+        (UNSEEN | {"user.effective_id": 1000}, "run it as root"),
         (
-            {DYNAMIC: True, "kernel.preemption": "dynamic\x1b", "user.effective_id": 1000},
-            "run it as root",
-        ),
-        (
-            {DYNAMIC: True, "kernel.preemption": "dynamic\x1b", "user.effective_id": 0},
+            UNSEEN | {"user.effective_id": 0},
             "cannot be seen (dynamic?): debugfs is missing, or the kernel is locked down",
         ),
     ],
@@ -435,21 +408,14 @@ def test_why_a_kernel_is_not_switched(facts: dict[str, Any], said: str) -> None:
     assert caught.value.remedy.endswith("run KRN-P-PRE --compare-preemption --target lab:debian")
 
 
-def switched_plan(**changed: Any) -> Plan:
-    request = Request(tests=("TMR-P-LAT", "SEM-P-SIG"), **changed)
-    return make_plan(request, sample.register(), load_catalogue(), sample.facts().facts)
-
-
 def test_each_condition_is_measured_under_both_one_after_the_other() -> None:
-    both = switched_plan(preemption_models=("none", "full"), cpu_config=("shared,shielded",))
-    once = switched_plan(cpu_config=("shared,shielded",))
+    request: dict[str, Any] = {"tests": ("TMR-P-LAT", "SEM-P-SIG")}
+    request["cpu_config"] = ("shared,shielded",)
+    both, once = plan(**request, preemption_models=("none", "full")), plan(**request)
     assert [one.preemption for one in both.tests] == ["none", "full"] * len(once.tests)
     places = [(one.test, one.cpu_config) for one in both.tests]
     assert places[::2] == places[1::2] == [(one.test, one.cpu_config) for one in once.tests]
     assert both.preemption_models == ["none", "full"]
-
-
-def test_the_command_of_such_a_plan_compares_too() -> None:
-    assert "--compare-preemption" in run_command(switched_plan(preemption_models=("none", "full")))
-    assert "--compare-preemption" not in run_command(switched_plan())
-    assert {one.preemption for one in switched_plan().tests} == {None}
+    assert {one.preemption for one in once.tests} == {None}
+    commands = [run_command(one) for one in (both, once)]
+    assert ["--compare-preemption" in one for one in commands] == [True, False]

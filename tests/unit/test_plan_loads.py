@@ -34,12 +34,6 @@ def cell(test: PlannedTest) -> tuple[str, str, str]:
     return test.test, test.load, test.cpu_config
 
 
-def test_without_a_wish_there_is_one_condition() -> None:
-    found = plan()
-    assert [cell(test) for test in found.tests] == [(test, "none", "shared") for test in TESTS]
-    assert (found.load, found.cpu_config) == ("none", "shared")
-
-
 def test_every_combination_test_by_test_then_load_by_load() -> None:
     found = plan(load=("none,heavy", "search"), cpu_config=("shared,shielded",))
     assert [cell(test) for test in found.tests] == [
@@ -51,6 +45,10 @@ def test_every_combination_test_by_test_then_load_by_load() -> None:
     assert found.loads == ["none", "heavy", "search"]
     assert found.cpu_configs == ["shared", "shielded"]
     assert (found.load, found.cpu_config) == ("none,heavy,search", "shared,shielded")
+    once = plan(settings=("dma_latency",))
+    assert [cell(test) for test in once.tests] == [(test, "none", "shared") for test in TESTS]
+    assert (once.load, once.cpu_config) == ("none", "shared")
+    assert [test.settings for test in once.tests] == [["dma_latency"]] * 2
 
 
 def test_what_a_condition_takes_to_set_up_is_planned() -> None:
@@ -72,11 +70,6 @@ def test_taking_cpus_offline_takes_longer_the_more_there_are() -> None:
     small, large = under("single", 2), under("single", 64)
     assert under("shielded", 64).expected_ns < small.expected_ns < large.expected_ns
     assert large.deadline_ns - small.deadline_ns > large.expected_ns - small.expected_ns
-
-
-def test_settings_reach_every_test() -> None:
-    found = plan(settings=("dma_latency",))
-    assert [test.settings for test in found.tests] == [["dma_latency"]] * 2
 
 
 @pytest.mark.parametrize(
@@ -160,21 +153,20 @@ def test_equal_loads_have_one_form(load: str, form: str) -> None:
     assert one_form(load) == one_form(form) == form
 
 
-def test_the_form_is_what_is_planned() -> None:
+def test_the_forms_are_what_is_planned_and_unlike_degrees_have_unlike_ones() -> None:
     found = plan(load=("cpu=0.01s/0.1s", "search+disk"))
     assert found.loads == ["cpu=10ms/100ms", "disk=10ms/100ms+search"]
     assert found.load == ",".join(found.loads)
     assert {test.load for test in found.tests} == set(found.loads)
+    loads = "cpu=10ms/100ms,cpu=20ms/200ms,cpu=10ms/101ms,storm,storm=240,none"
+    assert plan(load=(loads,)).loads == loads.split(",")
 
 
 @pytest.mark.parametrize(
     ("loads", "said"),
     [
-        (
-            ("cpu=10ms/100ms", "none", "cpu=0.01s/0.1s"),
-            "--load: 'cpu=10ms/100ms' and 'cpu=0.01s/0.1s' are the same; give one of them",
-        ),
-        (("disk+cpu,cpu+disk",), "'disk+cpu' and 'cpu+disk' are the same"),
+        (("cpu=10ms/100ms", "none", "cpu=0.01s/0.1s"), "'cpu=10ms/100ms' and 'cpu=0.01s/0.1s' are"),
+        (("disk+cpu,cpu+disk",), "'disk+cpu' and 'cpu+disk' are the same; give one of them"),
         (("heavy", HEAVY), "'heavy' and 'cpu=10ms/100ms+disk=10ms/100ms+interr...' are the same"),
         (("storm,heavy+build+kernel+messages+storm=240",), "are the same"),
         (("stress-ng:--cpu 1", "stress-ng: --cpu  1"), "are the same"),
@@ -186,11 +178,6 @@ def test_the_form_is_what_is_planned() -> None:
 def test_one_load_is_asked_for_once(loads: tuple[str, ...], said: str) -> None:
     (found,) = problems(load=loads)
     assert said in found
-
-
-def test_loads_of_unlike_degrees_are_not_the_same() -> None:
-    loads = "cpu=10ms/100ms,cpu=20ms/200ms,cpu=10ms/101ms,storm,storm=240,none"
-    assert plan(load=(loads,)).loads == loads.split(",")
 
 
 @pytest.mark.parametrize(
@@ -235,12 +222,9 @@ def test_a_probe_with_endless_mixes_is_no_endless_work() -> None:
     known = msgspec.structs.replace(LOADS, mixes=[*mixes, LoadMix(name="m9", load="cpu")])
     (found,) = [line for line in problems(known, load=("m0",)) if "terms" in line]
     assert "more than 64 terms" in found
-
-
-@pytest.mark.parametrize(("terms", "is_too_many"), [(64, False), (65, True)])
-def test_the_terms_of_a_load_are_few(terms: int, is_too_many: bool) -> None:
-    found = problems(load=("+".join(["cpu"] * terms),))
-    assert any("more than 64 terms" in line for line in found) == is_too_many
+    for terms in (64, 65):
+        lines = problems(load=("+".join(["cpu"] * terms),))
+        assert any("more than 64 terms" in line for line in lines) == (terms > 64)
 
 
 NO_LOADS = [
@@ -291,9 +275,21 @@ NO_LOADS = [
 ]
 
 
-@pytest.mark.parametrize(("load", "words"), NO_LOADS)
-def test_what_is_no_load_is_named_in_one_line(load: str, words: str) -> None:
-    (found,) = problems(load=(load,))
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        *(({"load": (load,)}, words) for load, words in NO_LOADS),
+        ({"load": (",".join(f"storm={n}" for n in range(1, 18)),)}, "17 loads"),
+        ({"cpu_config": ("",)}, "a name is empty"),
+        ({"cpu_config": ("shared,shared",)}, "given twice"),
+        ({"cpu_config": ("sheilded",)}, "did you mean shielded?"),
+        ({"cpu_config": ("\x1b",)}, "unknown '?'"),
+    ],
+)
+def test_what_is_no_condition_is_named_in_one_line(
+    asked: dict[str, tuple[str, ...]], words: str
+) -> None:
+    (found,) = problems(**asked)
     assert words in found and found.isprintable() and len(found) < 200
 
 
@@ -310,40 +306,18 @@ def test_all_problems_of_loads_come_with_the_others() -> None:
         assert any(words in line for line in found), words
 
 
-@pytest.mark.parametrize(
-    ("configs", "words"),
-    [
-        (("",), "a name is empty"),
-        (("shared,shared",), "given twice"),
-        (("sheilded",), "did you mean shielded?"),
-        (("\x1b",), "unknown '?'"),
-    ],
-)
-def test_what_is_no_cpu_configuration(configs: tuple[str, ...], words: str) -> None:
-    (found,) = problems(cpu_config=configs)
-    assert words in found and found.isprintable()
-
-
 def test_a_probe_without_load_runs_none_and_nothing_else() -> None:
     assert plan(None).loads == ["none"]
     (found,) = problems(None, load=("none,heavy",))
     assert "the probe supports no load" in found and "hardstone probe build" in found
 
 
-def test_too_many_loads() -> None:
-    (found,) = problems(load=(",".join(f"storm={n}" for n in range(1, 18)),))
-    assert "17 loads" in found
-
-
-def test_a_load_of_each_cpu_takes_as_long_as_it_has_cpus() -> None:
+def test_a_load_takes_as_long_to_start_as_it_has_processes_and_cpus() -> None:
+    group, processes = plan(tests=("CLK-P-BIN",), load=("messages=3,storm=123",)).tests
+    assert group.expected_ns == processes.expected_ns
     of_all, of_each = plan(tests=("CLK-P-BIN",), load=("storm=50,storm=50@cpu",)).tests
     assert FACTS["cpu.allowed"] == "0-2,5"
     assert of_each.expected_ns - of_all.expected_ns == 3 * 50 * 20_000_000
-
-
-def test_a_group_takes_as_long_to_start_as_its_processes() -> None:
-    group, processes = plan(tests=("CLK-P-BIN",), load=("messages=3,storm=123",)).tests
-    assert group.expected_ns == processes.expected_ns
 
 
 TEXTS = st.lists(

@@ -25,6 +25,13 @@ DOCUMENTS = [
 ]
 
 
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 def check_probe(probe: Path, words: list[str]) -> None:
     """The probe reads its options in order: it must come as far as one that nobody has."""
     odd = "--no-such-option"
@@ -43,9 +50,6 @@ def test_every_command_of_the_documents_for_the_probe_is_understood(probe: Path)
     assert mine
     for _, *words in mine:
         check_probe(probe, words)
-
-
-def test_a_command_that_the_probe_does_not_know_is_found(probe: Path) -> None:
     with pytest.raises(AssertionError):
         check_probe(probe, ["run", "TMR-P-LAT", "--frob"])
 
@@ -64,11 +68,8 @@ def remembering_probe(tmp_path_factory: pytest.TempPathFactory, probe: Path) -> 
     facts, own = folder / "facts", folder / "hardstone-probe"
     facts.write_bytes(subprocess.check_output([probe, "facts", "--json"]))
     words = f"exec cat {shlex.quote(str(facts))}"
-    own.write_text(
-        f'#!/bin/sh\n[ "$1" != facts ] || {words}\nexec {shlex.quote(str(probe))} "$@"\n'
-    )
-    own.chmod(0o755)
-    return own
+    other = f'exec {shlex.quote(str(probe))} "$@"'
+    return script(own, f'#!/bin/sh\n[ "$1" != facts ] || {words}\n{other}\n')
 
 
 @pytest.mark.slow
@@ -100,13 +101,9 @@ else:
 def shell(tmp_path: Path) -> Path:
     """A folder with a space, hardstone in its .venv, and a sudo that has a PATH of its own."""
     clone = tmp_path / "a clone"
-    for path, text in (
-        (clone / ".venv" / "bin" / "hardstone", SCRIPT.format(python=sys.executable)),
-        (tmp_path / "sudo" / "sudo", f'#!/bin/sh\nPATH={SECURE_PATH}\nexport PATH\nexec "$@"\n'),
-    ):
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        path.chmod(0o755)
+    script(clone / ".venv" / "bin" / "hardstone", SCRIPT.format(python=sys.executable))
+    sudo = f'#!/bin/sh\nPATH={SECURE_PATH}\nexport PATH\nexec "$@"\n'
+    script(tmp_path / "sudo" / "sudo", sudo)
     return clone
 
 
@@ -116,21 +113,10 @@ def typed(
     """`command` in a shell of a person who stands in `folder`, default: the clone."""
     own = f"{clone / '.venv/bin'}:" if activated else ""
     where = folder or clone
-    return subprocess.run(
-        ["sh", "-c", command],
-        cwd=where,
-        env={
-            "PATH": f"{clone.parent / 'sudo'}:{own}/usr/bin:/bin",
-            "PWD": str(where),
-            "PYTHONPATH": str(ROOT / "src"),
-            "HOME": str(clone.parent),
-            "COLUMNS": "40",
-            **more,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PATH": f"{clone.parent / 'sudo'}:{own}/usr/bin:/bin", "PWD": str(where)}
+    env |= {"PYTHONPATH": str(ROOT / "src"), "HOME": str(clone.parent), "COLUMNS": "40", **more}
+    words = ["sh", "-c", command]
+    return subprocess.run(words, cwd=where, env=env, capture_output=True, text=True, check=False)
 
 
 def to_type(text: str) -> list[str]:
@@ -148,8 +134,8 @@ def test_hints_work_as_typed(
         pytest.skip("who became root is asked of root only")
     where = (shell / folder).resolve()
     put(where / "a store" / "runs" / f"{BAD}.json.gz", packed(whole()))
-    script = shlex.quote(str(shell / ".venv/bin/hardstone"))
-    hint = typed(shell, f"{script} --hint", activated=activated, folder=where, **user).stdout
+    ours = shlex.quote(str(shell / ".venv/bin/hardstone"))
+    hint = typed(shell, f"{ours} --hint", activated=activated, folder=where, **user).stdout
     assert hint.startswith("sudo " if user else "hardstone " if activated else ""), hint
     done = typed(shell, hint, activated=activated, folder=where, **user)
     assert done.returncode == 0, (hint, done.stderr)
@@ -183,11 +169,11 @@ def test_hints_of_errors_work_as_typed(
     shell: Path, remembering_probe: Path, wrong: str, activated: bool
 ) -> None:
     more = {"HARDSTONE_PROBE": str(remembering_probe)}
-    script = "hardstone" if activated else ".venv/bin/hardstone"
-    done = typed(shell, f"{script} {wrong}", activated=activated, **more)
+    ours = "hardstone" if activated else ".venv/bin/hardstone"
+    done = typed(shell, f"{ours} {wrong}", activated=activated, **more)
     assert done.returncode == 2
     hints = to_type(done.stderr)
-    assert len(hints) == 1 and hints[0].startswith(script)
+    assert len(hints) == 1 and hints[0].startswith(ours)
     ready = f"{hints[0]} --dry-run" if "evaluate" in hints[0] else hints[0]
     again = typed(shell, ready, activated=activated, **more)
     assert again.returncode in (0, 5), (hints, again.stderr)  # 5: doctor, of this machine
@@ -209,15 +195,11 @@ def test_the_documents_way_to_root_is_found_where_sudo_searches_elsewhere(
 def test_activating_puts_hardstone_onto_the_path() -> None:
     if not (ROOT / ".venv/bin/activate").exists():
         pytest.skip("make setup makes .venv")
+    words = ["sh", "-c", ". .venv/bin/activate; command -v hardstone"]
     done = subprocess.run(
-        ["sh", "-c", ". .venv/bin/activate; command -v hardstone"],
-        cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
+        words, cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=False
     )
-    assert done.stdout.strip() == str(ROOT / ".venv/bin/hardstone")
+    assert done.stdout.decode().strip() == str(ROOT / ".venv/bin/hardstone")
 
 
 def test_the_command_that_grants_rights_works_as_typed(
@@ -246,10 +228,8 @@ def test_where_setcap_is_missing_its_package_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = tmp_path / "tools"
-    tools.mkdir()
     for name in ("sudo", "apt-get"):
-        (tools / name).write_text("#!/bin/sh\n")
-        (tools / name).chmod(0o755)
+        script(tools / name, "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("SUDO_UID", "1000")
     first, second = grant_commands("/opt/probe", search=str(tools))
@@ -269,9 +249,7 @@ def test_a_pipe_into_sudo_works_where_there_is_no_sudo(
             (tools / name).symlink_to(str(shutil.which(name)))
     else:
         tools = Path("/usr/bin")
-    su = tmp_path / "su"
-    su.write_text('#!/bin/sh\nexec sh "$@"\n')
-    su.chmod(0o755)
+    script(tmp_path / "su", '#!/bin/sh\nexec sh "$@"\n')
     monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:{tools}" if user else str(tools))
     monkeypatch.setattr(os, "geteuid", lambda: user)

@@ -23,6 +23,8 @@ from tests.virtual.calls import DAY_NS
 from tests.waiting import soon
 
 TEST = "POS-B-INV"
+limits = machine.needs(machine.no_prlimit())
+other_user = machine.needs(machine.no_other_user())
 
 # The options whose call must not work, by breach; breaches of one option are in different runs.
 LIES: list[dict[str, tuple[str, ...]]] = [
@@ -76,18 +78,17 @@ def answers(stream: Stream) -> dict[str, tuple[str, str, str]]:
     assert stream.code == 0, stream.stderr
     assert stream.result.status == "measured", stream.result.reason
     found: dict[str, tuple[str, str, str]] = {}
-    for event in stream.of(StreamEvent):
-        if event.name == "posix_options":
-            for key, value in event.data.items():
-                if key != "part":
-                    headers, sysconf, call = str(value).split()
-                    assert key not in found
-                    found[key] = (headers, sysconf, call)
+    for event in stream.told("posix_options"):
+        for key, value in event.data.items():
+            if key != "part":
+                headers, sysconf, call = str(value).split()
+                assert key not in found
+                found[key] = (headers, sysconf, call)
     return found
 
 
 def whys(stream: Stream) -> dict[str, str]:
-    told = [event for event in stream.of(StreamEvent) if event.name == "posix_option_why"]
+    told = stream.told("posix_option_why")
     return {str(event.data["option"]): str(event.data["why"]) for event in told}
 
 
@@ -96,11 +97,10 @@ def evidence(stream: Stream, name: str) -> str:
     return text
 
 
-def limits(stream: Stream) -> dict[str, int]:
+def reached(stream: Stream) -> dict[str, int]:
     found: dict[str, int] = {}
-    for event in stream.of(StreamEvent):
-        if event.name == "posix_limits":
-            found |= {key: int(str(value)) for key, value in event.data.items()}
+    for event in stream.told("posix_limits"):
+        found |= {key: int(str(value)) for key, value in event.data.items()}
     return found
 
 
@@ -146,7 +146,9 @@ def lied(shared_probe: Path, broken_libc: Path) -> Stream:
 def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
     lied: Stream, honest: Stream
 ) -> None:
+    """What it denies and works is told apart."""
     found = answers(lied)
+    assert found["timers"] == (answers(honest)["timers"][0], "none", "works")
     assert honest.verdicts["claims_are_true"]
     assert not lied.verdicts["claims_are_true"]
     for option in ("typed_memory_objects", "sporadic_server", "trace"):
@@ -155,19 +157,12 @@ def test_a_claim_of_sysconf_that_no_call_keeps_fails_and_is_named(
             assert option in evidence(lied, "claims_are_true")
 
 
-def test_what_sysconf_denies_and_works_is_told_apart(lied: Stream, honest: Stream) -> None:
-    assert answers(lied)["timers"] == (answers(honest)["timers"][0], "none", "works")
-
-
-def test_too_few_priorities_fail(lied: Stream) -> None:
-    assert not lied.verdicts["priorities_32/fifo"]
-    assert not lied.verdicts["priorities_32/rr"]
-    assert limits(lied)["priorities_fifo_count"] == 16
-
-
 def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
     lied: Stream,
 ) -> None:
+    """So do too few priorities."""
+    assert not lied.verdicts["priorities_32/fifo"] and not lied.verdicts["priorities_32/rr"]
+    assert reached(lied)["priorities_fifo_count"] == 16
     told = evidence(lied, "limits_at_least_posix_minimum")
     assert not lied.verdicts["limits_at_least_posix_minimum"]
     assert "timer_max: sysconf 3, least 32; timer_create: 3 of 32" in told
@@ -175,7 +170,7 @@ def test_limits_below_the_minimum_fail_by_what_is_told_and_by_what_is_reached(
     assert "stream_max" not in told
     base = evidence(lied, "base_limits_at_least_posix_minimum")
     assert "stream_max: sysconf 7, least 8" in base
-    assert limits(lied)["timer_max"] == 3
+    assert reached(lied)["timer_max"] == 3
 
 
 def test_what_is_refused_is_denied_and_fails_no_claim(
@@ -186,16 +181,14 @@ def test_what_is_refused_is_denied_and_fails_no_claim(
     assert "ulimit -l" in whys(stream)["memlock"]
     assert stream.verdicts["claims_are_true"]
     assert "memlock" in evidence(stream, "claims_are_true")
-    minimal = next(event for event in stream.of(StreamEvent) if event.name == "posix_profile")
+    minimal = stream.told("posix_profile")[0]
     assert "memlock" in str(minimal.data["missing"]).split(",")
     assert int(str(minimal.data["denied_count"])) >= 1
 
 
+@other_user
 def test_a_user_without_rights_is_denied_and_no_claim_fails(open_probe: Path) -> None:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root can become another user, with setpriv")
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    stream = run(open_probe, TEST, *NO_CALL_HANGS, prefix=[*nobody, "prlimit", "--rtprio=0:0"])
+    stream = run(open_probe, TEST, *NO_CALL_HANGS, prefix=machine.as_nobody())
     found = answers(stream)
     for option in ("priority_scheduling", "thread_priority_scheduling", "thread_prio_inherit"):
         assert found[option][2] == "denied"
@@ -225,17 +218,15 @@ def test_priorities_that_cannot_be_set_fail(
     assert "is told" in evidence(stream, "priorities_32/fifo")
 
 
+@other_user
 def test_priorities_that_could_not_be_tried_hold_nothing(probe: Path) -> None:
-    if machine.no_other_user() is not None:
-        pytest.skip(str(machine.no_other_user()))
     stream = run(probe, TEST, "--policy", "other", prefix=machine.as_nobody())
-    assert limits(stream)["priorities_fifo_count"] >= 32
+    assert reached(stream)["priorities_fifo_count"] >= 32
     assert not {name for name in stream.verdicts if name.startswith("priorities_32")}
 
 
+@limits
 def test_a_limit_of_the_user_is_no_fault_of_the_system(probe: Path) -> None:
-    if shutil.which("prlimit") is None:
-        pytest.skip("no prlimit here")
     stream = run(probe, TEST, *NO_CALL_HANGS, prefix=["prlimit", "--sigpending=20:20"])
     assert stream.verdicts["limits_at_least_posix_minimum"]
     told = evidence(stream, "limits_at_least_posix_minimum")
@@ -243,9 +234,8 @@ def test_a_limit_of_the_user_is_no_fault_of_the_system(probe: Path) -> None:
     assert "raise ulimit -i" in told
 
 
+@limits
 def test_a_limit_of_queues_is_denied_and_says_what_to_raise(probe: Path) -> None:
-    if shutil.which("prlimit") is None:
-        pytest.skip("no prlimit here")
     stream = run(probe, TEST, *NO_CALL_HANGS, prefix=["prlimit", "--msgqueue=0:0"])
     assert answers(stream)["message_passing"][2] == "denied"
     assert "ulimit -q" in whys(stream)["message_passing"]
@@ -285,7 +275,7 @@ def test_sysconf_says_what_getconf_says(honest: Stream) -> None:
         if name in theirs and sysconf != "unknown":
             assert (theirs[name] or "none").replace("undefined", "none") == sysconf, name
             compared += 1
-    for limit, value in limits(honest).items():
+    for limit, value in reached(honest).items():
         name = SPELLED.get(limit, limit.upper())
         for spelled in (name, f"PTHREAD_{name.removeprefix('THREAD_')}", f"_POSIX_{name}"):
             text = theirs.get(spelled, "")
@@ -297,34 +287,6 @@ def test_sysconf_says_what_getconf_says(honest: Stream) -> None:
 
 
 # ---- endings ----
-
-
-def queues(pid: int) -> list[str]:
-    """Names of this process's message queues, where root can mount them."""
-    script = "mount -t mqueue none /mnt && ls /mnt"
-    words = ["unshare", "--mount", "sh", "-c", script]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    except OSError:
-        return []
-    return [name for name in done.stdout.split() if f"hardstone-{pid}-" in name]
-
-
-def with_folder(folder: Path) -> set[int]:
-    """Processes that were started with this folder for their files."""
-    word, found = f"TMPDIR={folder}".encode(), set()
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if word in (path / "environ").read_bytes().split(b"\0"):
-                found.add(int(path.name))
-        except OSError:
-            continue
-    return found - {os.getpid()}
-
-
-def left_over(folder: Path, pid: int) -> list[object]:
-    shared = Path("/dev/shm").glob(f"*hardstone-{pid}-*")
-    return [*with_folder(folder), *shared, *queues(pid), *folder.iterdir()]
 
 
 MOMENTS = (
@@ -341,6 +303,7 @@ def test_a_kill_after_a_call_that_leaves_something_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
     moment: str,
 ) -> None:
+    """Processes and objects in memory: tests/conftest.py looks for them after each test."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("HARDSTONE_SCRIPT", f"{moment} kill")
     words = command(shared_probe, TEST, NO_CALL_HANGS)
@@ -348,7 +311,7 @@ def test_a_kill_after_a_call_that_leaves_something_leaves_nothing(
         with_libc.setenv("LD_PRELOAD", str(broken_libc))
         probe = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     assert probe.wait() == -signal.SIGKILL
-    assert soon(lambda: not left_over(tmp_path, probe.pid)), left_over(tmp_path, probe.pid)
+    assert soon(lambda: not list(tmp_path.iterdir())), list(tmp_path.iterdir())
 
 
 def test_who_is_stopped_is_bound_to_its_parent_before(
@@ -364,7 +327,6 @@ def test_an_end_leaves_nothing(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert run(probe, TEST, *NO_CALL_HANGS).code == 0
-    assert with_folder(tmp_path) == set()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -163,11 +163,8 @@ def steps(probe: Path, libc: Path, tick_ns: int, late_ns: list[int], **more: obj
 
 
 def step_of(stream: Stream, mechanism: str) -> StreamSeries:
-    (found,) = [
-        one
-        for one in stream.of(StreamSeries)
-        if one.name == "expiry_step" and one.labels == {"mechanism": mechanism}
-    ]
+    steps = stream.named("expiry_step")
+    (found,) = [one for one in steps if one.labels == {"mechanism": mechanism}]
     return found
 
 

@@ -84,6 +84,12 @@ def _buckets(series: dict[str, Any]) -> Any:
     return series["histogram"]["buckets"]
 
 
+def _steer(series: dict[str, Any]) -> None:
+    """The name is in the message of what is wrong."""
+    series["name"] = STEERING
+    _buckets(series).reverse()
+
+
 # What cannot be read: one line, exit code 2.
 UNREADABLE: Mapping[str, Callable[[], bytes | None]] = {
     "empty": lambda: b"",
@@ -102,6 +108,7 @@ UNREADABLE: Mapping[str, Callable[[], bytes | None]] = {
     "negative overflow": lambda: changed(lambda one: one["histogram"].update(overflow=-1)),
     "counts beyond 64 bits": lambda: changed(lambda one: _buckets(one)[0].__setitem__(1, 2**63)),
     "buckets out of order": lambda: changed(lambda one: _buckets(one).reverse()),
+    "a steering name": lambda: changed(_steer),
     "an unknown layout": lambda: changed(lambda one: one["histogram"].update(layout="log/\x1b7")),
     "nested": lambda: gzip.compress(_HEAD + b"[" * 10**6),
     "of another id": lambda: packed(whole(run_id=GOOD)),
@@ -133,6 +140,8 @@ def _named(text: str, run_id: str = BAD) -> bytes:
             entry["labels"] = {text: text}
             entry["derived"] = text
         one["series"].append({**one["series"][0], "name": text})
+    claim = {"name": f"mixed/{text}", "pass": False, "evidence": text}
+    found["results"].append({**found["results"][0], "test": "SEM-B-REL", "verdicts": [claim]})
     found["results"].append({**found["results"][0], "test": text})
     found["system"] = dict.fromkeys((*found["system"], "machine.cpu_model", text), text)
     found["plan"]["load"] = found["plan"]["name"] = found["plan"]["profile"] = text

@@ -43,11 +43,13 @@ def lines(
     return [json.dumps(one) for one in (found[:-1] if is_cut else found)]
 
 
-def play(folder: Path, steps: list[Any], *, boot: str = BOOT, **changed: Any) -> str:
+def play(
+    folder: Path, steps: list[Any], *, test: str = TEST, boot: str = BOOT, **changed: Any
+) -> str:
     """A target of always the same name, which plays `steps`."""
     facts = json.loads((sample.GOLDEN / "facts.json").read_text())
     facts["facts"]["os.boot_id"] = boot
-    return f"fake:{sample.scenario(folder, {TEST: steps}, facts=facts, **changed)}"
+    return f"fake:{sample.scenario(folder, {test: steps}, facts=facts, **changed)}"
 
 
 def last() -> RunDocument:

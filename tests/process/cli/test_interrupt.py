@@ -20,7 +20,6 @@ import pytest
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from hardstone.model import RunDocument
 from hardstone.store import Store
-from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample
 
@@ -99,17 +98,20 @@ def test_at_start_up_it_is_130_in_one_line(
     assert (code, err.lstrip("\n")) == TOLD_AND_ENDED
 
 
-def test_when_all_is_said_the_exit_code_stands(tmp_path: Path, root: Path) -> None:
-    assert start(tmp_path, root, AT_EXIT, "--version") == (0, "")
-
-
-def test_what_a_finalizer_swallows_still_ends_it(tmp_path: Path, root: Path) -> None:
-    assert start(tmp_path, root, IN_FINALIZER, "runs") == TOLD_AND_ENDED
-
-
-def test_a_ctrl_c_that_is_ignored_stays_so(tmp_path: Path, root: Path) -> None:
-    site = IGNORED + AT_IMPORT.format(name="hardstone.cli.open_store", count=2)
-    assert start(tmp_path, root, site, "runs")[0] == 0
+@pytest.mark.parametrize(
+    ("site", "word", "ended"),
+    [
+        (AT_EXIT, "--version", (0, "")),  # when all is said the exit code stands
+        (IN_FINALIZER, "runs", TOLD_AND_ENDED),  # what a finalizer swallows still ends it
+        # one that is ignored stays so
+        (IGNORED + AT_IMPORT.format(name="hardstone.cli.open_store", count=2), "runs", (0, "")),
+    ],
+    ids=["at exit", "in a finalizer", "ignored"],
+)
+def test_at_odd_moments(
+    tmp_path: Path, root: Path, site: str, word: str, ended: tuple[int, str]
+) -> None:
+    assert start(tmp_path, root, site, word) == ended
 
 
 TERMINATED = """
@@ -284,21 +286,7 @@ def test_the_second_ends_at_once(run: Run, tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-def test_a_killed_tool_is_recovered_by_the_next_command(
-    run: Run, hardstone: Callable[..., Done], tmp_path: Path
-) -> None:
-    with run(probe(tmp_path, measuring=with_mark(tmp_path) + MEASURES)) as tool:
-        measuring_pid(tmp_path)
-        tool.send(signal.SIGKILL)
-        tool.wait()
-    done = hardstone("runs", "--json")
-    (entry,) = done.document
-    assert entry["status"] == "incomplete" and f"recovered {entry['id']}" in done.err
-
-
 # ---- streams that cannot be written ----
-
-pytestmark = pytest.mark.slow
 
 BOTH = ("SEM-P-SIG", "TMR-P-LAT")
 FULL = Path("/dev/full")

@@ -94,25 +94,24 @@ def test_a_kernel_of_another_architecture_needs_its_own_qemu(
     assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
 
 
-@each_command
-def test_ctrl_c_while_it_boots_ends_all(lab: MadeUpLab, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        *((words, signal.SIGINT) for words in COMMANDS),
+        *((COMMANDS[0], one) for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)),
+    ],
+)
+def test_an_end_while_it_boots_ends_all(
+    lab: MadeUpLab, words: tuple[str, ...], number: signal.Signals
+) -> None:
     lab.play(boot="hang")
     with Forked(*words) as tool:
         wait_until(lab.boots)
-        tool.send(signal.SIGINT)
-        assert (tool.wait(), tool.out) == (EXIT_INTERRUPTED, "")
-        lines = [line for line in tool.err.splitlines() if line not in ("", BOOTING)]
-    assert lines == ["hardstone: interrupted"]
-    assert lab.left() == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_another_end_while_it_boots_leaves_nothing(lab: MadeUpLab, number: signal.Signals) -> None:
-    lab.play(boot="hang")
-    with Forked(*COMMANDS[0]) as tool:
-        wait_until(lab.boots)
         tool.send(number)
-        tool.wait()
+        code = tool.wait()
+        if number == signal.SIGINT:
+            lines = [line for line in tool.err.splitlines() if line not in ("", BOOTING)]
+            assert (code, tool.out, lines) == (EXIT_INTERRUPTED, "", ["hardstone: interrupted"])
     assert lab.left() == []
 
 
@@ -123,12 +122,6 @@ def test_a_boot_is_told_unless_quiet(hardstone: Hardstone, lab: MadeUpLab) -> No
     assert hardstone("doctor", *TARGET, "--quiet", "--json").told == []
 
 
-def test_a_shield_s_streams_are_those_of_its_command(hardstone: Hardstone, lab: MadeUpLab) -> None:
-    lab.probe("if sys.argv[1] == 'shield': lines('mine'); sys.exit(7)")
-    done = hardstone("shield", *TARGET, "--", "true")
-    assert (done.code, done.out, done.err) == (7, "mine\n", "")
-
-
 def test_a_guest_that_dies_in_a_test_keeps_what_was_finished(
     hardstone: Hardstone, lab: MadeUpLab, store: Store
 ) -> None:
@@ -137,11 +130,8 @@ def test_a_guest_that_dies_in_a_test_keeps_what_was_finished(
     assert done.code == EXIT_UNREACHABLE
     document = store.load("last")
     first, second, third = document.results
-    assert (document.status, first.status, first.series[0].count) == (
-        "incomplete",
-        "measured",
-        2000,
-    )
+    assert (document.status, first.status) == ("incomplete", "measured")
+    assert first.series[0].count == 2000
     assert second.status == "failed" and "lab:made,cpus=1 ended" in str(second.reason)
     assert third.status == "skipped" and "lab:made,cpus=1 ended" in str(third.reason)
     assert len(lab.boots()) == 1
@@ -226,25 +216,19 @@ def small_memory(lab: MadeUpLab, request: pytest.FixtureRequest) -> Iterator[Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("small_memory", ["64m"], indirect=True)
-def test_memory_that_is_full_is_one_line_and_4(
-    hardstone: Hardstone, lab: MadeUpLab, small_memory: Path
-) -> None:
-    done = hardstone(*COMMANDS[1])
-    assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
-    assert f"no folder in memory has 66 MiB free; free some in {small_memory}" in done.err
-    assert lab.boots() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("small_memory", ["72m"], indirect=True)
-def test_memory_that_holds_a_guest_and_little_else_is_enough(
-    hardstone: Hardstone, lab: MadeUpLab, small_memory: Path
+@pytest.mark.parametrize("small_memory", ["64m", "72m"], indirect=True)
+def test_memory_that_is_full_is_one_line_and_one_that_holds_a_guest_is_enough(
+    hardstone: Hardstone, lab: MadeUpLab, small_memory: Path, request: pytest.FixtureRequest
 ) -> None:
     lab.probe("if sys.argv[1] == 'run': assert '--backing' in sys.argv")
     done = hardstone(*COMMANDS[0], "--json", "--quiet")
-    assert done.code == EXIT_OK, done.err
-    assert done.document["results"][0]["status"] == "measured"
+    if "64m" in request.node.callspec.id:
+        assert (done.code, len(done.told)) == (EXIT_UNREACHABLE, 1)
+        assert f"no folder in memory has 66 MiB free; free some in {small_memory}" in done.err
+        assert lab.boots() == []
+    else:
+        assert done.code == EXIT_OK, done.err
+        assert done.document["results"][0]["status"] == "measured"
 
 
 @pytest.mark.parametrize(

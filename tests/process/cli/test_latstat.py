@@ -29,7 +29,6 @@ from hardstone.store import Store, StoreError
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.forked import Forked
 from tests.process.cli.recordings import (
-    BOOT,
     SECOND_NS,
     TEST,
     Hardstone,
@@ -55,16 +54,9 @@ def test_it_is_a_plan_of_one_test(hardstone: Hardstone, tmp_path: Path) -> None:
     given = {"interval_ns": 250_000, "threshold_ns": 100_000, "cpus": [0, 1]}
     assert test["params"] == {**given, "parts": "auto"}
     assert (plan["priority"], plan["name"], plan["watched_ns"]) == (80, "latstat", None)
-
-
-@pytest.mark.parametrize(
-    ("words", "seconds"), [((), 600), (("-D", "0"), 30 * 86_400), (("-D", "90"), 90)]
-)
-def test_how_long_it_takes(
-    hardstone: Hardstone, tmp_path: Path, words: tuple[str, ...], seconds: int
-) -> None:
-    done = hardstone("latstat", "--target", play(tmp_path, lines()), *words, "--dry-run", "--json")
-    assert done.document["tests"][0]["duration_ns"] == seconds * SECOND_NS
+    for words, seconds in (((), 600), (("-D", "0"), 30 * 86_400), (("-D", "90"), 90)):
+        done = hardstone("latstat", "--target", target, *words, "--dry-run", "--json")
+        assert done.document["tests"][0]["duration_ns"] == seconds * SECOND_NS
 
 
 def test_a_threshold_that_stops(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -102,7 +94,9 @@ def test_a_threshold_at_which_it_goes_on(hardstone: Hardstone, tmp_path: Path) -
 
 def test_it_goes_on_where_it_was_cut_off(hardstone: Hardstone, tmp_path: Path) -> None:
     before = cut_off(hardstone, tmp_path)
-    assert before.status == "incomplete"
+    rest = hardstone("latstat", "--resume", "--dry-run", "--json").document
+    assert rest["tests"][0]["duration_ns"] == 540 * SECOND_NS
+    assert last() == before and before.status == "incomplete"
     play(tmp_path, lines(begin_s=163.5, seconds=540, values=(500, 9000)))
     done = hardstone("latstat", "--resume", "--json")
     assert (done.code, done.document["id"]) == (EXIT_OK, before.id), done.err
@@ -113,13 +107,6 @@ def test_it_goes_on_where_it_was_cut_off(hardstone: Hardstone, tmp_path: Path) -
     assert mark.data["gap_ns"] == int(3.5 * SECOND_NS)
     shown = hardstone("show", "last", "--all")
     assert shown.code == EXIT_OK and "resumed" in " ".join(shown.out.split())
-
-
-def test_only_the_rest_is_recorded(hardstone: Hardstone, tmp_path: Path) -> None:
-    cut_off(hardstone, tmp_path)
-    done = hardstone("latstat", "--resume", "--dry-run", "--json")
-    assert done.document["tests"][0]["duration_ns"] == 540 * SECOND_NS
-    assert last().status == "incomplete"
 
 
 def of_cpus(*counts: int, **changed: Any) -> list[str]:
@@ -225,20 +212,19 @@ def test_every_other_option_is_held_against_the_plan() -> None:
     assert {one.name for one in command.params if not refused & {*one.opts}} == OF_THIS_CALL
 
 
-@pytest.mark.parametrize("words", [("-D", "10m"), ("--param", "interval_ns=1ms")])
+GOES_ON = ("--threshold", "9us", "--go-on")
+
+
+@pytest.mark.parametrize(
+    ("begun", "words"),
+    [((), ("-D", "10m")), ((), ("--param", "interval_ns=1ms")), (GOES_ON, ("--go-on",))],
+)
 def test_options_as_it_was_begun_with_are_accepted(
-    hardstone: Hardstone, tmp_path: Path, words: tuple[str, ...]
+    hardstone: Hardstone, tmp_path: Path, begun: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    cut_off(hardstone, tmp_path)
+    cut_off(hardstone, tmp_path, *begun)
     play(tmp_path, lines(begin_s=170, seconds=540))
     done = hardstone("latstat", "--resume", "-q", *words)
-    assert done.code == EXIT_OK, done.err
-
-
-def test_what_was_begun_going_on_may_be_said_again(hardstone: Hardstone, tmp_path: Path) -> None:
-    cut_off(hardstone, tmp_path, "--threshold", "9us", "--go-on")
-    play(tmp_path, lines(begin_s=170, seconds=540))
-    done = hardstone("latstat", "--resume", "-q", "--go-on")
     assert done.code == EXIT_OK, done.err
 
 
@@ -262,7 +248,7 @@ def test_a_breach_counts_where_the_recording_was_cut_off(
 
 
 def test_what_was_begun_going_on_is_resumed_so(hardstone: Hardstone, tmp_path: Path) -> None:
-    cut_off(hardstone, tmp_path, "--threshold", "9us", "--go-on")
+    cut_off(hardstone, tmp_path, *GOES_ON)
     play(tmp_path, lines(begin_s=170, seconds=540, values=(9001,)))
     done = hardstone("latstat", "--resume", "-q", "--on-threshold", "true")
     assert done.code == EXIT_GATE
@@ -294,10 +280,8 @@ def limit(source: str = "ipi") -> dict[str, Any]:
 
 
 def period(source: str, value_ns: int) -> dict[str, Any]:
-    (found,) = [
-        json.loads(line) for line in sample.stream(SUS, values=(value_ns,)) if '"series"' in line
-    ][:1]
-    return found | {"name": "minimal_period", "labels": {"source": source}}
+    found = next(one for one in sample.stream(SUS, values=(value_ns,)) if '"series"' in one)
+    return json.loads(found) | {"name": "minimal_period", "labels": {"source": source}}
 
 
 def search_lines(*more: dict[str, Any], begin_s: int, is_cut: bool = False) -> list[str]:
@@ -315,16 +299,9 @@ def search_lines(*more: dict[str, Any], begin_s: int, is_cut: bool = False) -> l
     return [json.dumps(one) for one in (found[:-1] if is_cut else found)]
 
 
-def play_search(folder: Path, steps: list[str]) -> str:
-    facts = json.loads((sample.GOLDEN / "facts.json").read_text())
-    facts["facts"]["os.boot_id"] = BOOT
-    return f"fake:{sample.scenario(folder, {SUS: steps}, facts=facts)}"
-
-
 def cut_search(hardstone: Hardstone, folder: Path, *more: dict[str, Any]) -> str:
-    target = play_search(
-        folder, search_lines(*more, period("timer", 7000), begin_s=100, is_cut=True)
-    )
+    steps = search_lines(*more, period("timer", 7000), begin_s=100, is_cut=True)
+    target = play(folder, steps, test=SUS)
     words = ("-p", "source=ipi,timer", "-p", "interrupts=1000")
     hardstone("run", SUS, "--target", target, "-q", *words)
     document = Store().load("last")
@@ -333,14 +310,8 @@ def cut_search(hardstone: Hardstone, folder: Path, *more: dict[str, Any]) -> str
 
 
 def test_only_what_is_not_known_is_tried(hardstone: Hardstone, tmp_path: Path) -> None:
-    run_id = cut_search(
-        hardstone,
-        tmp_path,
-        step(1000, lost=7),
-        step(4000),
-        limit(),
-        step(2000, source="timer", lost=2),
-    )
+    tried = (step(1000, lost=7), step(4000), limit(), step(2000, source="timer", lost=2))
+    run_id = cut_search(hardstone, tmp_path, *tried)
     done = hardstone("run", "--resume", run_id, "--dry-run", "--json")
     params = done.document["tests"][0]["params"]
     assert (params["source"], params["passed_ns"], params["failed_ns"]) == (["timer"], [0], [2000])
@@ -349,10 +320,8 @@ def test_only_what_is_not_known_is_tried(hardstone: Hardstone, tmp_path: Path) -
 
 def test_the_rest_is_joined_into_the_run(hardstone: Hardstone, tmp_path: Path) -> None:
     run_id = cut_search(hardstone, tmp_path, step(1000, lost=7), step(4000))
-    play_search(
-        tmp_path,
-        search_lines(step(2800), limit(), limit("timer"), period("ipi", 2800), begin_s=163),
-    )
+    rest = (step(2800), limit(), limit("timer"), period("ipi", 2800))
+    play(tmp_path, search_lines(*rest, begin_s=163), test=SUS)
     done = hardstone("run", "--resume", "--json")
     assert (done.code, done.document["id"]) == (EXIT_OK, run_id), done.err
     document = Store().load(run_id)
@@ -376,6 +345,14 @@ def test_nothing_left_is_said(hardstone: Hardstone, tmp_path: Path) -> None:
 BREACH = Breach(value_ns=3000, threshold_ns=2500, at_ns=7, cpu=None)
 
 
+def started(command: str | list[str], **how: Any) -> BreachCommand:
+    """A command that was begun by a breach, and is to be finished."""
+    words = command_words(command) if isinstance(command, str) else command
+    one = BreachCommand(words, **how)
+    one.start(BREACH, "run", "local")
+    return one
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -387,9 +364,7 @@ BREACH = Breach(value_ns=3000, threshold_ns=2500, at_ns=7, cpu=None)
 def test_how_the_command_ended_is_told(
     capfd: pytest.CaptureFixture[str], command: str, said: str
 ) -> None:
-    one = BreachCommand(command_words(command))
-    one.start(BREACH, "run", "local")
-    one.finish()
+    started(command).finish()
     told = [
         line
         for line in capfd.readouterr().err.splitlines()
@@ -398,12 +373,14 @@ def test_how_the_command_ended_is_told(
     assert len(told) == bool(said) and said in "".join(told)
 
 
-def test_a_command_that_hangs_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
-    one = BreachCommand(command_words("sleep 600"), deadline_s=0.2)
-    one.start(BREACH, "run", "local")
-    one.start(BREACH, "run", "local")  # the first still runs
-    one.finish()
-    assert "sleep did not end within" in capfd.readouterr().err
+@pytest.mark.parametrize("command", ["sh -c 'sleep 600'", "sh -c 'yes >&2'"])
+def test_a_command_that_hangs_or_never_pauses_is_ended(
+    capfd: pytest.CaptureFixture[str], command: str
+) -> None:
+    with started(command, deadline_s=0.2) as one:
+        one.start(BREACH, "run", "local")  # the first still runs
+        one.finish()
+    assert "sh did not end within" in capfd.readouterr().err
 
 
 def test_a_command_that_went_away_is_told(
@@ -412,10 +389,9 @@ def test_a_command_that_went_away_is_told(
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    one = BreachCommand(command_words(str(program)))
+    words = command_words(str(program))
     program.unlink()
-    one.start(BREACH, "run", "local")
-    one.finish()
+    started(words).finish()
     assert "cannot be started: No such file" in capfd.readouterr().err
 
 
@@ -431,13 +407,6 @@ def test_its_output_fills_no_disk(
     assert "sh failed with exit code 3: 0123456789abcdef" in capfd.readouterr().err
 
 
-def test_what_never_pauses_is_ended(capfd: pytest.CaptureFixture[str]) -> None:
-    with BreachCommand(command_words("sh -c 'yes >&2'"), deadline_s=0.2) as one:
-        one.start(BREACH, "run", "local")
-        one.finish()
-    assert "sh did not end within" in capfd.readouterr().err
-
-
 def test_what_it_left_in_the_background_goes_on_and_is_not_waited_for(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -446,8 +415,7 @@ def test_what_it_left_in_the_background_goes_on_and_is_not_waited_for(
     for pipe in (ask, answer):
         os.mkfifo(pipe)
     command = f"sh -c '(read word < {ask}; echo $word > {answer}) & exit 3'"
-    with BreachCommand(command_words(command)) as one:
-        one.start(BREACH, "run", "local")
+    with started(command) as one:
         one.finish()
     assert "sh failed with exit code 3" in capfd.readouterr().err
     asking, answering = (os.open(pipe, os.O_RDWR) for pipe in (ask, answer))
@@ -470,8 +438,7 @@ def test_it_ends_with_its_children_whatever_ends_the_recording(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], error: type[BaseException] | None
 ) -> None:
     command, pids = with_child(tmp_path)
-    with contextlib.suppress(OSError, KeyboardInterrupt), BreachCommand(command) as one:
-        one.start(BREACH, "run", "local")
+    with contextlib.suppress(OSError, KeyboardInterrupt), started(command):
         shell, child = map(int, pids.read_text().split())
         if error is not None:
             raise error
@@ -484,8 +451,7 @@ def test_it_ends_with_its_children_at_its_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command, pids = with_child(tmp_path)
-    with BreachCommand(command) as one:
-        one.start(BREACH, "run", "local")
+    with started(command) as one:
         shell, child = map(int, pids.read_text().split())
         one.poll()
         assert not has_ended(shell)
@@ -504,8 +470,7 @@ def test_it_reads_nothing_that_is_typed(capfd: pytest.CaptureFixture[str]) -> No
     kept = os.dup(0)
     os.dup2(reads, 0)
     try:
-        with BreachCommand(command_words("sh -c 'read word; echo read=$word >&2; exit 3'")) as one:
-            one.start(BREACH, "run", "local")
+        with started("sh -c 'read word; echo read=$word >&2; exit 3'") as one:
             one.finish()
     finally:
         os.dup2(kept, 0)
@@ -520,8 +485,7 @@ def test_who_quits_does_not_wait_for_it(
 ) -> None:
     # Who is aborted comes before the deadline, however long it takes to say so.
     deadline_s = 60.0 if is_aborted else 0.2
-    with BreachCommand(command_words("sleep 600"), deadline_s) as one:
-        one.start(BREACH, "run", "local")
+    with started("sleep 600", deadline_s=deadline_s) as one:
         PlainRecording(one).take(RunFinished("run", is_aborted))
         one.finish()
     assert ("was ended: interrupted" in capfd.readouterr().err) == is_aborted

@@ -28,28 +28,11 @@ from hardstone.errors import (
     PrivilegeError,
 )
 from hardstone.model import Scalar
-from hardstone.store import Store
 from hardstone.targets.local import local_target
 from tests.process.cli.conftest import Done
 from tests.unit.stats import make
 
 Hardstone = Callable[..., Done]
-
-
-def test_help_names_every_command_and_exit_code(hardstone: Hardstone) -> None:
-    done = hardstone("--help")
-    assert done.code == 0
-    for command in main.COMMANDS:
-        assert f"  {command} " in done.out
-    for code in ("0 fine", "2 wrong usage", "130 interrupted"):
-        assert code in done.out
-
-
-@pytest.mark.parametrize("command", list(main.COMMANDS))
-def test_every_command_explains_itself(hardstone: Hardstone, command: str) -> None:
-    done = hardstone(command, "--help")
-    assert done.code == 0
-    assert done.out.startswith(f"Usage: hardstone {command}")
 
 
 def test_the_version(hardstone: Hardstone) -> None:
@@ -77,7 +60,7 @@ def failing(error: BaseException) -> Failing:
     return arguments
 
 
-def test_an_internal_error_is_one_line(
+def test_an_internal_error_is_one_line_and_who_debugs_sees_where(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
@@ -86,25 +69,24 @@ def test_an_internal_error_is_one_line(
         "hardstone: internal error: RuntimeError: oh\\x1b[2J; "
         "HARDSTONE_DEBUG=1 shows the traceback\n"
     )
-
-
-def test_who_debugs_sees_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_DEBUG", "1")
     with pytest.raises(RuntimeError, match="oh"):
         main.run(failing(RuntimeError("oh")))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])
-def test_an_interrupt_between_tests(
-    capfd: pytest.CaptureFixture[str], error: BaseException
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), EXIT_INTERRUPTED, "interrupted"),
+        (click.Abort(), EXIT_INTERRUPTED, "interrupted"),
+        (PrivilegeError("not allowed", "ask"), EXIT_PRIVILEGE, "not allowed; ask"),
+    ],
+)
+def test_an_error_of_our_own_has_its_exit_code(
+    capfd: pytest.CaptureFixture[str], error: BaseException, code: int, said: str
 ) -> None:
-    assert main.run(failing(error)) == EXIT_INTERRUPTED
-    assert capfd.readouterr().err == "hardstone: interrupted\n"
-
-
-def test_an_error_of_our_own_has_its_exit_code(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main.run(failing(PrivilegeError("not allowed", "ask"))) == EXIT_PRIVILEGE
-    assert capfd.readouterr().err == "hardstone: not allowed; ask\n"
+    assert main.run(failing(error)) == code
+    assert capfd.readouterr().err == f"hardstone: {said}\n"
 
 
 def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
@@ -148,11 +130,8 @@ def test_the_script_of_a_copied_clone_does_not_run_the_original(
 NASTY = "a\nhardstone: all is well\r\x1b[2J\u202e\u2028b\x9b1m"
 
 
-def test_what_cannot_be_shown_is_escaped() -> None:
-    assert visible(NASTY) == ("a\\nhardstone: all is well\\r\\x1b[2J\\u202e\\u2028b\\x9b1m")
-
-
 def test_untrusted_text_makes_no_line_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    assert visible(NASTY) == ("a\\nhardstone: all is well\\r\\x1b[2J\\u202e\\u2028b\\x9b1m")
     tell(f"series {NASTY} is odd", f"hardstone show '{NASTY}'")
     told, typed = capfd.readouterr().err.splitlines()
     assert told.startswith("hardstone: series a\\nhardstone") and told.isprintable()
@@ -165,26 +144,6 @@ def test_what_a_text_ends_in_is_typed_only_if_it_is_a_plain_command_of_ours() ->
     told, typed = message_lines("odd; rebuild it: hardstone probe build")
     assert told == "hardstone: odd; rebuild it:"
     assert typed.endswith("hardstone probe build")
-
-
-def test_the_name_of_a_series_in_a_damaged_document_stays_in_its_line(
-    hardstone: Hardstone, tmp_path: Path, target: str
-) -> None:
-    import gzip
-    import json
-
-    store = tmp_path / "store"
-    assert hardstone("run", "SEM-P-SIG", "--target", target, "--store", store).code == 0
-    path = Store(store).path_of(Store(store).load("last").id)
-    document = json.loads(gzip.decompress(path.read_bytes()))
-    series = document["results"][0]["series"][0]
-    series["name"] = "x\nhardstone: all is well\x1b[2J"
-    series["histogram"]["buckets"] = [[5, 1], [3, 1]]
-    path.write_bytes(gzip.compress(json.dumps(document).encode()))
-    done = hardstone("show", document["id"], "--store", store)
-    assert done.code == 2
-    assert "\x1b" not in done.err
-    assert not any(line.startswith("hardstone: all is well") for line in done.err.splitlines())
 
 
 READ_ONLY = """
@@ -329,24 +288,3 @@ def test_what_is_wrong_with_it(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     assert "cannot be written" in problem(tmp_path)
-
-
-def test_a_bad_folder_is_wrong_usage_with_all_other_errors(
-    hardstone: Hardstone, tmp_path: Path
-) -> None:
-    missing = tmp_path / "missing"
-    done = hardstone("run", "FIO-P-SYN", "--dir", missing, "--samples", "x")
-    assert done.code == EXIT_USAGE
-    assert str(missing) in done.err and "--samples" in done.err
-
-
-def test_it_is_in_the_plan_and_the_command_that_repeats_it(
-    hardstone: Hardstone, target: str, tmp_path: Path
-) -> None:
-    place = tmp_path / "store"
-    words = ["--target", target, "--store", place, "--dir", "/"]
-    assert hardstone("run", "FIO-P-SYN", *words).code == EXIT_OK
-    (entry,) = Store(place).runs()
-    plan = Store(place).load(entry.id).plan
-    assert [test.folder for test in plan.tests] == ["/"]
-    assert "--dir" in plan.command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,10 @@ from rich.console import Console
 
 from hardstone.campaign import (
     Campaign,
-    CampaignEvent,
     Look,
     MeasuringFinished,
     RunStarted,
     Tick,
-    Warned,
 )
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.progress import LiveReporter, Unopened, suitable
@@ -48,18 +47,14 @@ def live(tmp_path: Path, *steps: object, load: str = "none") -> str:
     return written.getvalue()
 
 
-def test_the_live_line_names_test_position_and_time_left(tmp_path: Path) -> None:
-    text = live(tmp_path, *sample.stream("SEM-P-SIG"))
-    assert "SEM-P-SIG  1 of 1" in text
-    assert " left" in text
-
-
-def test_loads_that_are_cut_in_the_live_line_are_told_in_full(tmp_path: Path) -> None:
+def test_the_live_line_names_test_position_and_time_left_and_loads_in_full(tmp_path: Path) -> None:
     load = "stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --cpu 1"
     text = live(tmp_path, *sample.stream("SEM-P-SIG"), load=f"none,{load}")
     assert f"…: {load}" in " ".join(text.split())
     for plain in (load, "none,heavy"):  # a load alone is in no name
         assert "…: " not in live(tmp_path, *sample.stream("SEM-P-SIG"), load=plain)
+    text = live(tmp_path, *sample.stream("SEM-P-SIG"))
+    assert "SEM-P-SIG  1 of 1" in text and " left" in text
 
 
 def test_a_failure_stays_above_the_live_line(tmp_path: Path) -> None:
@@ -68,46 +63,29 @@ def test_a_failure_stays_above_the_live_line(tmp_path: Path) -> None:
     assert "\x1b[2J" not in text and "\x07" not in text
 
 
-class Screen(io.StringIO):
-    """Standard error on a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(
-    ("quiet", "stream", "terminal", "chosen"),
+    ("quiet", "is_screen", "terminal", "chosen"),
     [
-        (True, Screen, "xterm", "quiet"),
-        (False, io.StringIO, "xterm", "plain"),
-        (False, Screen, "dumb", "plain"),
-        (False, Screen, "xterm", "live"),
+        (True, True, "xterm", "quiet"),
+        (False, False, "xterm", "plain"),
+        (False, True, "dumb", "plain"),
+        (False, True, "xterm", "live"),
     ],
 )
 def test_the_reporter_suits_standard_error(
-    monkeypatch: pytest.MonkeyPatch,
-    stream: type[io.StringIO],
-    terminal: str,
-    chosen: str,
-    *,
-    quiet: bool,
+    monkeypatch: pytest.MonkeyPatch, terminal: str, chosen: str, *, quiet: bool, is_screen: bool
 ) -> None:
-    monkeypatch.setattr("sys.stderr", stream())
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: is_screen)
+    monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", terminal)
-    taken: list[str] = []
+    made: list[str] = []
 
-    class Named(Unopened):
-        def __init__(self, name: str) -> None:
-            self._name = name
+    def named(name: str) -> Callable[..., Unopened]:
+        return lambda *_: made.append(name) or Unopened()  # type: ignore[func-returns-value]
 
-        def take(self, event: CampaignEvent) -> None:
-            taken.append(self._name)
-
-    one = suitable(
-        lambda: Named("quiet"), lambda: Named("plain"), lambda console: Named("live"), quiet=quiet
-    )
-    one.take(Warned("a word"))
-    assert taken == [chosen]
+    suitable(named("quiet"), named("plain"), named("live"), quiet=quiet)
+    assert made == [chosen]
 
 
 # ---- recordings ----
@@ -281,19 +259,13 @@ def test_each_step_is_told_once() -> None:
     assert len(told.at(60)) == 1
 
 
-def test_nobody_looks_at_each_tick() -> None:
+@pytest.mark.parametrize(("cost_ns", "seconds", "most"), [(0, 100, 11), (SECOND_NS, 300, 3)])
+def test_nobody_looks_at_each_tick(cost_ns: int, seconds: int, most: int) -> None:
     told = Told()
-    for second in range(100):
+    told.cost_ns = cost_ns
+    for second in range(seconds):
         told.at(second)
-    assert told.look_count <= 11
-
-
-def test_looking_that_costs_much_is_rare() -> None:
-    told = Told()
-    told.cost_ns = SECOND_NS
-    for second in range(300):
-        told.at(second)
-    assert told.look_count <= 3
+    assert told.look_count <= most
 
 
 def test_a_short_search_and_another_test_are_left_alone() -> None:

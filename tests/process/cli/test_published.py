@@ -87,11 +87,6 @@ def ring(**changed: Any) -> Result:
     return make.result("THR-P-SLS", series=series, conditions=conditions(**changed))
 
 
-def signal_wait() -> Result:
-    series = [labelled("signal_wait", 60, kind="unnamed", scope="thread")]
-    return make.result("SEM-P-SIG", series=series, conditions=conditions())
-
-
 def cell(out: str, start: str, system: str = "this run, shared") -> str:
     """The figures that one system has in the first row that begins with `start`."""
     rows = re.findall(rf"^{re.escape(start)}\W+(?:none +|heavy +)?{system} +(.*?) *$", out, re.M)
@@ -206,14 +201,12 @@ def test_unequal_work_is_said_with_each_figure_that_it_concerns(beside: Beside) 
     assert cell(out, "copy/time") == "max 10 ms"
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [(0, "max 10 ms"), (70, "max 10 ms (70 operations set by the request, not calibrated)")],
-)
-def test_work_that_was_given_is_no_calibrated_block(beside: Beside, given: int, said: str) -> None:
-    params = {"block_ns": 10_000_000, "add_operations": given}
-    plan = make.plan_of([sample.planned("RSP-P-FIX", params=params)])
-    assert cell(beside(response(calibrated={"add_operations": 70}), plan=plan), ADD) == said
+def test_work_that_was_given_is_no_calibrated_block(beside: Beside) -> None:
+    for given, said in ((0, ""), (70, " (70 operations set by the request, not calibrated)")):
+        params = {"block_ns": 10_000_000, "add_operations": given}
+        plan = make.plan_of([sample.planned("RSP-P-FIX", params=params)])
+        out = beside(response(calibrated={"add_operations": 70}), plan=plan)
+        assert cell(out, ADD) == f"max 10 ms{said}"
 
 
 def test_only_kinds_that_enter_the_kernel_stand_beside_the_context_switch(beside: Beside) -> None:
@@ -228,18 +221,13 @@ def test_only_kinds_that_enter_the_kernel_stand_beside_the_context_switch(beside
         assert ("not comparable" in out) == (name == "Linux")
 
 
-@pytest.mark.parametrize(
-    ("kernel", "said"),
-    [
-        ("Linux", "max 60 ns (on Linux this kind enters the kernel only when a thread waits)"),
-        ("Other", "max 60 ns"),
-    ],
-)
-def test_a_pair_that_stays_out_of_the_kernel_is_shown_with_a_note(
-    beside: Beside, kernel: str, said: str
-) -> None:
-    out = beside(signal_wait(), system={"kernel.name": kernel})
-    assert cell(out, "unnamed/thread/signal_wait") == said
+def test_a_pair_that_stays_out_of_the_kernel_is_shown_with_a_note(beside: Beside) -> None:
+    series = [labelled("signal_wait", 60, kind="unnamed", scope="thread")]
+    pair = make.result("SEM-P-SIG", series=series, conditions=conditions())
+    note = " (on Linux this kind enters the kernel only when a thread waits)"
+    for kernel, said in (("Linux", note), ("Other", "")):
+        out = beside(pair, system={"kernel.name": kernel})
+        assert cell(out, "unnamed/thread/signal_wait") == f"max 60 ns{said}"
 
 
 def test_published_figures_are_data(hardstone: Hardstone, target: str) -> None:

@@ -4,10 +4,8 @@ switched, a run for each boot of the lab. The tables are in golden/run.txt."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -34,6 +32,7 @@ from hardstone.targets.base import Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.reaching import SILENT, Notices
+from tests.conftest import ROOT
 from tests.process.cli.conftest import Done, Lab
 from tests.process.targets import sample
 from tests.process.targets.test_transport import playing
@@ -154,8 +153,8 @@ def test_a_target_twice_shows_how_well_it_repeats(
     measure: Callable[..., Done], fake: Make, tmp_path: Path
 ) -> None:
     name = fake("a")
-    done = measure(name, name)
-    assert done.code == EXIT_OK
+    done = measure(name, name, options=("--quiet",))
+    assert (done.code, done.err) == (EXIT_OK, "")
     assert stored(tmp_path) == [name, name]
     assert "#1" in done.out and "#2" in done.out and " x1.0" in done.out
 
@@ -173,11 +172,6 @@ def test_a_dry_run_shows_each_plan(
     assert [plan["target"] for plan in done.document["plans"]] == [names[0], names[2]]
     assert [one["target"] for one in done.document["not_run"]] == [names[1]]
     assert not (tmp_path / "store").exists()
-
-
-def test_quiet_shows_no_progress(measure: Callable[..., Done], fake: Make) -> None:
-    done = measure(fake("a"), fake("b"), options=("--quiet",))
-    assert done.err == ""
 
 
 def test_ctrl_c_between_two_targets_ends_the_whole(
@@ -213,11 +207,6 @@ def test_ctrl_c_during_a_run_ends_the_whole(
     assert done.told[-1].endswith("was not measured: the command was interrupted")
 
 
-def test_the_worst_code_is_that_of_the_command(measure: Callable[..., Done], fake: Make) -> None:
-    denied = fake("a", sample.stream(TEST, status="denied", reason="no right"))
-    assert measure(denied, fake("b")).code == EXIT_PRIVILEGE
-
-
 @pytest.mark.parametrize(
     ("codes", "worst"),
     [
@@ -237,8 +226,7 @@ def test_the_order_of_the_codes(codes: list[int], worst: int) -> None:
 
 
 def test_the_order_is_in_the_documents() -> None:
-    root = Path(__file__).resolve().parents[3]
-    told = (root / "docs/how-to/compare-targets.md").read_text()
+    told = (ROOT / "docs/how-to/compare-targets.md").read_text()
     assert ", ".join(map(str, WORST_FIRST)) in told
 
 
@@ -292,13 +280,9 @@ def switching(folder: Path, facts: dict[str, Any] = DYNAMIC, off: list[str] | No
 
 @pytest.fixture
 def compare(hardstone: Hardstone, tmp_path: Path) -> Callable[..., Done]:
-    def run(target: str, *words: object) -> Done:
-        tests = [word for word in words if str(word) in ("SEM-P-SIG",)] or [PREEMPTION]
-        options = [word for word in words if word not in tests]
-        store = ["--store", tmp_path / "store"]
-        return hardstone(
-            "run", *tests, "--compare-preemption", "--target", target, *store, *options
-        )
+    def run(target: str, *options: object, test: str = PREEMPTION) -> Done:
+        words = ("--target", target, "--store", tmp_path / "store", *options)
+        return hardstone("run", test, "--compare-preemption", *words)
 
     return run
 
@@ -321,58 +305,45 @@ def test_one_run_has_both_models_and_ends_with_the_table(
     assert whole(done) in " ".join(shown.out.split())
 
 
-def test_json_is_the_run_and_a_dry_run_shows_both(
-    compare: Callable[..., Done], tmp_path: Path
+def test_json_is_the_run_and_a_dry_run_its_plan_with_its_command(
+    compare: Callable[..., Done], hardstone: Hardstone, tmp_path: Path
 ) -> None:
     target = switching(tmp_path)
-    planned = compare(target, "--dry-run")
-    assert [
-        line.split()[3] for line in planned.out.splitlines() if line.startswith(PREEMPTION)
-    ] == [
-        "none",
-        "full",
-    ]
+    planned = compare(target, "--dry-run").out.splitlines()
+    models = [line.split()[3] for line in planned if line.startswith(PREEMPTION)]
     plan = compare(target, "--dry-run", "--json").document
-    assert [one["preemption"] for one in plan["tests"]] == ["none", "full"]
+    assert [one["preemption"] for one in plan["tests"]] == models == ["none", "full"]
+    assert hardstone(*plan["command"], "--dry-run", "--json").document == plan
     assert not (tmp_path / "store").exists()
     document = compare(target, "--json").document
     assert [one["conditions"]["preemption"] for one in document["results"]] == ["none", "full"]
     assert document["plan"] == plan
 
 
-def test_the_plan_names_the_command_that_makes_it_again(
-    compare: Callable[..., Done], hardstone: Hardstone, tmp_path: Path
-) -> None:
-    plan = compare(switching(tmp_path), "--dry-run", "--json").document
-    again = hardstone(*plan["command"], "--dry-run", "--json")
-    assert again.document == plan
-
-
 def test_other_tests_stand_beside_themselves_without_a_table(
     compare: Callable[..., Done], tmp_path: Path
 ) -> None:
-    done = compare(switching(tmp_path), "SEM-P-SIG")
+    done = compare(switching(tmp_path), test="SEM-P-SIG")
     assert done.code == EXIT_OK
     assert "kernel preemption off" not in done.out
     assert "preemption none" in done.out
 
 
-def test_a_side_that_was_refused_is_said(compare: Callable[..., Done], tmp_path: Path) -> None:
-    refused = sections((), status="denied", reason="preemption: the kernel is locked down")
-    done = compare(switching(tmp_path, off=refused))
-    assert done.code == EXIT_PRIVILEGE
-    assert "off: denied: preemption: the kernel is locked down" in whole(done)
-    assert "110 us" in whole(done) and " 10 1127 ms" not in whole(done)
-
-
-def test_somebody_switched_the_model_meanwhile(
-    compare: Callable[..., Done], tmp_path: Path
+@pytest.mark.parametrize(
+    ("status", "reason", "code"),
+    [
+        ("denied", "preemption: the kernel is locked down", EXIT_PRIVILEGE),
+        # the probe sees it at the end
+        ("failed", "somebody switched the preemption model to lazy", EXIT_UNTRUSTWORTHY),
+    ],
+)
+def test_a_side_that_has_no_figure_is_said(
+    compare: Callable[..., Done], tmp_path: Path, status: str, reason: str, code: int
 ) -> None:
-    """The probe sees it at the end, and calls the test failed: there is no figure of that side."""
-    moved = sections((), status="failed", reason="somebody switched the preemption model to lazy")
-    done = compare(switching(tmp_path, off=moved))
-    assert done.code != EXIT_OK
-    assert "off: failed: somebody switched the preemption model to lazy" in whole(done)
+    done = compare(switching(tmp_path, off=sections((), status=status, reason=reason)))
+    assert done.code == code
+    assert f"off: {status}: {reason}" in whole(done)
+    assert "110 us" in whole(done) and " 10 1127 ms" not in whole(done)
 
 
 def test_evaluate_compares_too(hardstone: Hardstone, tmp_path: Path) -> None:
@@ -429,7 +400,7 @@ Boots = Callable[..., list[str]]
 
 
 @pytest.fixture
-def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
+def boots(tmp_path: Path, lab: Lab) -> Boots:
     """Puts guests in place of the lab: the names of those that are booted."""
 
     def install(choices: str = "none, voluntary, full", **kinds: type[Booted]) -> list[str]:
@@ -443,9 +414,7 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
             probe = playing(folder, sections(ON if model == "full" else OFF))
             return Guest(kinds.get(model, Booted)(name, probe), choices)
 
-        module = ModuleType("hardstone.targets.lab")
-        module.lab_target = target  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+        lab(target=target)
         return booted
 
     return install

@@ -176,14 +176,13 @@ def test_what_is_denied_ends_its_curve_and_the_sweep_goes_on(
 
 
 def test_what_is_denied_everywhere_is_one_line(simulate: Hardstone, tmp_path: Path) -> None:
-    target = scenario(tmp_path, 900, [denied()])
-    done = simulate("-q", "--target", target, *ONE)
+    done = simulate("-q", "--target", scenario(tmp_path, 900, [denied()]), *ONE)
     assert done.code == EXIT_PRIVILEGE
     exit_line, reason = done.told
     assert "exit code 5" in exit_line
     assert reason == "hardstone: no point was measured: denied at 400 masses: admission refused"
-    document = Store().load("last")
-    assert [one.status for one in document.results if one.test == "SIM-S-RT"] == ["denied"]
+    results = Store().load("last").results
+    assert [one.status for one in results if one.test == "SIM-S-RT"] == ["denied"]
 
 
 def test_a_curve_that_had_no_time_is_coarse(simulate: Hardstone, tmp_path: Path) -> None:
@@ -261,30 +260,23 @@ def test_killed_twice_at_the_same_point(
     assert "there is none to resume" in simulate("-q", "--resume").err
 
 
-@pytest.fixture
-def cut(simulate: Hardstone, tmp_path: Path) -> str:
-    """A sweep whose probe broke at its first point: it is not complete."""
+def test_only_a_plan_of_a_sweep_of_this_version_is_resumed_also_with_the_same_options(
+    simulate: Hardstone, tmp_path: Path
+) -> None:
     broken = {"test": "SIM-S-RT", "params": {"masses": "400"}, "steps": [{"exit": 70}]}
     simulate("-q", "--target", scenario(tmp_path, 3000, [broken]), *ONE)
     document = Store().load("last")
     assert document.status == "incomplete"
     scenario(tmp_path, 3000)
-    return document.id
-
-
-def test_the_same_options_are_accepted(simulate: Hardstone, cut: str) -> None:
-    done = simulate("-q", "--resume", cut, *ONE)
-    assert done.code == EXIT_OK, done.err
-    found = Store().load(cut)
+    whole = document.plan
+    for plan, words in ((msgspec.structs.replace(whole, tests=[]), ()), (whole, ONE)):
+        document.plan = plan
+        replace_document(open_place(Store().path), document)
+        done = simulate("-q", "--resume", document.id, *words)
+        assert done.code == (EXIT_OK if plan is whole else EXIT_USAGE), done.err
+        assert ("not one that this version makes" in done.err) == (plan is not whole)
+    found = Store().load(document.id)
     assert found.status == "complete" and len(found.results) == 14
-
-
-def test_a_plan_of_no_sweep_of_this_version_is_refused(simulate: Hardstone, cut: str) -> None:
-    document = Store().load(cut)
-    document.plan = msgspec.structs.replace(document.plan, tests=[])
-    replace_document(open_place(Store().path), document)
-    done = simulate("-q", "--resume", cut)
-    assert done.code == EXIT_USAGE and "not one that this version makes" in done.err
 
 
 def test_time_that_is_spent_is_not_given_again(

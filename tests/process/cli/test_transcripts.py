@@ -71,6 +71,8 @@ def stored_runs() -> list[RunDocument]:
     ]
     wrong = make.result(duration_ns=-5)
     wrong.series[0].min = 9
+    counted = make.result("SEM-P-SIG")
+    counted.series[0].count = 7
     quick = make.result("SEM-P-SIG", QUICK, conditions=conditions("none"))
     return [
         rated,
@@ -81,7 +83,7 @@ def stored_runs() -> list[RunDocument]:
             results=[*results(where=conditions("none")), *results(where=conditions("heavy"))],
             plan=planned(["none", "heavy"], ["shared"]),
         ),
-        make.document(name="wrong", run_id=run_id(4), results=[wrong]),
+        make.document(name="wrong", run_id=run_id(4), results=[wrong, counted]),
         make.document(name="quick", run_id=run_id(5), results=[quick]),
         make.document(
             name="posix",

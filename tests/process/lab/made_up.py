@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import struct
 from pathlib import Path
+from typing import Any
+
+from hardstone.lab.kernels import Kernel
 
 MACHINES = {"x86_64": 62, "aarch64": 183, "riscv64": 243, "i386": 3}
 RELEASE = "6.1.0-7-amd64"
@@ -122,9 +125,6 @@ def program(machine: str = "x86_64", *, is_static: bool = True) -> bytes:
     return bytes(start)
 
 
-busybox = program
-
-
 def make_tree(folder: Path, release: str = RELEASE, machine: str = "x86_64") -> Path:
     """A tree lib/modules/RELEASE in `folder` with the drivers of `DEPENDS`."""
     tree = folder / "lib" / "modules" / release
@@ -136,12 +136,23 @@ def make_tree(folder: Path, release: str = RELEASE, machine: str = "x86_64") -> 
     return tree
 
 
+busybox = program
+
+
+def kernel(**changed: Any) -> Kernel:
+    """An entry of the lab, whose files need not be there."""
+    fields: dict[str, Any] = {"name": "made", "arch": "x86_64", "release": "", "append": ""}
+    fields |= {"package": "", "sha256": "0" * 64, "config": None, "modules": ()}
+    fields |= {"image": Path("/k/image"), "busybox": Path("/k/busybox")}
+    return Kernel(**(fields | changed))
+
+
 def make_kernel(
     folder: Path, release: str = RELEASE, image: bytes | None = None
 ) -> dict[str, Path]:
     """Files of a whole kernel: the arguments of `read_kernel`."""
     folder.mkdir(parents=True, exist_ok=True)
-    contents = {"image": image or bzimage(release), "config": CONFIG, "busybox": busybox()}
+    contents = {"image": image or bzimage(release), "config": CONFIG, "busybox": program()}
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return {name: folder / name for name in contents} | {"modules": make_tree(folder, release)}

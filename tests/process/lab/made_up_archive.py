@@ -42,7 +42,7 @@ class MadeUpArchive:
         self.say()
         self.add("busybox-static", "1:1.35.0-4")
         (self.tree("busybox-static") / "bin").mkdir(parents=True)
-        (self.tree("busybox-static") / "bin" / "busybox").write_bytes(made_up.busybox())
+        (self.tree("busybox-static") / "bin" / "busybox").write_bytes(made_up.program())
 
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """From now on no program of this machine is on the PATH, and the machine is an x86-64."""

@@ -77,6 +77,8 @@ def test_a_version_names_the_newest_of_it(archive: MadeUpArchive, asked: str, pa
     archive.add("linux-image-6.12-amd64", "6.12.99-1", "linux-image-6.12.9+deb12-amd64")
     archive.add_image("6.12.9+deb12-amd64", "6.12.9-1~bpo12+1")
     archive.add_image("6.12.9+deb12-rt-amd64", "6.12.9-1~bpo12+1")
+    # A mirror may have no backports: one list that cannot be fetched does no harm.
+    archive.say(update_says="E: The repository does not have a Release file.\n")
     assert fetch(asked) == package
     assert find_kernel(asked).package == package
     assert parse_wanted("debian@6.12.9-1~bpo12+1", None).name == "debian@6.12.9-1-bpo12+1"
@@ -119,10 +121,10 @@ def test_nothing_of_the_system_s_apt_changes(archive: MadeUpArchive) -> None:
     assert "Acquire::http" not in config and "Dir::Etc::parts" not in str(archive.calls)
 
 
-Change = Callable[[MadeUpArchive], object]
+FULL = "Cannot write: No space left on device"
 
 
-def _say(**said: object) -> Change:
+def _say(**said: object) -> Callable[[MadeUpArchive], object]:
     return lambda archive: archive.say(**said)
 
 
@@ -133,48 +135,26 @@ W: Some index files failed to download.
 
 
 @pytest.mark.parametrize(
-    ("change", "asked", "cause", "remedy"),
+    ("asked", "change", "words"),
     [
-        (
-            _say(packages=[], update_says=NO_NETWORK),
-            "debian",
-            "Could not resolve 'mirror.example'",
-            "check the network",
-        ),
-        (
-            _say(),
-            "debian@6.12",
-            "has no kernel 6.12 for amd64; it has 6.1.9-1",
-            "hardstone lab get debian",
-        ),
-        (_say(), "debian-rt", "has no kernel for arm64", ""),
-        (_say(download_says="E: Failed  Hash Sum mismatch\n"), "debian", "Hash Sum mismatch", ""),
-        (
-            _say(unpack_says="tar: ./boot/x: Cannot write: No space left on device\n"),
-            "debian",
-            "No space left on device",
-            "free some space",
-        ),
-        (
-            lambda archive: (archive.programs / "apt-get").unlink(),
-            "debian",
-            "no apt-get",
-            "hardstone lab add",
-        ),
+        ("debian", _say(packages=[], update_says=NO_NETWORK), "resolve 'mirror.*; check the netw"),
+        ("debian", _say(download_says="E: Failed  Hash Sum mismatch\n"), "Hash Sum mismatch"),
+        ("debian", _say(unpack_says=f"tar: ./x: {FULL}\n"), f"{FULL}.*; .*free some space"),
+        ("debian", lambda archive: (archive.programs / "apt-get").unlink(), "no apt-get.*lab add"),
+        ("debian@6.12", _say(), "no kernel 6.12 for amd64; it has 6.1.9-1.*hardstone lab get deb"),
+        ("debian-rt", _say(), "has no kernel for arm64"),
     ],
-    ids=["network", "version", "architecture", "download", "disk", "apt"],
+    ids=["network", "download", "disk", "apt", "version", "architecture"],
 )
 def test_what_cannot_be_had_is_told_and_leaves_nothing(
-    archive: MadeUpArchive, change: Change, asked: str, cause: str, remedy: str
+    archive: MadeUpArchive, asked: str, change: Callable[[MadeUpArchive], object], words: str
 ) -> None:
     archive.add_release()
     change(archive)
-    with pytest.raises(TargetError) as caught:
+    with pytest.raises(TargetError, match=words) as caught:
         fetch(asked, "arm64" if asked == "debian-rt" else None)
     assert left() == []
-    assert caught.value.exit_code == 4
-    assert "\n" not in str(caught.value)
-    assert cause in caught.value.cause and remedy in caught.value.remedy
+    assert caught.value.exit_code == 4 and "\n" not in str(caught.value)
 
 
 def test_a_hostile_archive_cannot_name_other_packages(archive: MadeUpArchive) -> None:
@@ -184,13 +164,6 @@ def test_a_hostile_archive_cannot_name_other_packages(archive: MadeUpArchive) ->
     with pytest.raises(TargetError, match="has no kernel"):
         fetch("debian")
     assert left() == []
-
-
-def test_one_list_that_cannot_be_fetched_does_no_harm(archive: MadeUpArchive) -> None:
-    """A mirror may have no backports."""
-    archive.add_image("6.1.0-9-amd64", "6.1.9-1")
-    archive.say(update_says="E: The repository does not have a Release file.\n")
-    assert fetch("debian@6.1") == "linux-image-6.1.0-9-amd64=6.1.9-1"
 
 
 @pytest.mark.parametrize(
@@ -229,15 +202,10 @@ def test_odd_names_in_a_package_are_no_names_here(archive: MadeUpArchive) -> Non
 
 def start(archive: MadeUpArchive) -> tuple[subprocess.Popen[bytes], int]:
     """`get_debian` in a process of its own, and the made-up tool that waits in it, or its child."""
-    program = (
-        "from hardstone.lab.debian import *\nget_debian(parse_wanted('debian', None), Steps())"
-    )
-    environment = {**os.environ, "PATH": f"{archive.programs}:/usr/bin:/bin"}
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        env=environment | {"PYTHONPATH": str(ROOT / "src")},
-        stderr=subprocess.DEVNULL,
-    )
+    body = "from hardstone.lab.debian import *\nget_debian(parse_wanted('debian', None), Steps())"
+    own = {"PATH": f"{archive.programs}:/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")}
+    words = [sys.executable, "-c", body]
+    process = subprocess.Popen(words, env={**os.environ, **own}, stderr=subprocess.DEVNULL)
     pid = archive.folder / "pid"
     return process, int(wait_until(lambda: pid.exists() and pid.read_text()))
 
@@ -313,10 +281,8 @@ def test_sources_are_read_in_both_formats() -> None:
     [source] = stanza_sources(STANZAS)
     assert source.suites == ("bookworm", "bookworm-updates")
     assert [*source.options] == ["signed-by"]
-    assert source.options["signed-by"].splitlines()[1:3] == [
-        " -----BEGIN PGP PUBLIC KEY BLOCK-----",
-        " .",
-    ]
+    key = source.options["signed-by"].splitlines()
+    assert key[1:3] == [" -----BEGIN PGP PUBLIC KEY BLOCK-----", " ."]
 
 
 @pytest.mark.parametrize("text", [ONE_LINE, STANZAS])
@@ -332,10 +298,8 @@ def test_what_is_written_is_read_back(text: str) -> None:
 def test_others_archives_are_left_out() -> None:
     text = f"{ONE_LINE}deb http://x.example/ bookworm stable\ndeb http://y.example/ nodistro main\n"
     sources = debian_sources(one_line_sources(text), BOOKWORM, backports=False)
-    assert [source.uris[0] for source in sources] == [
-        "http://m.example/debian",
-        "http://s.example/debian-security",
-    ]
+    found = [source.uris[0] for source in sources]
+    assert found == ["http://m.example/debian", "http://s.example/debian-security"]
 
 
 @pytest.mark.parametrize(

@@ -182,17 +182,11 @@ def test_a_guest_that_counts_instructions_is_as_slow_as_it_is(made_up_lab: MadeU
                     list(said)
             else:
                 assert b"".join(said) == b"late\n"
-
-
-def test_a_guest_that_counts_instructions_is_ended_by_a_stop(made_up_lab: MadeUpLab) -> None:
-    made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
-    stop = Stop()
-    stop.set()
-    with (
-        closing(lab_transport("made,deterministic")) as guest,
-        pytest.raises(ProbeError, match="hears no request"),
-    ):
-        list(guest.chunks(["list"], Limits(60.0), stop))
+                stop = Stop()
+                stop.set()
+                made_up_lab.probe("if sys.argv[1] == 'list': time.sleep(1000)")
+                with pytest.raises(ProbeError, match="hears no request"):
+                    list(guest.chunks(["list"], Limits(60.0), stop))
 
 
 def test_a_guest_that_counts_instructions_answers_one_command_after_another(
@@ -366,23 +360,17 @@ def test_a_boot_removes_what_killed_guests_left_and_no_living_one(
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "nan", "inf", "86401", "\x1b"])
-def test_a_limit_that_is_none_is_refused(
+def test_a_limit_that_is_none_is_refused_and_missing_memory_told_before_the_boot(
     made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setenv("HARDSTONE_BOOT_S", text)
-    with pytest.raises(InputError, match=r"HARDSTONE_BOOT_S=.* is not a time in seconds") as caught:
-        lab_transport("made").open()
-    assert "\x1b" not in str(caught.value)
-    assert made_up_lab.boots() == []
-
-
-def test_memory_that_is_missing_is_told_before_the_boot(
-    made_up_lab: MadeUpLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("HARDSTONE_BOOT_S", text)
+        with pytest.raises(InputError, match=r"BOOT_S=.* is not a time in seconds") as caught:
+            lab_transport("made").open()
+        assert "\x1b" not in str(caught.value)
     monkeypatch.setenv("HARDSTONE_MEMORY_DIR", str(made_up_lab.folder / "missing"))
-    with pytest.raises(TargetError, match="no folder in memory has 66 MiB free") as caught:
+    with pytest.raises(TargetError, match=r"no folder in memory has 66 MiB free.*HARDSTONE_MEM"):
         lab_transport("made").open()
-    assert "HARDSTONE_MEMORY_DIR" in caught.value.remedy
     assert made_up_lab.boots() == []
 
 
@@ -536,28 +524,15 @@ def write(folder: Path, console: bytes, qemu: bytes = b"") -> None:
     (folder / "qemu").write_bytes(qemu)
 
 
-@pytest.mark.parametrize(
-    ("console", "reason", "remedy"),
-    [
-        (b"boot\r\n" + PANIC + b"\r\n[    1.3] Rebooting\r\n", PANIC[10:].decode(), ""),
-        (b"hardstone-lab: no port of virtio-serial\r\n" + PANIC, "no driver", "--modules"),
-        (
-            b"hardstone-lab: no driver for the device 1234:11e8\r\n",
-            "for the device",
-            "CONFIG_UIO_PCI_GENERIC",
-        ),
-    ],
-    ids=["panic", "channel", "device"],
-)
-def test_the_console_has_the_reason_wherever_it_stands(
-    tmp_path: Path, console: bytes, reason: str, remedy: str
-) -> None:
-    write(tmp_path, console, b"qemu: something\n")
-    why, what = why_it_ended(tmp_path)
-    assert reason in why and (remedy in what if remedy else what == "")
-
-
-def test_qemu_gives_the_reason_where_the_console_has_none(tmp_path: Path) -> None:
+def test_the_reason_is_the_console_s_or_else_qemu_s(tmp_path: Path) -> None:
+    write(tmp_path, b"hardstone-lab: no driver for the device 1234:11e8\r\n", b"qemu: x\n")
+    why, remedy = why_it_ended(tmp_path)
+    assert "for the device" in why and "CONFIG_UIO_PCI_GENERIC" in remedy
+    write(tmp_path, b"hardstone-lab: no port of virtio-serial\r\n" + PANIC)
+    why, remedy = why_it_ended(tmp_path)
+    assert "no driver" in why and "--modules" in remedy
+    write(tmp_path, b"boot\r\n" + PANIC + b"\r\n[    1.3] Rebooting\r\n")
+    assert why_it_ended(tmp_path) == (PANIC[10:].decode(), "")
     write(tmp_path, b"Linux\n", b"warning: x\nqemu-system-x86_64: no \x1b[31mmemory\n")
     assert why_it_ended(tmp_path)[0] == "QEMU said: qemu-system-x86_64: no memory"
     write(tmp_path, b"Linux\n")

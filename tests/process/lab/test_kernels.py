@@ -34,7 +34,7 @@ def test_a_kernel_is_found_as_it_was_added_until_it_is_replaced(tmp_path: Path) 
     assert (kernel.name, kernel.arch, kernel.release) == ("mine", "x86_64", made_up.RELEASE)
     assert (kernel.append, kernel.package) == ("quiet", "linux-image-6.1.0-7-amd64=6.1.1-1")
     assert kernel.image.read_bytes() == made_up.bzimage()
-    assert kernel.busybox.read_bytes() == made_up.busybox()
+    assert kernel.busybox.read_bytes() == made_up.program()
     assert kernel.busybox.stat().st_mode & 0o111
     assert kernel.config is not None and kernel.config.read_bytes() == made_up.CONFIG
     assert [path.name[3:-3] for path in kernel.modules] == made_up.ORDER

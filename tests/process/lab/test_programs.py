@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,9 @@ def test_a_folder_that_cannot_be_written_is_one_line(kept: Path) -> None:
 # Which compiler, what it is asked for, and when again
 
 
+FAILS = b"#!/bin/sh\necho unknown option >&2\nexit 1\n"
+
+
 def write_compiler(path: Path, output: bytes, version: str = "made up 1", code: int = 0) -> Path:
     """A compiler that writes `output` and logs its arguments, one call a line, to PATH.log."""
     path.write_text(f"""#!{sys.executable} -IS
@@ -225,58 +230,21 @@ def test_a_change_of_source_or_compiler_builds_again(tree: Path, compiler: Path)
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("make", "words"),
     [
-        (b"#!/nonexistent/interpreter\n", "mycc does not run: "),
-        (b"#!/bin/sh\necho unknown option >&2\nexit 1\n", "--version fails: unknown option"),
-    ],
-)
-def test_a_compiler_that_does_not_run(
-    tree: Path, compiler: Path, script: bytes, words: str
-) -> None:
-    compiler.write_bytes(script)
-    with pytest.raises(TargetError, match=words):
-        programs_for(OTHER, root=tree)
-
-
-@pytest.mark.parametrize(
-    ("output", "code", "words"),
-    [
-        (b"", 1, "made up error: no room"),
-        (program("riscv64"), 0, f"should be a program for {OTHER}"),
-        (program(OTHER, is_static=False), 0, "needs shared libraries"),
+        (partial(Path.write_bytes, data=b"#!/nonexistent/interpreter\n"), "mycc does not run: "),
+        (partial(Path.write_bytes, data=FAILS), "--version fails: unknown option"),
+        (partial(write_compiler, output=b"", code=1), "made up error: no room"),
+        (partial(write_compiler, output=program("riscv64")), f"should be a program for {OTHER}"),
+        (partial(write_compiler, output=program(OTHER, is_static=False)), "needs shared libraries"),
     ],
 )
 def test_a_compiler_that_fails_or_is_for_something_else(
-    tree: Path, compiler: Path, output: bytes, code: int, words: str
+    tree: Path, compiler: Path, make: Callable[[Path], object], words: str
 ) -> None:
-    write_compiler(compiler, output, code=code)
+    make(compiler)
     with pytest.raises(TargetError, match=words):
         programs_for(OTHER, root=tree)
-
-
-def installed(tmp_path: Path, arch: str) -> str:
-    """What `programs_for` says in an installation without source, probe or guest's program."""
-    copy = tmp_path / "site" / "hardstone"
-    shutil.copytree(ROOT / "src" / "hardstone", copy, ignore=shutil.ignore_patterns("_probe"))
-    code = (
-        "from hardstone.errors import HardstoneError\n"
-        "from hardstone.targets.guest_programs import programs_for\n"
-        f"try: programs_for({arch!r})\n"
-        "except HardstoneError as error: print(type(error).__name__, error)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
-    ).stdout
-
-
-@pytest.mark.usefixtures("compiler")
-def test_without_source_no_other_architecture(tmp_path: Path) -> None:
-    told = installed(tmp_path, OTHER)
-    assert told.startswith("TargetError ")
-    assert "is built from its source, which this installation lacks; " in told
 
 
 @pytest.fixture
@@ -297,10 +265,26 @@ def test_own_architecture_takes_the_probe_in_use(own_probe: Path) -> None:
         programs_for(OWN)
 
 
-def test_no_program_for_guests(tmp_path: Path, own_probe: Path) -> None:
+def test_an_installation_without_source_and_program_for_guests_says_so(
+    tmp_path: Path, own_probe: Path
+) -> None:
     own_probe.with_name("hardstone-guest").unlink()
-    told = installed(tmp_path, OWN)
-    assert told == "TargetError there is no hardstone-guest; build it: hardstone probe build\n"
+    copy = tmp_path / "site" / "hardstone"
+    shutil.copytree(ROOT / "src" / "hardstone", copy, ignore=shutil.ignore_patterns("_probe"))
+    code = (
+        "import sys\n"
+        "from hardstone.errors import HardstoneError\n"
+        "from hardstone.targets.guest_programs import programs_for\n"
+        "for arch in sys.argv[1:]:\n"
+        "    try: programs_for(arch)\n"
+        "    except HardstoneError as error: print(type(error).__name__, error)"
+    )
+    env, words = {**os.environ, "PYTHONPATH": str(copy.parent)}, [sys.executable, "-c", code]
+    done = subprocess.run([*words, OTHER, OWN], env=env, capture_output=True, text=True, check=True)
+    source, guest = done.stdout.splitlines()
+    assert source.startswith("TargetError ")
+    assert "is built from its source, which this installation lacks; " in source
+    assert guest == "TargetError there is no hardstone-guest; build it: hardstone probe build"
 
 
 def test_the_command_prints_the_path(compiler: Path) -> None:

@@ -92,30 +92,24 @@ def test_a_wrong_target_is_refused_with_a_reason(text: str, reason: str) -> None
     assert "\x1b" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("target", "line", "cpus"),
+    [
+        ("k", "", min(2, len(os.sched_getaffinity(0)))),
+        ("k,preempt=full", "preempt=full", min(2, len(os.sched_getaffinity(0)))),
+        ("k,cpus=3,append=a=1 b", "a=1 b", 3),
+        ("k,deterministic,preempt=full,append=preempt=none", "preempt=full preempt=none", 1),
+    ],
+)
+def test_a_target_s_words_for_the_kernel_and_its_cpus(target: str, line: str, cpus: int) -> None:
+    assert (boot_line_of(parse_settings(target)), cpu_count(parse_settings(target))) == (line, cpus)
+
+
 def test_options_are_merged_into_the_target_unless_they_contradict_it() -> None:
     merged = with_settings(parse_settings("k,cpus=2"), cpus="2", preempt="full", append=None)
     assert merged.name == "k,cpus=2,preempt=full"
     with pytest.raises(InputError, match="differ"):
         with_settings(parse_settings("k,preempt=none"), preempt="full")
-
-
-@pytest.mark.parametrize(
-    ("target", "line"),
-    [
-        ("k", ""),
-        ("k,preempt=full", "preempt=full"),
-        ("k,append=a=1 b", "a=1 b"),
-        ("k,preempt=full,append=preempt=none", "preempt=full preempt=none"),
-    ],
-)
-def test_a_target_s_words_for_the_kernel(target: str, line: str) -> None:
-    assert boot_line_of(parse_settings(target)) == line
-
-
-def test_a_deterministic_guest_has_one_cpu_and_others_those_asked_for_or_two_at_most() -> None:
-    assert cpu_count(parse_settings("k,deterministic")) == 1
-    assert cpu_count(parse_settings("k,cpus=3")) == 3
-    assert cpu_count(parse_settings("k")) == min(2, len(os.sched_getaffinity(0)))
 
 
 # Which accelerator, by what this machine shows
@@ -127,12 +121,7 @@ def test_a_deterministic_guest_has_one_cpu_and_others_those_asked_for_or_two_at_
         ("processor\t: 0\nflags\t\t: fpu vme vmx smx\nbugs\t\t: spectre\n", "x86_64", True, None),
         ("flags\t\t: fpu svm\n", "x86_64", True, None),
         # As in a guest; other lines and longer words name it.
-        (
-            "model name\t: vmx\nflags\t\t: fpu vmxnet svm_lock\nvmx flags\t: vnmi\n",
-            "x86_64",
-            True,
-            "",
-        ),
+        ("model\t: vmx\nflags\t\t: fpu vmxnet svm_lock\nvmx flags\t: vnmi\n", "x86_64", True, ""),
         ("", "x86_64", True, ""),
         ("flags\t\t: fpu svm\n", "aarch64", True, "the kernel aarch64"),
         ("flags\t\t: fpu svm\n", "x86_64", False, "there is no"),
@@ -156,12 +145,9 @@ def test_the_machine_says_whether_it_virtualises(
     if found is None:
         monkeypatch.setattr("os.access", lambda path, mode: False)
         assert "group kvm" in str(kvm_obstacle(arch, tmp_path / "kvm", tmp_path / "cpuinfo"))
-
-
-def test_arm_shows_no_flag_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    (tmp_path / "kvm").touch()
-    assert kvm_obstacle("aarch64", tmp_path / "kvm", tmp_path / "missing") is None
+        monkeypatch.undo()
+        monkeypatch.setattr(platform, "machine", lambda: "aarch64")  # which shows no flag for it
+        assert kvm_obstacle("aarch64", tmp_path / "kvm", tmp_path / "missing") is None
 
 
 @pytest.mark.parametrize(
@@ -180,9 +166,6 @@ def test_what_is_asked_for_and_what_can_be_had(
     target: str, obstacle: str | None, expected: str
 ) -> None:
     assert choose_accel(parse_settings(target), "x86_64", lambda arch: obstacle) == expected
-
-
-def test_kvm_that_cannot_be_had_is_an_error_with_the_reason() -> None:
     with pytest.raises(InputError, match="KVM cannot run this guest: it rains"):
         choose_accel(parse_settings("k,accel=kvm"), "x86_64", lambda arch: "it rains")
 
@@ -194,27 +177,6 @@ ARM = ["console=ttyAMA0", "quiet", "panic=-1"]
 TSC = ["tsc=reliable", "clocksource=tsc"]
 REPEATABLE = ["nokaslr", "norandmaps", "random.trust_cpu=off", "random.trust_bootloader=off"]
 GUESTS = [(arch, accel) for arch in ("x86_64", "aarch64") for accel in ("kvm", "tcg", "icount")]
-
-
-def kernel_of(
-    arch: str = "x86_64",
-    name: str = "made",
-    config: Path | None = None,
-    modules: tuple[Path, ...] = (),
-) -> Kernel:
-    """One of a person's own; of Debian where `name` says so."""
-    return Kernel(
-        name=name,
-        arch=arch,
-        release="",
-        package="linux-image=1" if name.startswith("debian") else "",
-        sha256="0" * 64,
-        append="kernels=own",
-        image=Path("/k/image"),
-        config=config,
-        busybox=Path("/k/busybox"),
-        modules=modules,
-    )
 
 
 @pytest.fixture
@@ -237,8 +199,9 @@ def command(
     device: str | None = None,
     unpacked: Path | None = None,
 ) -> list[str]:
+    kernel = made_up.kernel(arch=arch, append="kernels=own")
     machine = Machine(
-        kernel=kernel_of(arch), initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256,
+        kernel=kernel, initramfs=Path("/i"), accel=accel, cpus=1, memory_mib=256,
         append="mine=1", host_tsc_khz=host_tsc_khz, device=device, unpacked=unpacked,
     )  # fmt: skip
     return machine.command(Path(folder), (7, 8))
@@ -332,12 +295,9 @@ OPTION = b"CONFIG_UIO_PCI_GENERIC="
 def with_drivers(folder: Path, config: bytes | None, *modules: str, name: str = "own") -> Kernel:
     if config is not None:
         (folder / "config").write_bytes(config)
-    paths = tuple(folder / module for module in modules)
-    return kernel_of(name=name, config=None if config is None else folder / "config", modules=paths)
-
-
-def test_every_device_has_its_numbers() -> None:
-    assert tuple(PCI_IDS) == DEVICES
+    package = "linux-image=1" if name.startswith("debian") else ""
+    fields = {"config": None if config is None else folder / "config", "package": package}
+    return made_up.kernel(name=name, modules=tuple(folder / one for one in modules), **fields)
 
 
 @pytest.mark.parametrize(
@@ -353,6 +313,7 @@ def test_a_kernel_that_has_the_driver(
     tmp_path: Path, config: bytes | None, modules: tuple[str, ...]
 ) -> None:
     check_device(with_drivers(tmp_path, config, *modules), "edu")
+    assert tuple(PCI_IDS) == DEVICES
 
 
 @pytest.mark.parametrize(

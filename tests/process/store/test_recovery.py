@@ -305,17 +305,6 @@ def test_a_finished_run_leaves_nothing_on_its_target(store: Store, tmp_path: Pat
     assert not path.parent.exists()
 
 
-def test_a_journal_without_its_plan_is_set_aside(store: Store) -> None:
-    document = left_behind(store)
-    path = journal_of(store, document)
-    path.write_bytes(b"damaged\n" + b"\n".join(path.read_bytes().splitlines()[1:]))
-    assert recover(store, dump) == []
-    damaged = path.parent.with_name(f"{document.id}.damaged") / "journal.jsonl"
-    assert b"SEM-P-SIG" in damaged.read_bytes()
-    assert recover(store, dump) == []
-    HostMemory(document.id, path.parent).remove()
-
-
 def test_a_run_that_was_stored_before_the_kill_is_not_touched(store: Store) -> None:
     document = left_behind(store, recorded=3)
     folder = journal_of(store, document).parent

@@ -90,9 +90,6 @@ def test_steps_that_end_a_test(
 ) -> None:
     with pytest.raises(kind, match=words):
         play(tmp_path, step)
-
-
-def test_garbage(tmp_path: Path) -> None:
     (line,) = play(tmp_path, {"garbage_bytes": 5000})
     assert len(line) == 5000
     with pytest.raises(UnicodeDecodeError):
@@ -101,18 +98,14 @@ def test_garbage(tmp_path: Path) -> None:
 
 def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
     target = fake(tmp_path, "one", {"vanish": True})
+    with pytest.raises(ProbeError, match="does not contain SEM-P-SIG"):
+        list(target.run(sample.planned("SEM-P-SIG"), RunOptions(), None, Stop()))
     lines = target.run(sample.planned(), RunOptions(), None, Stop())
     assert next(lines) == b"one"
     with pytest.raises(TargetError, match="gone"):
         next(lines)
     with pytest.raises(TargetError, match="gone"):
         target.facts()
-
-
-def test_a_test_that_the_scenario_lacks(tmp_path: Path) -> None:
-    target = fake(tmp_path)
-    with pytest.raises(ProbeError, match="does not contain SEM-P-SIG"):
-        list(target.run(sample.planned("SEM-P-SIG"), RunOptions(), None, Stop()))
 
 
 # What is no scenario
@@ -183,6 +176,8 @@ def test_what_was_asked_stands_in_the_result(tmp_path: Path) -> None:
     assert (found.conditions.load, found.conditions.cpu_config) == ("heavy", "single")
     assert found.conditions.settings == ["governor", "cpuset"]
     assert found.load == [] and len(found.series) == len(found.verdicts) == 1
+    steps = {"load": "heavy", "steps": sample.stream(values=(7, 8, 9))}  # not those of the test
+    assert under(tmp_path, planned, steps).series[0].count == 3
 
 
 def test_a_short_load_comes_where_it_fits(tmp_path: Path) -> None:
@@ -202,12 +197,6 @@ def test_a_denied_shield_measures_nothing(tmp_path: Path) -> None:
     assert found.command == "sudo hardstone run"
     assert found.series == [] and found.verdicts == []
     assert under(tmp_path, sample.planned(), denied).status == "measured"
-
-
-def test_steps_of_a_condition_take_the_place_of_the_tests_own(tmp_path: Path) -> None:
-    steps = sample.stream(values=(7, 8, 9))
-    found = under(tmp_path, sample.planned(load="heavy"), {"load": "heavy", "steps": steps})
-    assert found.series[0].count == 3
 
 
 @pytest.mark.parametrize(
@@ -234,21 +223,22 @@ def test_an_entry_for_parameters_answers_as_requested(
 def test_the_request_names_conditions_only_where_there_are_any() -> None:
     plain = probe_arguments(sample.planned(), RunOptions(), None)
     assert not {"--load", "--cpu-config", "--settings", "--dir"} & set(plain)
-    load = "stress-ng:--cpu 2; reboot"
-    planned = sample.planned(
-        load=load, cpu_config="shielded", settings=["cpuset", "timers"], folder="/a; reboot"
+    asked = {"load": "stress-ng:--cpu 2; reboot", "cpu_config": "shielded", "folder": "/a; reboot"}
+    words = probe_arguments(
+        sample.planned(**asked, settings=["cpuset", "timers"]), RunOptions(), None
     )
-    words = probe_arguments(planned, RunOptions(), None)
-    for option, value in (
-        ("--dir", "/a; reboot"),
-        ("--load", load),
-        ("--cpu-config", "shielded"),
-        ("--settings", "cpuset,timers"),
-    ):
-        assert words[words.index(option) + 1] == value
+    values = [*asked.values(), "cpuset,timers"]
+    found = [
+        words[words.index(one) + 1] for one in ("--load", "--cpu-config", "--dir", "--settings")
+    ]
+    assert found == values
 
 
 # Loads and shields, which a probe tells too
+
+
+def named(name: str) -> dict[str, Any]:
+    return {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
 
 
 def local(folder: Path, body: str) -> Target:
@@ -273,22 +263,20 @@ def test_a_probe_from_before_them_does_not_tell(
         getattr(local(tmp_path, "sys.exit(70)"), ask)()
 
 
-def test_what_a_shield_could_switch(tmp_path: Path) -> None:
-    found = fake(tmp_path, shield=sample.shield_look(governor="no such file")).shield_look()
-    assert found is not None
-    there = {one.name: (one.available, one.now) for one in found.settings}
-    assert there["governor"] == (False, "no such file")
-    assert there["dma_latency"] == (True, "1")
-
-
-@pytest.mark.parametrize("name", ["", "Cpu", "a b", "x" * 40, "\x1b"])
-def test_impossible_names_of_loads_are_refused(tmp_path: Path, name: str) -> None:
-    faulty = {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
-    with pytest.raises(InputError, match="invalid names"):
-        fake(tmp_path, loads=faulty).load_list()
-
-
-@pytest.mark.parametrize("look", [{"schema": "hardstone.shield/2"}, {"settings": 3}])
-def test_a_look_that_is_none(tmp_path: Path, look: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="list of shield settings"):
-        fake(tmp_path, shield={**sample.shield_look(), **look}).shield_look()
+@pytest.mark.parametrize(
+    ("ask", "faulty", "words"),
+    [
+        *(("load_list", named(name), "invalid names") for name in ("", "Cpu", "a b", "x" * 40)),
+        ("load_list", named("\x1b"), "invalid names"),
+        ("shield_look", {"schema": "hardstone.shield/2"}, "list of shield settings"),
+        ("shield_look", {"settings": 3}, "list of shield settings"),
+    ],
+    ids=range(7),
+)
+def test_what_is_no_list_of_loads_or_settings(
+    tmp_path: Path, ask: str, faulty: dict[str, Any], words: str
+) -> None:
+    shield = ask == "shield_look"
+    changed = {"shield": sample.shield_look() | faulty} if shield else {"loads": faulty}
+    with pytest.raises(InputError, match=words):
+        getattr(fake(tmp_path, **changed), ask)()

@@ -67,8 +67,15 @@ def test_the_folder_is_private_in_memory_and_made_when_it_is_needed(
     assert place(memory) == made
 
 
-def test_a_second_one_finds_what_the_first_left(journal: Path, memory: HostMemory) -> None:
+def test_a_second_one_finds_what_the_first_left(
+    journal: Path, memory: HostMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = str(recorded(memory))
+    with monkeypatch.context() as patched:  # its path says where it is
+        patched.setenv("HARDSTONE_MEMORY_DIR", str(journal))
+        assert HostMemory(RUN, journal).has(path)
+    for damaged in ("", "/", "/a\0b/c", "x/y", "/x/" + "y" * 9000):
+        assert not memory.has(damaged), damaged[:9]
     kept = memory.keep(b"the run")
     again = HostMemory(RUN, journal)
     assert again.has(path)
@@ -90,21 +97,6 @@ def test_a_copy_of_which_nothing_is_taken_leaves_no_file_open(memory: HostMemory
     memory.drop(path)
     with pytest.raises(FileNotFoundError):
         next(chunks or iter(()))
-
-
-def test_a_recording_is_found_where_it_was_made(
-    journal: Path, memory: HostMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its path says where it is, also if the variable names another folder by now."""
-    path = str(recorded(memory))
-    with monkeypatch.context() as patched:
-        patched.setenv("HARDSTONE_MEMORY_DIR", str(journal))
-        assert HostMemory(RUN, journal).has(path)
-
-
-@pytest.mark.parametrize("path", ["", "/", "/a\0b/c", "x/y", "/x/" + "y" * 9000])
-def test_a_damaged_path_is_not_a_recording(memory: HostMemory, path: str) -> None:
-    assert not memory.has(path)
 
 
 @pytest.mark.parametrize("has_runtime", [True, False])

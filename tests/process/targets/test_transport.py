@@ -78,6 +78,8 @@ def test_documents_arrive_over_every_transport(tmp_path: Path, kind: type[LocalT
     assert (target.name, target.is_noisy) == (kind.name, kind.is_noisy)
     assert target.probe_list() == sample.register()
     assert target.facts() == sample.facts()
+    with pytest.raises(InputError, match="cannot be read"):  # noise alone
+        ProbeTarget(Console(sample.executable(tmp_path, "pass"))).facts()
 
 
 def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
@@ -91,23 +93,15 @@ def test_the_clock_of_the_system_is_that_of_its_transport() -> None:
     assert ProbeTarget(LocalTransport()).clock_check() is None
 
 
-def test_noise_alone_is_not_a_document(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        ProbeTarget(Console(sample.executable(tmp_path, "pass"))).facts()
-
-
 @pytest.mark.parametrize("kind", [LocalTransport, Relayed])
 def test_a_stream_arrives_over_every_transport(tmp_path: Path, kind: type[LocalTransport]) -> None:
     stream = sample.stream(TEST)
     target = ProbeTarget(kind(playing(tmp_path, stream)))
     got = list(target.run(sample.planned(), RunOptions(), None, Stop()))
     assert got == [line.encode() for line in stream]
-
-
-def test_the_input_of_the_probe_ends_through_a_relay(tmp_path: Path) -> None:
     stop = Stop()
-    stop.set()
-    target = ProbeTarget(Relayed(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")))
+    stop.set()  # its input ends
+    target = ProbeTarget(kind(sample.executable(tmp_path, "sys.stdin.read(); lines('kept')")))
     assert list(target.run(sample.planned(), RunOptions(), None, stop)) == [b"kept"]
 
 

@@ -21,7 +21,6 @@ from hardstone.gate import (
     read_limits,
     suggest_limits,
 )
-from hardstone.gate.judge import judge_series
 from hardstone.gate.limit import Value, parse_value, share_text, typed_amount
 from hardstone.model import Event, RunDocument
 from hardstone.stats.pair_gate import Outcome
@@ -370,6 +369,7 @@ MEAN, MAX = 'statistic = "mean"', 'statistic = "max"'
 MUTEX = "MUT-P-ARN/inherit/acquire"  # of CE7: mean below 0.1 us
 PREEMPTION = "THR-P-PRE/thread/preemption"  # of Linux: max above 1 ms
 TICK = "CLK-P-DUR/tick"  # of QNX: mean 2.2 us
+TOLD = {MUTEX: "< 100 ns", PREEMPTION: "> 1 ms", TICK: "2.2 us"}
 OF_STUDIES = ("MUT-P-ARN", "THR-P-PRE", "CLK-P-DUR", "TMR-P-LAT", "SEM-B-LCK", "CLK-B-RES")
 
 
@@ -400,22 +400,7 @@ def test_bounds_of_a_study_stay_bounds(
     (asked,) = read_limits(limit_text(f'address = "{address}"\n{entry}'), OF_STUDIES)
     (found,) = check_limits([asked], [published_system(f"published:{key}")])
     assert found.outcome == outcome, found
-    assert outcome != OPEN or found.reason
-
-
-@pytest.mark.parametrize(
-    ("key", "address", "statistic", "text"),
-    [
-        ("ce7", MUTEX, MEAN, "< 100 ns"),
-        ("linux", PREEMPTION, MAX, "> 1 ms"),
-        ("qnx", TICK, MEAN, "2.2 us"),
-    ],
-)
-def test_a_bound_is_told_as_one(key: str, address: str, statistic: str, text: str) -> None:
-    entry = f'address = "{address}"\n{statistic}\nat_most = "1us"'
-    (asked,) = read_limits(limit_text(entry), OF_STUDIES)
-    (found,) = check_limits([asked], [published_system(f"published:{key}")])
-    assert found.found == text
+    assert found.reason if outcome == OPEN else found.found == TOLD.get(address, found.found)
 
 
 @pytest.mark.parametrize(
@@ -435,39 +420,6 @@ def test_the_worst_decides_and_stands_first(
     document = gate_document("limits", [], [], checks)
     assert [one.outcome for one in document.checks] == sorted(outcomes, key=ORDER.__getitem__)
     assert (document.outcome, document.exit_code) == (outcome, code)
-
-
-SHORT = make.series(spread(5000))
-
-
-def order(entry: str) -> int:
-    return ORDER[judge_series(limit(entry), SHORT).outcome]
-
-
-@pytest.mark.slow
-@given(st.sampled_from(["max", "mean", "p50", "p99", "p99.9"]), *[st.integers(1, 60_000)] * 2)
-def test_a_tighter_limit_never_passes_what_a_wider_one_did_not(
-    statistic: str, tight: int, more: int
-) -> None:
-    entry = f'statistic = "{statistic}"\nat_most = "{{}}ns"'
-    assert order(entry.format(tight)) <= order(entry.format(tight + more))
-    statistic = statistic if statistic in ("mean", "p50", "p99") else "min"
-    entry = f'statistic = "{statistic}"\nat_least = "{{}}ns"'
-    assert order(entry.format(tight)) <= order(entry.format(max(tight - more, 1)))
-
-
-@pytest.mark.slow
-@given(*[st.integers(1, 60_000)] * 2, *[st.integers(0, 5000)] * 2, st.booleans())
-def test_neither_do_a_tighter_deadline_and_a_smaller_share(
-    deadline: int, later: int, count: int, more: int, is_share: bool
-) -> None:
-    def above(deadline: int, number: int) -> int:
-        most = f'"{min(number, 5000) / 50}%"' if is_share else str(number)
-        return order(f'above = "{deadline}ns"\nat_most = {most}')
-
-    wide = above(deadline + later, count + more)
-    assert above(deadline, count + more) <= wide
-    assert above(deadline + later, count) <= wide
 
 
 # ---- made from runs ----

@@ -79,7 +79,7 @@ def test_a_run_of_a_file(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("2026112", "'2026112' matches 2 runs"),
         ("nothing.json", "there is no file nothing.json"),
         ("/", "it is a folder, not a file"),
-        ("published:vxworks", "no study has a system 'vxworks'"),
+        ("published:vxworks", "no study has a system 'vxworks'; there are lynx"),
         ("published:", "no study has a system ''"),
         ("", "there is no run ''"),
     ],
@@ -271,11 +271,7 @@ def test_misses_of_a_deadline() -> None:
     values = drawn(4)
     one = of(values)
     for deadline in (1, 999, 5_000.5, 9_999, 10_000):
-        found, real = one.misses(deadline), int((values > deadline).sum())
-        least = found.count if found.least_count is None else found.least_count
-        assert least <= real <= found.count and found.total == 1_000
-        assert found.low <= real / 1_000 <= found.high
-        assert found == misses_of(series(values.tolist()), int(deadline))
+        assert one.misses(deadline) == misses_of(series(values.tolist()), int(deadline))
     few = of([10, 20, 21])
     assert [few.misses(deadline).count for deadline in (20, 20.5, 21)] == [1, 1, 0]
     narrow, wide = one.misses(5_000, confidence=0.5), one.misses(5_000, confidence=0.999)

@@ -1,10 +1,11 @@
 """The whole comparison: its systems and what stands apart, conditions, detail of tests, tables of
-studies and over repeated runs, notes, and the document for programs."""
+studies and over repeated runs, notes, and the document for programs. The words of each are in
+golden/comparison.txt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import re
+from collections.abc import Iterator, Mapping
 from statistics import median
 
 import msgspec
@@ -12,15 +13,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone.errors import InputError
-from hardstone.model import ClockCheck, Conditions, Result, Tool, Trust, Verdict
-from hardstone.present.compare_build import SINGLE_RUNS, compare_view
-from hardstone.present.compare_view import ComparedTest, ConditionRow, PlainTable, SystemColumn
+from hardstone.model import ClockCheck, Conditions, Result, Scalar, Tool, Trust, Verdict
+from hardstone.present.compare_build import compare_view
+from hardstone.present.compare_view import CompareView, PlainTable
 from hardstone.present.comparison_document import COMPARISON_SCHEMA, comparison_document
-from hardstone.present.wording import format_value
-from hardstone.published import load_studies
+from hardstone.present.wording import format_value, shorten
 from hardstone.schema import schema_texts
 from hardstone.stats.contradictions import told, trust_of
 from hardstone.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
+from tests.unit.golden import assert_as_stored
 from tests.unit.present.compared import made_run
 from tests.unit.present.made_systems import (
     CE7,
@@ -63,89 +64,58 @@ def test_a_reference_that_is_not_there_is_refused(place: int) -> None:
         compare_view([QNX, CE7], place)
 
 
-def test_criteria_stars_and_yardsticks_are_those_of_the_studies() -> None:
-    view = compare_view([QNX, CE7, LINUX_RT])
-    assert [stars for stars, _, _ in view.criteria] == ["5", "4", "3", "2", "1", "0"]
-    assert view.criteria[2][1] == "special attention and knowledge needed to configure the kernel"
-    assert [one.rating.overall for one in view.columns] == [5.0, 4.5, 3.0]
-    upper, lower = view.yardsticks
-    assert (upper.value_ns, lower.value_ns) == (1_000_000, 10_000)
-    assert upper.text.startswith("1000 us mean: not real-time above")
-    assert lower.text.startswith("10 us: embedded hard real-time")
+# In words
 
 
-@pytest.mark.slow
-def test_notes_depend_on_what_is_compared() -> None:
-    published = " ".join(compare_view([QNX, CE7]).notes)
-    mixed = " ".join(compare_view([QNX, switching(spread(500))]).notes)
-    runs = " ".join(compare_view([switching(spread(500)), switching(spread(500, 2))]).notes)
-    assert SINGLE_RUNS in runs and SINGLE_RUNS not in mixed and SINGLE_RUNS not in published
-    assert "no distribution" in mixed and "no distribution" not in runs
-    assert "What differs between the systems: kernel" in mixed
+def systems_in(view: CompareView) -> str:
+    return "\n".join(
+        f"{one.number}{' (reference)' * one.is_reference} {one.label} {one.mark}: {one.study}; "
+        f"{one.hardware}; {one.year}; stars {one.rating.overall}; "
+        f"{' '.join([one.trust, *one.trust_reasons])}; {f'apart: {one.apart}' * bool(one.apart)}"
+        for one in view.columns
+    )
 
 
-# Systems
+def conditions_in(view: CompareView) -> str:
+    return "\n".join(
+        f"{one.name}: {' | '.join(one.cells)}{' (differs)' * one.differs}"
+        for one in view.conditions
+    )
 
 
-def columns(*subjects: Subject, reference: int = 0) -> list[SystemColumn]:
-    return compare_view(list(subjects), reference).columns
+def detail_in(view: CompareView, test: str) -> str:
+    (found,) = [one for one in view.tests if one.test == test]
+    lines = [f"{test} ({found.category}): {shorten(found.about, 80)}"]
+    lines += [f"{name}: {moments}" for name, moments in found.moments]
+    lines += [" | ".join(found.states)]
+    for claim in found.claims:
+        cells = " | ".join(f"{one.word} ({one.look}): {one.evidence}" for one in claim.cells)
+        lines.append(f"{claim.name}: {cells}")
+    return "\n".join([*lines, *found.published, *found.notes])
 
 
-def on(system: dict[str, object]) -> Subject:
+def tables_in(view: CompareView, *anchors: str) -> str:
+    found = [one for one in view.tables if one.anchor.startswith(anchors)]
+    return "\n".join(map(table_text, found)) or "no table"
+
+
+def table_text(one: PlainTable) -> str:
+    rows = "\n".join(" | ".join(row) for row in [one.columns, *one.rows])
+    return "\n".join([f"{one.anchor}: {one.title}", one.about, rows, *one.notes])
+
+
+def compared(*subjects: Subject, reference: int = 0) -> CompareView:
+    return compare_view(list(subjects), reference)
+
+
+def on(system: Mapping[str, Scalar]) -> Subject:
     return switching(spread(500), system=system)
 
 
-@pytest.mark.parametrize("key", published_ids())
-def test_study_hardware_and_year_are_always_there(key: str) -> None:
-    (found, _) = columns(published_system(key), QNX if key != "qnx" else CE7)
-    assert found.study and found.hardware and found.year and not found.trust
-    assert found.hardware in (published_system(key).conditions.get("machine"), "not known")
-
-
-def test_numbers_count_from_one_and_one_is_the_reference() -> None:
-    found = columns(QNX, on(HARDWARE), reference=1)
-    assert [(one.number, one.is_reference) for one in found] == [(1, False), (2, True)]
-
-
-def test_labels_are_different_by_the_kernel_then_by_the_id() -> None:
-    kernels = [
-        run_with(result(), name="night", system={"kernel.release": release})
-        for release in ("6.1", "6.12", "6.12")
-    ]
-    assert [one.label for one in columns(*kernels)] == [
-        "night, 6.1",
-        *(f"night, 6.12, {one.id}" for one in kernels[1:]),
-    ]
-    assert columns(kernels[0], QNX)[0].label == "night"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("one", "reference", "words"),
-    [
-        (HARDWARE, HARDWARE, ""),
-        (EMULATED, HARDWARE, "it is emulated, and the reference is not emulated"),
-        (HARDWARE, EMULATED, "it is not emulated, and the reference is emulated"),
-        (EMULATED, EMULATED, ""),
-        (COUNTED, COUNTED, ""),
-        (COUNTED, EMULATED, "it counts instructions"),
-        (UNKNOWN, HARDWARE, "it may be emulated"),
-        (None, EMULATED, "it is not emulated"),  # a published system
-        (None, HARDWARE, ""),
-        (EMULATED, None, "it is emulated"),
-    ],
-)
-def test_times_of_different_kinds_stand_apart(
-    one: dict[str, object] | None, reference: dict[str, object] | None, words: str
-) -> None:
-    first, second = columns(*(QNX if facts is None else on(facts) for facts in (reference, one)))
-    assert second.apart.startswith(words) and bool(second.apart) == bool(words)
-    assert first.apart == ""
-
-
-def test_an_emulated_run_is_marked() -> None:
-    marks = [one.mark for one in columns(on(EMULATED), on(COUNTED), on(HARDWARE), QNX)]
-    assert marks == ["(emulated)", "(instructions)", "", ""]
+def named(release: str) -> MeasuredRun:
+    run_id = f"20261125T200000Z-{release.replace('.', '')}"
+    facts = {"kernel.release": release.rpartition(" ")[0] or release}
+    return run_with(result(), run_id=run_id.replace(" ", ""), name="night", system=facts)
 
 
 def contradictory() -> MeasuredRun:
@@ -154,74 +124,67 @@ def contradictory() -> MeasuredRun:
     return run_with(result(series=[wrong]))
 
 
-def test_an_untrustworthy_run_stands_apart_as_reference_too() -> None:
-    fair = run_with(result(), trust=Trust(grade="indicative", reasons=["virtual"]))
-    found = columns(run_with(result(), trust=UNTRUSTED), fair)
-    assert [one.apart for one in found] == ["not trustworthy: throttled", ""]
-    assert (found[1].trust, found[1].trust_reasons) == ("indicative", ["virtual"])
-    wrong = contradictory()
-    apart = columns(run_with(result()), wrong)[1].apart
-    assert apart.startswith("not trustworthy: ") and "count is 7" in apart
-    assert told(wrong.document, wrong.contradictions) == told(wrong.document) != []
-    for run in (fair, wrong):
-        assert run.trust == trust_of(run.document)
-
-
-@pytest.mark.parametrize(("target_ns", "is_apart"), [(60_000_000_000, False), (6_000_000, True)])
-def test_a_run_whose_clock_ran_wrong_stands_apart(target_ns: int, is_apart: bool) -> None:
+def clocked(target_ns: int) -> MeasuredRun:
     check = ClockCheck(host_ns=60_000_000_000, target_ns=target_ns, uncertainty_ns=1_000_000)
-    found = columns(run_with(result()), run_with(result(), clock_check=check))
-    assert bool(found[1].apart) is is_apart
+    return run_with(result(), name="clocked", clock_check=check)
 
 
-# Conditions
+KINDS = {
+    "hardware": HARDWARE,
+    "emulated": EMULATED,
+    "instructions": COUNTED,
+    "not known": UNKNOWN,
+}
+BESIDE = [  # the reference, and what stands beside it
+    *(("hardware", "hardware"), ("hardware", "emulated"), ("emulated", "hardware")),
+    *(("emulated", "emulated"), ("instructions", "instructions"), ("emulated", "instructions")),
+    *(("hardware", "not known"), ("emulated", "published"), ("hardware", "published")),
+    ("published", "emulated"),
+]
 
 
-def rows(*subjects: Subject) -> dict[str, ConditionRow]:
-    return {one.name: one for one in compare_view(list(subjects)).conditions}
+def systems() -> Iterator[tuple[str, CompareView]]:
+    yield "all that is published", compared(*map(published_system, published_ids()))
+    yield "the second as reference", compared(QNX, named("6.1"), reference=1)
+    yield (
+        "the kernel tells runs apart, then the ID",
+        compared(*map(named, ("6.1", "6.12 1", "6.12 2"))),
+    )
+    for pair in BESIDE:
+        name = ", beside it ".join(pair)
+        yield name, compared(*(QNX if one == "published" else on(KINDS[one]) for one in pair))
+    fair = run_with(result(), name="fair", trust=Trust(grade="indicative", reasons=["virtual"]))
+    bad = run_with(result(), name="bad", trust=UNTRUSTED)
+    yield "an untrustworthy reference", compared(bad, fair)
+    yield "contradictory figures", compared(fair, contradictory())
+    for target_ns in (60_000_000_000, 6_000_000):
+        yield f"a clock that counts {target_ns} ns a minute", compared(fair, clocked(target_ns))
 
 
-def test_what_differs_is_marked_and_what_is_alike_or_not_known_is_not() -> None:
-    one = run_with(result(), plan=plan_of([], policy="fifo"), tool=Tool(version="1", libc="glibc"))
-    other = run_with(result(), plan=plan_of([], policy="rr"), tool=Tool(version="1", libc="musl"))
-    found = rows(one, other)
-    assert found["policy"] == ConditionRow("policy", ["fifo", "rr"], differs=True)
-    assert found["libc"].differs and not found["load"].differs and not found["profile"].differs
-    found = rows(switching(spread(500)), QNX)
-    assert next(iter(found)) == "load"
-    assert found["policy"] == ConditionRow("policy", ["fifo", "-"], differs=False)
-    assert found["kernel"].differs
-
-
-def test_a_published_system_is_shown_with_the_load_whose_figures_it_has() -> None:
-    for asked, shown in (("none", "none"), ("heavy", "heavy"), ("other", "heavy")):
-        assert rows(published_system("lynx", asked), QNX)["load"].cells == [shown, "-"]
-
-
-def test_facts_that_differ_between_runs_have_a_row() -> None:
-    isolated, quiet, unknown = (
+def conditions() -> Iterator[tuple[str, CompareView]]:
+    plans = (("fifo", "glibc"), ("rr", "musl"))
+    yield (
+        "policy and libc",
+        compared(
+            *(
+                run_with(
+                    result(), plan=plan_of([], policy=policy), tool=Tool(version="1", libc=libc)
+                )
+                for policy, libc in plans
+            )
+        ),
+    )
+    yield "beside a published system", compared(switching(spread(500)), QNX)
+    for asked in ("none", "heavy", "other"):
+        yield f"a published system under {asked}", compared(published_system("lynx", asked), QNX)
+    lines = [
         run_with(result(), system={"kernel.cmdline": line, "kernel.rt_period_us": 1})
         for line in ("isolcpus=1", "quiet", None)
-    )
-    found = rows(isolated, quiet, QNX)
-    assert found["kernel.cmdline"].cells == ["isolcpus=1", "quiet", "-"]
-    assert "kernel.rt_period_us" not in found
-    assert rows(quiet, unknown)["kernel.cmdline"].cells == ["quiet", "none"]
-
-
-def test_counts_of_the_decisive_series_differ_by_more_than_a_tenth() -> None:
-    name, first = "values of THR-P-SLS/2/switch", switching(spread(500))
-    alike = rows(first, switching(spread(500, 2, 19_000)), QNX)[name]
-    assert not alike.differs and alike.cells[2] == "-"
-    assert rows(first, switching(spread(500, 2, 15_000)))[name].differs
-
-
-# Tests
-
-
-def judged(test: str, *systems: Subject) -> ComparedTest:
-    (found,) = [one for one in compare_view(list(systems)).tests if one.test == test]
-    return found
+    ]
+    yield "facts that differ", compared(*lines[:2], QNX)
+    yield "a fact that is not known", compared(*lines[1:])
+    for size in (19_000, 15_000):
+        yield f"{size} values", compared(switching(spread(500)), switching(spread(500, 2, size)))
 
 
 def rotating(*passed: bool, name: str = "equal") -> Subject:
@@ -232,37 +195,179 @@ def rotating(*passed: bool, name: str = "equal") -> Subject:
     return run_with(result("THR-B-NEW", series=[], verdicts=verdicts))
 
 
-def test_a_study_judges_the_test_as_a_whole() -> None:
-    found = judged("THR-B-NEW", rotating(True, False), QNX, rotating(True, True), CE7)
-    whole = found.claims[0]
-    assert whole.name == "as a whole"
-    assert [one.word for one in whole.cells] == ["fails", "holds", "holds", "holds"]
-    assert [one.evidence for one in whole.cells] == ["order 1", "pass", "2 of 2 hold", "pass"]
-    assert found.states == ["measured", "published", "measured", "published"]
-
-
-def test_claims_that_fail_come_first_and_many_are_counted() -> None:
-    found = judged("THR-B-NEW", rotating(True, False), rotating(True, True))
-    assert [one.name for one in found.claims] == ["equal: 1", "equal: 0"]
-    assert [one.look for one in found.claims[0].cells] == ["failed", "passed"]
+def details() -> Iterator[tuple[str, str, CompareView]]:
+    some, all_hold = rotating(True, False), rotating(True, True)
+    yield "as a whole", "THR-B-NEW", compared(some, QNX, all_hold, CE7)
+    yield "claims that fail come first", "THR-B-NEW", compared(some, all_hold)
     aside = [rotating(one, name="lowered_setschedprio") for one in (False, True)]
-    cell = judged("THR-B-NEW", *aside).claims[0].cells[0]
-    assert cell.look == "uncounted" and "does not count" in cell.evidence
-    found = judged("THR-B-NEW", rotating(*[True] * 80), rotating(True))
-    assert len(found.claims) == 60 and any("20 more claims" in one for one in found.notes)
+    yield "what does not count", "THR-B-NEW", compared(*aside)
+    yield "many claims", "THR-B-NEW", compared(rotating(*[True] * 80), rotating(True))
+    yield "what it measures", "TMR-P-LAT", compared(made_run(1), made_run(2))
+    for test in ("TMR-P-JIT", "CLK-B-RES"):
+        yield "what studies said in words", test, compared(run_with(result(test)), QNX)
+
+
+def worst_cases(**changed: object) -> Subject:
+    shuffle = labelled([7, 3500], "shuffle", kind="unnamed", scope="thread")
+    results = [
+        result("THR-P-SLS", series=[labelled([500, 1500], "switch", threads=2)]),
+        result("THR-P-PRE", series=[labelled([600, 2500], "preemption", by="thread")]),
+        result("SEM-P-SHF", series=[shuffle]),
+    ]
+    return run_with(*results, name="mine", **changed)
+
+
+def without_realtime() -> Subject:
+    ordinary = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
+    switch = [labelled([500, 1500], "switch", threads=2)]
+    return run_with(result("THR-P-SLS", series=switch, conditions=ordinary), name="mine")
+
+
+def context_switches() -> Subject:
+    switches = [
+        labelled([2000, 4000], "context_switch", kind=kind, scope="thread")
+        for kind in ("unnamed", "sysv")
+    ]
+    return run_with(result("SEM-P-RTP", series=switches), name="mine")
+
+
+def kernel_run(model: str, system: dict[str, object] | None = None, **changed: object) -> Subject:
+    is_short = model == "full"
+    facts = {"kernel.preemption": model} | (system or {})
+    one = kernel_result(1 + is_short, is_short=is_short)
+    return run_with(one, name=model, system=facts, **changed)
+
+
+def studies() -> Iterator[tuple[str, str, CompareView]]:
+    anchor = "worst-cases"
+    yield "ours below", anchor, compared(worst_cases(), QNX)
+    yield "emulated", anchor, compared(worst_cases(system=EMULATED), QNX)
+    yield "not trustworthy", anchor, compared(worst_cases(trust=UNTRUSTED), QNX)
+    yield "not real-time", anchor, compared(without_realtime(), QNX)
+    yield "nothing of ours", anchor, compared(run_with(result()), QNX)
+    yield "a semaphore without system calls", "context-switches", compared(context_switches(), QNX)
+    yield "messages", "message-queues", compared(QNX, context_switches())
+    facts = {"limits.priority_min": 1, "limits.priority_max": 99, "kernel.hz": 250}
+    known = run_with(result(), name="known", system=facts)
+    unknown = run_with(result(), name="unknown", system={})
+    yield "the ladder", "priorities", compared(known, unknown)
+    fair, bad = kernel_run("none"), kernel_run("full", trust=UNTRUSTED)
+    emulated = kernel_run("full", EMULATED | {"kernel.name": "Linux"})
+    anchor = "kernel-preemption"
+    yield "the improvement", anchor, compared(fair, kernel_run("full"), QNX)
+    yield "of another kind", anchor, compared(fair, emulated)
+    yield "beside an untrustworthy run", anchor, compared(fair, bad)
+    yield "an untrustworthy reference", anchor, compared(bad, fair)
+    yield "without KRN-P-PRE", anchor, compared(QNX, run_with(result()))
+
+
+# At least ten runs of one system
+
+SYSTEM = {"virtual.hypervisor": None, "kernel.release": "6.12.0-rt", "machine.node": "one"}
+# Of n = 10 values the 2nd and 9th: 1 - 2 P(X <= 1), X binomial (10, 1/2), is 0.979.
+TEN = range(10)
+MIXED = (9, 6, 1, 4, 8, 5, 2, 3, 0, 7)  # in the order in which they ran: without a trend
+
+
+def switch(number: int, size: int = 200, **changed: object) -> Result:
+    values = [int(one) for one in spread(1000 + 30 * number, number, size - 1)] + [20_000 + number]
+    return result("THR-P-SLS", series=[labelled(values, "switch", threads=2)], **changed)
+
+
+def a_run(number: int, one: Result | None = None, **changed: object) -> MeasuredRun:
+    return run_with(one or switch(number), **({"system": SYSTEM} | changed))
+
+
+def at(number: int, minute: int) -> MeasuredRun:
+    return a_run(number, started_utc=f"2026-11-25T20:{minute:02d}:00Z")
+
+
+def tables(*subjects: Subject) -> list[PlainTable]:
+    view = compare_view(list(subjects))
+    return [one for one in view.tables if one.anchor.startswith("runs-of-one-system")]
+
+
+def ten() -> list[Subject]:
+    return [a_run(number) for number in MIXED]
+
+
+OTHERS: dict[str, dict[str, object]] = {
+    "another machine": {"system": SYSTEM | {"machine.node": "two"}},
+    "another kernel": {"system": SYSTEM | {"kernel.release": "6.13.0-rt"}},
+    "another governor": {"system": SYSTEM | {"power.governor": "powersave"}},
+    "a guest": {"system": SYSTEM | EMULATED},
+    "another target": {"plan": msgspec.structs.replace(document().plan, target="ssh:board")},
+    "a run that is not trustworthy": {"trust": Trust(grade="untrustworthy", reasons=["hot"])},
+}
+
+
+def repeats() -> Iterator[tuple[str, CompareView]]:
+    usual = ten()
+    yield "nine runs", compared(*usual[:9])
+    yield "ten runs and a published system", compared(QNX, *usual)
+    for name, changed in OTHERS.items():
+        yield f"nine runs, and {name}", compared(*usual[:9], a_run(9, **changed))
+        yield f"ten runs, and {name}", compared(*usual, a_run(11, **changed))
+    where = result().conditions
+    for name, value in (("load", "none"), ("cpu_config", "shielded")):
+        other = switch(9, conditions=msgspec.structs.replace(where, **{name: value}))
+        yield f"nine runs, and one under {name} {value}", compared(*usual[:9], a_run(9, other))
+    alike = [a_run(number, switch(number, params={"interval_ns": 5})) for number in TEN]
+    yield "ten runs with one parameter", compared(*alike)
+    alike[3] = a_run(3, switch(3, params={"interval_ns": 6}))
+    yield "a run with another parameter", compared(*alike)
+    short = a_run(MIXED[9], switch(MIXED[9], size=400))
+    yield "a run with other counts", compared(*usual[:9], short)
+    newer = [a_run(number, system=SYSTEM | {"kernel.release": "6.13"}) for number in TEN]
+    yield "ten runs of two systems each", compared(*usual, *newer)
+    guests = [a_run(number, system=EMULATED) for number in TEN]
+    yield "ten guests", compared(*guests)
+    yield "ten guests beside hardware", compared(a_run(0), *guests)
+    yield "runs that depend on the one before", compared(*(at(number, number) for number in TEN))
+    rising = [at(number, minute) for minute, number in enumerate(MIXED)]
+    rising.sort(key=lambda one: one.held()[0].series.mean or 0)
+    yield "the order of the command does not matter", compared(*rising)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    yield from ((name, systems_in(view)) for name, view in systems())
+    yield from ((name, conditions_in(view)) for name, view in conditions())
+    yield from ((f"{name}: {test}", detail_in(view, test)) for name, test, view in details())
+    yield from ((f"{name}: {one}", tables_in(view, one)) for name, one, view in studies())
+    yield from ((name, tables_in(view, "runs-of-one-system")) for name, view in repeats())
+    one, other = switching(spread(500)), switching(spread(500, 2))
+    for name, pair in (("studies", (QNX, CE7)), ("both", (QNX, one)), ("runs", (one, other))):
+        yield f"notes: {name}", "\n".join(compared(*pair).notes)
+    view = compared(QNX, CE7, LINUX_RT)
+    lines = [f"{one.value_ns} ns: {one.text}" for one in view.yardsticks]
+    yield "criteria and yardsticks", "\n".join([*map(" | ".join, view.criteria), *lines])
+    yield "tests in the order of the battery", "\n".join(one.test for one in view.tests)
+    yield "tables", "\n".join(one.anchor for one in compared(QNX, run_with(result())).tables)
 
 
 @pytest.mark.slow
-def test_a_test_says_what_it_measures_and_what_studies_said_in_words() -> None:
-    found = judged("TMR-P-LAT", made_run(1), made_run(2))
-    assert found.category == "timers" and "latency" in found.about.lower()
-    said = judged("TMR-P-JIT", run_with(result("TMR-P-JIT")), QNX).published
-    first = "Obenland 2000, load none: every configuration under 200 us, solaris-1rt least"
-    assert said[0] == first and len(said) == len(set(said)) == 2
-    resolution = judged("CLK-B-RES", run_with(result("CLK-B-RES")), QNX)
-    assert "HP 1987: CLK-B-RES/setitimer/expiry_step min 10 ms" in resolution.published
-    tests = [one.test for one in compare_view([QNX, CE7]).tests]  # in the battery's order
-    assert tests.index("CLK-P-DUR") < tests.index("THR-P-SLS") < tests.index("IRQ-P-LAT")
+def test_the_words_of_a_comparison(request: pytest.FixtureRequest) -> None:
+    # runs are numbered in the order in which tests make them
+    found = {name: re.sub(r"\brun \d+", "run", text) for name, text in texts()}
+    assert_as_stored(request, "comparison.txt", found)
+
+
+def test_the_trust_of_a_run_is_that_of_its_document() -> None:
+    fair = run_with(result(), trust=Trust(grade="indicative", reasons=["virtual"]))
+    wrong = contradictory()
+    assert told(wrong.document, wrong.contradictions) == told(wrong.document) != []
+    assert [run.trust for run in (fair, wrong)] == [trust_of(one.document) for one in (fair, wrong)]
+
+
+@pytest.mark.slow
+def test_ten_runs_have_the_median_over_runs_with_its_order_statistics() -> None:
+    subjects = ten()
+    (found,) = [one for one in compared(*subjects).tables if "runs-of-one" in one.anchor]
+    cells = dict(zip(found.columns, found.rows[0], strict=True))
+    means = sorted(one.held()[0].series.mean or 0 for one in subjects)  # type: ignore[union-attr]
+    middle, low, high = (format_value(one, "ns") for one in (median(means), means[1], means[8]))
+    assert cells["mean"] == f"{middle} ({low.removesuffix(' us')} to {high})"
+    assert len({format_value(one, "ns") for one in (means[0], means[1], means[8], means[9])}) == 4
 
 
 # The document
@@ -299,247 +404,3 @@ def test_the_document_has_ratings_reasons_and_what_is_missing() -> None:
     (period,) = [one for one in found.summary if one.address.endswith("minimal_period")]
     assert [one.figures[1].statistic for one in period.cells] == ["min", "min", "min"]
     assert "THR-P-SLS/2/switch" in [one.address for one in found.summary]
-
-
-# Tables of the older studies with a row for each run
-
-
-def table(anchor: str, *subjects: Subject) -> PlainTable:
-    (found,) = [one for one in compare_view(list(subjects)).tables if one.anchor == anchor]
-    return found
-
-
-def worst_cases(**changed: object) -> Subject:
-    shuffle = labelled([7, 3500], "shuffle", kind="unnamed", scope="thread")
-    results = [
-        result("THR-P-SLS", series=[labelled([500, 1500], "switch", threads=2)]),
-        result("THR-P-PRE", series=[labelled([600, 2500], "preemption", by="thread")]),
-        result("SEM-P-SHF", series=[shuffle]),
-    ]
-    return run_with(*results, name="mine", **changed)
-
-
-NOT_BESIDE = "emulated: not beside figures of hardware"
-
-
-def without_realtime() -> Subject:
-    ordinary = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
-    switch = [labelled([500, 1500], "switch", threads=2)]
-    return run_with(result("THR-P-SLS", series=switch, conditions=ordinary), name="mine")
-
-
-@pytest.mark.parametrize(
-    ("run", "cells"),
-    [
-        (worst_cases, ["1.50 us", "2.50 us", "3.50 us"]),
-        (
-            partial(worst_cases, system=EMULATED),
-            ["emulated: not beside figures of hardware", "-", "-"],
-        ),
-        (partial(worst_cases, trust=UNTRUSTED), ["not trustworthy: throttled", "-", "-"]),
-        (
-            without_realtime,
-            ["1.50 us (not comparable: measured without real-time scheduling)", "-", "-"],
-        ),
-        (lambda: run_with(result()), None),
-    ],
-)
-def test_worst_cases_are_those_of_the_study_with_ours_below(
-    run: Callable[[], Subject], cells: list[str] | None
-) -> None:
-    rows = {row[0]: row[2:] for row in table("worst-cases", run(), QNX).rows}
-    assert rows["RTAI 3.9.1 (Linux 2.6.38)"] == ["12.06 us", "14.855 us", "12.986 us"]
-    assert rows["Xenomai 2.6.2.1 (Linux 3.5.7)"] == ["1.422 us", "2.922 us", "1.282 us"]
-    assert rows["Linux 3.5.7"][1] == "> 1 ms"
-    assert rows.get("mine") == cells and len(rows) == 5 + (cells is not None)
-
-
-def test_context_switches_and_message_queues_are_those_of_the_study() -> None:
-    switches = [
-        labelled([2000, 4000], "context_switch", kind=kind, scope="thread")
-        for kind in ("unnamed", "sysv")
-    ]
-    run = run_with(result("SEM-P-RTP", series=switches), name="mine")
-    rows = {(row[0], row[1]): row[2:] for row in table("context-switches", run, QNX).rows}
-    assert rows["LynxOS 3.0.1", "none"] == ["20.1 us", "42.2 us", "24.2 us", "47.2 us"]
-    assert rows["Solaris 8, 2 CPUs", "heavy"][3] == "639.191 ms"
-    assert rows["mine, sysv", "heavy"] == ["3 us", "4 us", "-", "-"]
-    assert ("mine, unnamed", "heavy") not in rows and len(rows) == 9
-    queues = {row[0]: row[2:] for row in table("message-queues", QNX, run).rows}
-    assert queues["LynxOS 3.0.1"] == [
-        *("30.5 us", "50.1 us", "35.9 us", "57.7 us"),
-        *("51.6 MB/s", "46.2 MB/s", "50 MB/s", "45.9 MB/s"),
-    ]
-    assert len(queues) == len(load_studies()["obenland-2000"].tables["message_queue"]["rows"])
-
-
-def test_the_ladder_has_what_is_known_and_says_what_is_not() -> None:
-    facts = {"limits.priority_min": 1, "limits.priority_max": 99, "kernel.hz": 250}
-    known = run_with(result(), name="known", system=facts)
-    unknown = run_with(result(), name="unknown", system={})
-    rows = {row[0]: row[1:] for row in table("priorities", known, unknown).rows}
-    assert rows["LynxOS 3.0.1"] == ["256", "not known", "100 Hz", "-"]
-    assert rows["Solaris 8, 2 CPUs"][1].startswith("interrupt 160 to 169, real-time 100 to 159")
-    assert rows["known"] == ["99", "real-time (SCHED_FIFO) 1 to 99", "250 Hz", "not known"]
-    assert rows["unknown"] == ["not known"] * 4
-
-
-def kernel_run(model: str, system: dict[str, object] | None = None, **changed: object) -> Subject:
-    is_short = model == "full"
-    facts = {"kernel.preemption": model} | (system or {})
-    one = kernel_result(1 + is_short, is_short=is_short)
-    return run_with(one, name=model, system=facts, **changed)
-
-
-@pytest.mark.slow
-def test_kernel_time_stands_beside_hps_with_the_improvement() -> None:
-    found = table("kernel-preemption", kernel_run("none"), kernel_run("full"), QNX)
-    assert [(row[0], row[1]) for row in found.rows] == [
-        *(("HP 1987", "off"), ("HP 1987", "on"), ("HP 1987, improvement", "off / on")),
-        *(("none", "none"), ("full", "full"), ("full, improvement", "reference / system")),
-    ]
-    assert found.rows[0][2:] == ["40 ms", "129 ms", "1127 ms"]
-    assert found.rows[2][2:] == ["28", "37", "77"]
-    assert 10 < float(found.rows[-1][3].split(" ")[0]) < 60
-
-
-@pytest.mark.slow
-def test_what_is_of_another_kind_or_not_trustworthy_is_divided_by_nothing() -> None:
-    fair, bad = kernel_run("none"), kernel_run("full", trust=UNTRUSTED)
-    emulated = kernel_run("full", EMULATED | {"kernel.name": "Linux"})
-    for pair, said in (
-        ((fair, emulated), "different kinds"),
-        ((fair, bad), "no improvement is given: not trustworthy"),
-        ((bad, fair), "no improvement is given: not trustworthy"),
-    ):
-        found = table("kernel-preemption", *pair)
-        assert found.rows[-1][2:] == ["-", "-", "-"]
-        assert any(said in one for one in found.notes)
-        if bad in pair:
-            told = [row[1] for row in found.rows if row[0] == "full"]
-            assert told == ["full; not trustworthy: throttled"]
-        else:
-            assert "(emulated)" in found.rows[4][0]
-    anchors = [one.anchor for one in compare_view([QNX, run_with(result())]).tables]
-    assert anchors == ["context-switches", "message-queues", "worst-cases", "priorities"]
-
-
-# At least ten runs of one system
-
-SYSTEM = {"virtual.hypervisor": None, "kernel.release": "6.12.0-rt", "machine.node": "one"}
-# Of n = 10 values the 2nd and 9th: 1 - 2 P(X <= 1), X binomial (10, 1/2), is 0.979.
-TEN = range(10)
-MIXED = (9, 6, 1, 4, 8, 5, 2, 3, 0, 7)  # in the order in which they ran: without a trend
-
-
-def switch(number: int, size: int = 200, **changed: object) -> Result:
-    values = [int(one) for one in spread(1000 + 30 * number, number, size - 1)] + [20_000 + number]
-    return result("THR-P-SLS", series=[labelled(values, "switch", threads=2)], **changed)
-
-
-def a_run(number: int, one: Result | None = None, **changed: object) -> MeasuredRun:
-    return run_with(one or switch(number), **({"system": SYSTEM} | changed))
-
-
-def at(number: int, minute: int) -> MeasuredRun:
-    return a_run(number, started_utc=f"2026-11-25T20:{minute:02d}:00Z")
-
-
-def tables(*subjects: Subject) -> list[PlainTable]:
-    view = compare_view(list(subjects))
-    return [one for one in view.tables if one.anchor.startswith("runs-of-one-system")]
-
-
-def cells_of(*subjects: Subject) -> dict[str, str]:
-    (found,) = tables(*subjects)
-    (row,) = found.rows
-    return dict(zip(found.columns, row, strict=True))
-
-
-def ten() -> list[Subject]:
-    return [a_run(number) for number in MIXED]
-
-
-@pytest.mark.slow
-def test_ten_runs_have_the_median_over_runs_with_its_order_statistics() -> None:
-    subjects = ten()
-    cells = cells_of(*subjects)
-    means = sorted(one.held()[0].series.mean or 0 for one in subjects)  # type: ignore[union-attr]
-    assert cells["runs"] == "10" and cells["series"].startswith("THR-P-SLS switch")
-    middle, low, high = (format_value(one, "ns") for one in (median(means), means[1], means[8]))
-    assert cells["mean"] == f"{middle} ({low.removesuffix(' us')} to {high})"
-    assert len({format_value(one, "ns") for one in (means[0], means[1], means[8], means[9])}) == 4
-    assert cells["worst of a run"].startswith("20.0 us (20.0 to 20.0 us")
-    assert cells["worst of all runs"] == "20.0 us"
-    assert tables(*subjects[:9]) == []
-    assert "1 to 10 are runs of one machine" in tables(*subjects)[0].about
-    assert "2 to 11" in tables(QNX, *subjects)[0].about  # published systems are no runs
-
-
-HOT = Trust(grade="untrustworthy", reasons=["slowed down for heat"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"system": SYSTEM | {"machine.node": "two"}},
-        {"system": SYSTEM | {"kernel.release": "6.13.0-rt"}},
-        {"system": SYSTEM | {"power.governor": "powersave"}},
-        {"system": SYSTEM | {"virtual.hypervisor": "TCG", "virtual.emulated": True}},
-        {"plan": msgspec.structs.replace(document().plan, target="ssh:board")},
-        {"trust": HOT},
-    ],
-)
-def test_a_run_of_another_machine_kernel_or_trust_is_not_counted(other: dict[str, object]) -> None:
-    usual = ten()
-    assert tables(*usual[:9], a_run(9, **other)) == []
-    (found,) = tables(*usual, a_run(11, **other))
-    assert found.rows[0][1] == "10"
-    left_out = any("1 more of this system: left out" in one for one in found.notes)
-    assert left_out == ("trust" in other)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "value"), [("load", "none"), ("cpu_config", "shielded")])
-def test_a_run_under_another_condition_is_not_counted(name: str, value: str) -> None:
-    usual = result().conditions
-    other = msgspec.structs.replace(usual, **{name: value})
-    assert tables(*ten()[:9], a_run(9, switch(9, conditions=other))) == []
-    assert cells_of(*ten()[:9], a_run(9, switch(9, conditions=usual)))["runs"] == "10"
-
-
-@pytest.mark.slow
-def test_series_of_other_parameters_or_counts_are_not_one() -> None:
-    alike = [a_run(number, switch(number, params={"interval_ns": 5})) for number in TEN]
-    assert tables(*alike)
-    alike[3] = a_run(3, switch(3, params={"interval_ns": 6}))
-    assert tables(*alike) == []
-    cells = cells_of(*ten()[:9], a_run(MIXED[9], switch(MIXED[9], size=400)))
-    assert cells["worst of a run"] == "unlike counts"
-    assert cells["mean"] != "-" and cells["worst of all runs"] == "20.0 us"
-
-
-@pytest.mark.slow
-def test_two_systems_of_ten_runs_have_a_table_each() -> None:
-    other = [a_run(number, system=SYSTEM | {"kernel.release": "6.13"}) for number in TEN]
-    found = tables(*ten(), *other)
-    assert [one.anchor for one in found] == ["runs-of-one-system", "runs-of-one-system-2"]
-    assert [one.about[8:16] for one in found] == ["1 to 10 ", "11 to 20"]
-    guests = [a_run(number, system=EMULATED) for number in TEN]
-    assert tables(*guests) and tables(a_run(0), *guests) == []  # apart from hardware
-
-
-def test_runs_that_depend_on_the_one_before_have_no_interval() -> None:
-    """In the order in which they ran, not that of the command."""
-    (found,) = tables(*(at(number, number) for number in TEN))
-    cells = dict(zip(found.columns, found.rows[0], strict=True))
-    for name in ("mean", "p50", "worst of a run"):
-        assert cells[name].endswith(" us (runs depend)")
-    depend = "Runs depend: a figure of the series goes with that of the run before"
-    assert any(depend in one for one in found.notes)
-    rising = [at(number, minute) for minute, number in enumerate(MIXED)]
-    rising.sort(key=lambda one: one.held()[0].series.mean or 0)
-    (found,) = tables(*rising)
-    assert all(" to " in one and "depend" not in one for one in found.rows[0][2:5])
-    assert "1 to 10" in found.about

@@ -1,6 +1,9 @@
-"""Points for and against a system: every rule both ways; and figures of a comparison in words."""
+"""Points for and against a system: every rule both ways, in golden/points.txt; and figures of a
+comparison in words."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -23,6 +26,7 @@ from hardstone.rating import CategoryRating, Rating
 from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.subjects import Amount, published_ids, published_system
 from tests.changed_copy import replace
+from tests.unit.golden import assert_as_stored
 from tests.unit.present import compared
 from tests.unit.present.made_systems import QNX, labelled, run_with, spread
 from tests.unit.stats.make import result
@@ -85,61 +89,86 @@ def points(
     return found
 
 
-def counts(found: SystemPoints) -> tuple[int, int]:
-    return len(found.positive), len(found.negative)
+def of_stars() -> Iterator[tuple[str, SystemPoints]]:
+    for stars in (5.0, 4.5, 4.0, 3.0, 2.5, 0.0, None):
+        yield f"{stars} stars", points(column(category(stars)))
+    at_most = category(5.0, is_at_most=True)
+    yield "stars that are at most", points(column(at_most))
+    yield "not calibrated", points(column(category(0.0, is_calibrated=False)))
+    yield "the fourth is at most", points(column(*[category(5.0)] * 3, at_most))
+    names = ["clock", "threads", "semaphores", "mutexes", "interrupts"]
+    many = column(*(category(5.0, category=name) for name in names))
+    yield "of many categories the first have their figure", points(many)
+    worst = replace(category(5.0).figures[0], amount=Amount("ns", "max", "made up", value=14_855.0))
+    for is_published in (True, False):
+        one = column(category(5.0, decisive=worst), is_published=is_published)
+        yield f"digits of a figure, published {is_published}", points(one)
+    lacking = column(rating=rating(why_none="interrupts have no worst case"))
+    yield "figures are missing", points(lacking)
+    for configuration in ("out of the box", "special attention", "not published", ""):
+        for is_published in (True, False):
+            one = rating(configuration=configuration)
+            name = f"configuration {configuration!r}, published {is_published}"
+            yield name, points(column(is_published=is_published, rating=one))
+
+
+def of_trust() -> Iterator[tuple[str, SystemPoints]]:
+    rows, tests = [row(9_000), row(6_000, address="CLK-P-DUR/tick")], [judged("passed")]
+    good = category(5.0)
+    yield "trusted", points(column(good), rows, tests)
+    yield "not trusted", points(column(good, trust="untrustworthy"), rows, tests)
+    yield "emulated", points(column(good, mark="(emulated)"), rows, tests)
+    for grade in ("full", "indicative", "untrustworthy"):
+        reasons = [] if grade == "full" else ["virtual machine"]
+        problem = rating(configuration="problematic")
+        yield grade, points(column(trust=grade, trust_reasons=reasons, rating=problem))
+    low, high = row(9_000, mean=9_000), row(2_000_000, mean=900_000)
+    yield "the lower yardstick, emulated", points(column(mark="(emulated)"), [low])
+    yield "the upper yardstick, emulated", points(column(mark="(emulated)"), [high])
+    yield "the lower yardstick, not trusted", points(column(trust="untrustworthy"), [low])
+
+
+def of_figures() -> Iterator[tuple[str, SystemPoints]]:
+    for worst in (9_999, 10_000, 999_999, 1_000_000, None):
+        yield f"worst {worst}", points(rows=[row(worst, mean=worst or 900_000)])
+    other = row(2_000_000, mean=900_000, address=SWITCH.format(2))
+    yield "yardsticks are for wake-up latency", points(rows=[other])
+    alone = row(100, mean=100, address=SWITCH.format(2))
+    yield "one row is not called steady", points(rows=[alone])
+    for times in (1, 5, 6, 99, 100):
+        both = [row(100 * times, mean=100, address=SWITCH.format(n)) for n in (2, 10)]
+        yield f"worst over mean {times}", points(rows=both)
+    for outcome in ("higher", "lower", "no difference seen", "not decided"):
+        yield f"a median: {outcome}", points(rows=[row(50_000, outcome=outcome)])  # type: ignore[arg-type]
+    for load in ("heavy", "none"):
+        rows = [row(50_000, outcome="higher")]
+        rows[0].cells.insert(0, row().cells[0])
+        conditions = [
+            ConditionRow("load", ["heavy", load], differs=load != "heavy"),
+            ConditionRow("machine", ["a", "b"], differs=True),
+        ]
+        systems = [replace(one, rating=rating()) for one in compared.two_systems().columns]
+        found = points_of(systems, rows, [], (10_000, 1_000_000), conditions)
+        yield f"a median beside load {load}", found[1]
+    judgements: dict[str, list[Look]] = {
+        "claims that hold": ["passed", "passed"],
+        "a claim that fails": ["passed", "failed"],
+        "what does not count": ["uncounted", "passed", "quiet"],
+        "many fail": ["failed"] * 5,
+        "nothing judged": ["quiet"],
+    }
+    for name, looks in judgements.items():
+        yield name, points(tests=[judged(*looks)])
+    yield "nothing", points()
 
 
 @pytest.mark.slow
-def test_nothing_is_made_of_nothing() -> None:
-    assert points() == points(tests=[judged("quiet")]) == SystemPoints([], [])
-
-
-# Stars
-
-
-@pytest.mark.parametrize(
-    ("stars", "expected"),
-    [
-        *((5.0, (1, 0)), (4.5, (1, 0)), (4.0, (0, 0)), (3.0, (0, 0))),
-        *((2.5, (0, 1)), (0.0, (0, 1)), (None, (0, 0))),
-    ],
-)
-def test_stars_of_a_category(stars: float | None, expected: tuple[int, int]) -> None:
-    found = points(column(category(stars)))
-    assert counts(found) == expected
-    for text in (*found.positive, *found.negative):
-        assert text == f"clock {stars:g} of 5: worst 18.4 us (CLK-P-DUR/tick)"
-
-
-def test_stars_that_are_at_most_say_so_and_uncalibrated_ones_say_nothing() -> None:
-    at_most = category(5.0, is_at_most=True)
-    assert points(column(at_most)).positive[0].startswith("clock at most 5 of 5")
-    assert points(column(category(0.0, is_calibrated=False))).negative == []
-    named = points(column(*[category(5.0)] * 3, at_most)).positive[-1]
-    assert named == "also clock at most 5 of 5"
-
-
-def test_of_many_categories_the_first_have_their_figure() -> None:
-    names = ["clock", "threads", "semaphores", "mutexes", "interrupts"]
-    texts = points(column(*(category(5.0, category=name) for name in names))).positive
-    assert texts[3:] == ["also mutexes 5, interrupts 5 of 5"]
-    # a published figure keeps its digits, and a measured one is rounded
-    worst = replace(category(5.0).figures[0], amount=Amount("ns", "max", "made up", value=14_855.0))
-    for is_published, text in ((True, "14.855 us"), (False, "14.9 us")):
-        found = points(column(category(5.0, decisive=worst), is_published=is_published))
-        assert text in found.positive[0]
-
-
-# Trust
-
-
-def test_nothing_speaks_for_a_run_that_is_not_trustworthy() -> None:
-    rows, tests = [row(9_000), row(6_000, address="CLK-P-DUR/tick")], [judged("passed")]
-    good = category(5.0)
-    assert len(points(column(good), rows, tests).positive) == 4
-    assert points(column(good, trust="untrustworthy"), rows, tests).positive == []
-    emulated = points(column(good, mark="(emulated)"), rows, tests).positive
-    assert len(emulated) == 2 and not any("latency" in one or "of 5" in one for one in emulated)
+def test_points_for_and_against(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, found in (*of_stars(), *of_trust(), *of_figures()):
+        lines = [f"+ {one}" for one in found.positive] + [f"- {one}" for one in found.negative]
+        texts[name] = "\n".join(lines) or "no points"
+    assert_as_stored(request, "points.txt", texts)
 
 
 def test_no_point_follows_from_a_figure_that_contradicts_others() -> None:
@@ -149,118 +178,6 @@ def test_no_point_follows_from_a_figure_that_contradicts_others() -> None:
     for reference in (run_with(result("TMR-P-LAT", series=[])), QNX):
         (_, found) = compare_view([reference, run]).points
         assert not any("TMR-P-LAT/" in one for one in (*found.positive, *found.negative))
-
-
-@pytest.mark.parametrize("grade", ["full", "indicative", "untrustworthy"])
-def test_trust_comes_first(grade: str) -> None:
-    reasons = [] if grade == "full" else ["virtual machine"]
-    problem = rating(configuration="problematic")
-    found = points(column(trust=grade, trust_reasons=reasons, rating=problem)).negative
-    first = "configuration: problematic" if grade == "full" else f"{grade}: virtual machine"
-    assert found[0] == first
-
-
-# Figures
-
-
-@pytest.mark.parametrize(
-    ("worst", "is_below", "reaches"),
-    [
-        *((9_999, True, False), (10_000, False, False), (999_999, False, False)),
-        *((1_000_000, False, True), (None, False, True)),
-    ],
-)
-def test_the_yardsticks(worst: float | None, is_below: bool, reaches: bool) -> None:
-    found = points(rows=[row(worst, mean=worst or 900_000)])
-    assert any("below 10 us" in one for one in found.positive) is is_below
-    assert any("reaches 1 ms" in one for one in found.negative) is reaches
-
-
-def test_yardsticks_are_for_wake_up_latency_of_trusted_hardware() -> None:
-    emulated = column(mark="(emulated)")
-    low, high = row(9_000, mean=9_000), row(2_000_000, mean=900_000)
-    assert points(emulated, [low]).positive == [] and points(emulated, [high]).negative == []
-    assert points(column(trust="untrustworthy"), [low]).positive == []
-    other = row(2_000_000, mean=900_000, address=SWITCH.format(2))
-    assert points(rows=[other]).negative == []
-    one = row(100, mean=100, address=SWITCH.format(2))  # alone it is not called steady
-    assert points(rows=[one]).positive == []
-
-
-@pytest.mark.parametrize(
-    ("times", "is_steady", "is_spread"),
-    [
-        *((1, True, False), (5, True, False), (6, False, False)),
-        *((99, False, False), (100, False, True)),
-    ],
-)
-def test_worst_over_mean(times: int, is_steady: bool, is_spread: bool) -> None:
-    found = points(rows=[row(100 * times, mean=100, address=SWITCH.format(n)) for n in (2, 10)])
-    assert any("times the mean in the decisive" in one for one in found.positive) is is_steady
-    assert any("times the mean: mean 100 ns" in one for one in found.negative) is is_spread
-
-
-@pytest.mark.parametrize(
-    ("outcome", "places"),
-    [
-        ("higher", (0, 1)),
-        ("lower", (1, 0)),
-        ("no difference seen", (0, 0)),
-        ("not decided", (0, 0)),
-    ],
-)
-def test_medians_beside_the_reference(outcome: Difference, places: tuple[int, int]) -> None:
-    found = points(rows=[row(50_000, outcome=outcome)])
-    sides = (found.positive, found.negative)
-    medians = [[one for one in side if "median" in one] for side in sides]
-    assert tuple(map(len, medians)) == places
-    for (text,) in filter(None, medians):
-        assert "1.25 (1.20 to 1.30)" in text and "between these two runs" in text
-
-
-@pytest.mark.parametrize(("load", "is_said"), [("heavy", False), ("none", True)])
-def test_another_load_is_said_with_a_median(load: str, is_said: bool) -> None:
-    rows = [row(50_000, outcome="higher")]
-    rows[0].cells.insert(0, row().cells[0])
-    conditions = [
-        ConditionRow("load", ["heavy", load], differs=is_said),
-        ConditionRow("machine", ["a", "b"], differs=True),
-    ]
-    systems = [replace(one, rating=rating()) for one in compared.two_systems().columns]
-    found = points_of(systems, rows, [], (10_000, 1_000_000), conditions)[1].negative
-    (text,) = [one for one in found if "median" in one]
-    assert ("with another load (" in text) is is_said and "machine" not in text
-
-
-# Claims and configuration
-
-
-def test_claims() -> None:
-    held = points(tests=[judged("passed", "passed")])
-    assert held.positive == ["all 2 claims that were judged and count hold"]
-    failing = points(tests=[judged("passed", "failed")])
-    assert failing == SystemPoints([], ["THR-B-NEW, claim 1 fails: seen 1"])
-    aside = points(tests=[judged("uncounted", "passed", "quiet")])
-    assert aside.negative == [] and "all 1 claims" in aside.positive[0]
-    assert points(tests=[judged(*["failed"] * 5)]).negative[-1] == "and 3 more claims fail"
-
-
-@pytest.mark.parametrize(
-    ("configuration", "is_published", "expected"),
-    [
-        *(("out of the box", True, (1, 0)), ("out of the box", False, (0, 0))),
-        *(("special attention", True, (0, 1)), ("special attention", False, (0, 1))),
-        *(("not published", True, (0, 0)), ("", False, (0, 0))),
-    ],
-)
-def test_configuration(configuration: str, is_published: bool, expected: tuple[int, int]) -> None:
-    one = column(is_published=is_published, rating=rating(configuration=configuration))
-    assert counts(points(one)) == expected
-
-
-def test_a_rating_that_lacks_figures_is_a_point_against() -> None:
-    found = points(column(rating=rating(why_none="interrupts have no worst case"))).negative
-    assert found == ["no overall rating: interrupts have no worst case"]
 
 
 # Figures in words

@@ -1,20 +1,22 @@
 """Rows of a comparison: figures, ratios, marks, every reason to be grey caused once, and which rows
-are decisive."""
+are decisive. What stands in the cells is in golden/cells.txt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
 
 from hardstone.model import Conditions, Event, Result
+from hardstone.present.amount_text import amount_text, ratio_words
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_medians import Medians
-from hardstone.present.compare_rows import CONTRADICTS, EQUALS_TICK, equals_tick
-from hardstone.present.compare_summary import group_of
+from hardstone.present.compare_rows import equals_tick
+from hardstone.present.compare_view import ComparedCell
 from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.subjects import Amount, MeasuredRun, Missing, Subject, published_system
+from tests.unit.golden import assert_as_stored
 from tests.unit.present.made_systems import (
     CE7,
     LINUX_RT,
@@ -29,42 +31,171 @@ from tests.unit.present.made_systems import (
 from tests.unit.stats.blocked import kernel_result
 from tests.unit.stats.make import instrument, result, series
 
-SWITCH = "THR-P-SLS/2/switch"
+SWITCH, MANY = "THR-P-SLS/2/switch", "THR-P-SLS/97/switch"
 BLOCK, IRQ = "RSP-P-FIX/add/time", "IRQ-P-LAT/external/latency"
 PERIOD = "IRQ-S-SUS/{}/minimal_period"
-SPACE = "\N{NO-BREAK SPACE}"
+MUTEX = "MUT-P-ARN/inherit/acquire"
+LYNX = published_system("lynx", "heavy")
+Pair = tuple[Subject, ...]
+Cases = Iterator[tuple[str, str, Pair]]
 
 
 def amount(value: float | None, **bound: float) -> Amount:
     return Amount("ns", "max", "made up", value=value, **bound)
 
 
-def greys(address: str, *systems: Subject) -> list[bool]:
-    return [one.is_grey for one in cells_at(compare_view(list(systems)), address)]
+def figure(one: Amount | Missing) -> str:
+    if isinstance(one, Amount):
+        return amount_text(one)
+    return f"{one.reason} ({one.remedy})" if one.remedy else one.reason
 
 
-def test_a_cell_has_mean_and_worst_of_the_run() -> None:
-    cell = cell_beside(switching([100, 200, 600]), QNX, SWITCH)
-    assert isinstance(cell.mean, Amount) and isinstance(cell.worst, Amount)
-    assert (cell.mean.value, cell.worst.value, cell.predictability) == (300, 600, 2.0)
+def told(one: ComparedCell) -> str:
+    parts = [" / ".join(map(figure, (one.mean, one.worst, *one.more)))]
+    parts += [f"worst over mean {one.predictability:.4g}"] if one.predictability else []
+    parts += [" ".join(ratio_words(one.ratio))] if one.ratio else []
+    parts += [f"grey: {one.why}"] if one.is_grey else []
+    parts += [f"the worst is grey: {one.worst_why}"] if one.worst_why else []
+    return "; ".join([*parts, *one.marks, *one.notes])
+
+
+def responding(operations: int, block_ns: int = 10_000_000) -> Result:
+    return result(
+        "RSP-P-FIX",
+        series=[labelled(spread(10_000_000, operations), "time", kind="add")],
+        calibrated={"add_operations": operations},
+        params={"block_ns": block_ns},
+    )
+
+
+def every(interval_ns: int) -> Result:
+    series = [labelled(spread(500), "wakeup", part="total", cpu=1)]
+    return result("TMR-P-LAT", series=series, params={"interval_ns": interval_ns})
+
+
+def sustaining(interrupts: int) -> Result:
+    counts = dict.fromkeys(("lost_count", "late_count", "merged_count"), 0)
+    flags = {"is_source_limited": False, "passed": True, "source": "ipi", "period_ns": 20_000}
+    data = {"interrupts_count": interrupts} | counts | flags
+    event = Event(name="sustained_step", text="a step", data=data)  # type: ignore[arg-type]
+    one = labelled([20_000], "minimal_period", source="ipi")
+    return result("IRQ-S-SUS", series=[one], events=[event])
+
+
+def interrupted(*sources: str, name: str = "delivery") -> MeasuredRun:
+    series = [labelled(spread(900), name, source=one) for one in sources]
+    return run_with(result("IRQ-P-LAT", series=series))
+
+
+def latencies(*worst_by_cpu: int) -> MeasuredRun:
+    found = [
+        labelled([1000, 2000, worst], "wakeup", part="total", cpu=cpu)
+        for cpu, worst in enumerate(worst_by_cpu)
+    ]
+    return run_with(result(series=found))
+
+
+def real_time(is_real_time: bool) -> MeasuredRun:
+    where = Conditions(load="heavy", cpu_config="shared", policy="fifo", realtime=is_real_time)
+    return switching(spread(500), conditions=where)
+
+
+def semaphores(kernel: str) -> MeasuredRun:
+    one = labelled(spread(3000), "context_switch", kind="unnamed", scope="thread")
+    return run_with(result("SEM-P-RTP", series=[one]), system={"kernel.name": kernel})
+
+
+def figures() -> Cases:
+    usual, other = switching(spread(500)), switching(spread(500, 2))
+    yield "mean and worst", SWITCH, (switching([100, 200, 600]), QNX)
+    many = switching(spread(500, 1, 80_000))
+    for name, median in (("slower", 700), ("equal", 500), ("faster", 300)):
+        yield name, SWITCH, (many, switching(spread(median, 2, 80_000)))
+    yield "a published system has no ratio", SWITCH, (usual, QNX, other)
+    yield "nothing is divided by a published system", SWITCH, (QNX, usual, other)
+    tail = published_system("solaris-latstat")
+    yield "no published statistic is lost", "TMR-P-LAT", (tail, QNX)
+    denied = result("MUT-P-ARN", series=[], status="denied", reason="no right to lock memory")
+    for address in (MUTEX, "MUT-P-ARC/inherit/acquire"):
+        yield "what was not measured", address, (QNX, run_with(denied))
+    for address in (SWITCH, "THR-P-SLS/17/switch"):
+        yield "what is missing", address, (switching(spread(500), 17), QNX)
+    for address in (SWITCH, "THR-P-SLS/128/switch", "CLK-P-DUR/tick"):
+        yield "the maxima of a study that equal its tick", address, (QNX, CE7, LINUX_RT)
+    yield "bounds have no predictability", MUTEX, (QNX, CE7)
+    yield "rates have it", "MSG-P-THR/mq/8192/thread/throughput", (QNX, published_system("lynx"))
+    yield "of a period it is none", PERIOD.format("external"), (CE7, QNX)
+    for median in (60, 6_000):
+        close = switching(spread(median), instrument=instrument(median=20))
+        yield f"{median} ns beside the cost of the clock", SWITCH, (QNX, close)
+    for others in (latencies(7_000), tail):
+        wakeups = (latencies(5_000, 90_000), others)
+        yield "wake-up on the worst CPU of each", "TMR-P-LAT", wakeups
+
+
+def refusals() -> Cases:
+    """Why a cell is grey, and beside it what is not."""
+    usual = switching(spread(500))
+    wrong = labelled([100, 200, 300], "switch", threads=2)
+    wrong.mean = 900.0
+    unreadable = labelled(spread(500), "switch", threads=2)
+    unreadable.histogram.layout = "linear"
+    for one in (wrong, unreadable):
+        run = run_with(result("THR-P-SLS", series=[one]))
+        yield "figures that contradict each other", SWITCH, (usual, run)
+    yield "real-time", SWITCH, (usual, real_time(True))
+    yield "not real-time", SWITCH, (usual, real_time(False))
+    yield "a reference that is not real-time", SWITCH, (real_time(False), usual)
+    work = run_with(responding(1000))
+    yield "equal work", BLOCK, (work, run_with(responding(1000)))
+    yield "other work", BLOCK, (work, run_with(responding(1200)))
+    yield "another block", BLOCK, (work, run_with(responding(1000, 1_000_000)))
+    yield (
+        "another interval",
+        "TMR-P-LAT/total/wakeup",
+        tuple(run_with(every(one)) for one in (1_000_000, 1_000_000, 10_000)),
+    )
+    yield (
+        "fewer interrupts",
+        PERIOD.format("ipi"),
+        tuple(run_with(sustaining(one)) for one in (1_000_000, 1_000_000, 10_000)),
+    )
+    short = run_with(responding(1000, 1_000_000))
+    yield "another block than in the study", BLOCK, (short, LYNX)
+    yield "a study with another block", BLOCK, (LYNX, short)
+    yield "the block of the study", BLOCK, (work, LYNX)
+    for kernel in ("Linux", "QNX"):
+        place = "SEM-P-RTP/unnamed/thread/context_switch"
+        yield f"a semaphore of {kernel}", place, (semaphores(kernel), LYNX)
+    delivered, ipi = interrupted("timer", "ipi"), interrupted("ipi")
+    yield "delivery beside latency", IRQ, (QNX, delivered, CE7)
+    yield "latency beside delivery", IRQ, (delivered, QNX)
+    yield "latency", IRQ, (interrupted("external", name="latency"), QNX)
+    yield "delivery twice, and latency", IRQ, (ipi, interrupted("ipi"), QNX)
+    yield "a reference without a figure", IRQ, (published_system("lynx"), QNX, ipi)
+    for size in (20_000, 19_000, 10_000):
+        yield f"{size} values", SWITCH, (usual, switching(spread(500, 2, size)))
+    runs = map(run_with, map(responding, (1000, 1000, 12)))
+    yield "work, without that of the reference", BLOCK, (usual, *runs)
+    few = labelled(spread(500), "switch", threads=97)
+    fewer = run_with(result("THR-P-SLS", series=[few], params={"threads": [2, 128]}))
+    yield "more threads", MANY, (fewer, QNX)
+    yield "fewer threads", MANY, (QNX, fewer)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("median", "outcome"), [(700, "higher"), (500, "no difference seen"), (300, "lower")]
-)
-def test_a_slower_run_is_higher_and_an_equal_one_is_not(median: int, outcome: str) -> None:
-    first, other = switching(spread(500, 1, 80_000)), switching(spread(median, 2, 80_000))
-    ratio = cell_beside(other, first, SWITCH).ratio
-    assert ratio is not None and ratio.outcome == outcome
-    assert ratio.ratio == pytest.approx(median / 500, rel=0.03)
+def test_what_stands_in_the_cells(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, address, systems in (*figures(), *refusals()):
+        view = compare_view(list(systems))
+        decisive = [one.cells for one in view.decisive if one.address.startswith(f"{address}/")]
+        cells = decisive[0] if decisive else cells_at(view, address)
+        lines = [f"{number}: {told(one)}" for number, one in enumerate(cells, 1)]
+        texts[f"{name} [{address}, {len(texts)}]"] = "\n".join(lines)
+    assert_as_stored(request, "cells.txt", texts)
 
 
-def test_the_reference_and_published_systems_have_no_ratio() -> None:
-    view = compare_view([switching(spread(500)), QNX, switching(spread(500, 2))])
-    assert [one.ratio is not None for one in cells_at(view, SWITCH)] == [False, False, True]
-    view = compare_view([QNX, switching(spread(500)), switching(spread(500, 2))])
-    assert [one.ratio for one in cells_at(view, SWITCH)] == [None, None, None]
+# Marks and numbers
 
 
 @pytest.mark.slow
@@ -91,190 +222,6 @@ def test_what_is_computed_once_is_what_is_computed_singly() -> None:
     assert alone.whole.kernel_share == full.whole.kernel_share
 
 
-def test_the_median_is_shown_where_two_distributions_are_compared() -> None:
-    runs = [switching(spread(500, 1)), switching(spread(700, 2))]
-    for systems, more in (([*runs, QNX], ("p50",)), ([runs[0], QNX], ())):
-        tests = compare_view(systems).tests
-        (row,) = [one for test in tests for one in test.rows if one.address == SWITCH]
-        assert row.more == more
-        if more:
-            medians = [one.held()[0].amount("p50") for one in runs]
-            assert [cell.more[0] for cell in row.cells[:2]] == medians
-            assert isinstance(row.cells[2].more[0], Missing)
-
-
-def test_no_published_statistic_is_lost() -> None:
-    view = compare_view([published_system("solaris-latstat"), QNX])
-    (row,) = [one for test in view.tests for one in test.rows if test.test == "TMR-P-LAT"]
-    (tail,) = row.cells[0].more
-    assert row.more == ("p99.9999",) and isinstance(tail, Amount) and tail.value == 13_000
-
-
-def test_what_is_missing_says_why() -> None:
-    denied = result("MUT-P-ARN", series=[], status="denied", reason="no right to lock memory")
-    view = compare_view([QNX, run_with(denied)])
-    run = cells_at(view, "MUT-P-ARN/inherit/acquire")[1]
-    assert isinstance(run.mean, Missing) and run.mean.reason == "denied: no right to lock memory"
-    absent = cells_at(view, "MUT-P-ARC/inherit/acquire")[1].mean
-    assert absent == Missing("not run", "hardstone run MUT-P-ARC")
-    view = compare_view([switching(spread(500), 17), QNX])
-    assert cells_at(view, "THR-P-SLS/17/switch")[1].mean == Missing("not published")
-    assert cells_at(view, SWITCH)[0].mean == Missing("no values")
-
-
-# Every reason to be grey
-
-
-def test_contradictory_figures_are_grey_and_marked() -> None:
-    wrong = labelled([100, 200, 300], "switch", threads=2)
-    wrong.mean = 900.0
-    unreadable = labelled(spread(500), "switch", threads=2)
-    unreadable.histogram.layout = "linear"
-    for one in (wrong, unreadable):
-        run = run_with(result("THR-P-SLS", series=[one]))
-        usual, cell = cells_at(compare_view([switching(spread(500)), run]), SWITCH)
-        assert cell.is_grey and cell.ratio is None and CONTRADICTS in cell.marks
-        assert CONTRADICTS not in usual.marks
-
-
-@pytest.mark.parametrize("realtime", [True, False])
-def test_threads_that_were_not_real_time_are_grey(realtime: bool) -> None:
-    conditions = Conditions(load="heavy", cpu_config="shared", policy="fifo", realtime=realtime)
-    run, other = switching(spread(500), conditions=conditions), switching(spread(500))
-    cell = cell_beside(run, other, SWITCH)
-    assert cell.is_grey is not realtime
-    assert (cell.why == "measured without real-time scheduling") is not realtime
-    for one in (cell, cell_beside(other, run, SWITCH)):
-        assert (one.ratio is None) is not realtime
-
-
-def responding(operations: int, block_ns: int = 10_000_000) -> Result:
-    return result(
-        "RSP-P-FIX",
-        series=[labelled(spread(10_000_000, operations), "time", kind="add")],
-        calibrated={"add_operations": operations},
-        params={"block_ns": block_ns},
-    )
-
-
-def every(interval_ns: int) -> Result:
-    series = [labelled(spread(500), "wakeup", part="total", cpu=1)]
-    return result("TMR-P-LAT", series=series, params={"interval_ns": interval_ns})
-
-
-def sustaining(interrupts: int) -> Result:
-    counts = dict.fromkeys(("lost_count", "late_count", "merged_count"), 0)
-    flags = {"is_source_limited": False, "passed": True, "source": "ipi", "period_ns": 20_000}
-    data = {"interrupts_count": interrupts} | counts | flags
-    event = Event(name="sustained_step", text="a step", data=data)  # type: ignore[arg-type]
-    one = labelled([20_000], "minimal_period", source="ipi")
-    return result("IRQ-S-SUS", series=[one], events=[event])
-
-
-INTERVAL = "measured with interval 10 us, the reference with interval 1 ms"
-
-
-@pytest.mark.parametrize(
-    ("made", "usual", "other", "address", "why"),
-    [
-        (responding, (1000,), (1200,), BLOCK, f"other work: 1{SPACE}200 operations"),
-        (
-            responding,
-            (1000,),
-            (1000, 1_000_000),
-            BLOCK,
-            "measured with block 1 ms, the reference with block 10 ms",
-        ),
-        (every, (1_000_000,), (10_000,), "TMR-P-LAT/total/wakeup", INTERVAL),
-        (
-            sustaining,
-            (1_000_000,),
-            (10_000,),
-            PERIOD.format("ipi"),
-            f"sustained for 10{SPACE}000 interrupts",
-        ),
-    ],
-)
-def test_a_run_that_was_asked_for_something_else_is_grey(
-    made: Callable[..., Result],
-    usual: tuple[int, ...],
-    other: tuple[int, ...],
-    address: str,
-    why: str,
-) -> None:
-    first, second = (run_with(made(*one)) for one in (usual, other))
-    cell = cell_beside(second, first, address)
-    assert cell.is_grey and cell.why.startswith(why)
-    assert not cell_beside(run_with(made(*usual)), first, address).is_grey
-
-
-def test_a_parameter_of_the_study_that_the_run_has_not_is_grey() -> None:
-    lynx, short = published_system("lynx", "heavy"), run_with(responding(1000, 1_000_000))
-    for pair in ((lynx, short), (short, lynx)):
-        assert "block 1 ms, in the study block 10 ms" in cell_beside(*pair, BLOCK).why
-    assert not cell_beside(lynx, run_with(responding(1000)), BLOCK).is_grey
-
-
-@pytest.mark.parametrize(("system", "is_grey"), [("Linux", True), ("QNX", False)])
-def test_a_context_switch_of_kinds_that_do_not_enter_the_kernel(system: str, is_grey: bool) -> None:
-    one = labelled(spread(3000), "context_switch", kind="unnamed", scope="thread")
-    run = run_with(result("SEM-P-RTP", series=[one]), system={"kernel.name": system})
-    address = "SEM-P-RTP/unnamed/thread/context_switch"
-    cell = cell_beside(published_system("lynx", "heavy"), run, address)
-    assert cell.is_grey is is_grey and ("enters the kernel" in cell.why) is is_grey
-
-
-def interrupted(*sources: str, name: str = "delivery") -> MeasuredRun:
-    series = [labelled(spread(900), name, source=one) for one in sources]
-    return run_with(result("IRQ-P-LAT", series=series))
-
-
-@pytest.mark.slow
-def test_delivery_beside_latency_is_grey() -> None:
-    run, other = interrupted("timer", "ipi"), interrupted("ipi")
-    cells = cells_at(compare_view([QNX, run, CE7]), IRQ)
-    assert [one.is_grey for one in cells] == [False, True, False]
-    assert cells[1].why == (
-        "delivery of interrupts from another CPU, and the reference has interrupts from a device"
-    )
-    cells = cells_at(compare_view([run, QNX]), IRQ)
-    assert [one.is_grey for one in cells] == [False, True]
-    assert "delivery of interrupts from another CPU" in cells[0].notes
-    assert greys(IRQ, interrupted("external", name="latency"), QNX) == [False, False]
-    same = cells_at(compare_view([other, interrupted("ipi"), QNX]), IRQ)
-    assert [one.is_grey for one in same] == [False, False, True] and same[1].ratio
-    # what stands in, beside a reference without a figure
-    assert greys(IRQ, published_system("lynx"), QNX, other) == [False, False, True]
-
-
-@pytest.mark.parametrize(("size", "is_unlike"), [(20_000, False), (19_000, False), (10_000, True)])
-def test_a_worst_of_unlike_counts_alone_is_grey(size: int, is_unlike: bool) -> None:
-    cell = cell_beside(switching(spread(500, 2, size)), switching(spread(500)), SWITCH)
-    assert bool(cell.worst_why) is is_unlike and not cell.is_grey and cell.ratio is not None
-
-
-def test_systems_are_set_against_each_other_where_the_reference_has_no_figure() -> None:
-    view = compare_view([switching(spread(500)), *map(run_with, map(responding, (1000, 1000, 12)))])
-    cells = cells_at(view, BLOCK)
-    assert [one.is_grey for one in cells] == [False, False, False, True]
-    assert cells[3].why.endswith(f"operations, system 2 1{SPACE}000 operations")
-    assert all(one.ratio is None for one in cells)
-
-
-def test_a_smaller_number_of_threads_is_said_of_the_system_that_had_it() -> None:
-    few = labelled(spread(500), "switch", threads=97)
-    run = run_with(result("THR-P-SLS", series=[few], params={"threads": [2, 128]}))
-    cell = cell_beside(QNX, run, "THR-P-SLS/97/switch")
-    assert cell.notes == ("128 threads, the row has 97",)
-    assert cell.is_grey and cell.why == "128 threads, the reference 97"
-    cell = cell_beside(run, QNX, "THR-P-SLS/97/switch")
-    assert not any("threads" in one for one in cell.notes)
-    assert cell.is_grey and cell.why == "97 threads, the reference 128"
-
-
-# Marks and numbers
-
-
 @pytest.mark.parametrize(
     ("mean", "worst", "tick", "expected"),
     [
@@ -294,34 +241,6 @@ def test_a_worst_equals_the_tick_within_a_fifth(
     mean: Amount, worst: Amount | Missing, tick: float | None, expected: bool
 ) -> None:
     assert equals_tick(mean, worst, tick) is expected
-
-
-def test_the_study_s_maxima_that_equal_its_tick_are_marked() -> None:
-    view = compare_view([QNX, CE7, LINUX_RT])
-    for address, marked in (
-        ("THR-P-SLS/128/switch", [True, True, True]),
-        ("THR-P-SLS/2/switch", [False, False, True]),
-        ("CLK-P-DUR/tick", [False, False, False]),  # the tick itself
-    ):
-        assert [EQUALS_TICK in one.marks for one in cells_at(view, address)] == marked
-
-
-@pytest.mark.slow
-def test_predictability_of_bounds_rates_and_counts() -> None:
-    assert cell_beside(CE7, QNX, "MUT-P-ARN/inherit/acquire").predictability is None
-    rate = cell_beside(published_system("lynx"), QNX, "MSG-P-THR/mq/8192/thread/throughput")
-    assert isinstance(rate.worst, Amount) and rate.worst.value == 46_200_000  # the least
-    assert rate.predictability == pytest.approx(51.6 / 46.2)
-    period = cell_beside(QNX, CE7, PERIOD.format("external"))
-    assert period.predictability is None
-    assert isinstance(period.worst, Amount) and period.worst.value == 15_000  # the period
-
-
-@pytest.mark.parametrize(("median", "is_close"), [(60, True), (6_000, False)])
-def test_a_series_close_to_the_cost_of_the_clock_says_so(median: int, is_close: bool) -> None:
-    run = switching(spread(median), instrument=instrument(median=20))
-    notes = cell_beside(run, QNX, SWITCH).notes
-    assert any("instrument's limit" in one for one in notes) is is_close
 
 
 # Decisive rows
@@ -346,25 +265,6 @@ def test_the_most_threads_that_two_systems_have() -> None:
     assert SWITCH in addresses(switching(spread(500)), QNX)
     alone = addresses(switching(spread(500), 17), switching(spread(500), 23))
     assert alone == ["THR-P-SLS/23/switch"]  # nothing is shared: the most of any
-
-
-def latencies(*worst_by_cpu: int) -> MeasuredRun:
-    found = [
-        labelled([1000, 2000, worst], "wakeup", part="total", cpu=cpu)
-        for cpu, worst in enumerate(worst_by_cpu)
-    ]
-    return run_with(result(series=found))
-
-
-def test_of_wake_up_latency_the_worst_cpu_of_each_system() -> None:
-    first = latencies(5_000, 90_000)
-    for other, worst in ((latencies(7_000), 7_000), (published_system("solaris-latstat"), 32_000)):
-        view = compare_view([first, other])
-        (row,) = [one for one in view.decisive if group_of(one) == "wakeup"]
-        found = [one.worst.value for one in row.cells if isinstance(one.worst, Amount)]
-        assert found == [90_000, worst]
-        assert row.cells[0].notes == ("CPU 1, the worst of 2",)
-    assert compare_view([first, latencies(7_000)]).decisive[0].cells[1].notes == ()
 
 
 def test_unnamed_semaphores_between_threads_are_taken() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,22 +12,15 @@ from scipy import stats
 
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.deadline_misses import (
-    CUT,
-    DERIVED,
-    LATENESS,
-    count_text,
-    misses_document,
-    share_lines,
-)
-from hardstone.stats.miss_interval import INDEPENDENT
+from hardstone.present.deadline_misses import misses_document
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.terminal.misses_view import print_misses
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
+from tests.unit.golden import assert_as_stored
 from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.media import flat, printed
+from tests.unit.report.media import printed
 from tests.unit.stats.make import document, result, series
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -37,113 +30,98 @@ def run_of(*found: Series, **changed: object) -> RunDocument:
     return document(results=[result(series=list(found), **changed)])
 
 
-def texts(run: RunDocument, deadline_ns: int) -> tuple[str, list[str]]:
-    (one,) = misses_document(run, deadline_ns).series
-    return count_text(one), share_lines(one)
+def of(values: Sequence[int]) -> RunDocument:
+    return run_of(series(values))
 
 
 def shown(run: RunDocument, deadline_ns: int) -> str:
     return printed(lambda one, out: print_misses(one, deadline_ns, out), run)
 
 
-@pytest.mark.parametrize(
-    ("values", "deadline_ns", "count", "lines"),
-    [
-        # no end is rounded inwards: of 3 in 1000 scipy has 1 in 1616.4 to 1 in 114.45, of 5 in 200
-        # 1 in 122.456 to 1 in 17.43
-        ([10] * 997 + [50] * 3, 20, "3", ["1 in 333", "1 in 1 620 to 1 in 114"]),
-        ([10] * 195 + [50] * 5, 20, "5", ["1 in 40", "1 in 123 to 1 in 17"]),
-        ([10] * 1000, 20, "none", ["at most 1 in 334"]),
-        ([50] * 20, 20, "20", ["100 %", "83 % to 100 %"]),
-        # a value at the deadline keeps it
-        ([10] * 99 + [20], 20, "none", ["at most 1 in 33"]),
-        ([10] * 99 + [20], 19, "1", ["1 in 100", "1 in 3 960 to 1 in 18"]),
-        # a bucket that the deadline cuts shows both counts
-        ([10] * 90 + [9085] * 10, 9084, "1 to 10", ["1 in 10", "0.025 % to 18 %"]),
-    ],
-)
-def test_misses_in_words(values: list[int], deadline_ns: int, count: str, lines: list[str]) -> None:
-    found, said = texts(run_of(series(values)), deadline_ns)
-    assert (found, [one.replace(SPACE, " ") for one in said]) == (count, lines)
+def changed(field: str, value: str, *, test: str = "TMR-P-LAT", **fields: object) -> Result:
+    """A result of one value under another condition."""
+    found = result(test, values=[7], **fields)
+    setattr(found.conditions, field, value)
+    return found
 
 
-def test_a_share_has_its_exact_interval() -> None:
-    (one,) = misses_document(run_of(series([10] * 997 + [50] * 3)), 20).series
-    wanted = stats.binomtest(3, 1000).proportion_ci(0.95, "exact")
-    assert (one.share_low, one.share_high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
-    assert (one.least_count, one.most_count, one.values, one.at_most) == (3, 3, 1000, None)
-    none = run_of(series([10] * 1000))
-    (one,) = misses_document(none, 20).series
-    assert one.at_most == pytest.approx(1 - 0.05 ** (1 / 1000))
-    assert "at most: what no miss in that many values shows with 95 %" in shown(none, 20)
-    cut = run_of(series([10] * 90 + [9085] * 10))
-    (one,) = misses_document(cut, 9084).series
-    low, high = stats.binomtest(1, 100), stats.binomtest(10, 100)
-    assert one.share_low == pytest.approx(low.proportion_ci(0.95, "exact").low, rel=1e-9)
-    assert one.share_high == pytest.approx(high.proportion_ci(0.95, "exact").high, rel=1e-9)
-    said = flat(shown(cut, 9084))
-    assert CUT in said and INDEPENDENT in said and CUT not in flat(shown(cut, 100))
-
-
-def test_values_past_the_histogram_count_as_misses() -> None:
-    over = series([10] * 97 + [60_000] + [5_000_000] * 2, limit=100_000)
-    assert over.histogram.overflow == 2
-    assert texts(run_of(over), 50_000)[0] == "3"
-    # a deadline beyond the buckets: one value is known to be above, the maximum
-    assert texts(run_of(over), 1_000_000)[0] == "1 to 2"
-
-
-@pytest.mark.parametrize("values", [[], [1, 2, 3]])
-def test_series_without_figures_say_why(values: list[int]) -> None:
-    one = series(values)
-    if values:
-        one.mean = 1e9
-    what = "figures of the series contradict each other" if values else "no values"
-    assert texts(run_of(one), 2) == ("-", [what])
-    assert INDEPENDENT not in flat(shown(run_of(one), 2))
-
-
-def test_series_that_are_no_durations_are_left_out() -> None:
+def misses() -> Iterator[tuple[str, RunDocument, int]]:
+    # no end is rounded inwards: of 3 in 1000 scipy has 1 in 1616.4 to 1 in 114.45, of 5 in 200
+    # 1 in 122.456 to 1 in 17.43
+    yield "3 of 1000", of([10] * 997 + [50] * 3), 20
+    yield "5 of 200", of([10] * 195 + [50] * 5), 20
+    yield "none", of([10] * 1000), 20
+    yield "all", of([50] * 20), 20
+    yield "a value at the deadline keeps it", of([10] * 99 + [20]), 20
+    yield "a value above it", of([10] * 99 + [20]), 19
+    yield "a bucket that the deadline cuts", of([10] * 90 + [9085] * 10), 9084
+    yield "the same, not cut", of([10] * 90 + [9085] * 10), 100
+    over = run_of(series([10] * 97 + [60_000] + [5_000_000] * 2, limit=100_000))
+    assert over.results[0].series[0].histogram.overflow == 2
+    yield "values past the histogram", over, 50_000
+    yield "a deadline past it: the maximum is known", over, 1_000_000
+    yield "no values", of([]), 2
+    wrong = of([1, 2, 3])
+    wrong.results[0].series[0].mean = 1e9
+    yield "figures that contradict each other", wrong, 2
     counts = msgspec.structs.replace(series([1, 2]), unit="count", name="missed")
     rates = msgspec.structs.replace(series([1, 2]), unit="bytes_per_s", name="throughput")
-    found = misses_document(run_of(series([1]), counts, rates), 5)
-    assert [one.name for one in found.series] == ["wakeup"] and found.left_out_count == 2
-    both = shown(run_of(series([1]), counts, rates), 5)
-    assert "2 series are no durations, and left out" in both
-    assert "1 series is no duration, and left out" in shown(run_of(series([1]), counts), 5)
-    with pytest.raises(InputError, match="counts and throughputs have no deadline"):
-        misses_document(run_of(counts), 5)
+    yield "no durations", run_of(series([1]), counts, rates), 5
+    yield "a series that is no duration", run_of(series([1]), counts), 5
+    yield "late wake-ups have two views", run_of(series([1]), series([1], name="release")), 5
+    states = [
+        result(values=[1]),
+        changed("load", "none", complete=False),
+        result(values=[7], status="timeout"),
+        result("MUT-P-ARC", values=[7], interrupted=True),  # it has its footer all the same
+    ]
+    yield "states", document(results=states), 5
+    other = [result(values=[1]), changed("cpu_config", "shielded"), changed("preemption", "full")]
+    yield "what differs between the results", document(results=other), 5
+    # as elsewhere: a switch of 9 ns and one of 1 ns are two of 5 ns
+    half = msgspec.structs.replace(series([1, 9], name="switch"), derived="half of round_trip")
+    for deadline_ns in (10, 5):
+        yield f"what is derived bounds nothing: {deadline_ns} ns", run_of(half), deadline_ns
+
+
+@pytest.mark.slow
+def test_misses_in_words(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, run, deadline_ns in misses():
+        found = misses_document(run, deadline_ns)
+        lines = [
+            f"{one.name} {one.status} {one.is_complete} {one.cpu_config} {one.preemption} "
+            f"{one.least_count} {one.most_count} of {one.values} {one.derived}"
+            for one in found.series
+        ]
+        head = f"{found.left_out_count} left out, trust {found.trust.grade}"
+        texts[name] = "\n".join([head, *lines, shown(run, deadline_ns)])
+    assert_as_stored(request, "misses.txt", texts)
+
+
+@pytest.mark.parametrize(
+    ("values", "deadline_ns", "least", "most"),
+    [([10] * 997 + [50] * 3, 20, 3, 3), ([10] * 90 + [9085] * 10, 9084, 1, 10)],
+)
+def test_a_share_has_its_exact_interval(
+    values: list[int], deadline_ns: int, least: int, most: int
+) -> None:
+    (one,) = misses_document(of(values), deadline_ns).series
+    assert (one.least_count, one.most_count, one.at_most) == (least, most, None)
+    low, high = (
+        stats.binomtest(count, len(values)).proportion_ci(0.95, "exact") for count in (least, most)
+    )
+    assert (one.share_low, one.share_high) == pytest.approx((low.low, high.high), rel=1e-9)
+
+
+def test_no_miss_bounds_the_share() -> None:
+    (one,) = misses_document(of([10] * 1000), 20).series
+    assert one.at_most == pytest.approx(1 - 0.05 ** (1 / 1000))
+
+
+def test_a_run_that_timed_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="nothing was timed"):
         misses_document(document(results=[result(series=[])]), 5)
-
-
-def test_late_wakeups_have_two_views() -> None:
-    both = run_of(series([1]), series([1], name="release"))
-    assert LATENESS in misses_document(both, 5).notes
-    assert LATENESS not in misses_document(run_of(series([1])), 5).notes
-
-
-def test_conditions_and_states_are_named() -> None:
-    other: Result = result(values=[7, 8], complete=False)
-    other.conditions.load = "none"
-    cut = result("MUT-P-ARC", values=[7], interrupted=True)  # it has its footer all the same
-    late = result(values=[7], status="timeout")
-    run = document(results=[result(values=[1]), other, late, cut])
-    said = shown(run, 5)
-    assert "TMR-P-LAT [heavy]\N{SPACE}" in said and "TMR-P-LAT [none] (incomplete)" in said
-    assert "TMR-P-LAT [heavy] (timeout)" in said and "MUT-P-ARC [heavy] (incomplete)" in said
-    states = [(one.status, one.is_complete) for one in misses_document(run, 5).series]
-    assert states == [*(("measured", n == 0) for n in range(2)), ("timeout", True), states[1]]
-
-
-def test_what_differs_between_results_is_named() -> None:
-    found = [result(values=[n]) for n in (1, 7, 8)]
-    found[1].conditions.cpu_config = "shielded"
-    found[2].conditions.preemption = "full"
-    run = document(results=found)
-    told = [(one.cpu_config, one.preemption) for one in misses_document(run, 5).series]
-    assert told == [("shared", ""), ("shielded", ""), ("shared", "full")]
-    assert "shielded" in shown(run, 5) and "full" in shown(run, 5)
 
 
 @pytest.mark.slow
@@ -152,26 +130,6 @@ def test_series_that_are_not_printed_are_counted() -> None:
     many = [msgspec.structs.replace(one, labels={"n": number}) for number in range(803)]
     said = shown(run_of(*many), 5)
     assert "3 more series, with --json" in said and "n 799" in said and "n 800" not in said
-
-
-def test_what_is_derived_is_marked_and_bounds_nothing() -> None:
-    """As elsewhere: a switch of 9 ns and one of 1 ns are two of 5 ns."""
-    half = msgspec.structs.replace(series([1, 9], name="switch"), derived="half of round_trip")
-    run = run_of(half)
-    found = misses_document(run, 10)
-    (one,) = found.series
-    assert one.at_most is None and one.derived == "half of round_trip" and DERIVED in found.notes
-    assert texts(run, 10) == ("none", ["-"]) and texts(run, 5) == ("1", ["50 %", "1.2 % to 99 %"])
-    assert "switch, total, derived" in shown(run, 10) and "at most" not in shown(run, 10)
-    assert DERIVED not in misses_document(run_of(series([1])), 10).notes
-
-
-def test_the_trust_of_the_run_stands_below() -> None:
-    run = run_of(series([1]))
-    assert f"trust: {run.trust.grade}" in shown(run, 5)
-    assert misses_document(run, 5).trust == run.trust
-    run.results[0].series[0].mean = 1e9
-    assert misses_document(run, 5).trust.grade == "untrustworthy"
 
 
 @pytest.mark.slow

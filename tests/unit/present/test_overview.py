@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,15 +10,9 @@ import pytest
 from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument, Trust, Verdict
 from hardstone.older.old_events import with_data
 from hardstone.present.headline import headline, target_text
-from hardstone.present.overview import (
-    MOST_STANDING_OUT,
-    Family,
-    decisive,
-    families,
-    stands_out,
-    timings,
-)
+from hardstone.present.overview import decisive, families, stands_out, timings
 from hardstone.stats.trust import grade_run
+from tests.unit.golden import assert_as_stored
 from tests.unit.stats import make
 
 
@@ -45,85 +40,79 @@ def lacking(test: str, status: str, reason: str | None = None) -> Result:
     return make.result(test, status=status, series=[], reason=reason)
 
 
-def family(*results: Result) -> Family:
-    (found,) = families(document(*results))
-    return found
-
-
 def told(*results: Result, **changed: Any) -> list[str]:
     return [one.text for one in stands_out(document(*results, **changed))]
 
 
-# Claims
+# Claims and what stands out
 
 
-FAIR = claims("THR-B-RR", held=("fair",))
-UNSEEN = event("not_seen", verdict="first_slice")
-
-
-@pytest.mark.parametrize(
-    ("results", "text", "look"),
-    [
-        ([FAIR], "1 of 1 claims hold", "passed"),
-        (
-            [
-                claims("THR-B-RR", "fair", held=("rotates", "slice")),
-                claims("THR-B-PRI", held=("x",)),
-            ],
-            "3 of 4 claims hold, 1 failed",
-            "failed",
-        ),
-        # what does not count for a rating
-        (
-            [claims("THR-B-RR", "first_slice", held=("fair",))],
-            "1 of 2 claims hold, 1 failed",
-            "partly",
-        ),
-        # what could not be judged is counted apart, and a test that judged nothing is named
-        (
-            [claims("THR-B-RR", held=("fair",), events=[UNSEEN])],
-            "1 of 2 claims hold, 1 not judged",
-            "partly",
-        ),
-        (
-            [FAIR, lacking("THR-B-NEW", "denied")],
-            "1 of 1 claims hold; THR-B-NEW denied",
-            "partly",
-        ),
-        (
-            [lacking(f"SEM-B-{one}", "skipped") for one in ("LCK", "REL")],
-            "SEM-B-LCK, SEM-B-REL skipped",
-            "partly",
-        ),
-    ],
-)
-def test_claims_are_counted_by_family(results: list[Result], text: str, look: str) -> None:
-    found = family(*results)
-    assert (found.text, found.look) == (text, look)
-
-
-def test_each_family_has_its_line() -> None:
-    held = claims("MUT-B-ARC", held=("avoided/inherit",))
-    assert [one.name for one in families(document(FAIR, held))] == ["threads", "mutexes"]
-
-
-def test_a_failed_claim_is_named_once_with_its_cases_and_its_meaning() -> None:
-    (claim,) = family(claims("THR-B-NEW", "lower/fifo", "lower/rr", held=("equal",))).failed
-    assert claim.title == "THR-B-NEW lower (fifo, rr)"
-    assert claim.meaning.startswith("a new thread can run before its creator")
-    assert not claim.uncounted
-    unknown = family(claims("NEW-B-ONE", "holds")).failed[0]
-    assert unknown.meaning == "the claim does not hold"
+def of_claims() -> Iterator[tuple[str, list[Result]]]:
+    fair, lacking_new = claims("THR-B-RR", held=("fair",)), lacking("THR-B-NEW", "denied")
+    yield "a claim that holds", [fair]
+    failed = claims("THR-B-RR", "fair", held=("rotates", "slice"))
+    yield "a claim that fails", [failed, claims("THR-B-PRI", held=("x",))]
+    uncounted = claims("THR-B-RR", "first_slice", held=("fair",))
+    yield "what does not count for a rating", [uncounted]
+    unseen = event("not_seen", verdict="first_slice")
+    yield "what could not be judged", [claims("THR-B-RR", held=("fair",), events=[unseen])]
+    yield "a test that judged nothing", [fair, lacking_new]
+    yield "nothing judged", [lacking(f"SEM-B-{one}", "skipped") for one in ("LCK", "REL")]
+    yield "each family", [fair, claims("MUT-B-ARC", held=("avoided/inherit",))]
+    cases = ("lower/fifo", "lower/rr")
+    yield "cases of a claim", [claims("THR-B-NEW", *cases, held=("equal",))]
+    yield "a claim without a meaning", [claims("NEW-B-ONE", "holds")]
     where = [Conditions(load=load, cpu_config="shared") for load in ("none", "heavy")]
-    found = family(*(claims("THR-B-NEW", "lower/fifo", conditions=one) for one in where))
-    assert found.failed[0].title == "THR-B-NEW lower (fifo [none], fifo [heavy])"
+    each = [claims("THR-B-NEW", "lower/fifo", conditions=one) for one in where]
+    yield "a claim under two conditions", each
+    yield "what counts comes first", [claims("THR-B-RR", "first_slice", "fair")]
 
 
-def test_what_does_not_count_for_a_rating_comes_after_what_does() -> None:
-    both = claims("THR-B-RR", "first_slice", "fair")
-    failed = [(one.name, bool(one.uncounted)) for one in family(both).failed]
-    assert failed == [("fair", False), ("first slice", True)]
-    assert told(both) == ["1 claim failed: THR-B-RR fair"]
+def of_trouble() -> Iterator[tuple[str, list[Result]]]:
+    yield "nothing", [make.result(), claims("THR-B-RR", held=("fair",))]
+    yield "throttling", [make.result(events=[event("throttled")])]
+    yield "steal time", [make.result(environment={"steal_ns": 2_000_000})]
+    yield "missed releases", [make.result(series=counted("missed", 3, 4))]
+    yield "overruns", [make.result("TMR-P-JIT", series=counted("overrun", 3, 4))]
+    # of an early probe it stands in an event only
+    early = with_data(Event(name="missed_periods", text="3 releases were missed"))
+    yield "missed releases of an early probe", [make.result(events=[early])]
+    both = make.result(events=[early], series=counted("missed", 3))
+    yield "missed releases, told twice", [both]
+    short = event("load_short", "cpu reached little", element="cpu")
+    yield "a load that fell short", [make.result(events=[short])]
+    yield "denied", [lacking("TMR-P-LAT", "denied", "no rights")]
+    yield "incomplete", [make.result(complete=False, reason="the stream ended")]
+    stopped = "stopped early, after 1.5 s"
+    yield "interrupted", [make.result(interrupted=True, reason=stopped)]
+    yield "not restored", [make.result(events=[event("not_put_back", "governor")])]
+    events = [event("throttled"), event("load_short", "little")]
+    counts = counted("missed", 3)
+    many = make.result(environment={"steal_ns": 1000}, series=counts, events=events)
+    failed = claims("THR-B-RR", "fair")
+    yield "the rest is counted", [failed, lacking("SEM-P-SIG", "skipped", "not run"), many]
+    unsupported = [lacking(f"IRQ-P-{n}", "unsupported", f"no {n}") for n in range(5)]
+    troubled = make.result(series=counts, events=events)
+    yield "what is not supported pushes nothing off", [*unsupported, troubled]
+    contradictory = make.result(events=[event("not_put_back", "governor")])
+    contradictory.series[0].count = 7
+    yield "contradictory figures", [contradictory]
+
+
+@pytest.mark.slow
+def test_what_a_person_sees_first(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, results in (*of_claims(), *of_trouble()):
+        run = document(*results, trust=Trust(grade="full"))
+        lines = []
+        for one in families(run):
+            lines.append(f"{one.name}: {one.text} ({one.look})")
+            for claim in one.failed:
+                aside = f" ({claim.uncounted})" if claim.uncounted else ""
+                lines.append(f"  {claim.title}{aside}: {claim.meaning}")
+        lines += [f"{'!' if one.is_grave else '-'} {one.text}" for one in stands_out(run)]
+        texts[name] = "\n".join(lines) or "nothing"
+    assert_as_stored(request, "overview.txt", texts)
 
 
 # Timings
@@ -162,80 +151,6 @@ def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
     assert [one.under for one in found] == ["heavy", "none"]
 
 
-# What stands out
-
-LOST = "TMR-P-LAT lost CPU time (throttling or preemption)"
-MISSED = "{} releases were missed: {}"
-OLD_MISSED = with_data(Event(name="missed_periods", text="3 releases were missed"))
-
-
-@pytest.mark.parametrize(
-    ("result", "text"),
-    [
-        (claims("THR-B-RR", "fair"), "1 claim failed: THR-B-RR fair"),
-        (make.result(events=[event("throttled")]), LOST),
-        (make.result(environment={"steal_ns": 2_000_000}), "steal time: 2 ms during TMR-P-LAT"),
-        (make.result(series=counted("missed", 3, 4)), MISSED.format(7, "TMR-P-LAT")),
-        (
-            make.result("TMR-P-JIT", series=counted("overrun", 3, 4)),
-            MISSED.format(7, "TMR-P-JIT"),
-        ),
-        # of an early probe it stands in an event only
-        (make.result(events=[OLD_MISSED]), MISSED.format(3, "TMR-P-LAT")),
-        (
-            make.result(events=[OLD_MISSED], series=counted("missed", 3)),
-            MISSED.format(3, "TMR-P-LAT"),
-        ),
-        (
-            make.result(events=[event("load_short", "cpu reached little", element="cpu")]),
-            "load: cpu reached little: TMR-P-LAT",
-        ),
-        (lacking("TMR-P-LAT", "denied", "no rights"), "TMR-P-LAT denied: no rights"),
-        (
-            make.result(complete=False, reason="the stream ended"),
-            "TMR-P-LAT measured, incomplete: the stream ended",
-        ),
-        (
-            make.result(interrupted=True, reason="stopped early, after 1.5 s"),
-            "TMR-P-LAT measured, interrupted: stopped early, after 1.5 s",
-        ),
-        (
-            make.result(events=[event("not_put_back", "governor")]),
-            "settings not restored after TMR-P-LAT",
-        ),
-    ],
-)
-def test_each_kind_of_trouble_stands_out(result: Result, text: str) -> None:
-    assert told(result) == [text]
-
-
-def test_a_machine_that_is_fine_has_nothing_that_stands_out() -> None:
-    assert told(make.result(), FAIR) == []
-
-
-TROUBLED = {"events": [event("throttled"), event("load_short", "little")]}
-
-
-def test_the_most_important_comes_first_and_the_rest_is_counted() -> None:
-    environment = {"steal_ns": 1000}
-    troubled = make.result(environment=environment, series=counted("missed", 3), **TROUBLED)
-    skipped = lacking("SEM-P-SIG", "skipped", "not run")
-    found = stands_out(document(claims("THR-B-RR", "fair"), skipped, troubled))
-    texts = [one.text for one in found]
-    assert len(found) == MOST_STANDING_OUT and found[0].is_grave and found[1].is_grave
-    assert texts[0].startswith("1 claim failed") and texts[1:2] == [LOST]
-    assert texts[2].startswith("steal time") and texts[3] == MISSED.format(3, "TMR-P-LAT")
-    assert texts[-1] == "2 more: see all results"
-
-
-def test_tests_that_this_machine_does_not_support_push_nothing_off_the_screen() -> None:
-    unsupported = [lacking(f"IRQ-P-{n}", "unsupported", f"no {n}") for n in range(5)]
-    assert told(*unsupported, make.result(series=counted("missed", 3), **TROUBLED)) == [
-        *(LOST, MISSED.format(3, "TMR-P-LAT"), "load: little: TMR-P-LAT"),
-        "IRQ-P-0, IRQ-P-1, IRQ-P-2 and 2 more unsupported",
-    ]
-
-
 def test_lost_cpu_time_and_unequal_work_are_told_as_the_trust_tells_them() -> None:
     throttled = [make.result(f"SEM-P-{n}", events=[event("throttled")]) for n in range(5)]
     unlike = [make.result("RSP-P-FIX", calibrated={"add_operations": n}) for n in (1, 2)]
@@ -251,13 +166,6 @@ def test_what_was_planned_and_never_started_stands_out() -> None:
     (found,) = stands_out(document(make.result(), plan=plan, status="incomplete"))
     assert found.is_grave
     assert found.text == "2 of 3 planned measurements were not started: SEM-P-SIG, THR-P-SLS"
-
-
-def test_figures_that_contradict_each_other_stand_above_all() -> None:
-    result = make.result(events=[event("not_put_back", "governor")])
-    result.series[0].count = 7
-    said = told(result, trust=Trust(grade="full"))
-    assert said[0] == "1 contradictory figure: do not use this run"
 
 
 def test_the_machine_is_named_after_its_target() -> None:

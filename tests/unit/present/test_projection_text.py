@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,13 +17,13 @@ from hardstone.present.projection_text import (
     decisive_projection,
     projections,
 )
-from hardstone.stats.projection import Projection, Refusal, project
-from hardstone.stats.tail_checks import REASONS
+from hardstone.stats.projection import Projection, project
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.terminal.projection_view import print_projections
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
+from tests.unit.golden import assert_as_stored
 from tests.unit.present.made_systems import QNX, switching
 from tests.unit.report import sample
 from tests.unit.report.hostile import ATTACKS
@@ -52,53 +52,38 @@ def steady(*more: Result, **changed: bool) -> RunDocument:
     return run
 
 
-@pytest.mark.slow
-def test_a_projection_has_its_interval_and_what_it_holds_for() -> None:
-    run = steady()
-    (one,) = projections(run.results[0], run)
-    found = project(run.results[0].series[0], run.results[0], run)
-    assert isinstance(found, Projection) and one.is_projected
-    assert "largest of the next 120\N{NO-BREAK SPACE}000 values" in one.lines[0]
-    assert "95% interval" in one.lines[0] and "if nothing changes" in one.lines[1]
-    text = shown(run)
-    assert "projection, not observed:" in text and "no projection" not in text
-    assert text.endswith(PATH_NOT_TAKEN)
-    assert f"{found.low_ns / 1000:.1f} to {found.high_ns / 1000:.1f} us" in text
+def runs() -> Iterator[tuple[str, RunDocument]]:
+    yield "projected", steady()
+    yield "refused, with every reason", steady(is_steady=False)
+    for name, wrong, mean in (("the series", 0, 1.0), ("another series", 1, 1e6)):
+        run = steady(result("THR-P-SLS", values=(1, 2, 3)))
+        run.results[wrong].series[0].mean = mean
+        yield f"figures of {name} contradict each other", run
+    for size in (LEAST_VALUES - 1, LEAST_VALUES):
+        yield f"{size} values", run_of(ordered(latencies(1)[:size]))
+    counts = msgspec.structs.replace(ordered(latencies(1)), unit="count")
+    yield "no durations", run_of(counts)
+    short = steady(result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS"))
+    yield "what is left out is counted by test", short
+    twice = steady(result("SIM-S-RT"), result("THR-P-SLS"))
+    twice.results[1] = twice.results[0]
+    yield "each interval is at its level alone", twice
 
 
 @pytest.mark.slow
-def test_a_refusal_has_every_reason_as_a_line() -> None:
-    run = steady(is_steady=False)
-    found = project(run.results[0].series[0], run.results[0], run)
-    assert isinstance(found, Refusal) and len(found.reasons) == 3
-    (one,) = projections(run.results[0], run)
-    assert one.lines == [reason.text for reason in found.reasons] and not one.is_projected
-    assert one.meaning == [REASONS[reason.code] for reason in found.reasons]
-    lines = printed(print_projections, run).splitlines()
-    assert [line.rstrip() for line in lines if line.startswith("- ")] == [
-        f"- {reason.text}" for reason in found.reasons
-    ]
-    assert "no projection:" in lines
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("wrong", "whose"), [(0, "the series"), (1, "the run")])
-def test_contradictions_refuse(wrong: int, whose: str) -> None:
-    run = steady(result("THR-P-SLS", values=(1, 2, 3)))
-    assert projections(run.results[0], run)[0].is_projected
-    run.results[wrong].series[0].mean = 1.0 if wrong == 0 else 1e6
-    (one,) = projections(run.results[0], run)
-    said = f"{'other ' if wrong else ''}figures of {whose} contradict each other"
-    assert one.lines == [said] and not one.is_projected
-
-
-def test_short_series_are_counted_and_not_judged() -> None:
-    for size, is_short in ((LEAST_VALUES - 1, True), (LEAST_VALUES, False)):
-        run = run_of(ordered(latencies(1)[:size]))
-        assert len(projections(run.results[0], run)) == (not is_short)
-        assert ("no projection: 1 series has fewer than 10" in shown(run)) == is_short
-    counts = run_of(msgspec.structs.replace(ordered(latencies(1)), unit="count"))
-    assert projections(counts.results[0], counts) == []  # no durations
+def test_projections_in_words(request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, run in runs():
+        meanings = [one.meaning for found in run.results for one in projections(found, run)]
+        told = "\n".join(dict.fromkeys(line for lines in meanings for line in lines))
+        # the sign of a shape of almost nothing depends on the machine
+        text = printed(print_projections, run).replace("shape -0.00", "shape 0.00")
+        texts[name] = text + told
+    assert_as_stored(request, "projections.txt", texts)
+    found = project((run := steady()).results[0].series[0], run.results[0], run)
+    assert isinstance(found, Projection)
+    interval = f"{found.low_ns / 1000:.1f} to {found.high_ns / 1000:.1f} us"
+    assert interval in flat(texts["projected"])
 
 
 @pytest.mark.slow
@@ -140,17 +125,6 @@ def test_every_report_says_what_no_sample_shows() -> None:
     page = words(sketched(short, sample.SPECS.get))
     assert page.count(PATH_NOT_TAKEN) == 1
     assert any(PATH_NOT_TAKEN in one for one in compare_view([QNX, switching([1, 2])]).notes)
-
-
-@pytest.mark.slow
-def test_series_that_are_left_out_are_counted_by_test() -> None:
-    run = steady(result("SIM-S-RT"), result("SIM-S-RT"), result("THR-P-SLS"))
-    text = shown(run)
-    assert "SIM-S-RT: no projection: 2 series have fewer" in text
-    assert "THR-P-SLS: no projection: 1 series has fewer" in text
-    assert "Each interval is at its level alone" not in text
-    run.results[1] = run.results[0]
-    assert "Each interval is at its level alone" in shown(run)
 
 
 @pytest.mark.slow

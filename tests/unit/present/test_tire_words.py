@@ -1,13 +1,15 @@
 """The tire in words: nothing is rounded in favour of the system. A whole sweep is in
-tests/unit/report/golden, word for word."""
+tests/unit/report/golden, odd ones are in golden/tire.txt."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.model import Result
+from hardstone.model import Result, RunDocument
 from hardstone.present.tire_cost_table import cost_table, residual_text
 from hardstone.present.tire_lines import deadlines_missed, tire_lines
 from hardstone.present.tire_map import map_texts
@@ -16,6 +18,7 @@ from hardstone.present.tire_statement_text import statement_texts, texts_between
 from hardstone.present.tire_table import bound_rows, denied_lines, paused_lines, point_rows
 from hardstone.present.tire_words import percent
 from hardstone.stats.tire_points import points_of
+from tests.unit.golden import assert_as_stored
 from tests.unit.stats.tires import (
     costs,
     opening,
@@ -25,6 +28,101 @@ from tests.unit.stats.tires import (
     sweep,
     whole_sweep,
 )
+
+REFUSED = {"status": "denied", "reason": "no", "series": [], "events": []}
+
+
+def with_event(found: Result, name: str, **changed: int) -> Result:
+    event = simulation(400, 2, **changed)
+    event.name = name
+    found.events.append(event)
+    return found
+
+
+def with_step(found: Result) -> Result:
+    found.params["step_ns"] = 500_000
+    return found
+
+
+def told(document: RunDocument) -> str:
+    points = points_of(document)
+    lines = [f"bound: {' | '.join(row.cells)}; {row.note}" for row in bound_rows(document, points)]
+    lines += [f"point: {' | '.join(row)}" for row in point_rows(document, points)]
+    for one in map_texts(document, points):
+        lines += [f"map {one.ends}", *(f"{threads} {line}" for threads, line in one.lines)]
+    for one in map_texts(document, points, columns=4):
+        lines += [f"narrow map: {line}" for _, line in one.lines]
+    lines += [f"{row}" for text in statement_texts(document, points) for row in text.rows]
+    costed = cost_table(document, points)
+    lines += [f"cost: {' | '.join(row)}" for row in costed.rows]
+    lines += [f"lacking: {one}" for one in costed.lacking] + costed.notes
+    study = published_tire(document, points).rows
+    lines += [" | ".join(row) for row in study if row[0].startswith("this run")]
+    lines += [*denied_lines(points), *paused_lines(points), *tire_lines(document)]
+    return "\n".join([*lines, deadlines_missed(document)])
+
+
+def sweeps() -> Iterator[tuple[str, RunDocument]]:
+    yield "held up to a miss", sweep(real_time(400), real_time(800), real_time(1200, missed=2))
+    yield "without a miss the largest is no limit", sweep(real_time(400), real_time(800))
+    yield "what was refused is not said to have held none", sweep(real_time(400, **REFUSED))
+    never = real_time(400, missed=50), real_time(800, missed=100)
+    yield "what never held shows its smallest point", sweep(*never)
+    yield (
+        "islands, and points that do not count",
+        sweep(
+            real_time(400, missed=1),
+            real_time(800),
+            real_time(200, **REFUSED | {"reason": "no memory"}),
+            real_time(100, interrupted=True),
+        ),
+    )
+    far = with_event(real_time(400), "simulation_out_of_step")
+    yield "a thread far ahead ends a simulation", sweep(far)
+    yield "CPU time and switches", sweep(real_time(400, missed=3), real_fast(400))
+    yield (
+        "the map has a column for each number of masses",
+        sweep(
+            real_time(400, 1),
+            real_time(800, 1, missed=2),
+            real_time(1200, 1, interrupted=True),
+            real_time(400, 2),
+            real_time(1200, 2),
+        ),
+    )
+    many = (real_time(4 * n, 1, missed=n == 7) for n in range(1, 13))
+    yield "narrow maps show the worst of neighbours", sweep(*many)
+    yield (
+        "other steps are other curves",
+        sweep(
+            *(
+                change(real_time(n, 1, policy=one))
+                for one in ("fifo", "other")
+                for n, change in ((4000, lambda one: one), (400, with_step))
+            )
+        ),
+    )
+    paused = with_event(real_fast(400, 1), "real_fast_paused", lost_ns=50_000_000)
+    yield "paused", sweep(paused, real_fast(800, 1))
+    yield "costs of a whole sweep", whole_sweep(["none"])
+    costed = real_time()
+    costed.events.append(costs())
+    yield "the inputs of costs are only those of the document", sweep(costed)
+    yield "with all inputs", sweep(costed, *opening())
+    like = real_time(400), with_step(real_time(800)), real_time(1200, solver="barrier")
+    yield "only runs like the study stand beside it", sweep(*like)
+    emulated = sweep(*like)
+    emulated.system["virtual.hypervisor"] = "TCG"
+    yield "nothing emulated stands beside it", emulated
+    yield "a battery", sweep(real_time(400, 2, missed=3), real_fast(400, 1))
+    refusal = {"status": "denied", "reason": "admission refused", "remedy": "fewer threads"}
+    refused = (real_time(n, **refusal, series=[]) for n in (400, 800))
+    yield "a refusal once, with its remedy", sweep(*refused)
+
+
+@pytest.mark.slow
+def test_odd_sweeps_in_words(request: pytest.FixtureRequest) -> None:
+    assert_as_stored(request, "tire.txt", {name: told(one) for name, one in sweeps()})
 
 
 @pytest.mark.parametrize(
@@ -51,99 +149,6 @@ def test_no_share_is_shown_smaller_than_it_is(share: float) -> None:
     assert float(percent(share).removesuffix(" %")) / 100 >= share * (1 - 1e-8)
 
 
-def rows_of(*results: Result) -> list[tuple[str, ...]]:
-    document = sweep(*results)
-    return [row.cells for row in bound_rows(document, points_of(document))]
-
-
-THOUSAND = "1\N{NO-BREAK SPACE}200"
-REFUSED = {"status": "denied", "reason": "no", "series": [], "events": []}
-
-
-@pytest.mark.parametrize(
-    ("results", "first", "cells"),
-    [
-        (
-            [real_time(400), real_time(800), real_time(1200, missed=2)],
-            0,
-            ("fifo", "", "2", "800", THOUSAND, "0 of 100", "< 3.0 %", "800 us", "-", "800 us"),
-        ),
-        # without a miss the largest is no limit
-        ([real_time(400), real_time(800)], 3, (">= 800", "none")),
-        # what was refused is not said to have held none
-        ([real_time(400, **REFUSED)], 3, ("denied", "-", "-", "-")),
-        # what never held shows its smallest point
-        ([real_time(400, missed=50), real_time(800, missed=100)], 3, ("none", "400", "50 of 100")),
-    ],
-)
-def test_a_row_says_what_held_with_its_bound(
-    results: list[Result], first: int, cells: tuple[str, ...]
-) -> None:
-    (row,) = rows_of(*results)
-    assert row[first : first + len(cells)] == cells
-
-
-def test_islands_and_uncounted_points_are_told() -> None:
-    document = sweep(
-        real_time(400, missed=1),
-        real_time(800),
-        real_time(200, **REFUSED | {"reason": "no memory"}),
-        real_time(100, interrupted=True),
-    )
-    (row,) = bound_rows(document, points_of(document))
-    assert "none missed again at 800" in row.note
-    assert "200 not counted: denied, no memory" in row.note
-    assert "100 not counted: ended before its last step" in row.note
-
-
-def test_a_thread_far_ahead_ends_a_simulation() -> None:
-    ended = real_time(400)
-    event = simulation(400, 2)
-    event.name = "simulation_out_of_step"
-    ended.events.append(event)
-    (row,) = rows_of(ended)
-    assert row[3] == "none"
-
-
-def test_every_point_has_a_row_with_its_cpu_time_and_switches() -> None:
-    document = sweep(real_time(400, missed=3), real_fast(400))
-    fast, late = point_rows(document, points_of(document))
-    assert fast[10:14] == ("2.40 s", "50 ms", "200 + 4", "40 of 160\N{NO-BREAK SPACE}000")
-    assert late[4:7] == ("3 of 100", "< 7.6 %", "1 ms")
-    assert late[-1] == "measured"
-
-
-def test_the_map_has_a_column_for_each_number_of_masses() -> None:
-    document = sweep(
-        real_time(400, 1),
-        real_time(800, 1, missed=2),
-        real_time(1200, 1, interrupted=True),
-        real_time(400, 2),
-        real_time(1200, 2),
-    )
-    (found,) = map_texts(document, points_of(document))
-    assert found.lines == [("1", "\u00b7\u25cf?"), ("2", "\u00b7 \u00b7")]
-    assert found.ends == ("400", "1\N{NO-BREAK SPACE}200")
-
-
-def test_narrow_maps_show_the_worst_of_neighbours() -> None:
-    document = sweep(*(real_time(4 * n, 1, missed=n == 7) for n in range(1, 13)))
-    (found,) = map_texts(document, points_of(document), columns=4)
-    assert found.lines == [("1", "\u00b7\u00b7\u25cf\u00b7")]
-
-
-def test_other_steps_are_other_curves() -> None:
-    found = [real_time(n, 1, policy=one) for one in ("fifo", "other") for n in (4000, 400)]
-    for one in found[1::2]:
-        one.params["step_ns"] = 500_000
-    document = sweep(*found)
-    (text,) = statement_texts(document, points_of(document))
-    assert text.rows == [
-        (f"held with 1 thread, step {step}", *[f"at least {masses} masses"] * 2)
-        for step, masses in (("500 us", "400"), ("10 ms", "4\N{NO-BREAK SPACE}000"))
-    ]
-
-
 @pytest.mark.slow
 def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     names = ("6.12", "6.12-rt")
@@ -154,34 +159,6 @@ def test_an_emulated_kernel_stands_beside_no_hardware() -> None:
     assert "emulated" in str(texts_between(first, second, names))
     first.system["virtual.hypervisor"] = "TCG"
     assert not isinstance(texts_between(first, second, names), str)
-
-
-def test_paused_simulations_are_told() -> None:
-    paused = real_fast(400, 1)
-    event = simulation(400, 1, lost_ns=50_000_000)
-    event.name = "real_fast_paused"
-    paused.events.append(event)
-    (told,) = paused_lines(points_of(sweep(paused, real_fast(800, 1))))
-    assert "At 1 points" in told
-    assert "50 ms of 2.40 s" in told
-
-
-def test_the_cost_table_shows_the_residual_and_what_lacks() -> None:
-    document = whole_sweep(["none"])
-    found = cost_table(document, points_of(document))
-    assert len(found.rows) == 12
-    assert found.rows[0][:4] == ("12\N{NO-BREAK SPACE}000", "1", "fifo", "-")
-    assert found.lacking == []
-    assert "on the machine of the study a spring 400 ns and a mass 80 ns" in found.notes[0]
-    bare = sweep(real_time())
-    table = cost_table(bare, points_of(bare))
-    assert table.rows == [] and "tire_costs" in table.lacking[0]
-    point = real_time()
-    point.events.append(costs())
-    (lacking,) = cost_table(sweep(point), points_of(sweep(point))).lacking
-    assert "THR-P-SLS" in lacking  # inputs are only those of the document
-    whole = sweep(point, *opening())
-    assert cost_table(whole, points_of(whole)).rows
 
 
 @pytest.mark.parametrize(
@@ -195,35 +172,3 @@ def test_the_published_points_are_those_of_the_study() -> None:
     found = [(one.system[:5], one.threads, one.held, one.missed_from) for one in published_points()]
     assert found[:2] == [("Xenom", None, 14_000, None), ("Xenom", 12, 57_000, None)]
     assert found[2:] == [("Linux", 1, None, 6_000), ("Linux", 12, None, 24_000)]
-
-
-def test_only_runs_like_the_study_stand_beside_it() -> None:
-    other_step = real_time(800)
-    other_step.params["step_ns"] = 500_000
-    document = sweep(real_time(400), other_step, real_time(1200, solver="barrier"))
-    found = published_tire(document, points_of(document))
-    own = [row for row in found.rows if row[0].startswith("this run")]
-    assert own == [("this run, fifo", "2", ">= 400", "-")]
-    document.system["virtual.hypervisor"] = "TCG"
-    assert published_tire(document, points_of(document)).rows == found.rows[:4]
-
-
-def test_a_battery_has_a_line_for_each_size() -> None:
-    document = sweep(real_time(400, 2, missed=3), real_fast(400, 1))
-    assert tire_lines(document) == [
-        "3 of 100 steps missed their deadline (share < 7.6 %): 400 masses, 2 threads, fifo",
-        "400 masses, 1 thread, fifo in 2.40 s, code c",
-    ]
-    assert deadlines_missed(document).startswith("SIM-S-RT: 3 of 100 steps missed")
-    assert deadlines_missed(sweep(real_time(400))) == ""
-    on_purpose = whole_sweep()
-    assert (tire_lines(on_purpose), deadlines_missed(on_purpose)) == ([], "")
-
-
-def test_a_refusal_is_told_once_with_its_remedy() -> None:
-    refused = [
-        real_time(n, status="denied", reason="admission refused", remedy="fewer threads", series=[])
-        for n in (400, 800)
-    ]
-    told = denied_lines(points_of(sweep(*refused)))
-    assert told == ["denied: admission refused; remedy: fewer threads"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from hardstone.model import Event, Result, Trace
@@ -13,6 +15,7 @@ from hardstone.stats.noise import with_noise
 from hardstone.stats.noise_points import gap_points
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
+from tests.unit.golden import assert_as_stored
 from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import make, recorded
 from tests.unit.stats.made_gaps import Machine, result_of
@@ -21,92 +24,63 @@ from tests.unit.stats.recorded import BAD, QUIET, VALUE_NS, at, second, whole
 SEEN = "seen in that second: "
 
 
-def said(result: Result, place: int = 0) -> str:
-    return late_values(result)[place].cause.replace("\N{NO-BREAK SPACE}", " ")
+def late(**changed: int) -> Result:
+    return recorded.with_cause(busiest="24: eth0", **changed)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"migrations_count": 1}, f"{SEEN}1 migration (usually 0)"),
-        ({"minor_faults_count": 3}, f"{SEEN}3 page faults (usually 0)"),
-        (
-            {"throttled_count": 2, "throttled_ns": 40_000_000},
-            f"{SEEN}40 ms of throttling of the control group (usually 0 ns)",
-        ),
-        (
-            {"interrupts_count": 9000, "busiest_count": 7000},
-            f"{SEEN}9 000 interrupts (usually 1 200), most of them 24: eth0",
-        ),
-        ({"steal_ns": 10_000_000}, f"{SEEN}10 ms stolen by the hypervisor (usually 0 ns)"),
-        (
-            {"run_delay_ns": 2_900_000},
-            f"{SEEN}2.90 ms of waiting for the CPU, behind a task or throttled (usually 900 us)",
-        ),
-        ({}, "none seen"),
-    ],
-)
-def test_a_cause_is_said_as_seen(changed: dict[str, int], words: str) -> None:
-    assert said(recorded.with_cause(busiest="24: eth0", **changed)) == words
-
-
-def test_throttling_without_its_time_is_counted() -> None:
+def causes() -> Iterator[tuple[str, Result]]:
+    yield "a migration", late(migrations_count=1)
+    yield "page faults", late(minor_faults_count=3)
+    yield "throttling", late(throttled_count=2, throttled_ns=40_000_000)
+    yield "interrupts", late(interrupts_count=9000, busiest_count=7000)
+    yield "steal time", late(steal_ns=10_000_000)
+    yield "waiting for the CPU", late(run_delay_ns=2_900_000)
+    yield "none seen", late()
     listed = [second(BAD, {"throttled_count": 1})]
-    text = said(recorded.result([at(BAD)], [*listed, whole(listed, {"throttled_count": 0})]))
-    assert text == f"{SEEN}1 throttling of the control group (usually 0)"
-
-
-def test_what_could_not_be_watched_says_why() -> None:
-    assert late_values(make.result()) == [] and worst_causes(make.document(), 3) == []
-    told = Event(name="not_watched", text="/proc/stat: EACCES")
-    assert said(recorded.result([at(BAD)], [], events=(told,))) == "not watched: /proc/stat: EACCES"
-    told.data["reason"] = "no /proc/stat"
-    assert said(recorded.result([at(BAD)], [], events=(told,))) == "not watched: no /proc/stat"
+    timeless = [*listed, whole(listed, {"throttled_count": 0})]
+    yield "throttling without its time", recorded.result([at(BAD)], timeless)
+    for data in ({}, {"reason": "no /proc/stat"}):
+        told = Event(name="not_watched", text="/proc/stat: EACCES", data=data)
+        yield f"not watched {data}", recorded.result([at(BAD)], [], events=(told,))
     listed = [second(3)]
-    missing = recorded.result([at(BAD)], [*listed, whole(listed)])
-    assert said(missing) == "not watched: no counters of that second"
-    alone = recorded.result([at(BAD)], [second(BAD, QUIET | {"migrations_count": 9})])
-    assert said(alone) == "nothing to compare that second with"
+    yield "not that second", recorded.result([at(BAD)], [*listed, whole(listed)])
+    alone = [second(BAD, QUIET | {"migrations_count": 9})]
+    yield "nothing to compare with", recorded.result([at(BAD)], alone)
 
 
-# What ran before
+def ran_before() -> Iterator[tuple[str, Result]]:
+    """The trace is believed first; the probe tells it where there is none."""
+    for before in ("", "other"):
+        for priority in (49, 120, -1):
+            lines = [SWITCH.format(priority), "[001] 812.005: the value ends"]
+            trace = Trace(at_ns=at(BAD).at_ns, value_ns=VALUE_NS, cpu=1, lines=lines)
+            worst = at(BAD)
+            worst.before, worst.before_thread = before, 5
+            found = recorded.result([worst], [], traces=(trace,))
+            yield f"traced, priority {priority}, the probe says {before!r}", found
+    odd = "a\x1b[31m\u202eb"
+    for name, thread in (("hog", 77), ("swapper/1", 0), (odd, 7), ("", 7)):
+        result = recorded.with_cause()
+        worst = result.series[0].worst[1]
+        worst.before, worst.before_thread = name, thread
+        yield f"the probe says {name!a} {thread}", result
+        yield f"the same without counters: {name!a}", recorded.result([worst], [])
 
-HIDDEN = "\N{REPLACEMENT CHARACTER}"
+
 SWITCH = "[001] 812.004: sched_switch: prev_comm=hog prev_pid=77 prev_prio={} ==> next_pid=80"
+SEEN = "seen in that second: "
 
 
-@pytest.mark.parametrize("before", ["", "other"])
-@pytest.mark.parametrize(
-    ("priority", "words"),
-    [(49, "(pid 77, real-time priority 50)"), (120, "(pid 77)"), (-1, "(pid 77, deadline)")],
-)
-def test_the_trace_tells_what_ran_before_and_is_believed_first(
-    priority: int, words: str, before: str
-) -> None:
-    lines = [SWITCH.format(priority), "[001] 812.005: the value ends"]
-    trace = Trace(at_ns=at(BAD).at_ns, value_ns=VALUE_NS, cpu=1, lines=lines)
-    worst = at(BAD)
-    worst.before, worst.before_thread = before, 5
-    (one,) = late_values(recorded.result([worst], [], traces=(trace,)))
-    assert (one.before, one.trace) == (f"hog {words} ran before it", lines)
-
-
-@pytest.mark.parametrize(
-    ("name", "thread", "words"),
-    [
-        ("hog", 77, "hog (pid 77) ran before it"),
-        ("swapper/1", 0, "the CPU was idle before it"),
-        ("a\x1b[31m\u202eb", 7, f"a{HIDDEN}[31m{HIDDEN}b (pid 7) ran before it"),
-        ("", 7, "a task without a name (pid 7) ran before it"),
-    ],
-)
-def test_the_probe_tells_what_ran_before(name: str, thread: int, words: str) -> None:
-    result = recorded.with_cause()
-    worst = result.series[0].worst[1]
-    worst.before, worst.before_thread = name, thread
-    assert (said(result), said(result, 1)) == ("none seen", f"none seen; {words}")
-    alone = recorded.result([worst], [])
-    assert said(alone) == f"not watched: no counters of that second; {words}"
+@pytest.mark.slow
+def test_a_cause_is_said_as_seen(request: pytest.FixtureRequest) -> None:
+    texts = {
+        name: "\n".join(
+            f"{one.cause}; before: {one.before}; trace: {one.trace}" for one in late_values(result)
+        )
+        for name, result in (*causes(), *ran_before())
+    }
+    assert_as_stored(request, "causes.txt", texts)
+    assert late_values(make.result()) == [] and worst_causes(make.document(), 3) == []
 
 
 def test_all_worst_values_are_covered() -> None:

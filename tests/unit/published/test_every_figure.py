@@ -1,5 +1,5 @@
 """Every number of published.json, read by walking the file, on its way to people: subjects, rows,
-comparison, page.
+comparison. That a page has what its comparison has is in tests/unit/report/test_compare_page.py.
 
 What each number is follows from the words beside it: the system, test, statistic and load of the
 row and column that it stands in, or, for a single number, reading.toml. Nothing of the package is
@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,6 @@ import pytest
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import ComparedCell, CompareView
 from hardstone.published import load_studies
-from hardstone.report.compare_page import render_compare
 from hardstone.subjects import (
     Amount,
     PublishedSeries,
@@ -229,14 +227,6 @@ def test_every_figure_comes_out_as_it_is_in_the_file_and_none_is_added() -> None
     assert lost(NUMBERS, held()) == []
 
 
-def test_a_figure_that_is_left_out_or_changed_is_found() -> None:
-    for place in range(0, len(NUMBERS), 100):
-        one, rest = NUMBERS[place], NUMBERS[:place] + NUMBERS[place + 1 :]
-        assert len(lost(rest, held())) == 1
-        odd = Number(*one[:6], one.value + Decimal("0.1"), one.said)
-        assert len(lost([*rest, odd], held())) == 2
-
-
 @pytest.mark.parametrize("key", published_ids())
 def test_what_is_no_figure_of_a_test_stands_with_its_system(key: str) -> None:
     (body,) = [one["systems"][key] for one in FILE["studies"].values() if key in one["systems"]]
@@ -318,90 +308,3 @@ def test_the_two_comparisons_have_every_figure() -> None:
 def test_the_yardsticks_are_those_of_the_study() -> None:
     said = FILE["studies"]["solaris-latstat-2007"]["yardsticks"].values()
     assert {one.value_ns for one in view("none").yardsticks} == {value * 1_000 for value in said}
-
-
-class Figures(HTMLParser):
-    """Each `data` element with its number, its bound and where it is from: the title of its own, or
-    that of its row and the statistic that its column or the words before it name."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[str, str, Decimal]] = []
-        self._heads: list[str] = []
-        self._row, self._column, self._words = "", -1, ""
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        given = {name: text or "" for name, text in attrs}
-        if tag == "thead":
-            self._heads = []
-        elif tag == "tr":
-            self._row, self._column = given.get("title", ""), -1
-        elif tag in ("td", "th"):
-            self._column += 1
-        elif tag == "data":
-            self._figure(given)
-        self._words = ""
-
-    def handle_data(self, data: str) -> None:
-        self._words += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "th":
-            self._heads.append(self._words.strip())
-
-    def _figure(self, given: dict[str, str]) -> None:
-        words = given.get("class", "").split()
-        kind = next((one for one in ("below", "above") if one in words), "value")
-        head = self._heads[self._column] if 0 <= self._column < len(self._heads) else ""
-        named = STATISTICS_OF.get(head, (self._words.strip(),))
-        titles = [given["title"]] if "title" in given else [f"{self._row} {one}" for one in named]
-        value = given.get("value")
-        self.found += [(title, kind, Decimal(value)) for title in titles if value]
-
-
-STATISTICS_OF = {"Average": ("mean",), "Median": ("p50",), "Worst observed": ("max", "min")}
-
-
-def figures_on(page: str) -> set[tuple[str, str, Decimal]]:
-    reader = Figures()
-    reader.feed(page)
-    return set(reader.found)
-
-
-@cache
-def page(load: str) -> str:
-    return render_compare(view(load), bundle=lambda: None)
-
-
-def missing_on(text: str, load: str) -> list[Amount]:
-    there = figures_on(text)
-    wanted = {source: one for system in under(load) for source, one in known(system).items()}
-    return [one for source, one in wanted.items() if not _is_there(source, one, there)]
-
-
-def _is_there(source: str, amount: Amount, there: set[tuple[str, str, Decimal]]) -> bool:
-    """Notes may follow the source."""
-    return any(
-        (title == source or title.startswith(f"{source} ("))
-        and (kind, value) == number_on_page(amount)
-        for title, kind, value in there
-    )
-
-
-def number_on_page(one: Amount) -> tuple[str, Decimal]:
-    (kind,) = [kind for kind in ("value", "below", "above") if getattr(one, kind) is not None]
-    return kind, Decimal(str(getattr(one, kind)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("load", LOADS)
-def test_every_figure_stands_on_the_page(load: str) -> None:
-    assert missing_on(page(load), load) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("new", ["value=2201", ""])
-def test_a_figure_that_the_page_has_wrong_or_not_is_found(new: str) -> None:
-    text = re.sub(r'value="?2200"?(?=[ >])', new, page("none"))
-    assert text != page("none")
-    assert [one.value for one in missing_on(text, "none")] == [2200.0]

@@ -3,8 +3,6 @@ take is true: exactly that gives it."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,14 +119,6 @@ def test_a_behaviour_that_passes_lowers_nothing_and_one_that_is_known_raises_not
     assert_no_worse(passed, unknown)
     if test in system.claims:
         assert_no_worse(system, passed)
-
-
-@pytest.mark.slow
-@few
-@given(systems())
-def test_a_simpler_configuration_lowers_nothing(system: MadeSubject) -> None:
-    for simple, hard in pairwise(CONFIGURATIONS):
-        assert_no_worse(replace(system, configuration=hard), replace(system, configuration=simple))
 
 
 # ---- half a star more ----

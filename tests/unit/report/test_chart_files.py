@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,6 @@ from hardstone.report.page import figures_of_run
 from hardstone.subjects import Amount
 from tests.unit.present.compared import made_run, made_view, six_systems, two_systems
 from tests.unit.report import sample
-from tests.unit.report.hostile import ATTACKS, hostile_document, hostile_lookup
 from tests.unit.report.media import Sketches
 
 
@@ -222,25 +220,3 @@ def test_numbers_are_exact(tmp_path: Path) -> None:
     write_chart_files([chart(table=table)], tmp_path / "f")
     text = (tmp_path / "f" / "chart-1.csv").read_text().split()
     assert text == ["v", repr(0.1 + 0.2), str(2**53), "1e-09", "nan", "inf", "7"]
-
-
-@pytest.mark.slow
-def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    figures = figures_of_run(hostile_document(), hostile_lookup, Sketches())
-    named = [replace(one, title=ATTACKS[0], alt=ATTACKS[1] + "\x00\udc80") for one in figures]
-    view = two_systems()
-    columns = [replace(one, label=ATTACKS[5] + "\udc80\U0010ffff") for one in view.columns]
-    with Drawer() as drawer:
-        drawn = compare_figures(
-            only(replace(view, columns=columns), "CLK-P-DUR/tick"), drawer, live=False
-        ).summary
-        paths = write_chart_files(
-            [*named, *(replace(one, title=ATTACKS[0]) for one in drawn)], tmp_path / "f"
-        )
-    for path in paths:
-        if path.suffix == ".svg":
-            assert "<script" not in path.read_text("utf-8")
-            ElementTree.fromstring(path.read_text("utf-8"))  # noqa: S314  our own drawing
-        elif path.suffix == ".csv":
-            assert "\x00" not in path.read_text("utf-8") and "\x1b" not in path.read_text("utf-8")
-    assert json.dumps([one.name for one in paths]).isascii()

@@ -17,7 +17,7 @@ from hardstone.model import RunDocument
 from hardstone.report import drawing, svg
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page import render_html
-from tests.unit.report.plot_specs import specs
+from tests.unit.report.test_plots import specs
 
 # A chart that only Vega draws.
 SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
@@ -39,17 +39,6 @@ def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
         page = render_html(run, bundle=no_bundle, drawer=here)
         assert page.count("<svg ") > 8
         assert render_html(run, bundle=no_bundle, drawer=there) == page
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_python")
-def test_a_page_of_common_charts_needs_no_converter(
-    run: RunDocument, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither here nor in a helper, which could not start."""
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    page = render_html(run, bundle=no_bundle)
-    assert page.count("<svg ") > 8 and "could not be drawn" not in page
 
 
 @pytest.mark.slow

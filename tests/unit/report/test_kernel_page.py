@@ -1,18 +1,16 @@
-"""KRN-P-PRE in each medium: the table, HP's figure 1 with HP's points, the blocking rates, and
-preemption off beside on."""
+"""KRN-P-PRE on the page: the charts, with HP's points in them, and what is not drawn. The words of
+each medium are in golden/kernel-*.txt."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
 
-import msgspec
 import pytest
 
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.kernel_history import kernel_history
 from hardstone.present.kernel_table import kernel_table
-from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.preemption_table import preemption_table
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
@@ -22,13 +20,11 @@ from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.terminal.beside_published import print_beside_published
 from hardstone.terminal.console import make_console
 from hardstone.terminal.kernel_view import show_table
-from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.preemption_view import print_preemption
 from hardstone.terminal.whole_run import print_whole
-from tests.unit.report.hostile import ATTACKS
-from tests.unit.report.media import Sketches, flat, paper, printed, sketched, words
+from tests.unit.report.media import Sketches, flat, printed, sketched
 from tests.unit.stats import make
-from tests.unit.stats.blocked import dispatch, kernel_result, ran, with_reference_at_work
+from tests.unit.stats.blocked import dispatch, kernel_result, with_reference_at_work
 
 Facts = dict[str, Scalar]
 HARDWARE: Facts = {"kernel.preemption": "none"}
@@ -97,59 +93,12 @@ def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
     assert all(svg.render(one).startswith("<svg") for one in charts())
 
 
-# Each medium
-
-
-@pytest.mark.slow
-def test_page_paper_and_terminal_have_it() -> None:
-    found = document()
-    text, shown = words(sketched(found)), printed(print_whole, found)
-    assert "Kernel time by operation" in text and "Rate above 2 us" in text
-    assert "preemption off 90 % 40 ms" in text and "Kernel preemption off" not in text
-    (sheet,) = [one for one in paper(found) if "KRN-P-PRE: kernel time by operation" in one]
-    assert "exit" in sheet and "Sections, 90 %" in sheet and "HP 1987" in sheet
-    assert "kernel time by operation, KRN-P-PRE" in shown
-    places = [shown.index(f"\n{rank}") for rank in ("1   exit", "2=  exec", "2=  fork")]
-    assert places == sorted(places)
-    assert f"{HP}: preemption off 90 % 40 ms" in flat(shown)
-    assert "Too rare to have been seen" in flat(shown)
-    lines = printed(print_screen, found).splitlines()
-    assert len(lines) <= MOST_LINES
-    assert any(line.startswith("kernel time KRN-P-PRE worst at p99: exit (") for line in lines)
-
-
 @pytest.mark.slow
 def test_hps_figures_do_not_stand_beside_an_emulated_machine() -> None:
     found = document(system=EMULATED)
     text = flat(printed(print_whole, found))
     assert "HP 1987 is not shown: emulated: not beside figures of hardware." in text
     assert "40 ms" not in text + sketched(found)
-
-
-@pytest.mark.slow
-def test_traced_sections_are_shown_with_what_differs() -> None:
-    section = dispatch("exit", [1_000] * 90, "section")
-    section.labels["kind"] = "preempt_off"
-    found = kernel_result()
-    found.series.append(section)
-    differs = "Under the models none and voluntary it also waits for a system call to end"
-    assert differs in sketched(document(found))
-    text = flat(printed(print_whole, document(found)))
-    assert "A tracer times sections of its kind" in text and differs in text
-
-
-@pytest.mark.slow
-def test_hostile_names_of_operations_are_text() -> None:
-    found = kernel_result()
-    for attack in ATTACKS:
-        found.series.append(dispatch(attack, [10**6] * 4_000))
-        found.events.append(ran(attack, 0.5))
-    text = sketched(document(found))
-    assert not any(attack in text for attack in ATTACKS if "<" in attack)
-    assert all("</script" not in str(one.data) for one in page(found).figures)
-    found = kernel_result()
-    found.series.append(dispatch("\x1b[31m[red]exec\n" * 40, [10**6] * 4_000))
-    printed(print_whole, document(found))
 
 
 @pytest.mark.slow
@@ -205,56 +154,3 @@ def test_cells_wrap_whole_words(columns: int) -> None:
     for one in pair.rows:
         for cell in (one.off, one.off_interval, one.on, one.on_interval, *one.limits):
             assert shown_words(cell) <= shown_words(text), cell
-
-
-# Preemption off beside on
-
-
-def switched(*, is_short: bool = True) -> RunDocument:
-    """A run that switched the preemption model."""
-    results = [kernel_result(), kernel_result(2, is_short=is_short)]
-    for found, model in zip(results, ("none", "full"), strict=True):
-        found.conditions.preemption = model
-    plan = msgspec.structs.replace(make.document().plan, preemption_models=["none", "full"])
-    return make.document(results=results, plan=plan, system=HARDWARE)
-
-
-def compared(off: list[Result], on: list[Result]) -> str:
-    table = preemption_table(off, on, (HARDWARE, HARDWARE | {"kernel.preemption": "full"}))
-    return printed(lambda _, out: print_preemption(table, out), document())
-
-
-@pytest.mark.slow
-def test_preemption_off_stands_beside_on_and_hps() -> None:
-    both, heading = switched(), "ernel preemption off (none) and on (full)"
-    text = sketched(both)
-    assert f"K{heading}" in text and "Differs:" not in text
-    assert "HP 1987 improvement" in text and "<td>1127 ms</td>" in text
-    (sheet,) = [one for one in paper(both) if f"K{heading}" in one]
-    assert "1127 ms" in sheet and "HP-UX/RT on HP 9000 Series 800" in sheet
-    shown = compared([kernel_result()], [kernel_result(2, is_short=True)])
-    assert f"k{heading}" in shown and "beside HP 1987: HP-UX/RT on HP 9000 Series 800" in shown
-    (line,) = [one for one in shown.splitlines() if "129 ms" in one]
-    assert line.split()[-5:] == ["129", "ms", "3.4", "ms", "37"]
-    assert line.startswith("99 %") and " us " in line
-    loaded = kernel_result(2)
-    loaded.conditions.load = "storm"
-    assert "differs: load: heavy off, storm on" in flat(compared([kernel_result()], [loaded]))
-    assert "neither side has figures" in compared([], [])
-
-
-@pytest.mark.slow
-def test_the_range_of_the_improvement_is_below_it_everywhere() -> None:
-    both = switched(is_short=False)
-    (pair,) = pairs_in(both)
-    rows = [row for row in pair.table.rows if row.doubt]
-    sheets, text = " ".join(paper(both)), sketched(both)
-    shown = flat(printed(lambda _, out: print_preemption(pair.table, out), both))
-    assert rows
-    for row in rows:
-        limits = "".join(f"<small>{one}</small>" for one in row.limits)
-        assert f"<td>{row.improvement}{limits}</td>" in text
-        assert f"{row.improvement} ({row.improvement_interval};" in sheets
-        assert row.operation != "exit" or row.improvement_interval in shown
-    assert "no interval" in sheets
-    assert "within the intervals" in shown and "no interval" in shown

@@ -15,9 +15,15 @@ from hardstone.cli.report_file import default_report, write_report
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
 from hardstone.report import bundle, write_html
+from hardstone.report.compare_page import write_compare
+from hardstone.report.compare_sheet import write_compare_pdf
 from hardstone.report.own_cache import own_cache
+from hardstone.report.pdf import write_pdf
 from hardstone.report.template_cache import TemplateCache, template_cache
+from tests.unit.present.compared import two_systems
 from tests.unit.report import sample
+from tests.unit.report.media import Sketches, no_descriptor
+from tests.unit.stats import make
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +98,28 @@ def test_a_link_is_written_through(tmp_path: Path, small: RunDocument, is_there:
     assert second.is_symlink() and link.is_symlink() and not target.is_symlink()
     assert target.read_text("utf-8").startswith("<!doctype html>")
     assert [one.name for one in target.parent.iterdir()] == ["real"]
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "page": lambda path: write_html(make.document(), path, bundle=lambda: None, drawer=Sketches()),
+    "paper": lambda path: write_pdf(make.document(), path, no_descriptor, drawer=Sketches()),
+    "comparison": lambda path: write_compare(two_systems(), path, bundle=lambda: None),
+    "comparison on paper": lambda path: write_compare_pdf(two_systems(), path, drawer=Sketches()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "report"
+    path.write_text("before")
+    WRITERS[name](path)
+    assert path.read_bytes()[:5] in (b"<!doc", b"%PDF-")
+    with pytest.raises(InputError, match="not a regular file"):
+        WRITERS[name](tmp_path)
+    with pytest.raises((InputError, OSError)):
+        WRITERS[name](tmp_path / "missing" / "report")
+    assert [one.name for one in tmp_path.iterdir()] == ["report"]
 
 
 def test_links_in_a_ring_are_refused(tmp_path: Path, small: RunDocument) -> None:

@@ -5,23 +5,20 @@ from __future__ import annotations
 
 import html
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hardstone.model import Conditions, Histogram, Result, RunDocument, Sweep, Trust, Verdict
-from hardstone.present.stars_text import stars_number
+from hardstone.model import Conditions, Histogram, Result, RunDocument, Sweep
 from hardstone.present.wording import series_text
 from hardstone.rating import FORMULA, rate_run
-from hardstone.report import render_html, write_html
+from hardstone.report import render_html
 from hardstone.report.masthead import Banner, head_of
 from hardstone.units import format_count, format_ns
 from tests.changed_copy import replace
 from tests.unit.present.compared import document_of, two_systems
-from tests.unit.report import matrix, sample
-from tests.unit.report.hostile import hostile_document, hostile_lookup
-from tests.unit.report.media import Sketches, flat, sketched, words
+from tests.unit.report import sample
+from tests.unit.report.media import flat, sketched, words
 from tests.unit.report.test_compare_page import Page
 
 REST = "All other results are complete."
@@ -64,6 +61,7 @@ def skipped(test: str, why: str) -> Result:
 
 WHOLE = Result(test="CLK-B-RES", status="measured")
 KILLED, BAD_LINE = "the probe was killed by signal 9", "line 4: not JSON: trailing characters"
+NO_FACTS = "The target sent no facts at the end of the run, so changes during the run are unknown."
 GONE, ENDED = "the target is gone", "the tool was ended while this test ran"
 
 
@@ -77,6 +75,7 @@ GONE, ENDED = "the target is gone", "the tool was ended while this test ran"
             run(WHOLE, cut(reason=GONE), skipped("B-P-X", GONE), skipped("C-P-X", GONE)),
             [f"A-P-X: {GONE}.", f"Did not run: B-P-X, C-P-X ({GONE}).", REST],
         ),
+        (run(WHOLE), [NO_FACTS, REST]),
         (
             run(WHOLE, cut(reason=ENDED, status="measured"), planned=2, finished_utc=None),
             [
@@ -97,8 +96,6 @@ def test_an_incomplete_run_says_what_broke_and_what_did_not_run(
 
 @pytest.mark.slow
 def test_banners_of_other_ends() -> None:
-    (first, rest) = banner(run(WHOLE)).lines
-    assert "no facts at the end" in first and rest == REST
     many = banner(run(*(cut(f"A-P-{n}") for n in range(9)))).lines
     assert (len(many), many[6]) == (8, "And 3 more: see the table of all results.")
     stopped = run(WHOLE, skipped("A-P-X", "the run was interrupted"), status="interrupted")
@@ -155,71 +152,10 @@ def test_every_result_series_verdict_event_and_fact_appears(run: RunDocument, pa
     assert "memory.total_bytes 8 254 390 272 4 127 195 136" in text
 
 
-def test_the_words_that_stand_in_every_report(page: str) -> None:
-    text = words(page)
-    limit = (
-        "the largest value of this run, of a throughput the least. It says nothing about code "
-        "paths that were not taken."
-    )
-    assert f"Worst observed: {limit}" in text
-    assert "worst case" not in text.lower()
-    assert "Indicative only a hypervisor is below (kvm)" in text
-    bound = "none of 30 000 values is above 3.70 ms; at 95 % confidence fewer than 1 in 10 000 are"
-    assert bound in text
-    assert "at the instrument's limit: a pair of time stamps costs 27 ns" in text
-
-
-@pytest.mark.slow
-def test_a_claim_that_fails_is_a_failure_if_it_counts(small: RunDocument) -> None:
-    def page_of(**passed: bool) -> str:
-        claims = [
-            Verdict(name=f"{n}/fifo", passed=one, evidence="seen") for n, one in passed.items()
-        ]
-        first = replace(small.results[0], test="THR-B-NEW", series=[], verdicts=claims)
-        return static(replace(small, results=[first, *small.results[1:]]))
-
-    text = words(page_of(lower=True, lowered_setschedparam=False))
-    assert "1 of 2 claims hold, the others do not count for a rating" in text
-    assert "fail seen Does not count for a rating. The study of 2012 found" in text
-    page = page_of(lower=False, lowered_setschedparam=True)
-    assert "1 of 2 claims failed" in words(page)
-    assert '<td class="failed">FAIL</td>' in page
-
-
-UNTRUSTED = Trust(grade="untrustworthy", reasons=["the counters of CPU 0 and 1 disagree"])
-STOPPED = "Did not run: THR-P-SLS (interrupted before it began)."
-NOTHING: dict[str, object] = {"results": [], "instrument": None, "system": {}}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"status": "interrupted"}, ["Interrupted run", STOPPED]),
-        ({"status": "incomplete"}, ["Incomplete run", STOPPED]),
-        ({"trust": UNTRUSTED}, [f"Do not rely on these figures {UNTRUSTED.reasons[0]}"]),
-        (
-            NOTHING | {"environment_moved": []},
-            ["No test of this run measured a time.", "This run has no record of its instrument."],
-        ),
-    ],
-)
-def test_a_run_that_is_not_whole_is_labelled(
-    small: RunDocument, changed: dict[str, object], said: list[str]
-) -> None:
-    text = words(static(replace(small, **changed)))
-    assert [one for one in said if one not in text] == []
-
-
 @pytest.mark.slow
 def test_a_run_that_was_not_real_time_says_so_before_anything_else() -> None:
-    """With the machine's own remedy if it has one, and as what it was rated."""
+    """With the machine's own remedy if it has one; without: golden/sample-page.txt."""
     document = sample.document(realtime=False, count=500)
-    text = words(static(document))
-    assert text.index("Not scheduled as real-time") < text.rindex("bench-board, heavy load")
-    assert "CAP_SYS_NICE" in text
-    rated = rate_run(document)[0][1].rated_as
-    assert "not scheduled as real-time" in rated and f"rated as: {', '.join(rated)}" in text
     document.system["limits.realtime_remedy"] = "ulimit -r 99"
     assert "Remedy: ulimit -r 99" in words(static(document))
 
@@ -252,10 +188,6 @@ def test_stars_of_every_category_come_first_and_say_why() -> None:
     _, rating = rate_run(document)[0]
     assert part.index('class="board"') < part.index("Timings")
     text = words(part)
-    for one in rating.categories:
-        number = stars_number(one.stars, is_at_most=one.is_at_most)
-        shown = "not rated" if one.stars is None else f"{number} of 5 stars"
-        assert f"{one.category.capitalize()} {shown}" in text
     assert f"Why these stars Formula {FORMULA}." in text
     decisive = [one.decisive for one in rating.categories if one.decisive]
     assert decisive
@@ -263,14 +195,6 @@ def test_stars_of_every_category_come_first_and_say_why() -> None:
     for figure in decisive:
         assert f"{figure.address}, {figure.role}:" in text and figure.amount.source in found
     assert all(one.next_half in text for one in rating.categories)
-
-
-@pytest.mark.slow
-def test_each_condition_has_its_stars_and_the_headline_its_reason() -> None:
-    document = matrix.document(count=200)
-    text = words(glance(document))
-    assert len(rate_run(document)) == 6 and "Stars under 5 other conditions" in text
-    assert "The headline is of" in text and text.count("Why these stars:") >= 6
 
 
 @pytest.mark.slow
@@ -308,14 +232,6 @@ def test_without_scripts_nothing_but_drawings_is_in_the_page(run: RunDocument) -
     assert "script-src 'none'" in html.unescape(page)
 
 
-@pytest.mark.slow
-def test_texts_never_become_markup() -> None:
-    page = render_html(hostile_document(), hostile_lookup, bundle=lambda: "/* no charts */")
-    assert not any(one in page for one in ("<script>window.hit", "<img", "\x00", "\u202e"))
-    assert "\u2028" not in "".join(re.findall(r"<script.*?</script>", page, flags=re.S))
-    assert len(re.findall(r"<script\b", page)) == len(re.findall(r"</script>", page))
-
-
 def crowded(*counts: int) -> RunDocument:
     """A test for each of `counts`, with so many series of 32 highest values."""
     rng = np.random.default_rng(3)
@@ -350,17 +266,3 @@ def test_a_full_battery_stays_below_two_megabytes() -> None:
         sample.SPECS.get,
     )
     assert len(page.encode()) < 2_000_000
-
-
-@pytest.mark.slow
-def test_write_replaces_the_whole_file_and_leaves_nothing_behind(
-    tmp_path: Path, small: RunDocument
-) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    write_html(small, path, bundle=lambda: None, drawer=Sketches())
-    assert path.read_text("utf-8").startswith("<!doctype html>")
-    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(OSError):
-        path = tmp_path / "missing" / "report.html"
-        write_html(small, path, bundle=lambda: None, drawer=Sketches())

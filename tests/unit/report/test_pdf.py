@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
 
 from bench.long_recording import recording
-from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.report.drawing import Drawer
-from hardstone.report.pdf import render_pdf, write_pdf
+from hardstone.report.pdf import render_pdf
 from hardstone.report.plain_text import Placed, is_plain, operators, width_of
 from hardstone.report.sheet import HEIGHT, ROOM, Sheet, coloured, palette
 from tests.unit.report import sample
-from tests.unit.report.hostile import hostile_document, hostile_lookup
 from tests.unit.report.media import Sketches, no_descriptor, paper, texts_of
 from tests.unit.stats import make
 
@@ -59,13 +56,6 @@ def test_charts_are_drawn_with_their_labels_and_many_limits_take_several_tables(
 
 
 @pytest.mark.slow
-def test_hostile_texts_stay_texts() -> None:
-    data = render_pdf(hostile_document(), hostile_lookup, drawer=Sketches())
-    assert len(PdfReader(BytesIO(data)).pages) > 5
-    assert not any(one in data for one in (b"/JavaScript", b"/URI", b"/Launch"))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "title"),
     [
@@ -81,12 +71,6 @@ def test_names_of_any_language_are_kept_and_clean(name: str, title: str) -> None
     assert found.isprintable() and title in found and found.endswith("- hardstone")
     if name.isprintable() and is_plain(name):
         assert name in texts_of(data)[0]
-
-
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.pdf").mkdir()
-    with pytest.raises(InputError):
-        write_pdf(make.document(), tmp_path / "x.pdf", no_descriptor, drawer=Sketches())
 
 
 def test_colours_have_no_names_on_paper() -> None:

@@ -12,7 +12,6 @@ import pytest
 from hardstone.model import Conditions, RunDocument
 from hardstone.present.posix_table import posix_tables
 from hardstone.terminal.posix_view import print_posix
-from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import inventories, make
 
@@ -102,22 +101,3 @@ def test_the_own_column_follows_the_rule() -> None:
     (table,) = posix_tables(few)
     assert table.coverage.rows[0].cells[1].startswith("not known: ")
     assert table.coverage.rows[0].cells[1].endswith("; 1 of 14 options work")
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_hostile_text_is_text(attack: str) -> None:
-    events = [
-        *inventories.events(),
-        inventories.event("posix_option_why", option="spin_locks", call=attack, why=attack),
-        inventories.options("1003.1b", {attack: attack}),
-        inventories.options(attack, {"a": attack}),
-        inventories.event("posix_profile", profile="PSE51", is_satisfied=False, missing=attack),
-        inventories.event("posix_named_only", parts=attack),
-    ]
-    other = make.result("THR-B-PRI", series=[], status="denied", reason=attack)
-    claims = [inventories.claim(attack, attack, is_true=False)]
-    document = inventories.document(other, found=inventories.result(events, verdicts=claims))
-    text = sketched(document)
-    assert attack not in text or "<" not in attack
-    assert "<script>window" not in text and "<img src=x" not in text
-    shown(document)

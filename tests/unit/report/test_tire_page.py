@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from html.parser import HTMLParser
 
 import msgspec
 import pytest
 
 from hardstone.model import Verdict
-from hardstone.report import render_html
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.report.tire_figures import MOST_DRAWN, tire_figures
@@ -19,7 +17,6 @@ from hardstone.terminal.beside_published import print_beside_published
 from hardstone.terminal.one_screen import MOST_LINES
 from hardstone.terminal.tire_view import print_tire
 from hardstone.terminal.whole_run import print_whole
-from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import (
     Sketches,
     flat,
@@ -100,34 +97,6 @@ def test_a_battery_has_no_charts_of_what_it_lacks() -> None:
     assert ids(sketched(sweep(real_time(400), real_fast(400)))) == ["tire-study"]
     steps = ["tire-steps", "tire-hard-10000000-10000000", "tire-study"]
     assert ids(sketched(sweep(real_time(400), real_time(800)))) == steps
-
-
-class _Elements(HTMLParser):
-    """The tags and the names of attributes of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes.update(name for name, _ in attrs)
-
-
-@pytest.mark.slow
-def test_no_name_of_a_point_becomes_code() -> None:
-    odd = [
-        real_time(n, 2, missed=n // 400, policy=attack, solver=attack, load=attack, reason=attack)
-        for n, attack in zip(range(400, 2800, 400), ATTACKS, strict=True)
-    ]
-    document = sweep(*odd, real_time(400), real_time(400, policy="other"))
-    document.system["machine.cpu_model"] = ATTACKS[1]
-    text = render_html(document, no_descriptor, bundle=lambda: "live()")
-    assert "alert(1)</script>" not in text
-    seen = _Elements(text)
-    assert "img" not in seen.tags and not any(name.startswith("on") for name in seen.attributes)
 
 
 @pytest.mark.slow
@@ -217,21 +186,6 @@ def test_counts_bounds_and_times_are_not_cut() -> None:
     fast = sweep(*(real_fast(n, threads) for n in (400, 800, 1200) for threads in (1, 2)))
     assert "SIM-P-RF fifo 1 400 2.40 s 50 ms 200 + 4" in flat(printed(print_tire, fast))
     assert "simulation as fast as possible" in flat(printed(print_whole, fast))
-
-
-@pytest.mark.slow
-def test_hostile_names_and_counts_are_harmless() -> None:
-    odd = real_time(
-        400,
-        2,
-        policy="\x1b[31m<b>",
-        load="l" * 500,
-        data={"missed_count": -1, "released_count": "many", "semaphore_blocked_count": 2**60},
-        status="denied",
-        reason="\x1b]0;title\x07" + "why " * 400,
-    )
-    for print_it in (print_tire, print_whole):
-        printed(print_it, sweep(odd, odd, odd, odd))
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """What a reader sees of a few runs, word for word: on a page, on paper and in the terminal.
 
-`golden` has a file for each; `pytest --write-golden` on this file writes them anew: look at the
-difference before you commit it. All figures come of whole numbers, so none depends on a machine.
+`golden` has a file for each. Most figures come of whole numbers, so that none depends on a machine.
 """
 
 from __future__ import annotations
@@ -10,27 +9,34 @@ import html
 import re
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import IO
 
+import numpy as np
 import pytest
 
 from hardstone import schema
 from hardstone.calling import as_typed
-from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument, Verdict
+from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument, Trust, Verdict
+from hardstone.present.compare_view import CompareView
+from hardstone.report.compare_page import render_compare
+from hardstone.report.compare_sheet import render_compare_pdf
 from hardstone.store.documents import read_document
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.posix_view import print_posix
 from hardstone.terminal.tire_view import print_tire
 from hardstone.terminal.whole_run import print_whole
-from tests.unit.report.media import paper, printed, sketched
+from tests.unit.golden import assert_as_stored
+from tests.unit.present import compared
+from tests.unit.report import matrix, sample
+from tests.unit.report.media import Sketches, paper, printed, sketched, texts_of
 from tests.unit.stats import inventories, make, recorded
+from tests.unit.stats.blocked import dispatch, kernel_result
 from tests.unit.stats.test_sustained import step_event
 from tests.unit.stats.tires import real_fast, real_time, sweep, whole_sweep
 
 pytestmark = pytest.mark.slow
 
-GOLDEN = Path(__file__).parent / "golden"
 LONG = "stress-ng:--matrix 2 --vm 3 --vm-bytes 1G --hdd 1 --cpu 1" + "0" * 30
 
 
@@ -100,16 +106,58 @@ def under(load: str) -> list[Result]:
     return found
 
 
+def kernel() -> RunDocument:
+    """The operations of a kernel that switched its preemption model."""
+    results = [kernel_result(), kernel_result(2, is_short=True)]
+    for found, model in zip(results, ("none", "full"), strict=True):
+        found.conditions.preemption = model
+    section = dispatch("exit", [1_000] * 90, "section")
+    section.labels["kind"] = "preempt_off"
+    results[0].series.append(section)
+    plan = make.plan_of([], preemption_models=["none", "full"], load="heavy")
+    system = {"kernel.preemption": "none"}
+    return make.document(results=results, plan=plan, system=system)
+
+
+def nothing() -> RunDocument:
+    """An interrupted run without a time, not to be relied on, and of which little is known."""
+    untrusted = Trust(grade="untrustworthy", reasons=["the counters of CPU 0 and 1 disagree"])
+    results = [
+        make.result(test, status="skipped", series=[]) for test in ("CLK-P-BIN", "SEM-P-SIG")
+    ]
+    fields = {"instrument": None, "system": {}, "status": "interrupted", "trust": untrusted}
+    return make.document(results=results, **fields)
+
+
+def whole_sample() -> RunDocument:
+    """Real-time was refused; one test has more series than are listed."""
+    document = sample.document(realtime=False, count=500)
+    values = range(1_000, 1_100)
+    series = [sample.series("acquire", np.array(values) * n, waiters=n) for n in range(1, 42)]
+    document.results.append(sample.measured("SEM-P-ARC", series, realtime=False))
+    return document
+
+
 def golden_run(name: str) -> Callable[[], RunDocument]:
     return lambda: read_document(schema.FOLDER / "golden" / f"{name}.json")
 
 
 def page_lines(document: RunDocument) -> str:
+    return lines_of_page(sketched(document))
+
+
+def lines_of_page(page: str) -> str:
     """A line for each paragraph, row and heading."""
-    body = re.sub(r"<(script|style|svg)[^>]*>.*?</\1>", " ", sketched(document), flags=re.S)
+    body = re.sub(r"<(script|style|svg)[^>]*>.*?</\1>", " ", page, flags=re.S)
     lines = re.split(r"</?(?:p|tr|li|h\d|dt|figcaption|summary|caption|section|div)\b[^>]*>", body)
     texts = [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", one)).split()) for one in lines]
     return "\n".join(filter(None, texts)) + "\n"
+
+
+def beside_lines(document: RunDocument) -> str:
+    """The part that compares conditions, and the loads."""
+    part = page_lines(document).partition("\nSide by side\n")[2]
+    return part.partition("\nThe instrument\n")[0].partition("\nAll results\n")[0]
 
 
 def terminal(print_it: Callable[[RunDocument, IO[str]], None]) -> Callable[[RunDocument], str]:
@@ -117,7 +165,11 @@ def terminal(print_it: Callable[[RunDocument, IO[str]], None]) -> Callable[[RunD
 
 
 def paper_lines(document: RunDocument) -> str:
-    return "\n\n".join(textwrap.fill(plain(one), 100) for one in paper(document)) + "\n"
+    return lines_of_paper(paper(document))
+
+
+def lines_of_paper(sheets: list[str]) -> str:
+    return "\n\n".join(textwrap.fill(plain(one), 100) for one in sheets) + "\n"
 
 
 DOCUMENTS: dict[str, Callable[[], RunDocument]] = {
@@ -126,12 +178,17 @@ DOCUMENTS: dict[str, Callable[[], RunDocument]] = {
     "battery": lambda: sweep(real_time(400, 2, missed=4), real_fast(400, 2)),
     "late": late,
     "conditions": conditions,
+    "kernel": kernel,
+    "matrix": lambda: matrix.document(count=200),
+    "nothing": nothing,
+    "sample": whole_sample,
     "troubled": golden_run("run-3-troubled"),
     "emulated": golden_run("run-3-emulated"),
     "instructions": golden_run("run-3-instructions"),
 }
 MEDIA: dict[str, Callable[[RunDocument], str]] = {
     "page": page_lines,
+    "beside": beside_lines,
     "paper": paper_lines,
     "whole": terminal(print_whole),
     "screen": terminal(print_screen),
@@ -162,16 +219,46 @@ def plain(text: str) -> str:
         ("battery", "screen"),
         ("late", "page paper screen whole"),
         ("conditions", "page paper screen whole"),
+        ("kernel", "page paper screen whole"),
+        ("matrix", "beside whole"),
+        ("nothing", "page paper screen whole"),
+        ("sample", "page"),
         ("troubled", "screen whole"),
-        ("emulated", "screen"),
-        ("instructions", "screen"),
+        ("emulated", "screen whole"),
+        ("instructions", "screen whole"),
     ],
 )
 def test_a_run_reads_as_before(name: str, media: str, request: pytest.FixtureRequest) -> None:
     for medium in media.split():
         shown = plain(MEDIA[medium](DOCUMENTS[name]()))
         assert medium not in ("screen", "tire") or len(shown.splitlines()) <= MOST_LINES
-        path = GOLDEN / f"{name}-{medium}.txt"
-        if request.config.getoption("--write-golden"):
-            path.write_text(shown, encoding="utf-8")
-        assert shown == path.read_text(encoding="utf-8"), path
+        assert_as_stored(request, f"{name}-{medium}.txt", shown)
+
+
+def few_rows(view: CompareView) -> CompareView:
+    """The first tests of many alike."""
+    rows = [*view.decisive[:3], *view.decisive[-2:-1]]
+    return replace(view, decisive=rows, tests=[*view.tests[:2], view.tests[5]])
+
+
+COMPARED: dict[str, Callable[[], CompareView]] = {
+    "two": compared.two_systems,
+    "six": lambda: few_rows(compared.six_systems()),
+    "one is emulated": lambda: few_rows(compared.emulated_systems()),
+    "the worst alone is grey": lambda: few_rows(
+        compared.worst_alone_grey(compared.two_systems(), "why")
+    ),
+    "twenty": lambda: few_rows(compared.twenty_systems()),
+}
+
+
+@pytest.mark.parametrize("medium", ["page", "paper"])
+def test_a_comparison_reads_as_before(medium: str, request: pytest.FixtureRequest) -> None:
+    texts = {}
+    for name, made in COMPARED.items():
+        if medium == "page":
+            texts[name] = lines_of_page(render_compare(made(), bundle=lambda: None))
+        else:
+            sheets = texts_of(render_compare_pdf(made(), drawer=Sketches()))
+            texts[name] = lines_of_paper(sheets)
+    assert_as_stored(request, f"compare-{medium}.txt", texts)

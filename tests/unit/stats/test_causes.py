@@ -31,6 +31,8 @@ FLOOD = {"interrupts_count": 9000, "busiest_count": 7000}
 THROTTLED = {"throttled_ns": 40_000_000, "throttled_count": 1}
 MS = 1_000_000
 STOLEN = QUIET | {"steal_ns": 10 * MS}
+LIMITED = {count: QUIET | {"throttled_ns": count * 30 * MS, "throttled_count": count}
+           for count in (10, 11)}  # fmt: skip
 ALWAYS_STOLEN = QUIET | {"steal_ns": 30 * MS, "run_delay_ns": 30 * MS}
 
 
@@ -109,34 +111,13 @@ def test_an_injected_cause_is_named_first(kind: str, changed: dict[str, int]) ->
         (with_cause(policy="fifo", **THROTTLED), []),
         (with_cause(policy="rr", **THROTTLED), []),
         (with_cause(policy=None, **THROTTLED), ["throttled"]),  # not known
+        # a group that is always throttled is late by that, and by no more
+        (beside({}, LIMITED[10], value_ns=28 * MS), ["throttled"]),
+        (beside({}, LIMITED[10], value_ns=50_000), []),
+        (beside(LIMITED[11], LIMITED[10], others=4, value_ns=200 * MS), []),
     ],
 )
 def test_a_cause_is_named_where_it_explains_the_value(result: Result, expected: list[str]) -> None:
-    assert kinds(result) == expected
-
-
-ALWAYS = QUIET | {"throttled_ns": 900 * MS, "throttled_count": 10}
-
-
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [
-        (beside({}, ALWAYS, value_ns=88 * MS), ["throttled"]),
-        (beside({}, ALWAYS, value_ns=50_000), []),
-        (
-            beside(
-                {"throttled_ns": 330 * MS, "throttled_count": 11},
-                QUIET | {"throttled_ns": 300 * MS, "throttled_count": 10},
-                others=4,
-                value_ns=200 * MS,
-            ),
-            [],
-        ),
-    ],
-)
-def test_a_group_that_is_always_throttled_is_late_by_that(
-    result: Result, expected: list[str]
-) -> None:
     assert kinds(result) == expected
 
 
@@ -308,21 +289,6 @@ def test_noise_alone_is_seldom_named(noise: str, name: str) -> None:
         found += latenesses(recorded.result(worst, [*listed, everything]), 30)
     assert len(found) == 300
     assert sum(bool(one.causes) for one in found) <= MOST_FALSE * len(found)
-
-
-@pytest.mark.slow
-@given(
-    st.integers(1, 10**10),
-    st.dictionaries(
-        st.sampled_from([one for one in sorted(QUIET) if not one.startswith("throttled")]),
-        st.integers(0, 10**12),
-    ),
-)
-def test_equal_seconds_name_nothing(value_ns: int, counted: dict[str, int]) -> None:
-    """Whatever the counters are: what every second has made no value late."""
-    listed = [second(one, counted) for one in range(6)]
-    result = recorded.result([at(3, value_ns)], [*listed, whole(listed, counted)])
-    assert all(one.causes == [] for one in latenesses(result, 3))
 
 
 # ---- the task that ran before ----

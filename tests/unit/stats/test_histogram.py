@@ -311,7 +311,8 @@ def test_a_bucket_more_in_the_same_list_is_seen_and_what_was_found_goes_with_it(
     assert held() is None
 
 
-SOUND = Window(begin_ns=100, end_ns=1_000, distance_ns=[50, 100, 700], length_ns=[20, 30, 50])
+# The second gap begins where the first one ends, and the last one ends with the window.
+SOUND = Window(begin_ns=100, end_ns=1_000, distance_ns=[50, 20, 780], length_ns=[20, 30, 50])
 
 
 @pytest.mark.parametrize(
@@ -324,7 +325,7 @@ SOUND = Window(begin_ns=100, end_ns=1_000, distance_ns=[50, 100, 700], length_ns
         ({"distance_ns": [50, 19, 700]}, "before the one before it ended"),
         ({"distance_ns": [-1, 100, 700]}, "before the one before it ended"),
         ({"length_ns": [20, -1, 50]}, "before the one before it ended"),
-        ({"length_ns": [20, 30, 101]}, "after its window"),
+        ({"length_ns": [20, 30, 51]}, "after its window"),
         ({"dropped_count": -1}, "negative"),
         ({"timer_interrupts_count": -1}, "negative"),
     ],
@@ -338,20 +339,6 @@ def test_windows_in_their_order() -> None:
     later = msgspec.structs.replace(SOUND, begin_ns=900, end_ns=1_800)
     assert windows_problem([SOUND, later]).startswith("window 1")
     assert windows_problem([later]) is None
-
-
-@pytest.mark.slow
-@given(st.lists(st.tuples(st.integers(-2, 9), st.integers(-1, 9)), max_size=6), st.integers(-5, 60))
-def test_gaps_that_overlap_or_go_back_are_told(gaps: list[tuple[int, int]], end_ns: int) -> None:
-    at_ns = past_ns = 0
-    is_sound = end_ns >= 0
-    for distance_ns, length_ns in gaps:
-        at_ns += distance_ns
-        is_sound &= at_ns >= past_ns and length_ns >= 0
-        past_ns = at_ns + length_ns
-    distances, lengths = [one for one, _ in gaps], [one for _, one in gaps]
-    window = Window(begin_ns=0, end_ns=end_ns, distance_ns=distances, length_ns=lengths)
-    assert (window_problem(window) is None) == (is_sound and past_ns <= end_ns)
 
 
 # ---- several as one ----

@@ -165,20 +165,6 @@ def test_releases_that_wait_for_the_last_wake_up_find_the_rate(draw: Draw, gap_n
         assert bounds.low * (1 - slack) <= true <= bounds.high * (1 + slack)
 
 
-def test_the_time_to_a_release_matters_where_sections_are_longer() -> None:
-    """Taken for releases at any moment, those after a wake-up would find a fraction of the rate."""
-    rng = np.random.default_rng(23)
-    system = System(TWO_POINT, rng, count=60_000)
-    reference, values = idle(rng, 20_000), system.woken(rng, 40_000, 50_000.0)
-    right, wrong = (
-        blocking_rate(beside(reference, values, gap_ns)).above(100_000)
-        for gap_ns in (50_000.0, FAR_APART_NS)
-    )
-    true = system.rate(100_000)
-    assert right == pytest.approx(true, rel=0.15)
-    assert wrong < 0.5 * true
-
-
 @pytest.mark.slow
 @given(st.lists(st.integers(0, 1_000), min_size=1, max_size=40, unique=True), st.integers(0, 2**32))
 def test_the_majorant_is_concave_lies_above_and_touches(places: list[int], seed: int) -> None:
@@ -302,12 +288,6 @@ def test_the_majorant_gives_the_time_of_the_intervals_that_it_estimates(values: 
 
 
 # ---- operations ----
-
-
-@pytest.mark.slow
-def test_three_runs_have_the_same_operation_first() -> None:
-    firsts = [kernel_time_of(kernel_result(seed)).operations[0] for seed in (1, 2, 3)]
-    assert [(one.name, one.rank) for one in firsts] == [("exit", 1)] * 3
 
 
 def ranked(

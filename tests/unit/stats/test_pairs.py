@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hardstone import schema
@@ -61,41 +59,16 @@ def test_the_margin_decides(margin: float, outcome: str) -> None:
 
 
 def test_p_is_that_of_the_test_after_holm() -> None:
-    values = {"q50": pairs(1.05), "q99": pairs(1.3), "q99.9": pairs(1.6)}
+    values = {"q50": pairs(1.05), "q99": pairs(1.3), "q99.9": pairs(1.6), "above": pairs(1.48)}
     raw = []
     for name, one in values.items():
-        terms = np.log([b / a for a, b in one]) - log(1 + DEFAULT_MARGINS[name])
+        margin = DEFAULT_MARGINS[name]
+        terms = np.log([b / a for a, b in one]) - log(1 + margin)
+        if name == "above":  # a count, which may be 0
+            terms = np.array([b - (1 + margin) * a for a, b in one])
         raw += [p_below(terms), p_above(terms)]
     found = gate_pairs(values, DEFAULT_MARGINS)
     assert [p for one in found for p in (one.p_within, one.p_beyond)] == pytest.approx(holm(raw))
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(
-    st.lists(st.floats(0.5, 2.0), min_size=10, max_size=12),
-    st.sampled_from([0.05, 0.3]),
-    st.floats(0.01, 100),
-)
-def test_outcome_and_interval_agree_in_any_unit(
-    noise: list[float], margin: float, scale: float
-) -> None:
-    found = gate(pairs(1.1, noise), margin=margin)
-    assert found.low <= found.ratio * (1 + 1e-9) and found.ratio <= found.high * (1 + 1e-9)
-    if found.high < (1 + margin) * (1 - 1e-9):
-        assert found.outcome == "PASS"
-    if found.low > (1 + margin) * (1 + 1e-9):
-        assert found.outcome == "FAIL"
-    assert (found.p_within <= 0.01) == (found.outcome == "PASS")
-    assert (found.p_beyond <= 0.01) == (found.outcome == "FAIL")
-    other = gate([(a * scale, b * scale) for a, b in pairs(1.1, noise)], margin=margin)
-    assert other.outcome == found.outcome
-    assert other.ratio == pytest.approx(found.ratio)
-
-
-@pytest.mark.parametrize(("ratio", "wild"), [(1.0, 9000.0), (1.2, 10.0)])
-def test_one_wild_pair_of_twelve_does_not_pass_or_fail_alone(ratio: float, wild: float) -> None:
-    assert gate([*pairs(ratio)[:11], (1000.0, wild)]).outcome == "INCONCLUSIVE"
 
 
 def test_ten_pairs_are_the_least() -> None:
@@ -149,32 +122,6 @@ def test_counts_are_named_by_the_caller() -> None:
     (as_ratio,) = gate_pairs(values, {"misses": 0.5})
     (as_count,) = gate_pairs(values, {"misses": 0.5}, counts={"misses"})
     assert (as_ratio.outcome, as_count.outcome) == ("INCONCLUSIVE", "FAIL")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mean", [0.2, 1.0, 5.0, 60.0])
-@pytest.mark.parametrize("is_bursty", [False, True])
-def test_counts_at_the_margin_are_seldom_decided(mean: float, is_bursty: bool) -> None:
-    """The true ratio is just the margin: PASS and FAIL are both wrong. At most 1 % each is
-    promised, for terms that are symmetric; those of rare events are not."""
-    draw = np.random.default_rng(5)
-    wrong = {"PASS": 0, "FAIL": 0, "INCONCLUSIVE": 0}
-    for _ in range(60):
-        spread = draw.gamma(2, 0.5, (2, 12)) if is_bursty else np.ones((2, 12))
-        a, b = draw.poisson(mean * spread[0]), draw.poisson(1.5 * mean * spread[1])
-        wrong[gate(list(zip(a.astype(float), b.astype(float), strict=True)), "above").outcome] += 1
-    assert max(wrong["PASS"], wrong["FAIL"]) <= 2
-
-
-@pytest.mark.slow
-def test_errors_at_the_margin_are_as_rare_as_alpha() -> None:
-    draw = np.random.default_rng(3)
-    margins = {"q50": 0.10, "q99": 0.25, "q99.9": 0.50}
-    wrong = 0
-    for _ in range(40):
-        values = {n: pairs(1 + m, np.exp(draw.normal(0, 0.1, 12))) for n, m in margins.items()}
-        wrong += any(one.outcome != "INCONCLUSIVE" for one in gate_pairs(values, margins))
-    assert wrong <= 1
 
 
 @pytest.mark.parametrize(
@@ -247,28 +194,26 @@ def proof(run: RunDocument) -> Proof:
     return prove(run, "idle-states", SETTINGS)
 
 
-def test_an_effect_is_seen_with_its_size() -> None:
-    found = proof(faster())
+@pytest.mark.parametrize(
+    ("without", "with_setting", "verdict", "said"),
+    [
+        (5000, 3000, "lower", "lower with the setting, by 2.00 us"),
+        (3000, 5000, "higher", "higher with the setting, by 2.00 us"),
+        (5000, 5000, "none seen", "would have been detected"),
+    ],
+)
+def test_an_effect_is_seen_with_its_size(
+    without: int, with_setting: int, verdict: str, said: str
+) -> None:
+    found = proof(document(runs(12, without, 1), runs(12, with_setting, 2)))
     median = found.effects[0]
-    assert (found.pairs_counted, median.verdict) == (12, "lower")
-    assert median.p == 2 / 2**12
-    assert median.shift.estimate == pytest.approx(-2000, abs=20)
-    assert "lower with the setting, by 2.00 us" in effect_text(median)
+    assert (found.pairs_counted, median.verdict) == (12, verdict)
+    assert median.p == 2 / 2**12 or verdict == "none seen"
+    assert median.shift.estimate == pytest.approx(with_setting - without, abs=20)
+    assert said in effect_text(median)
     path = schema.FOLDER / schema.file_name(PROOF_SCHEMA)
     validator = Draft202012Validator(msgspec.json.decode(path.read_bytes()))
     validator.validate(msgspec.json.decode(msgspec.json.encode(found)))
-
-
-def test_harm_is_seen_too() -> None:
-    found = proof(document(runs(12, 3000, 1), runs(12, 5000, 2)))
-    assert found.effects[0].verdict == "higher"
-
-
-def test_no_effect_says_what_would_have_been_seen() -> None:
-    median = proof(document(runs(12, 5000, 1), runs(12, 5000, 2))).effects[0]
-    assert median.verdict == "none seen"
-    assert median.shift.low is not None
-    assert "would have been detected" in effect_text(median)
 
 
 def test_a_proof_in_an_emulated_guest_says_so() -> None:
@@ -350,15 +295,6 @@ def test_maxima_of_nothing_have_no_ratio() -> None:
     maxima = proof(document([[0] * 20] * 10, [[5] * 20] * 10)).maxima
     assert maxima.ratio is None
     assert "ratio" not in maxima_text(maxima)
-
-
-@pytest.mark.slow
-def test_false_alarms_are_rare() -> None:
-    alarms = 0
-    for seed in range(25):
-        found = proof(document(runs(10, 5000, 2 * seed), runs(10, 5000, 2 * seed + 1)))
-        alarms += any(effect.verdict != "none seen" for effect in found.effects)
-    assert alarms <= 4
 
 
 @pytest.mark.parametrize("seed", range(6))

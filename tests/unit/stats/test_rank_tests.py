@@ -52,12 +52,6 @@ def test_without_ties_as_scipy_has_it(sizes: set[int]) -> None:
     assert signed_rank_p(differences) == pytest.approx(wanted, rel=1e-12)
 
 
-def test_all_of_one_sign_gives_the_smallest_p() -> None:
-    for count in range(1, 12):
-        assert signed_rank_p(list(range(1, count + 1))) == min(1.0, 2 / 2**count)
-    assert signed_rank_p([0, 0, 0]) == 1.0
-
-
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=12, unique=True))
@@ -99,17 +93,6 @@ def test_the_interval_is_as_narrow_as_its_confidence_allows(
     assert not outside or shift.confidence >= confidence
 
 
-def test_the_interval_covers_as_often_as_it_says() -> None:
-    draw = np.random.default_rng(7)
-    found = [hodges_lehmann(list(draw.standard_t(3, 10) + 5.0), 0.95) for _ in range(300)]
-    assert 0.93 <= np.mean([one.low <= 5 <= one.high for one in found]) <= 0.985
-
-
-def test_false_alarms_are_as_rare_as_asked() -> None:
-    draw = np.random.default_rng(11)
-    assert sum(signed_rank_p(list(draw.normal(size=8))) <= 0.05 for _ in range(400)) <= 30
-
-
 def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
@@ -132,21 +115,6 @@ def test_p_is_that_of_every_choice_of_signs(terms: np.ndarray) -> None:
     assert p_above(terms) == np.mean(sums >= terms.sum())
     assert p_below(terms) == np.mean(sums <= terms.sum())
     assert p_above(terms) + p_below(terms) >= 1
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(st.lists(st.integers(-50, 50).map(lambda n: n / 16), min_size=3, max_size=9).map(np.array))
-def test_p_is_that_of_scipy(terms: np.ndarray) -> None:
-    for function, side in ((p_above, "greater"), (p_below, "less")):
-        wanted = stats.permutation_test(
-            (terms,),
-            lambda x, axis: np.mean(x, axis=axis),
-            permutation_type="samples",
-            alternative=side,
-            n_resamples=np.inf,
-        )
-        assert function(terms) == pytest.approx(wanted.pvalue, abs=1e-12)
 
 
 def test_rounding_does_not_split_what_is_equal() -> None:

@@ -34,11 +34,11 @@ def drawn(shape: float, count: int = 500, seed: int = 1, scale: float = 5000.0) 
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("count", [100, 1000])
+@pytest.mark.parametrize(("count", "scale"), [(100, 5000.0), (1000, 0.5)])
 def test_the_most_likely_fit_is_that_of_scipy_and_none_nearby_is_likelier(
-    shape: float, count: int
+    shape: float, count: int, scale: float
 ) -> None:
-    sample = drawn(shape, count)
+    sample = drawn(shape, count, scale=scale)
     found = most_likely(sample)
     wanted_shape, _, wanted_scale = stats.genpareto.fit(sample, floc=0)
     assert found.shape == pytest.approx(wanted_shape, abs=2e-4)
@@ -70,35 +70,15 @@ def as_published(sample: np.ndarray) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_zhang_and_stephens_as_published(shape: float, seed: int) -> None:
-    sample = drawn(shape, 150, seed)
+@pytest.mark.parametrize("scale", [5000.0, 0.01])
+def test_zhang_and_stephens_as_published(shape: float, scale: float) -> None:
+    sample = drawn(shape, 150, scale=scale)
     found = zhang_stephens(sample)
     assert (found.shape, found.scale) == pytest.approx(as_published(sample), rel=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
-def test_both_find_the_truth(shape: float) -> None:
-    for fit in (most_likely, zhang_stephens):
-        found = [fit(drawn(shape, 1000, seed)) for seed in range(20)]
-        assert np.mean([one.shape for one in found if one]) == pytest.approx(shape, abs=0.03)
-        assert np.mean([one.scale for one in found if one]) == pytest.approx(5000, rel=0.03)
-
-
 def test_a_tail_with_an_edge_has_no_most_likely_fit() -> None:
     assert most_likely(np.random.default_rng(1).uniform(0, 1, 500)) is None
-
-
-@pytest.mark.slow
-@settings(max_examples=30)
-@given(st.sampled_from(SHAPES), st.integers(0, 50), st.floats(1e-3, 1e6))
-def test_the_unit_does_not_matter(shape: float, seed: int, scale: float) -> None:
-    sample = drawn(shape, 200, seed)
-    for fit in (most_likely, zhang_stephens):
-        one, other = fit(sample), fit(sample * scale)
-        assert other.shape == pytest.approx(one.shape, abs=1e-5)
-        assert other.scale == pytest.approx(one.scale * scale, rel=1e-5)
 
 
 @pytest.mark.slow
@@ -137,11 +117,6 @@ def test_no_exceedance_at_all_may_be_likely() -> None:
     assert one_fit(0.1, 0.001, count=100).quantile(0.5) == 0.0
 
 
-def test_more_values_have_a_larger_maximum() -> None:
-    medians = [next_maximum(drawn(0.1), times).quantile(0.5) for times in (1, 2, 10)]
-    assert medians == sorted(medians) and medians[0] < medians[-1]
-
-
 # ---- order of maxima ----
 
 
@@ -167,18 +142,6 @@ def test_neighbours_are_correlated_by_rank() -> None:
     correlation = stats.pearsonr(ranks[:-1], ranks[1:]).statistic
     wanted = 2 * stats.norm.sf(abs(correlation) * np.sqrt(maxima.size - 1))
     assert neighbour_p(maxima) == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize("test", [level_p, neighbour_p])
-def test_what_is_stationary_is_seldom_doubted(test: Callable[[np.ndarray], float]) -> None:
-    doubted = sum(test(independent(seed)) < 0.05 for seed in range(300))
-    assert doubted <= 300 * 0.05 + 3 * (300 * 0.05 * 0.95) ** 0.5
-
-
-def test_a_change_of_level_is_seen() -> None:
-    maxima = independent(2)
-    maxima[75:] += 5_000
-    assert level_p(maxima) < 1e-4
 
 
 def occupied(seed: int, count: int, blocks: int, *, together: int = 1) -> np.ndarray:

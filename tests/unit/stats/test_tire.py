@@ -446,8 +446,7 @@ def real(policy: str, missed: list[int], masses: list[int] = MASSES) -> list[Res
 
 
 def test_the_faster_one_may_miss_more_or_fewer() -> None:
-    missed = [*real("fifo", FEW), *real("other", MANY)]
-    found = statement(*fast("other", 0.8), *fast("fifo", 1.0), *missed)
+    found = statement(*fast("other", 0.8), *fast("fifo", 1.0), *MISSED)
     assert (found.first, found.second) == ("fifo", "other")
     assert found.conclusion == "faster misses more"
     assert found.speed.ratio == pytest.approx(0.8)
@@ -455,7 +454,7 @@ def test_the_faster_one_may_miss_more_or_fewer() -> None:
     assert found.misses.missed == (sum(FEW), sum(MANY))
     assert found.misses.released == (700, 700)
     assert found.needed == []
-    slower = statement(*fast("other", 1.3), *fast("fifo", 1.0), *missed)
+    slower = statement(*fast("other", 1.3), *fast("fifo", 1.0), *MISSED)
     assert slower.conclusion == "faster misses fewer"
 
 
@@ -468,64 +467,52 @@ def test_the_p_values_are_those_of_the_signed_rank_test() -> None:
     assert speed.most == pytest.approx(max(map(exp, logs)))
 
 
-def test_mixed_differences_stay_undecided() -> None:
-    found = statement(
-        *fast("fifo", 1.0),
-        *fast("other", [0.9, 1.1, 0.95, 1.05, 1.2, 0.8, 1.0]),
-        *real("fifo", FEW),
-        *real("other", [0, 5, 0, 3, 2, 9, 1]),
-    )
-    assert (found.conclusion, found.speed.faster) == ("undecided", None)
-    assert len(found.needed) == 2
+MISSED = [*real("fifo", FEW), *real("other", MANY)]
+FASTER = [*fast("fifo", 1.0), *fast("other", 0.5)]
+MIXED = [0.9, 1.1, 0.95, 1.05, 1.2, 0.8, 1.0]
+TWELVE = [400 * n for n in range(1, 13)]
+CUT = [real_time(n, policy="other", missed=0, interrupted=True) for n in MASSES]
+NOWHERE_BOTH = "no point of SIM-S-RT was counted on both sides"
 
 
-def test_too_few_common_points_stay_undecided() -> None:
-    assert LEAST_PAIRS == 6
-    assert stats.wilcoxon(range(1, 7), mode="exact").pvalue <= 0.05
-    assert stats.wilcoxon(range(1, 6), mode="exact").pvalue > 0.05
-    missed = [*real("fifo", FEW), *real("other", MANY)]
-    found = statement(*fast("fifo", 1.0)[:5], *fast("other", 0.5)[:5], *missed)
-    assert found.conclusion == "undecided"
-    assert found.needed == ["total times differ at 5 common points; a decision needs 6 at least"]
+@pytest.mark.parametrize(
+    ("results", "needed"),
+    [
+        (
+            [*fast("fifo", 1.0), *fast("other", MIXED), *real("fifo", FEW),
+             *real("other", [0, 5, 0, 3, 2, 9, 1])],
+            ["total times differ at 7 common points, which does not", "missed deadlines differ at"],
+        ),
+        (
+            [*FASTER[:5], *FASTER[7:12], *MISSED],
+            ["total times differ at 5 common points; a decision needs 6 at least"],
+        ),
+        (
+            [*fast("fifo", 1.0, 0.1, 3), *fast("other", 1.05, 0.1, 3), *MISSED],
+            ["overlap at 7 of 7 repeated points: they differ no more than repeats do"],
+        ),
+        ([*FASTER, *real("fifo", [0] * 7), *real("other", [0] * 7)], ["larger simulations would"]),
+        # a few large differences do not turn many small ones
+        (
+            [*FASTER, *real("fifo", [2] * 11 + [0], TWELVE),
+             *real("other", [1] * 11 + [90], TWELVE)],
+            ["one side missed more at most points, the other one more steps in all"],
+        ),
+        ([*FASTER, *real("fifo", FEW), *CUT], [NOWHERE_BOTH]),
+        ([*FASTER, *real("fifo", FEW), *real("other", [9] * 7, [n + 4 for n in MASSES])],
+         [NOWHERE_BOTH]),
+    ],
+    ids=["mixed", "few", "repeats", "no miss", "contrary", "cut off", "no common point"],
+)  # fmt: skip
+def test_what_stays_undecided_says_what_is_needed(results: list[Result], needed: list[str]) -> None:
+    found = statement(*results)
+    assert (found.conclusion, len(found.needed)) == ("undecided", len(needed))
+    assert all(said in text for said, text in zip(needed, found.needed, strict=True)), found.needed
 
 
-def test_a_difference_within_the_repeats_is_none() -> None:
-    found = statement(*fast("fifo", 1.0, 0.1, 3), *fast("other", 1.05, 0.1, 3))
-    assert found.speed.p <= 0.05
-    assert found.speed.faster is None
-    assert (found.speed.overlapping, found.speed.repeated) == (7, 7)
-    assert "no more than repeats do" in found.needed[0]
-
-
-def test_no_miss_on_either_side_decides_nothing() -> None:
-    held = [*real("fifo", [0] * 7), *real("other", [0] * 7)]
-    found = statement(*fast("fifo", 1.0), *fast("other", 0.5), *held)
-    assert found.conclusion == "undecided"
-    assert "larger simulations" in found.needed[0]
-
-
-def test_a_few_large_differences_do_not_turn_many_small_ones() -> None:
-    masses = [400 * n for n in range(1, 13)]
-    first, second = [2] * 11 + [0], [1] * 11 + [90]
-    found = statement(*real("fifo", first, masses), *real("other", second, masses))
-    assert found.misses.p <= 0.05
-    assert (found.misses.more_on_first, found.misses.fewer) == (11, None)
-    assert "one side missed more at most points" in " ".join(found.needed)
-
-
-def test_cut_off_points_are_not_compared() -> None:
-    cut = [real_time(n, policy="other", missed=0, interrupted=True) for n in MASSES]
-    found = statement(*real("fifo", FEW), *cut)
-    assert found.misses is None
-    assert "SIM-S-RT" in " ".join(found.needed)
-
-
-def test_without_common_points_there_is_no_comparison() -> None:
-    others = real("other", [9] * 7, [n + 4 for n in MASSES])
-    found = statement(*real("fifo", FEW), *others)
-    assert found.misses is None
-    assert found.held[0].first.held_masses == 800
-    assert found.held[0].second is not None
+def test_fewer_pairs_decide_nothing_whatever_they_are() -> None:
+    p = [stats.wilcoxon(range(1, count + 1), mode="exact").pvalue for count in (6, 5)]
+    assert LEAST_PAIRS == 6 and p[0] <= 0.05 < p[1]
 
 
 def test_each_condition_has_its_statement_and_holm_counts_them() -> None:

@@ -16,6 +16,7 @@ from hardstone.model import (
     Descriptor,
     Event,
     Moved,
+    ParamValue,
     Plan,
     PlannedTest,
     RunDocument,
@@ -65,9 +66,15 @@ def broken_pair() -> RunDocument:
     return document
 
 
-def worked(*operations: int) -> RunDocument:
+def worked(*operations: int, **params_of_last: ParamValue) -> RunDocument:
     results = [make.result("RSP-P-FIX", calibrated={"add_operations": one}) for one in operations]
+    results[-1].params = params_of_last
     return make.document(results=results)
+
+
+def in_lab(document: RunDocument) -> RunDocument:
+    """A guest whose clock was never read."""
+    return structs.replace(document, plan=make.plan_of([], target="lab:debian"), clock_check=None)
 
 
 def clock(ratio: float, uncertainty_ns: int = 0, host_ns: int = MINUTE_NS) -> ClockCheck:
@@ -103,6 +110,7 @@ CASES = [
     ("untrustworthy", "throttling", told("throttled")),
     ("untrustworthy", "unequal work, so the times are not comparable: RSP-P-FIX",
      worked(700, 700, 699)),
+    ("untrustworthy", "unequal work", worked(700, 70, add_operations=70)),
     ("untrustworthy", "the conditions differed from the request", told("conditions_differ")),
     ("untrustworthy", "the counter failed its checks", untrusted("tsc")),
     ("untrustworthy", "CPUs 0 and 1 disagree", skewed(consistent=False)),
@@ -110,6 +118,8 @@ CASES = [
      make.document(clock_check=clock(10))),
     ("indicative", "could not be held against this machine's",
      make.document(clock_check=clock(1, 1_000_000_000))),
+    ("indicative", "the target's clock was not held against this machine's",
+     in_lab(make.document())),
     ("untrustworthy", "the count is 4", broken()),
     ("indicative", "virtual machine (kvm)", on(virtual__hypervisor="kvm")),
     ("indicative", "emulated", on(virtual__emulated=True)),
@@ -164,6 +174,7 @@ def test_every_rule_has_a_case() -> None:
         on(virtual__emulated=None),  # what cannot exclude emulation is not blamed
         on(virtual__time=None, virtual__emulated=False),
         worked(700, 700),
+        worked(700, 70, block_ns=1_000_000),  # another request
         make.document(clock_check=clock(1)),
         make.document(clock_check=None),
         # a clock that was asked for is no reason
@@ -196,6 +207,7 @@ TICKS = "counted in kernel ticks"
         # the gravest stands first
         (structs.replace(told("throttled"), system={"virtual.hypervisor": "kvm"}),
          ["TMR-P-LAT lost CPU time (throttling or preemption)", "virtual machine (kvm)"]),
+        (in_lab(on(virtual__time="instructions")), ["virtual time"]),  # no clock of the host
         (told("throttled", "SEM-P-SIG", "TMR-P-LAT"),
          ["SEM-P-SIG, TMR-P-LAT lost CPU time (throttling or preemption)"]),
         *((of(status=status, conditions=UNPRIVILEGED), ["not scheduled as real-time: TMR-P-LAT"])
@@ -215,32 +227,6 @@ def test_reasons_name_tests_and_figures_the_gravest_first(
     reasons = grade_run(document).reasons
     assert len(reasons) == len(starts)
     assert all(map(str.startswith, reasons, starts)), reasons
-
-
-@pytest.mark.parametrize(
-    ("target", "facts", "is_told"),
-    [
-        ("local", {}, False),
-        ("lab:debian", {}, True),
-        ("lab:debian", {"virtual.time": "instructions"}, False),
-    ],
-)
-def test_a_guest_whose_clock_was_never_read_is_told(
-    target: str, facts: dict[str, Scalar], is_told: bool
-) -> None:
-    document = make.document(system=facts, clock_check=None)
-    document.plan = structs.replace(document.plan, target=target)
-    reasons = grade_run(document).reasons
-    assert ("the target's clock was not held against this machine's" in reasons) == is_told
-
-
-@pytest.mark.parametrize(
-    ("params", "is_told"), [({"block_ns": 1_000_000}, False), ({"add_operations": 70}, True)]
-)
-def test_unlike_requests_may_have_unequal_work(params: dict[str, int], is_told: bool) -> None:
-    document = worked(700, 70)
-    document.results[1].params = params
-    assert any("unequal" in one for one in grade_run(document).reasons) == is_told
 
 
 def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:
@@ -431,28 +417,6 @@ def test_the_name_decides_where_no_length_is_known_or_comparable(
     for samples, duration_ns, found in ((0, 1, [SHORTER]), (1, 1, [SHORTER]), (0, LONG_NS, [])):
         plan = planned("TMR-P-LAT", samples, duration_ns, profile=profile)
         assert reasons(plan, descriptors=[]) == found
-
-
-@pytest.mark.parametrize(
-    ("test", "samples", "duration_ns", "is_short"),
-    [
-        ("RSP-P-FIX", -1, 0, True),
-        ("RSP-P-FIX", -INT64, 0, True),
-        ("RSP-P-FIX", INT64 - 1, 0, False),
-        ("TMR-P-LAT", 0, -1, True),
-        ("TMR-P-LAT", -INT64, 0, True),
-        ("TMR-P-LAT", INT64 - 1, 0, False),
-        ("TMR-P-LAT", 0, LONG_NS, False),
-        ("TMR-P-LAT", 0, 0, False),
-        ("SEM-P-ARN", 0, INT64 - 1, False),
-        ("SEM-P-ARN", 0, -INT64, True),
-        ("MUT-B-ARC", -1, -1, False),
-    ],
-)
-def test_lengths_that_no_plan_has_are_compared_all_the_same(
-    test: str, samples: int, duration_ns: int, is_short: bool
-) -> None:
-    assert reasons(planned(test, samples, duration_ns)) == ([SHORTER] if is_short else [])
 
 
 WHOLE = st.integers(-INT64, INT64 - 1)

@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from functools import cache
 from itertools import combinations, pairwise
-from math import sqrt
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,18 +69,6 @@ def test_the_other_way_round_is_the_inverse(one: int, two: int, q: float, seed: 
     for end, other in ((there.low, back.high), (there.high, back.low)):
         assert (end is None) == (other is None) or 0.0 in (end, other)
         assert not end or not other or end * other == pytest.approx(1)
-
-
-@pytest.mark.slow
-@given(RAW, QS, st.sampled_from([0.9, 0.98]))
-def test_the_widened_interval_holds_the_plain_one(
-    values: list[int], q: float, confidence: float
-) -> None:
-    bins = bins_of(histogram_of(values))
-    plain, wide = quantile_of_bins(bins, q, confidence), widened_quantile(bins, q, confidence)
-    assert plain.value == wide.value
-    assert wide.low is None or wide.low <= plain.low
-    assert wide.high is None or wide.high >= plain.high
 
 
 @pytest.mark.slow
@@ -181,19 +169,6 @@ def test_it_ends_where_fewer_than_ten_values_are_beyond(count: int) -> None:
     assert found == pytest.approx([q for q in LEVELS if min(q, 1 - q) * count >= 10 - 1e-6])
 
 
-@pytest.mark.slow
-def test_the_whole_band_holds_as_often_as_it_says() -> None:
-    draw = np.random.default_rng(8)
-    held = 0
-    for _ in range(50):
-        one, two = (
-            np.repeat(draw.exponential(1e6, 400).astype(np.int64) + 1, AS_ONE) for _ in range(2)
-        )
-        points = shift_function(histogram_of(one), histogram_of(two))
-        held += all((p.low or 0) <= 1 <= (p.high or np.inf) for p in points)
-    assert held >= 0.95 * 50 - 3 * (50 * 0.95 * 0.05) ** 0.5
-
-
 def test_no_point_without_a_ratio() -> None:
     zeros = histogram_of([0] * 600 + [5] * 400)
     points = shift_function(zeros, histogram_of([5] * 1000))
@@ -256,17 +231,9 @@ def stored(name: str) -> list[Series]:
 def _series(one: dict[str, Any]) -> Series:
     flat = one["buckets"]
     buckets = list(zip(np.cumsum(flat[::2]).tolist(), flat[1::2], strict=True))
-    return Series(
-        name="wakeup",
-        labels={"part": "total"},
-        unit="ns",
-        count=one["count"],
-        min=one["min"],
-        mean=None,
-        stddev=None,
-        max=one["max"],
-        histogram=Histogram(layout=sample()["layout"], buckets=buckets),
-    )
+    kept = {name: one[name] for name in ("count", "min", "max")}
+    histogram = Histogram(layout=sample()["layout"], buckets=buckets)
+    return msgspec.structs.replace(series([]), **kept, histogram=histogram)
 
 
 def outcomes(scale: float, q: float) -> Counter[str]:
@@ -358,15 +325,3 @@ def test_the_gate_of_pairs_sees_a_median_slower_by_a_fifth() -> None:
     assert slower_count(pairs_drawn("runs_of_4_s", SLOWER)) >= LEAST_FOUND * TIMES
     failed = Counter(one.outcome for one in pairs_drawn("runs_of_4_s", 1.4))["FAIL"]
     assert failed >= LEAST_FOUND * TIMES
-
-
-def test_the_sample_is_what_it_says() -> None:
-    counts = {name: len(stored(name)) for name in (*SETS, "standard_run")}
-    assert counts == {"runs_of_1_s": 48, "runs_of_4_s": 48, "standard_run": 1}
-    for name in SETS:
-        for one, said in zip(stored(name), sample()["sets"][name], strict=True):
-            for q, value in ((0.5, said["median"]), (0.99, said["q99"])):
-                found = quantile_of_bins(bins_of(one.histogram), q)
-                assert 0 <= found.value / value - 1 < 0.009
-    ratios = np.log([b / a for a, b in medians("runs_of_4_s")])
-    assert sqrt(float((ratios**2).mean())) == pytest.approx(0.13, abs=0.01)

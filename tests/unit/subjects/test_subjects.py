@@ -63,20 +63,6 @@ def test_behaviours_are_what_the_study_says() -> None:
     assert claim.passed and claim.evidence.startswith("pass, first slice 1 s")
 
 
-def test_the_load_chooses_between_figures() -> None:
-    none, heavy, other = (
-        amount("solaris-2proc", "RSP-P-FIX/add/time", "max", load)
-        for load in ("none", "heavy", "latstat")
-    )
-    assert (none.value, heavy.value) == (10_100_000, 11_236_500_000)
-    assert other == heavy  # the study's heaviest
-
-
-def test_an_unknown_system_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="no study has a system 'vxworks'; there are lynx"):
-        published_system("published:vxworks")
-
-
 def test_every_figure_with_a_unit_can_be_had_as_an_amount_and_words_cannot() -> None:
     for figure in all_figures():
         if figure.system and figure.statistic:

@@ -238,6 +238,9 @@ def test_a_figure_that_contradicts_others_is_marked() -> None:
     lines = lines_of(result, make.result("SEM-P-SIG"))
     (line,) = [one for one in lines if re.match("TMR-P-LAT wakeup.*\u25cf *$", one)]
     assert f"3 ns{MARK} " in line
+    result.conditions = where("heavy")
+    line = line_of("TMR-P-LAT wakeup ", make.result(values=(1, 2), conditions=where()), result)
+    assert "2 ns " in line and f"3 ns{MARK} " in line
 
 
 # Conditions
@@ -329,13 +332,8 @@ def test_reasons_of_trust_that_do_not_fit_are_counted() -> None:
         assert f"indicative: {said}" in text_of(make.result(), trust=trust)
 
 
-@pytest.mark.slow
-def test_the_stars_of_a_run_stand_below_its_trust() -> None:
-    lines = screen(full_run())
-    (place,) = [number for number, line in enumerate(lines) if line.startswith("stars ")]
-    assert lines[place - 1].startswith("trust ")
-    assert lines[place].split(maxsplit=1)[1] == "\u2605" * 5 + " 5 of 5; why: --why"
-    assert "interrupts 5" in lines[place + 1] and "determinism 5" in "".join(lines[place + 1 :][:2])
+def test_stars_without_their_character_and_of_what_is_not_rated() -> None:
+    """The others are in tests/process/cli/golden/show.txt."""
     plain = screen(full_run(), 80, "ascii")
     assert any(line.startswith("stars       ????? 5 of 5") for line in plain)
     assert "no overall rating" in line_of("stars", make.result())

@@ -1,5 +1,5 @@
 """What the terminal shows of a run: figures at their places, conditions as they were, notes once
-each; of a recording that grows; and of a test's variants, warm-up and CPUs."""
+each; and of a recording that grows. Variants and warm-up of a test are in its page in docs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import msgspec
 import numpy as np
 import pytest
 
-import docs_tests
-from hardstone.catalogue import load_catalogue
 from hardstone.model import (
     Conditions,
-    Descriptor,
     Event,
     LoadReached,
     Plan,
@@ -31,9 +28,7 @@ from hardstone.terminal.plan import print_plan
 from hardstone.terminal.recording_view import Progress, recording_view
 from hardstone.terminal.run_rows import not_realtime_lines, note_rows
 from hardstone.terminal.series_table import cells_of
-from hardstone.terminal.variants import cpu_text, variants_text, warm_up_text
 from hardstone.terminal.whole_run import print_whole
-from tests.process.targets import sample as target_sample
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
@@ -295,63 +290,3 @@ def bars(values: Sequence[int]) -> list[list[str]]:
     lines = printed(lambda _, out: make_console(out).print(view), document()).splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("from "))
     return [line.split()[:3] for line in lines[head + 1 :]]
-
-
-# Variants, warm-up and CPUs of a test
-
-
-def described(test: str, **changed: object) -> Descriptor:
-    found = next(one for one in target_sample.register().tests if one.id == test)
-    return msgspec.structs.replace(found, **changed)
-
-
-ONE_BY_ONE = "variants, measured one after another."
-
-
-@pytest.mark.parametrize(
-    ("test", "text"),
-    [
-        ("THR-P-SLS", f"The values of threads are {ONE_BY_ONE}"),
-        (
-            "SEM-P-ARC",
-            f"The combinations of kinds, scopes and waiters that differ are {ONE_BY_ONE}",
-        ),
-        ("TMR-P-LAT", "The values of cpus are variants, measured at the same time."),
-        ("THR-B-RR", ""),
-        ("CLK-B-RES", ""),
-    ],
-)
-def test_variants(test: str, text: str) -> None:
-    assert variants_text(described(test)) == text
-
-
-@pytest.mark.parametrize(
-    ("test", "count", "text"),
-    [
-        ("SEM-P-SIG", 64, "the first 64 values of each variant and after each rest are not"),
-        ("MUT-P-INV", 1, "the first value of each variant and after each rest is not recorded"),
-        ("THR-B-RR", 2, "the first 2 values of the test and after each rest are not recorded"),
-    ],
-)
-def test_a_warm_up_is_told(test: str, count: int, text: str) -> None:
-    assert text in warm_up_text(described(test, warm_up_samples=count))
-    assert warm_up_text(described(test, warm_up_samples=0)) == ""
-
-
-def test_the_page_of_a_test_tells_both() -> None:
-    test = described("SEM-P-SIG", warm_up_samples=64)
-    series, parameters = docs_tests.page(test, load_catalogue()).split("## Parameters")
-    assert warm_up_text(test) in series.split("## Series")[1]
-    assert variants_text(test, mark="`") in parameters
-
-
-@pytest.mark.parametrize(
-    ("test", "text"),
-    [
-        ("SEM-P-SHF", "on one CPU in every CPU configuration"),
-        ("TMR-P-LAT", "bound to the CPU that it measures"),
-        ("RSP-P-FIX", "Under `shared` its threads are not bound"),
-    ],
-)
-def test_where_a_test_runs(test: str, text: str) -> None:
-    assert text in cpu_text(described(test))

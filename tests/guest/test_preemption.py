@@ -1,5 +1,6 @@
 """Kernel preemption off and on: a guest that counts instructions shows the difference, and repeats
-it to the nanosecond; a kernel that switches at run time is put back."""
+it to the nanosecond; a kernel that switches at run time is put back. What a kernel says of its
+preemption is what Debian built, and what was asked of it."""
 
 from __future__ import annotations
 
@@ -13,14 +14,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from hardstone.doctor import Diagnosis
 from hardstone.lab.kernels import Kernel
 from hardstone.model import RunDocument
 from hardstone.present.preemption_pairs import pairs_of
-from hardstone.targets.lab import LabTransport
-from tests.guest.called import call
+from hardstone.targets.lab import LabTarget, LabTransport
+from tests.guest.called import call, measured, shell
 from tests.guest.kernels import Build
-from tests.guest.test_preemption_models import SWITCH, chosen
+from tests.guest.path_lengths import Counted
 
+SWITCH = "/sys/kernel/debug/sched/preempt"
 RUN_S = 600
 TEST = "KRN-P-PRE"
 # Of a timer and of what two threads share: whatever is measured repeats.
@@ -57,7 +60,7 @@ def compared(
         pytest.skip("the kernel has no preempt=none")
     target = f"lab:{kernel.name},deterministic"
     folder = tmp_path_factory.mktemp("preemption")
-    return measured(folder, memory, "--target", target, "--compare-preemption")
+    return compared_in(folder, memory, "--target", target, "--compare-preemption")
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +72,10 @@ def again(
         pytest.skip("the kernel has no preempt=none")
     target = f"lab:{kernel.name},preempt=none"
     folder = tmp_path_factory.mktemp("again")
-    return measured(folder, memory, "--target", target, "--deterministic")
+    return compared_in(folder, memory, "--target", target, "--deterministic")
 
 
-def measured(folder: Path, memory: Path, *words: str) -> Done:
+def compared_in(folder: Path, memory: Path, *words: str) -> Done:
     own = {"HARDSTONE_LOCK_FILE": str(folder / "lock"), "HARDSTONE_MEMORY_DIR": str(memory)}
     command = [sys.executable, "-m", "hardstone", "run", TEST, *OTHERS, *OPTIONS, *words]
     return subprocess.run(
@@ -128,21 +131,66 @@ def test_a_kernel_with_one_model_says_so(compared: Done, build: Build) -> None:
     assert b"is built in" in compared.stderr and b"--target lab:debian" in compared.stderr
 
 
-def test_a_run_switches_the_model_and_puts_it_back(guest: LabTransport, build: Build) -> None:
+# ---- what a kernel says, and what a run switches ----
+
+
+def needs_choices(build: Build) -> None:
     if not build.choices:
         pytest.skip("the kernel's model is built in")
+
+
+def chosen(guest: LabTransport) -> str:
+    """The model that the kernel has now, in its own words: facts take a second."""
+    return shell(guest, f"cat {SWITCH}").partition("(")[2].partition(")")[0]
+
+
+def test_the_facts_after_a_plain_boot(guest: LabTransport, build: Build, kernel: Kernel) -> None:
+    found = LabTarget(guest).facts().facts
+    assert found["kernel.release"] == kernel.release
+    assert found["kernel.realtime"] is build.is_realtime
+    assert found["kernel.preemption_model"] == build.model
+    assert found["kernel.preemption_is_dynamic"] is bool(build.choices)
+    assert found.get("kernel.preemption_choices", "") == ", ".join(build.choices)
+    before = "rt, " if build.is_realtime and build.choices else ""
+    after = " (dynamic)" if build.choices else ""
+    assert found["kernel.preemption"] == f"{before}{build.model}{after}"
+
+
+def test_the_facts_follow_the_model_at_run_time(guest: LabTransport, build: Build) -> None:
+    needs_choices(build)
+    models = [*build.choices, build.model]
+    one = f"echo $model > {SWITCH} && hardstone-probe facts --json"
+    script = f"for model in {' '.join(models)}; do {one} || exit 1; done"
+    code, said = call(guest, "shield", "--settings", "cpuset", "--", "sh", "-c", script)
+    assert code == 0, said
+    assert [model_in(line) for line in said.splitlines()] == models
+    assert chosen(guest) == build.model
+
+
+def model_in(line: str) -> object:
+    return json.loads(line)["facts"]["kernel.preemption_model"]
+
+
+def test_the_boot_line_chooses_the_model(counted: Counted, tuned: Diagnosis, build: Build) -> None:
+    """The run that counts instructions asked for `full`, the machine with many words for the first
+    model: neither boots otherwise."""
+    needs_choices(build)
+    (finding,) = [one for one in tuned.findings if one.rule == "preemption"]
+    assert finding.facts["kernel.preemption_model"] == build.models[0]
+    assert counted.facts.facts["kernel.preemption_model"] == "full"
+
+
+def test_a_run_switches_the_model_and_puts_it_back(guest: LabTransport, build: Build) -> None:
+    needs_choices(build)
     for model in build.choices:
-        words = ("run", "SEM-P-SIG", "--samples", "20", "--json", "--preemption", model)
-        code, said = call(guest, *words)
-        result = next(line for line in map(json.loads, said.splitlines()) if "status" in line)
-        assert (code, result["status"]) == (0, "measured"), result
-        assert result["conditions"]["preemption"] == model
+        result = measured(guest, "SEM-P-SIG", "--samples", "20", "--preemption", model).result
+        assert result.status == "measured", result
+        assert result.conditions.preemption == model
         assert chosen(guest) == build.model
 
 
 def test_a_killed_run_puts_the_model_back(guest: LabTransport, build: Build) -> None:
-    if not build.choices:
-        pytest.skip("the kernel's model is built in")
+    needs_choices(build)
     other = next(one for one in build.choices if one != build.model)
     script = KILLED.format(switch=SWITCH, own=build.model, other=other)
     code, said = call(guest, "shield", "--settings", "dma_latency", "--", "sh", "-c", script)
