@@ -26,7 +26,9 @@ HANGS = f"not over after {GIVE_UP_S} s"  # beside others, at a low priority
 ALONE_S = 600
 # The waiters of another process are started there after a fork, which the thread sanitizer
 # follows only when told to.
-VARIABLES = {"TSAN_OPTIONS": "die_after_fork=0"}
+# A thread that ends on a stack which another one had before looks to the address sanitizer as if it
+# wrote below a frame of that one.
+VARIABLES = {"TSAN_OPTIONS": "die_after_fork=0", "ASAN_OPTIONS": "use_sigaltstack=0"}
 LONGEST = ("TMR-B-EDGE", "THR-B-RR", "THR-B-PRI", "MUT-B-INV")  # they wait: begun first
 FEWER = {  # a thread costs a sanitizer much
     "THR-P-SLS": ("-p", "threads=2,10,128"),
