@@ -3,6 +3,7 @@
 
 #include "child_run.h"
 #include "fake_port.h"
+#include "realtime/one_cpu.h"
 #include "realtime/scheduling.h"
 #include "run/run.h"
 #include "tap.h"
@@ -50,6 +51,21 @@ TEST(shared)
         if (!CHECK_SAME(cpu_of(test_register[i], &request),
                         is_free(test_register[i]->id) ? -1 : LAST))
             printf("# %s\n", test_register[i]->id);
+}
+
+/* Levels from the lowest priority to that of the request, both counted. */
+TEST(as_many_levels_as_wanted)
+{
+    static struct run run;
+    struct request request = {.policy = ARGS_FIFO};
+    for (int levels = 2; levels <= 4; levels++) {
+        memset(&run, 0, sizeof run);
+        run.request = &request;
+        request.priority = sched_get_priority_min(SCHED_FIFO) + levels - 1;
+        CHECK_SAME(one_cpu_levels(&run), levels);
+        CHECK_SAME(one_cpu_require_levels(&run, 3), levels < 3 ? -1 : 0);
+        CHECK_SAME(run.outcome.status, levels < 3 ? STATUS_DENIED : 0);
+    }
 }
 
 TEST(a_cpu_is_named)

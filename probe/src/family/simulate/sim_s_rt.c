@@ -130,7 +130,7 @@ static void take_step(struct team *team, const struct step_end *end)
     struct run *run = team->run;
     int64_t at_ns = run_at_ns(run, end->end_ns);
     record_value(run_record(run, STEP_TIME), end->end_ns - end->begin_ns, at_ns);
-    if (end->late_ns > 0)
+    if (end->is_late)
         record_value(run_record(run, LATENESS), end->late_ns, at_ns);
 }
 

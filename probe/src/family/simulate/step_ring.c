@@ -52,8 +52,9 @@ static void count(struct step_ring *ring, struct step_slot *slot, uint64_t step,
     end->begin_ns = atomic_load(&slot->begin_ns);
     end->end_ns = atomic_load(&slot->end_ns);
     end->late_ns = end->end_ns - step_release_ns(ring, step + 1);
+    end->is_late = end->late_ns > 0;
     ring->counts.finished++;
-    if (end->late_ns > 0)
+    if (end->is_late)
         miss(ring, step + 1);
 }
 

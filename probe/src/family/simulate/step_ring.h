@@ -40,6 +40,7 @@ struct step_end {
     uint64_t step; /* from 0 */
     int64_t begin_ns, end_ns;
     int64_t late_ns; /* after its deadline; 0 or less: in time */
+    bool is_late;
 };
 
 void step_ring_open(struct step_ring *ring, int threads, int64_t start_ns, int64_t period_ns);
