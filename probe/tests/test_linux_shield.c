@@ -397,6 +397,35 @@ SHIELD_TEST(the_guard_keeps_what_it_cannot_put_back)
     CHECK_TEXT(made_up_text(TIMERS), "1");
 }
 
+/* Until the test closes the pipe, a process has the guard's pipe that is not the owner. */
+static void own_and_end(const int keep[2])
+{
+    struct shield_guard guard;
+    char none;
+    close(keep[1]);
+    if (shield_guard_start(&guard, &made_up.shield) != 0)
+        _exit(1);
+    if (fork() == 0)
+        _exit(read(keep[0], &none, 1) == 0 ? 0 : 1);
+    _exit(0);
+}
+
+SHIELD_TEST(a_child_that_outlives_the_owner_does_not_hold_the_guard_up)
+{
+    int keep[2], status = -1;
+    CHECK_SAME(apply(SHIELD_TIMERS), 0);
+    CHECK_SAME(pipe(keep), 0);
+    pid_t owner = fork();
+    if (owner == 0)
+        own_and_end(keep);
+    CHECK_SAME(waitpid(owner, &status, 0), owner);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    while (status == 0 && strcmp(made_up_text(TIMERS), "1") != 0)
+        sched_yield();
+    close(keep[1]);
+    close(keep[0]);
+}
+
 /* Its id may be that of another process by now. */
 TEST(an_owner_is_known_by_its_start)
 {
