@@ -7,7 +7,9 @@ import os
 import platform
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +21,11 @@ from hardstone.lab.kernels import Kernel, add_kernel
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.lab.qemu import Machine, boot_line_of, cpu_count
 from hardstone.lab.settings import DEVICES, LabSettings, parse_settings, with_settings
+from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.lab import lab_transport
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
+from tests.unit.stats import make
 
 
 @pytest.mark.parametrize(
@@ -237,6 +241,26 @@ def test_every_guest_is_without_network_and_tells_how_it_runs(
     assert sorted(line.split()[:-2]) == sorted([*words, f"hardstone.lab={accel}"])
     assert line.split()[-2:] == ["kernels=own", "mine=1"]  # a person's words are the last
     assert "tsc_early_khz" not in after(command(arch, accel), "-append")[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "khz"),
+    [
+        ({}, 2_596_122),
+        ({"clock": "cntvct"}, None),
+        ({"clock": "monotonic", "counter_hz": None}, None),
+        ({"trusted": False}, None),
+        ({"counter_hz": None}, None),
+    ],
+)
+def test_a_guest_is_told_only_a_rate_that_is_trusted(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], khz: int | None
+) -> None:
+    clock = msgspec.structs.replace(make.instrument(), **{"counter_hz": 2_596_121_800, **changed})
+    facts = SimpleNamespace(instrument=clock)
+    target = SimpleNamespace(facts=lambda: facts)
+    monkeypatch.setattr("hardstone.targets.host_counter.local_target", lambda: target)
+    assert host_tsc_khz() == khz
 
 
 @needs_emulators
