@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hardstone.errors import HardstoneError
-from hardstone.targets.local import local_target
+from hardstone.targets.probe_target import ProbeTarget
 
 
-def host_tsc_khz() -> int | None:
-    """As the probe measured it, as a rule within 1 ppm. None where it is no TSC, or where
-    the probe or this machine's kernel does not trust it. Takes a second."""
+def host_tsc_khz(target: ProbeTarget) -> int | None:
+    """As the probe of `target`, which is this machine, measured it; as a rule within 1 ppm. None
+    where it is no TSC, or where the probe or the kernel does not trust it. Takes a second."""
     try:
-        clock = local_target().facts().instrument
+        clock = target.facts().instrument
     except HardstoneError:
         return None
     if clock.clock != "tsc" or not clock.trusted or clock.counter_hz is None:

@@ -41,7 +41,7 @@ from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
 from hardstone.targets.lab_command import GuestCommand, exit_code
-from hardstone.targets.local import LocalTransport
+from hardstone.targets.local import LocalTransport, local_target
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.reaching import SILENT, Notices
 from hardstone.targets.transport import Limits, collect
@@ -220,7 +220,7 @@ class LabTransport:
         cpus = f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}"
         notices.step(f"booting {self.name} ({kernel.release}, {machine.accel}, {cpus})")
         if machine.has_host_tsc:
-            machine = replace(machine, host_tsc_khz=host_tsc_khz())
+            machine = replace(machine, host_tsc_khz=host_tsc_khz(local_target()))
         # A real processor unpacks a kernel in no time.
         unpacked = None if machine.accel == "kvm" else unpacked_kernel(kernel)
         try:

@@ -8,6 +8,7 @@ import platform
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
@@ -23,6 +24,7 @@ from hardstone.lab.qemu import Machine, boot_line_of, cpu_count
 from hardstone.lab.settings import DEVICES, LabSettings, parse_settings, with_settings
 from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.lab import lab_transport
+from hardstone.targets.probe_target import ProbeTarget
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
 from tests.unit.stats import make
@@ -254,13 +256,12 @@ def test_every_guest_is_without_network_and_tells_how_it_runs(
     ],
 )
 def test_a_guest_is_told_only_a_rate_that_is_trusted(
-    monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], khz: int | None
+    changed: dict[str, object], khz: int | None
 ) -> None:
     clock = msgspec.structs.replace(make.instrument(), **{"counter_hz": 2_596_121_800, **changed})
     facts = SimpleNamespace(instrument=clock)
-    target = SimpleNamespace(facts=lambda: facts)
-    monkeypatch.setattr("hardstone.targets.host_counter.local_target", lambda: target)
-    assert host_tsc_khz() == khz
+    target = cast(ProbeTarget, SimpleNamespace(facts=lambda: facts))
+    assert host_tsc_khz(target) == khz
 
 
 @needs_emulators
