@@ -1,20 +1,32 @@
 /* Fault injection: a C library that breaches POSIX, lacks something, or claims what it does not do.
  * Each verdict of a test must fail on a breach. HARDSTONE_BROKEN names them, with commas; those of
- * one line are here, those that are functions stand in the tables of broken_*.c. */
+ * one line are here, and those that POS-B-INV sees; others stand in broken_*.c. */
 #define _GNU_SOURCE
 #include "shim.h"
+
+#include <aio.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 const struct shim_script shim_scripts[] = {
     /* nothing; where others are in force */
     {"none,in_thread,in_process,on_unnamed,on_named,on_sysv,on_eventfd,on_futex,on_mq", ""},
     {"on_unix,on_pipe", ""},
     /* clocks and timers */
+    /* the CPU time of the process includes pauses of the machine: a guest without steal time */
+    {"unseen", "clock_gettime 1=CLOCK_PROCESS_CPUTIME_ID 1:CLOCK_MONOTONIC"},
     {"absent", "clock_gettime 1=CLOCK_PROCESS_CPUTIME_ID errno=EINVAL"},
     /* threads and locks */
     {"yield_nothing", "sched_yield return=0"},
     {"few_levels", "sched_get_priority_max 1!SCHED_OTHER return=20"},
     {"no_protocol,protocol_nothing", "pthread_mutexattr_setprotocol return=0"},
     {"protocol_nothing", "pthread_mutexattr_setprioceiling return=0"},
+    {"lends", "pthread_mutexattr_setprotocol 2=PTHREAD_PRIO_NONE 2:PTHREAD_PRIO_INHERIT"},
     {"impatient", "pthread_mutex_timedlock return=ETIMEDOUT"},
     {"cond_fails", "pthread_cond_wait each=100 return=EINVAL"},
     /* memory */
@@ -26,7 +38,11 @@ const struct shim_script shim_scripts[] = {
     {"range_nothing", "mlock return=0"},
     {"protect_nothing", "mprotect return=0"},
     {"memory_apart", "mmap64 5!-1 4&MAP_SHARED 4-MAP_SHARED 4+MAP_PRIVATE"},
-    /* files */
+    /* files; writes begin to fail when the test has begun, past its first MiB */
+    {"full", "pwrite64 3<1048576 from=40 errno=ENOSPC"},
+    {"over_quota", "pwrite64 3<1048576 from=40 errno=EDQUOT"},
+    {"broken_disk", "pwrite64 3<1048576 from=40 errno=EIO"},
+    {"short_writes", "pwrite64 3<1048576 3>1 from=41 each=3 3:1"},
     {"sync_dropped", "open64 2-O_SYNC"},
     {"fsync_nothing", "fsync return=0"},
     {"fsync_fails", "fsync from=2 errno=EIO"},
@@ -100,3 +116,158 @@ const struct shim_script shim_scripts[] = {
     {"clock_ignored", "pthread_condattr_setclock return=0"},
     {"regexp_wrong", "regexec made return=0"},
     {NULL, NULL}};
+
+/* ---- breaches that POS-B-INV sees, where one line does not say them ---- */
+
+/* Who waits for what a breach has lost waits in no time, so that no test depends on a limit. */
+#define LOSSES "timers_silent,semaphores_lose,signal_nothing"
+
+#define LONG_NS INT64_C(3600000000000) /* more than any limit */
+
+/* Of all processes. */
+struct shared {
+    _Atomic pid_t bound; /* the last one that is to end with its parent */
+    _Atomic pid_t call;  /* the one that is at work; 0: none */
+    _Atomic pid_t hung;  /* the one of which a thread or process will not go on; 0: none yet */
+    _Atomic int64_t lead_ns;
+};
+static struct shared *shared;
+static bool waits_in_vain; /* this process */
+static pid_t first_process;
+static pid_t call_process; /* this one, or the one that has started it; 0: above all calls */
+
+/* The first process starts the one that starts the calls. */
+static bool starts_calls(void)
+{
+    return getppid() == first_process;
+}
+
+/* What an earlier call has left says no more that it hangs. */
+static void end_call(void)
+{
+    if (starts_calls())
+        atomic_store(&shared->call, 0);
+}
+
+static void begin_call(void)
+{
+    if (call_process != 0 || starts_calls())
+        return;
+    call_process = getpid();
+    atomic_store(&shared->call, call_process);
+}
+
+__attribute__((constructor)) static void share(void)
+{
+    shared = shared_memory(sizeof *shared);
+    first_process = getpid();
+    pthread_atfork(end_call, NULL, begin_call);
+}
+
+/* ---- what is lost, and the wait for it ---- */
+
+/* timers_silent, timers_early: of a timer of 5 ms, as the call of the option has it */
+BREACH("timers_silent,timers_early", "timer_settime")
+{
+    OWN(struct itimerspec, when, 2);
+    if (when.it_value.tv_sec != 0 || when.it_value.tv_nsec != 5000000)
+        return pass(call);
+    waits_in_vain = breaks("timers_silent");
+    when.it_value.tv_nsec = 1000;
+    return waits_in_vain ? 0 : pass(call);
+}
+
+/* semaphores_lose, signal_nothing */
+static long lose(void)
+{
+    waits_in_vain = true;
+    return 0;
+}
+
+BREACH_IF("semaphores_lose", "sem_post", is_child(), lose());
+BREACH_IF("signal_nothing", "pthread_cond_signal", is_child(), lose());
+BREACH_IF(LOSSES, "nanosleep,clock_nanosleep", waits_in_vain, 0);
+BREACH_IF("timers_silent", "sigtimedwait", waits_in_vain, fail(EAGAIN));
+
+/* timeout_hangs: time flies for who waits for the end of the call */
+static long hang(void)
+{
+    atomic_store(&shared->hung, call_process);
+    while (pause() < 0)
+        continue;
+    return 0;
+}
+
+BREACH_IF("timeout_hangs", "pthread_mutex_timedlock", true, hang());
+
+/* semaphores_lose: who has to wait after that hangs */
+BREACH("semaphores_lose", "sem_wait")
+{
+    while (is_child() && REAL(sem_trywait)(at(call, 0)) != 0) {
+        if (waits_in_vain)
+            return hang();
+        sleep_ns(1000000);
+    }
+    return is_child() ? 0 : pass(call);
+}
+
+/* patient: for the process that starts the calls, and waits for their ends, no time passes else,
+ * however long the host lets a call wait */
+BREACH("timeout_hangs,semaphores_lose,patient", "clock_gettime")
+{
+    static int64_t first_ns;
+    long answer = pass(call);
+    struct timespec *time = at(call, 1);
+    if (int_at(call, 0) != CLOCK_MONOTONIC || !starts_calls())
+        return answer;
+    if (breaks("patient")) {
+        first_ns = first_ns ? first_ns : ns_of(time);
+        *time = timespec_of(first_ns);
+    }
+    pid_t hung = atomic_load(&shared->hung);
+    if (hung != 0 && hung == atomic_load(&shared->call))
+        *time = timespec_of(ns_of(time) + atomic_fetch_add(&shared->lead_ns, LONG_NS));
+    return answer;
+}
+
+/* ---- others ---- */
+
+/* few_timers: no more than 3 */
+static bool is_too_many(const struct sigevent *event)
+{
+    static atomic_int made;
+    return event && event->sigev_notify == SIGEV_NONE && atomic_fetch_add(&made, 1) >= 3;
+}
+
+BREACH_IF("few_timers", "timer_create", is_too_many(at(call, 1)), fail(EINVAL));
+
+/* signals_bare: without values */
+BREACH_IF("signals_bare", "sigqueue", true, REAL(kill)(int_at(call, 0), int_at(call, 1)));
+
+/* aio_nothing: ends well, having written nothing; aio_unordered */
+BREACH_BEFORE("aio_nothing", "aio_write64", true, ((struct aiocb *)at(call, 0))->aio_nbytes = 0);
+BREACH_BEFORE("aio_unordered", "aio_read64", true, ((struct aiocb *)at(call, 0))->aio_reqprio = 0);
+
+static char *const other_words[] = {(char[]){"/bin/sh"}, (char[]){"-c"}, (char[]){"exit 0"}, NULL};
+
+BREACH_BEFORE("spawn_other", "posix_spawn", true, call->word[4] = (long)other_words);
+
+/* clock_of_wall: it moves while the process sleeps */
+BREACH_AFTER("clock_of_wall", "clock_getcpuclockid", true,
+             *(clockid_t *)at(call, 1) = CLOCK_MONOTONIC);
+
+/* bound_late: a process that is to end with its parent is bound to it 20 ms later, and one that is
+ * not bound cannot be stopped */
+BREACH("bound_late", "prctl")
+{
+    bool binds = int_at(call, 0) == PR_SET_PDEATHSIG;
+    sleep_ns(binds ? 20000000 : 0);
+    long answer = pass(call);
+    if (binds)
+        atomic_store(&shared->bound, getpid());
+    return answer;
+}
+
+BREACH_IF("bound_late", "kill",
+          int_at(call, 1) == SIGSTOP && atomic_load(&shared->bound) != -int_at(call, 0),
+          fail(EPERM));

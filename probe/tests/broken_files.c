@@ -1,5 +1,4 @@
-/* Breaches of files, channels and asynchronous I/O. Those of writes begin with the 40th write of
- * the process past its first MiB, so that the test has begun. */
+/* Breaches of files, channels and asynchronous I/O. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -19,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { FIRST_BAD = 40, FIRST_SHORT_LOOK = 20, BIG = 1 << 20 };
+enum { FIRST_SHORT_LOOK = 20 };
 enum { ASKED = 100, BLOCK = 4096 }; /* as channel_claims.c and channel.c have them */
 enum { RING_ENTER = 426, RING_REQUEST_BYTES = 64, RING_CANCEL = 14, RING_WAIT = 1 };
 #define RING_AT_REQUESTS 0x10000000
@@ -37,7 +36,7 @@ static int text_file(const char *text)
 
 /* made_up_device: files lie on a device of our own making: the number of bytes that it has counted
  * is what writes with O_SYNC, O_DSYNC or O_DIRECT and calls of fdatasync have brought to it */
-BREACH(open_made_up, "made_up_device", open64)
+BREACH("made_up_device", "open64")
 {
     const char *path = at(call, 0);
     char text[128];
@@ -52,65 +51,28 @@ BREACH(open_made_up, "made_up_device", open64)
     return text_file(text);
 }
 
-BREACH(count_write, "made_up_device", pwrite64)
+static bool is_through(int file)
 {
-    long done = pass(call);
-    int flags = REAL(fcntl64)((int)call->word[0], F_GETFL);
-    bool is_through = flags & (O_SYNC | O_DSYNC | O_DIRECT);
-    if (done > 0)
-        atomic_fetch_add(is_through ? &device_bytes : &dirty_bytes, done);
-    return done;
+    return REAL(fcntl64)(file, F_GETFL) & (O_SYNC | O_DSYNC | O_DIRECT);
 }
 
-BREACH(bring_to_device, "made_up_device", fdatasync)
-{
-    atomic_fetch_add(&device_bytes, atomic_exchange(&dirty_bytes, 0));
-    return pass(call);
-}
-
-BREACH(name_file_system, "made_up_device", fstatfs64)
-{
-    int answer = (int)pass(call);
-    if (answer == 0)
-        ((struct statfs64 *)call->word[1])->f_type = EXT4;
-    return answer;
-}
-
-/* full, over_quota, broken_disk: writes fail; short_writes: each third write writes half */
-BREACH(write_badly, "full,over_quota,broken_disk,short_writes", pwrite64)
-{
-    static atomic_int write_count;
-    struct stat facts;
-    long bytes = call->word[2];
-    if (fstat((int)call->word[0], &facts) != 0 || !S_ISREG(facts.st_mode) || bytes >= BIG)
-        return pass(call);
-    int count = atomic_fetch_add(&write_count, 1) + 1;
-    if (count >= FIRST_BAD && !breaks("short_writes"))
-        return fail(breaks("full") ? ENOSPC : breaks("over_quota") ? EDQUOT : EIO);
-    if (count > FIRST_BAD && count % 3 == 0 && bytes > 1)
-        call->word[2] = bytes / 2;
-    return pass(call);
-}
+BREACH_AFTER("made_up_device", "pwrite64", answer > 0,
+             atomic_fetch_add(is_through(int_at(call, 0)) ? &device_bytes : &dirty_bytes, answer));
+BREACH_BEFORE("made_up_device", "fdatasync", true,
+              atomic_fetch_add(&device_bytes, atomic_exchange(&dirty_bytes, 0)));
+BREACH_AFTER("made_up_device", "fstatfs64", true, ((struct statfs64 *)at(call, 1))->f_type = EXT4);
 
 /* little_space: less space is free than the reserve; space_goes: from the 20th look on */
-BREACH(tell_little_space, "little_space,space_goes", fstatvfs64)
-{
-    static atomic_int look_count;
-    long answer = pass(call);
-    bool is_late = atomic_fetch_add(&look_count, 1) >= FIRST_SHORT_LOOK;
-    if (is_late || breaks("little_space"))
-        ((struct statvfs64 *)call->word[1])->f_bavail = 1;
-    return answer;
-}
+static atomic_int look_count;
+
+BREACH_AFTER("little_space,space_goes", "fstatvfs64",
+             atomic_fetch_add(&look_count, 1) >= FIRST_SHORT_LOOK || breaks("little_space"),
+             ((struct statvfs64 *)at(call, 1))->f_bavail = 1);
 
 /* prv_open: whoever opens a file of /sys for writing gets another file */
-BREACH(open_other, "prv_open", open64)
-{
-    const char *path = at(call, 0);
-    int flags = (int)call->word[1], file = (int)pass(call);
-    bool is_refused = file < 0 && flags & O_WRONLY && strncmp(path, "/sys/", 5) == 0;
-    return is_refused ? REAL(open64)("/dev/null", flags) : file;
-}
+BREACH_AFTER("prv_open", "open64",
+             (int)answer < 0 && call->word[1] & O_WRONLY && strncmp(at(call, 0), "/sys/", 5) == 0,
+             answer = REAL(open64)("/dev/null", int_at(call, 1)));
 
 /* ---- channels ---- */
 
@@ -129,9 +91,9 @@ static void wait_until(int file, short event)
 
 /* read_blocks: a non-blocking read of nothing waits; read_fills: one of ASKED bytes waits until all
  * of them are there */
-BREACH(read_channel, "read_blocks,read_fills", read)
+BREACH("read_blocks,read_fills", "read")
 {
-    int file = (int)call->word[0];
+    int file = int_at(call, 0);
     size_t bytes = (size_t)call->word[2];
     bool fills = bytes == ASKED && breaks("read_fills");
     ssize_t got = 0, part;
@@ -147,29 +109,23 @@ BREACH(read_channel, "read_blocks,read_fills", read)
 
 /* write_blocks: a non-blocking write to a full end waits; write_loses: a write of a block to a
  * channel loses half of it */
-BREACH(write_channel, "write_blocks,write_loses", write)
+BREACH("write_blocks,write_loses", "write")
 {
-    bool loses = breaks("write_loses");
-    if (call->word[2] != BLOCK || !is_channel((int)call->word[0]))
+    if (call->word[2] != BLOCK || !is_channel(int_at(call, 0)))
         return pass(call);
     if (breaks("write_blocks"))
-        wait_until((int)call->word[0], POLLOUT);
-    call->word[2] = loses ? BLOCK / 2 : BLOCK;
+        wait_until(int_at(call, 0), POLLOUT);
+    call->word[2] = breaks("write_loses") ? BLOCK / 2 : BLOCK;
     long put = pass(call);
     return put == BLOCK / 2 ? BLOCK : put;
 }
 
 /* fionread_off: FIONREAD tells one byte too many */
-BREACH(tell_more, "fionread_off", ioctl)
-{
-    int answer = (int)pass(call);
-    if (answer == 0 && call->word[1] == FIONREAD)
-        ++*(int *)call->word[2];
-    return answer;
-}
+BREACH_AFTER("fionread_off", "ioctl", (int)answer == 0 && call->word[1] == FIONREAD,
+             ++*(int *)at(call, 2));
 
 /* select_never: it says that nothing is ready; poll_early: poll says that everything is */
-BREACH(select_none, "select_never", select)
+BREACH("select_never", "select")
 {
     for (int i = 1; i <= 2; i++)
         if (call->word[i])
@@ -177,33 +133,25 @@ BREACH(select_none, "select_never", select)
     return 0;
 }
 
-BREACH(poll_all, "poll_early", poll)
+BREACH("poll_early", "poll")
 {
     struct pollfd *first = at(call, 0);
     first->revents = first->events;
     return 1;
 }
 
-/* sigio_lost: no SIGIO comes; sigio_early: it comes when O_ASYNC is set */
-BREACH(lose_sigio, "sigio_lost", sigtimedwait)
-{
-    bool is_sigio = sigismember(at(call, 0), SIGIO) == 1;
-    long number = pass(call); /* it is not left pending, which would end the probe */
-    return is_sigio ? fail(EAGAIN) : number;
-}
-
-BREACH(send_sigio, "sigio_early", fcntl64)
-{
-    int answer = (int)pass(call);
-    if (answer == 0 && (int)call->word[1] == F_SETFL && call->word[2] & O_ASYNC)
-        kill(getpid(), SIGIO);
-    return answer;
-}
+/* sigio_lost: no SIGIO comes, and none is left pending, which would end the probe; sigio_early: it
+ * comes when O_ASYNC is set */
+BREACH_AFTER("sigio_lost", "sigtimedwait", sigismember(at(call, 0), SIGIO) == 1,
+             answer = fail(EAGAIN));
+BREACH_AFTER("sigio_early", "fcntl64",
+             (int)answer == 0 && int_at(call, 1) == F_SETFL && call->word[2] & O_ASYNC,
+             kill(getpid(), SIGIO));
 
 /* ---- requests ---- */
 
 /* aio_blocks: aio_read returns when the request is complete */
-BREACH(complete, "aio_blocks", aio_read64)
+BREACH("aio_blocks", "aio_read64")
 {
     const struct aiocb64 *const list[1] = {(const struct aiocb64 *)call->word[0]};
     int answer = (int)pass(call);
@@ -213,29 +161,19 @@ BREACH(complete, "aio_blocks", aio_read64)
 }
 
 /* pread_wrong: pread gives other bytes than are there */
-BREACH(read_others, "pread_wrong", pread64)
-{
-    long got = pass(call);
-    if (got > 0)
-        ++*(unsigned char *)call->word[1];
-    return got;
-}
+BREACH_AFTER("pread_wrong", "pread64", answer > 0, ++*(unsigned char *)at(call, 1));
 
 /* The requests of the ring that was opened last. */
 static unsigned char *requests;
 
-BREACH(map_ring, "ring_keeps", mmap64)
-{
-    long memory = pass(call);
-    if ((int)call->word[4] >= 0 && call->word[5] == RING_AT_REQUESTS &&
-        (void *)memory != MAP_FAILED)
-        requests = (unsigned char *)memory;
-    return memory;
-}
+BREACH_AFTER("ring_keeps", "mmap64",
+             int_at(call, 4) >= 0 && call->word[5] == RING_AT_REQUESTS &&
+                 (void *)answer != MAP_FAILED,
+             requests = (unsigned char *)answer);
 
 /* ring_keeps: io_uring cancels nothing: requests to cancel become requests for nothing;
  * ring_blocks: io_uring_enter returns when the requests are complete */
-BREACH(enter_ring, "ring_keeps,ring_blocks", syscall)
+BREACH("ring_keeps,ring_blocks", "syscall")
 {
     if (call->word[0] != RING_ENTER)
         return pass(call);

@@ -125,11 +125,9 @@ static struct waiting *next_waiting(struct line *line, bool is_sender, const str
 {
     struct waiting *chosen = NULL, *waiting[WAITING];
     int count = 0;
-    for (int i = 0; i < WAITING; i++) {
-        struct waiting *one = &line->waiting[i];
+    for (struct waiting *one = line->waiting; one < line->waiting + WAITING; one++)
         if (one->is_used && !one->is_called && one->is_sender == is_sender)
             waiting[count++] = one;
-    }
     for (int i = 0; i < count; i++)
         if (!chosen || comes_first(waiting[i], chosen, count, order))
             chosen = waiting[i];
@@ -142,9 +140,9 @@ static struct waiting *next_waiting(struct line *line, bool is_sender, const str
 
 struct fake {
     atomic_bool is_used;
-    enum semaphore_kind kind;
-    const void *key;
-    sem_t handle; /* what the program holds of a named one; never used as one */
+    enum semaphore_kind kind; /* SEMAPHORE_UNNAMED: of POSIX */
+    long key;                 /* an address, an identifier, a descriptor */
+    sem_t handle;             /* what the program holds of a named one; never used as one */
     int value;
     struct line line;
 };
@@ -187,7 +185,7 @@ static bool is_broken(enum semaphore_kind kind)
     return breaks(kinds[kind]) || !breaks("on_unnamed,on_named,on_sysv,on_eventfd,on_futex");
 }
 
-static struct fake *find_fake(enum semaphore_kind kind, const void *key)
+static struct fake *find_fake(enum semaphore_kind kind, long key)
 {
     for (int i = 0; i < FAKES; i++)
         if (atomic_load(&fakes[i].is_used) && fakes[i].kind == kind && fakes[i].key == key)
@@ -195,23 +193,20 @@ static struct fake *find_fake(enum semaphore_kind kind, const void *key)
     return NULL;
 }
 
-/* `key` NULL: its own handle. */
-static struct fake *make_fake(enum semaphore_kind kind, const void *key)
+static struct fake *make_fake(enum semaphore_kind kind, long key)
 {
-    for (int i = 0; i < FAKES; i++) {
-        struct fake *fake = &fakes[i];
-        if (atomic_exchange(&fake->is_used, true))
-            continue;
-        fake->kind = kind;
-        fake->value = 0;
-        open_line(&fake->line);
-        fake->key = key ? key : &fake->handle;
-        return fake;
-    }
-    abort();
+    struct fake *fake = fakes;
+    while (atomic_exchange(&fake->is_used, true))
+        if (++fake == fakes + FAKES)
+            abort();
+    fake->kind = kind;
+    fake->key = key;
+    fake->value = 0;
+    open_line(&fake->line);
+    return fake;
 }
 
-static bool drop_fake(enum semaphore_kind kind, const void *key)
+static bool drop_fake(enum semaphore_kind kind, long key)
 {
     struct fake *fake = find_fake(kind, key);
     if (fake)
@@ -224,7 +219,7 @@ static bool passes_at_zero(void)
     return breaks("sem_zero") || (breaks("sem_forked") && is_child());
 }
 
-static long fake_wait(struct fake *fake)
+static void fake_wait(struct fake *fake)
 {
     struct waiting *own = NULL;
     pthread_mutex_lock(&fake->line.lock);
@@ -237,7 +232,6 @@ static long fake_wait(struct fake *fake)
         ;
     if (own)
         own->is_used = false;
-    return 0;
 }
 
 static void *wake_later(void *argument)
@@ -247,7 +241,7 @@ static void *wake_later(void *argument)
     return NULL;
 }
 
-static long fake_post(struct fake *fake)
+static void fake_post(struct fake *fake)
 {
     pthread_t helper;
     const struct order order = {breaks("sem_fifo"), breaks("sem_lifo"), breaks("sem_lowest"),
@@ -262,102 +256,64 @@ static long fake_post(struct fake *fake)
         pthread_detach(helper);
     else if (waiter)
         REAL(sem_post)(&waiter->wake);
-    return 0;
 }
 
-/* What the probe tests lies in a struct that points to it; a gate does not. */
-BREACH(sem_make, SEM_BREACHES, sem_init)
+static long use(struct call *call, enum semaphore_kind kind, bool is_post, long answer)
 {
-    const sem_t *semaphore = at(call, 0);
-    const char *place = (const char *)semaphore - offsetof(struct semaphore, unnamed);
-    if (!is_broken(SEMAPHORE_UNNAMED) || ((const struct semaphore *)place)->posix != semaphore)
-        return pass(call);
-    make_fake(SEMAPHORE_UNNAMED, semaphore);
-    return 0;
-}
-
-BREACH(sem_make_named, SEM_BREACHES, sem_open)
-{
-    return is_broken(SEMAPHORE_NAMED) ? (long)&make_fake(SEMAPHORE_NAMED, NULL)->handle
-                                      : pass(call);
-}
-
-BREACH(sem_drop, SEM_BREACHES, sem_destroy)
-{
-    const void *semaphore = at(call, 0);
-    bool is_fake = drop_fake(SEMAPHORE_UNNAMED, semaphore) || drop_fake(SEMAPHORE_NAMED, semaphore);
-    return is_fake ? 0 : pass(call);
-}
-ALSO(sem_drop, SEM_BREACHES, sem_close)
-
-BREACH(sem_use, SEM_BREACHES, sem_post)
-{
-    struct fake *fake = find_fake(SEMAPHORE_UNNAMED, at(call, 0));
-    if (!fake)
-        fake = find_fake(SEMAPHORE_NAMED, at(call, 0));
-    return !fake ? pass(call) : call->id == CALL_sem_post ? fake_post(fake) : fake_wait(fake);
-}
-ALSO(sem_use, SEM_BREACHES, sem_wait)
-
-/* Sets and descriptors. */
-static const void *key_of(long number)
-{
-    return (const void *)((intptr_t)(int)number + 1);
-}
-
-BREACH(object_make, SEM_BREACHES, semget)
-{
-    enum semaphore_kind kind = call->id == CALL_semget ? SEMAPHORE_SYSV : SEMAPHORE_EVENTFD;
-    int object = (int)pass(call);
-    if (object >= 0 && is_broken(kind))
-        make_fake(kind, key_of(object));
-    return object;
-}
-ALSO(object_make, SEM_BREACHES, eventfd)
-
-BREACH(set_drop, SEM_BREACHES, semctl)
-{
-    if ((int)call->word[2] == IPC_RMID)
-        drop_fake(SEMAPHORE_SYSV, key_of(call->word[0]));
-    return pass(call);
-}
-
-BREACH(set_use, SEM_BREACHES, semop)
-{
-    struct fake *fake = find_fake(SEMAPHORE_SYSV, key_of(call->word[0]));
-    const struct sembuf *operation = at(call, 1);
-    return !fake ? pass(call) : operation->sem_op > 0 ? fake_post(fake) : fake_wait(fake);
-}
-
-BREACH(file_drop, SEM_BREACHES, close)
-{
-    if (!is_child())
-        drop_fake(SEMAPHORE_EVENTFD, key_of(call->word[0]));
-    return pass(call);
-}
-
-BREACH(file_use, SEM_BREACHES, write)
-{
-    struct fake *fake = find_fake(SEMAPHORE_EVENTFD, key_of(call->word[0]));
+    struct fake *fake =
+        find_fake(kind, kind == SEMAPHORE_UNNAMED ? call->word[0] : int_at(call, 0));
     if (!fake)
         return pass(call);
-    if (call->id == CALL_write)
+    if (is_post)
         fake_post(fake);
     else
         fake_wait(fake);
-    return call->word[2];
+    return answer;
 }
-ALSO(file_use, SEM_BREACHES, read)
+
+/* What the probe tests lies in a struct that points to it; a gate does not. */
+static bool is_tested(const sem_t *semaphore)
+{
+    const char *place = (const char *)semaphore - offsetof(struct semaphore, unnamed);
+    return is_broken(SEMAPHORE_UNNAMED) && ((const struct semaphore *)place)->posix == semaphore;
+}
+
+BREACH_IF(SEM_BREACHES, "sem_init", is_tested(at(call, 0)),
+          (make_fake(SEMAPHORE_UNNAMED, call->word[0]), 0));
+
+static long make_named(void)
+{
+    struct fake *fake = make_fake(SEMAPHORE_UNNAMED, 0);
+    return fake->key = (long)&fake->handle;
+}
+
+BREACH_IF(SEM_BREACHES, "sem_open", is_broken(SEMAPHORE_NAMED), make_named());
+BREACH_IF(SEM_BREACHES, "sem_destroy,sem_close", drop_fake(SEMAPHORE_UNNAMED, call->word[0]), 0);
+BREACH_IF(SEM_BREACHES, "sem_post,sem_wait", true,
+          use(call, SEMAPHORE_UNNAMED, call->id == CALL_sem_post, 0));
+
+BREACH_AFTER(SEM_BREACHES, "semget", (int)answer >= 0 && is_broken(SEMAPHORE_SYSV),
+             make_fake(SEMAPHORE_SYSV, (int)answer));
+BREACH_BEFORE(SEM_BREACHES, "semctl", int_at(call, 2) == IPC_RMID,
+              drop_fake(SEMAPHORE_SYSV, int_at(call, 0)));
+BREACH_IF(SEM_BREACHES, "semop", true,
+          use(call, SEMAPHORE_SYSV, ((const struct sembuf *)at(call, 1))->sem_op > 0, 0));
+
+BREACH_AFTER(SEM_BREACHES, "eventfd", (int)answer >= 0 && is_broken(SEMAPHORE_EVENTFD),
+             make_fake(SEMAPHORE_EVENTFD, (int)answer));
+BREACH_BEFORE(SEM_BREACHES, "close", !is_child(), drop_fake(SEMAPHORE_EVENTFD, int_at(call, 0)));
+BREACH_IF(SEM_BREACHES, "read,write", true,
+          use(call, SEMAPHORE_EVENTFD, call->id == CALL_write, call->word[2]));
 
 /* Who waits on a word at zero finds that it is one. */
-BREACH(futex_use, SEM_BREACHES, syscall)
+static bool waits_in_vain(const struct call *call)
 {
-    bool is_wait = call->word[0] == SYS_futex && (call->word[2] & FUTEX_CMD_MASK) == FUTEX_WAIT;
-    if (!is_wait || !is_broken(SEMAPHORE_FUTEX) || !passes_at_zero())
-        return pass(call);
-    atomic_store((atomic_int *)at(call, 1), 1);
-    return 0;
+    return call->word[0] == SYS_futex && (call->word[2] & FUTEX_CMD_MASK) == FUTEX_WAIT &&
+           is_broken(SEMAPHORE_FUTEX) && passes_at_zero();
 }
+
+BREACH_IF(SEM_BREACHES, "syscall", waits_in_vain(call),
+          (atomic_store((atomic_int *)at(call, 1), 1), 0));
 
 /* ---- POSIX queues ---- */
 
@@ -382,7 +338,7 @@ static struct queue *find_queue(long handle)
 }
 
 /* mq_length, mq_depth: none for messages above 100 bytes, for more than one */
-BREACH(mq_make, MQ_BREACHES, mq_open)
+BREACH(MQ_BREACHES, "mq_open")
 {
     const struct mq_attr *room = at(call, 3);
     struct queue *queue = find_queue(-1);
@@ -401,22 +357,11 @@ BREACH(mq_make, MQ_BREACHES, mq_open)
     return handle;
 }
 
-BREACH(mq_drop, MSG_BREACHES, mq_close)
-{
-    struct queue *queue = find_queue(call->word[0]);
-    if (queue && !is_child())
-        queue->handle = -1;
-    return pass(call);
-}
-
-BREACH(mq_set, MSG_BREACHES, mq_setattr)
-{
-    struct queue *queue = find_queue(call->word[0]);
-    if (queue)
-        queue->is_nonblocking =
-            (((const struct mq_attr *)call->word[1])->mq_flags & O_NONBLOCK) != 0;
-    return pass(call);
-}
+BREACH_BEFORE(MSG_BREACHES, "mq_close", !is_child() && find_queue(call->word[0]),
+              find_queue(call->word[0])->handle = -1);
+BREACH_BEFORE(MSG_BREACHES, "mq_setattr", find_queue(call->word[0]),
+              find_queue(call->word[0])->is_nonblocking =
+                  ((const struct mq_attr *)at(call, 1))->mq_flags & O_NONBLOCK);
 
 /* The letter that a waiter of the line brought or gets; NULL: nobody waits. */
 static struct letter *serve(struct queue *queue, bool is_sender, struct waiting **served)
@@ -467,12 +412,9 @@ static bool deliver(struct queue *queue, const struct letter *letter)
     struct letter *place = queue->count == 0 ? serve(queue, false, &receiver) : NULL;
     if (!place && queue->count == queue->room.mq_maxmsg)
         return false;
-    if (place) {
-        *place = *letter;
+    *(place ? place : &queue->letters[queue->count++]) = *letter;
+    if (place)
         REAL(sem_post)(&receiver->wake);
-    } else {
-        queue->letters[queue->count++] = *letter;
-    }
     return true;
 }
 
@@ -540,7 +482,7 @@ static const struct timespec *end_of(const struct call *call)
     return has_end ? at(call, 4) : NULL;
 }
 
-BREACH(mq_put, MSG_BREACHES, mq_send)
+BREACH(MSG_BREACHES, "mq_send,mq_timedsend")
 {
     struct queue *queue = find_queue(call->word[0]);
     struct letter *letter = queue ? own_letter() : NULL;
@@ -551,9 +493,8 @@ BREACH(mq_put, MSG_BREACHES, mq_send)
     memcpy(letter->text, at(call, 1), letter->bytes < BYTES ? letter->bytes : BYTES);
     return exchange(queue, letter, true, end_of(call));
 }
-ALSO(mq_put, MSG_BREACHES, mq_timedsend)
 
-BREACH(mq_take, MSG_BREACHES, mq_receive)
+BREACH(MSG_BREACHES, "mq_receive,mq_timedreceive")
 {
     struct queue *queue = find_queue(call->word[0]);
     struct letter *letter = queue ? own_letter() : NULL;
@@ -570,11 +511,10 @@ BREACH(mq_take, MSG_BREACHES, mq_receive)
         *priority = letter->priority;
     return (long)letter->bytes;
 }
-ALSO(mq_take, MSG_BREACHES, mq_timedreceive)
 
 /* ---- System V queues, sockets, pipes ---- */
 
-BREACH(sysv_put, SYSV_BREACHES, msgsnd)
+BREACH(SYSV_BREACHES, "msgsnd")
 {
     struct call again = *call;
     again.word[3] = IPC_NOWAIT;
@@ -604,7 +544,7 @@ static long take_later(int queue, void *message, size_t room, long got)
     return second;
 }
 
-BREACH(sysv_take, SYSV_BREACHES, msgrcv)
+BREACH(SYSV_BREACHES, "msgrcv")
 {
     char *message = at(call, 1);
     if (acts("msg_flat", "on_sysv"))
@@ -615,21 +555,21 @@ BREACH(sysv_take, SYSV_BREACHES, msgrcv)
     if (got <= 0)
         return got;
     if (is_harmed("msg_swap", "on_sysv"))
-        return take_later((int)call->word[0], message, (size_t)call->word[2], got);
+        return take_later(int_at(call, 0), message, (size_t)call->word[2], got);
     message[sizeof(long) + (size_t)got - 1] ^= is_harmed("msg_corrupt", "on_sysv") ? 1 : 0;
     *(long *)message += acts("msg_relabel", "on_sysv") ? 1 : 0;
     return is_harmed("msg_short", "on_sysv") ? got - 1 : got;
 }
 
-BREACH(harm_stream, "msg_corrupt,msg_short", recv)
+BREACH("msg_corrupt,msg_short", "recv")
 {
-    bool is_socket = call->id == CALL_recv;
-    const char *kind = is_socket ? "on_unix" : "on_pipe";
     char *bytes = at(call, 1);
     long got = pass(call);
-    if (got < (is_socket ? 1 : 64))
+    if (got <= 0)
         return got;
-    bytes[got - 1] ^= is_harmed("msg_corrupt", kind) ? 1 : 0;
-    return is_socket && is_harmed("msg_short", kind) ? got - 1 : got;
+    bytes[got - 1] ^= is_harmed("msg_corrupt", "on_unix") ? 1 : 0;
+    return is_harmed("msg_short", "on_unix") ? got - 1 : got;
 }
-ALSO(harm_stream, "msg_corrupt", read)
+
+BREACH_AFTER("msg_corrupt", "read", answer >= 64,
+             ((char *)at(call, 1))[answer - 1] ^= is_harmed("msg_corrupt", "on_pipe") ? 1 : 0);

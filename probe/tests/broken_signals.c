@@ -3,11 +3,9 @@
 #include "shim.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +36,7 @@ static int mirrored(int number)
 
 static long queue_signal(struct call *call)
 {
-    return REAL(sigqueue)((pid_t)call->word[0], (int)call->word[1],
+    return REAL(sigqueue)(int_at(call, 0), int_at(call, 1),
                           (union sigval){.sival_ptr = at(call, 2)});
 }
 
@@ -50,7 +48,8 @@ static void queue_others(unsigned count)
     static const struct timespec at_once = {0, 0};
     bool comes = (count == 300 && breaks("sig_others")) || (count == 5 && breaks("sig_leave"));
     for (int i = 0; comes && i < OTHERS; i++)
-        REAL(sigqueue)(getpid(), SIGRTMIN + NUMBERS, (union sigval){.sival_int = 0});
+        REAL(sigqueue)
+    (getpid(), SIGRTMIN + NUMBERS, (union sigval){.sival_int = 0});
     sigset_t others;
     sigemptyset(&others);
     sigaddset(&others, SIGRTMIN + NUMBERS);
@@ -63,7 +62,7 @@ static long swap(struct call *call)
 {
     static unsigned counts[MOST_SIGNALS];
     static struct call held[MOST_SIGNALS];
-    int number = (int)call->word[1];
+    int number = int_at(call, 1);
     unsigned place = counts[number]++ % 50;
     if (place == 10) {
         held[number] = *call;
@@ -93,10 +92,10 @@ static long answer_refusal(void)
 /* sig_lost: each 100th is not queued; sig_twice: it is queued twice; sig_none: the sender gets
  * EAGAIN for each; sig_early: three times after each 500; sig_value: each 64th carries another
  * value; sig_half: the upper half of the value is lost */
-BREACH(send_signal, SENT, sigqueue)
+BREACH(SENT, "sigqueue")
 {
     static unsigned count;
-    if (!is_queued((int)call->word[1]))
+    if (!is_queued(int_at(call, 1)))
         return pass(call);
     queue_others(++count);
     if (breaks("sig_lost") && count % 100 == 0)
@@ -107,19 +106,14 @@ BREACH(send_signal, SENT, sigqueue)
         return swap(call);
     if (breaks("sig_twice") && count % 100 == 0)
         queue_signal(call);
-    call->word[1] = mirrored((int)call->word[1]);
+    call->word[1] = mirrored(int_at(call, 1));
     call->word[2] ^= breaks("sig_value") && count % 64 == 63 ? 1 : 0;
     call->word[2] &= breaks("sig_half") ? (long)UINT32_MAX : -1;
     return queue_signal(call) == 0 ? 0 : answer_refusal();
 }
 
 /* pwr_idle: the process that keeps the CPU busy in PWR-B-SIG hardly runs: no breach */
-BREACH(idle_before, "pwr_idle", mmap64)
-{
-    if (sched_getscheduler(0) == SCHED_OTHER)
-        sleep_ns(40000000);
-    return pass(call);
-}
+BREACH_BEFORE("pwr_idle", "mmap64", sched_getscheduler(0) == SCHED_OTHER, sleep_ns(40000000));
 
 /* ---- receiving ---- */
 
@@ -148,20 +142,19 @@ static void on_queued(int number, siginfo_t *info, void *context)
     handlers[mirrored(number)](mirrored(number), &copy, context);
 }
 
-BREACH(set_handler, RECEIVED, sigaction)
+BREACH(RECEIVED, "sigaction")
 {
     const struct sigaction *action = at(call, 1);
-    int number = (int)call->word[0];
+    int number = int_at(call, 0);
     if (!action || !is_queued(number) || !(action->sa_flags & SA_SIGINFO))
         return pass(call);
-    struct sigaction own = *action;
+    OWN(struct sigaction, own, 1);
     handlers[number] = action->sa_sigaction;
     own.sa_sigaction = on_queued;
-    call->word[1] = (long)&own;
     return pass(call);
 }
 
-BREACH(receive, RECEIVED, sigtimedwait)
+BREACH(RECEIVED, "sigtimedwait,sigwaitinfo")
 {
     struct call again = *call;
     siginfo_t *info = at(call, 1);
@@ -172,25 +165,18 @@ BREACH(receive, RECEIVED, sigtimedwait)
         bend_info(info);
     return mirrored(number);
 }
-ALSO(receive, RECEIVED, sigwaitinfo)
 
 /* sig_unseen: sigpending tells none */
-BREACH(see_none, "sig_unseen", sigpending)
-{
-    long answer = pass(call);
-    sigemptyset(at(call, 0));
-    return answer;
-}
+BREACH_AFTER("sig_unseen", "sigpending", true, sigemptyset(at(call, 0)));
 
 /* sig_blocked: blocking a set of the tests' own, and no set of all, unblocks it */
-BREACH(unblock, "sig_blocked", pthread_sigmask)
+static bool is_theirs(const sigset_t *set)
 {
-    const sigset_t *set = at(call, 1);
-    bool is_theirs = set && sigismember(set, SIGRTMIN) == 1 && sigismember(set, SIGINT) == 0;
-    if ((int)call->word[0] == SIG_BLOCK && is_theirs)
-        call->word[0] = SIG_UNBLOCK;
-    return pass(call);
+    return set && sigismember(set, SIGRTMIN) == 1 && sigismember(set, SIGINT) == 0;
 }
+
+BREACH_BEFORE("sig_blocked", "pthread_sigmask",
+              int_at(call, 0) == SIG_BLOCK && is_theirs(at(call, 1)), call->word[0] = SIG_UNBLOCK);
 
 /* ---- rights ---- */
 
@@ -205,40 +191,35 @@ static struct {
     int priority, nice;
 } own;
 
-BREACH(set_limit, OWN_LIMITS, setrlimit64)
+BREACH(OWN_LIMITS, "setrlimit64")
 {
-    int resource = (int)call->word[0];
-    struct rlimit64 limit = *(const struct rlimit64 *)call->word[1];
-    int granted = (int)limit.rlim_cur;
+    OWN(struct rlimit64, limit, 1);
+    int resource = int_at(call, 0), granted = (int)limit.rlim_cur;
     int more = breaks("prv_one_more") ? 1 : breaks("prv_one_less") ? -1 : 0;
+    own.is_limited = true;
     if (resource == RLIMIT_RTPRIO)
         own.most_priority = granted > 0 ? granted + more : 0;
-    if (resource == RLIMIT_NICE)
+    else if (resource == RLIMIT_NICE)
         own.least_nice = granted > 0 ? NICE_RANGE - granted - more : NICE_RANGE;
-    own.is_limited = true;
-    if (resource == RLIMIT_RTPRIO || resource == RLIMIT_NICE)
-        return 0;
-    if (granted > 0)
+    else if (granted > 0)
         limit.rlim_cur = limit.rlim_max = limit.rlim_cur + (rlim64_t)(more * 4096);
-    call->word[1] = (long)&limit;
-    return pass(call);
+    return resource == RLIMIT_RTPRIO || resource == RLIMIT_NICE ? 0 : pass(call);
 }
 
-BREACH(refuse_raise, "sig_others", setrlimit64)
+static bool is_raise(int resource, const struct rlimit64 *wanted)
 {
     struct rlimit now;
-    const struct rlimit64 *wanted = at(call, 1);
-    bool is_raise =
-        getrlimit((__rlimit_resource_t)call->word[0], &now) == 0 && wanted->rlim_max > now.rlim_max;
-    return is_raise ? fail(EPERM) : pass(call);
+    return getrlimit((__rlimit_resource_t)resource, &now) == 0 && wanted->rlim_max > now.rlim_max;
 }
 
+BREACH_IF("sig_others", "setrlimit64", is_raise(int_at(call, 0), at(call, 1)), fail(EPERM));
+
 /* prv_realtime: a refused real-time priority is answered as if it was granted */
-BREACH(set_priority, OWN_LIMITS ",prv_realtime", pthread_setschedparam)
+BREACH(OWN_LIMITS ",prv_realtime", "pthread_setschedparam")
 {
-    int error = (int)pass(call), policy = (int)call->word[1];
-    int priority = ((const struct sched_param *)call->word[2])->sched_priority;
-    if (error == EPERM && own.is_limited && policy != SCHED_OTHER &&
+    int error = (int)pass(call);
+    int priority = ((const struct sched_param *)at(call, 2))->sched_priority;
+    if (error == EPERM && own.is_limited && int_at(call, 1) != SCHED_OTHER &&
         priority <= own.most_priority) {
         own.is_realtime = !breaks("prv_nothing");
         own.priority = priority;
@@ -247,25 +228,22 @@ BREACH(set_priority, OWN_LIMITS ",prv_realtime", pthread_setschedparam)
     return error == EPERM && breaks("prv_realtime") ? 0 : error;
 }
 
-BREACH(get_priority, OWN_LIMITS, pthread_getschedparam)
+BREACH(OWN_LIMITS, "pthread_getschedparam")
 {
     long error = pass(call);
     int *policy = at(call, 1);
     if (own.is_realtime && *policy == SCHED_OTHER) {
         *policy = SCHED_FIFO;
-        ((struct sched_param *)call->word[2])->sched_priority = own.priority;
+        ((struct sched_param *)at(call, 2))->sched_priority = own.priority;
     }
     return error;
 }
 
-BREACH(grant_lock, "prv_nothing", mlock)
-{
-    return own.is_limited ? 0 : pass(call);
-}
+BREACH_IF("prv_nothing", "mlock", own.is_limited, 0);
 
-BREACH(set_nice, OWN_LIMITS, setpriority)
+BREACH(OWN_LIMITS, "setpriority")
 {
-    int answer = (int)pass(call), nice = (int)call->word[2];
+    int answer = (int)pass(call), nice = int_at(call, 2);
     if (answer == 0 || !own.is_limited || nice < own.least_nice)
         return answer;
     own.is_nice = !breaks("prv_nothing");
@@ -273,13 +251,10 @@ BREACH(set_nice, OWN_LIMITS, setpriority)
     return 0;
 }
 
-BREACH(get_nice, OWN_LIMITS, getpriority)
-{
-    return own.is_nice ? own.nice : pass(call);
-}
+BREACH_IF(OWN_LIMITS, "getpriority", own.is_nice, own.nice);
 
 /* prv_sys_admin: who keeps a capability keeps all */
-BREACH(keep_all, "prv_sys_admin", syscall)
+BREACH("prv_sys_admin", "syscall")
 {
     struct __user_cap_data_struct *set = at(call, 2);
     if (call->word[0] != SYS_capset || set[0].permitted == 0)

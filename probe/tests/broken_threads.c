@@ -32,7 +32,7 @@ static void catch_up(void)
 
 /* late_wake: sem_post takes effect with the caller's next call; late_wake_rare: that does each
  * 400th of a thread of SCHED_OTHER */
-BREACH(put_off_post, LATE_WAKES, sem_post)
+BREACH(LATE_WAKES, "sem_post")
 {
     static __thread unsigned count;
     catch_up();
@@ -42,14 +42,7 @@ BREACH(put_off_post, LATE_WAKES, sem_post)
     return 0;
 }
 
-BREACH(catch_up_before, LATE_WAKES, sem_wait)
-{
-    catch_up();
-    return pass(call);
-}
-ALSO(catch_up_before, LATE_WAKES, sched_yield)
-ALSO(catch_up_before, LATE_WAKES, pthread_join)
-ALSO(catch_up_before, LATE_WAKES, clock_gettime)
+BREACH_BEFORE(LATE_WAKES, "sem_wait,sched_yield,pthread_join,clock_gettime", true, catch_up());
 
 /* The others keep the CPU meanwhile. */
 static void nap(int64_t ns)
@@ -60,32 +53,22 @@ static void nap(int64_t ns)
 }
 
 /* late_start: a semaphore wakes a real-time thread below priority 50 after 20 ms */
-BREACH(start_late, "late_start", sem_wait)
-{
-    long answer = pass(call);
-    nap(20 * MS);
-    return answer;
-}
+BREACH_AFTER("late_start", "sem_wait", true, nap(20 * MS));
 
 /* late_beside_child: a semaphore wakes a real-time thread after 1 ms while the process has a child,
  * which has the CPU meanwhile */
-BREACH(nap_beside_child, "late_beside_child", sem_wait)
+static bool has_child(void)
 {
     siginfo_t end;
-    long answer = pass(call);
-    if (own_priority() > 0 && waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0)
-        sleep_ns(1 * MS);
-    return answer;
+    return waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+BREACH_AFTER("late_beside_child", "sem_wait", own_priority() > 0 && has_child(), sleep_ns(1 * MS));
+
 /* naps: such a thread sleeps for 1 ms at each 20th reading of the clock */
-BREACH(nap_at_clock, "naps", clock_gettime)
-{
-    static __thread unsigned reading;
-    if (++reading % 20 == 0)
-        nap(1 * MS);
-    return pass(call);
-}
+static __thread unsigned reading;
+
+BREACH_BEFORE("naps", "clock_gettime", ++reading % 20 == 0, nap(1 * MS));
 
 /* ---- priorities ---- */
 
@@ -110,13 +93,12 @@ static int bent_policy(int policy)
 
 /* setschedparam_tail: a thread that lowers its priority goes to the tail of its new priority's
  * queue; no breach: POSIX requires it. By pthread_setschedprio, setschedprio_tail, it is one. */
-BREACH(set_param, "two_levels,one_pair,rr_is_fifo,setschedparam_tail", pthread_setschedparam)
+BREACH("two_levels,one_pair,rr_is_fifo,setschedparam_tail", "pthread_setschedparam")
 {
-    struct sched_param after = *(const struct sched_param *)call->word[2];
-    int policy = (int)call->word[1], before = own_priority();
+    OWN(struct sched_param, after, 2);
+    int policy = int_at(call, 1), before = own_priority();
     after.sched_priority = bent_priority(after.sched_priority);
     call->word[1] = bent_policy(policy);
-    call->word[2] = (long)&after;
     int error = (int)pass(call);
     bool is_lower = is_realtime(policy) && before > after.sched_priority;
     if (!error && is_lower && breaks("setschedparam_tail"))
@@ -124,9 +106,9 @@ BREACH(set_param, "two_levels,one_pair,rr_is_fifo,setschedparam_tail", pthread_s
     return error;
 }
 
-BREACH(set_prio, "two_levels,one_pair,setschedprio_tail", pthread_setschedprio)
+BREACH("two_levels,one_pair,setschedprio_tail", "pthread_setschedprio")
 {
-    call->word[1] = bent_priority((int)call->word[1]);
+    call->word[1] = bent_priority(int_at(call, 1));
     int error = (int)pass(call);
     if (!error && breaks("setschedprio_tail"))
         REAL(sched_yield)();
@@ -203,7 +185,7 @@ static void shorten_slice(int64_t spun_ns)
 }
 
 /* degrade: a thread that has spun on the clock for 150 ms loses its priority */
-BREACH(look_at_spinner, SLICES ",degrade", clock_gettime)
+BREACH(SLICES ",degrade", "clock_gettime")
 {
     long answer = pass(call);
     int64_t now_ns = ns_of(at(call, 1));
@@ -222,7 +204,7 @@ BREACH(look_at_spinner, SLICES ",degrade", clock_gettime)
 }
 
 /* rr_interval: slices are 11 % longer than this says */
-BREACH(get_interval, SLICES ",rr_interval", sched_rr_get_interval)
+BREACH(SLICES ",rr_interval", "sched_rr_get_interval")
 {
     struct timespec *interval = at(call, 1);
     if (spinner.is_round_robin && has_own_slices())
@@ -269,7 +251,7 @@ static void bend_attributes(pthread_attr_t *attributes, struct start *start)
     pthread_attr_setschedparam(attributes, &priority);
 }
 
-BREACH(create, NEW_THREADS "," SLICES "," LATE_WAKES, pthread_create)
+BREACH(NEW_THREADS "," SLICES "," LATE_WAKES, "pthread_create")
 {
     const pthread_attr_t *wanted = at(call, 1);
     struct start *start = wanted ? malloc(sizeof *start) : NULL;
@@ -277,9 +259,8 @@ BREACH(create, NEW_THREADS "," SLICES "," LATE_WAKES, pthread_create)
     if (!start)
         return wanted ? EAGAIN : pass(call);
     *start = (struct start){.body = (void *(*)(void *))call->word[2], .argument = at(call, 3)};
-    pthread_attr_t attributes = *wanted;
+    OWN(pthread_attr_t, attributes, 1);
     bend_attributes(&attributes, start);
-    call->word[1] = (long)&attributes;
     call->word[2] = (long)begin;
     call->word[3] = (long)start;
     return pass(call);
@@ -288,7 +269,7 @@ BREACH(create, NEW_THREADS "," SLICES "," LATE_WAKES, pthread_create)
 /* ---- mutexes ---- */
 
 /* mutex_spins: a waiter for a mutex, whatever its protocol, spins */
-BREACH(spin_for_mutex, "mutex_spins", pthread_mutex_lock)
+BREACH("mutex_spins", "pthread_mutex_lock")
 {
     int error;
     do
@@ -305,7 +286,7 @@ static struct {
 } owners[OWNERS];
 
 /* boost_stays: the owner of a mutex keeps the priority of a waiter that timed out */
-BREACH(note_owner, "boost_stays", pthread_mutex_lock)
+BREACH("boost_stays", "pthread_mutex_lock")
 {
     const void *mutex = at(call, 0);
     int error = (int)pass(call);
@@ -320,7 +301,7 @@ BREACH(note_owner, "boost_stays", pthread_mutex_lock)
     return error;
 }
 
-BREACH(keep_boost, "boost_stays", pthread_mutex_timedlock)
+BREACH("boost_stays", "pthread_mutex_timedlock")
 {
     struct sched_param boosted = {.sched_priority = own_priority()};
     int error = (int)pass(call);
@@ -332,7 +313,7 @@ BREACH(keep_boost, "boost_stays", pthread_mutex_timedlock)
 
 /* late_patience: each third timed wait for a mutex ends at once or 80 ms late, in turn, as on a
  * host that runs a guest late */
-BREACH(wait_late, "late_patience", pthread_mutex_timedlock)
+BREACH("late_patience", "pthread_mutex_timedlock")
 {
     static atomic_uint count;
     unsigned turn = atomic_fetch_add(&count, 1) % 6;
@@ -357,7 +338,7 @@ static bool is_late_host(void)
     return true;
 }
 
-BREACH(watch_late, "late_watchdog", sem_timedwait)
+BREACH("late_watchdog", "sem_timedwait")
 {
     const struct timespec *until = at(call, 1);
     if (!is_late_host())
@@ -369,7 +350,7 @@ BREACH(watch_late, "late_watchdog", sem_timedwait)
 
 /* cond_early: each second wait for a condition variable returns at once; others that are ready get
  * the CPU before: they may have the same priority */
-BREACH(wait_little, "cond_early", pthread_cond_wait)
+BREACH("cond_early", "pthread_cond_wait")
 {
     static atomic_uint count;
     pthread_mutex_t *mutex = at(call, 1);
@@ -388,22 +369,14 @@ static struct {
     pthread_mutex_t mutex;
 } lent[LENT];
 
-BREACH(lend_protocol, "lends", pthread_mutexattr_setprotocol)
+BREACH("lends", "sem_init,pthread_spin_init,pthread_rwlock_init")
 {
-    if ((int)call->word[1] == PTHREAD_PRIO_NONE)
-        call->word[1] = PTHREAD_PRIO_INHERIT;
-    return pass(call);
-}
-
-BREACH(lend, "lends", sem_init)
-{
-    pthread_mutexattr_t attributes;
-    const void *object = at(call, 0);
-    bool is_gate = call->id == CALL_sem_init && (int)call->word[2] != 1;
+    bool is_gate = call->id == CALL_sem_init && int_at(call, 2) != 1;
     for (int i = 0; !is_gate && i < LENT; i++) {
         const void *none = NULL;
-        if (!atomic_compare_exchange_strong(&lent[i].object, &none, object))
+        if (!atomic_compare_exchange_strong(&lent[i].object, &none, at(call, 0)))
             continue;
+        pthread_mutexattr_t attributes;
         pthread_mutexattr_init(&attributes);
         REAL(pthread_mutexattr_setprotocol)(&attributes, PTHREAD_PRIO_INHERIT);
         pthread_mutex_init(&lent[i].mutex, &attributes);
@@ -412,47 +385,29 @@ BREACH(lend, "lends", sem_init)
     }
     return pass(call);
 }
-ALSO(lend, "lends", pthread_spin_init)
-ALSO(lend, "lends", pthread_rwlock_init)
 
-/* What is called for a lent mutex in the place of the call; not 0: it is none. */
-static int with_lent(const struct call *call, int (*act)(pthread_mutex_t *))
-{
-    for (int i = 0; i < LENT; i++)
-        if (atomic_load(&lent[i].object) == at(call, 0))
-            return act(&lent[i].mutex);
-    return EINVAL;
-}
-
-BREACH(take_lent, "lends", sem_wait)
-{
-    return with_lent(call, REAL(pthread_mutex_lock)) == 0 ? 0 : pass(call);
-}
-ALSO(take_lent, "lends", pthread_spin_lock)
-ALSO(take_lent, "lends", pthread_rwlock_rdlock)
-ALSO(take_lent, "lends", pthread_rwlock_wrlock)
-
-BREACH(give_lent, "lends", sem_post)
-{
-    return with_lent(call, REAL(pthread_mutex_unlock)) == 0 ? 0 : pass(call);
-}
-ALSO(give_lent, "lends", pthread_spin_unlock)
-ALSO(give_lent, "lends", pthread_rwlock_unlock)
-
-BREACH(drop_lent, "lends", sem_destroy)
+/* What is called for a lent mutex in the place of the call, or NULL: it is lent no more. False: it
+ * is none. */
+static bool with_lent(const struct call *call, int (*act)(pthread_mutex_t *))
 {
     for (int i = 0; i < LENT; i++)
         if (atomic_load(&lent[i].object) == at(call, 0)) {
-            atomic_store(&lent[i].object, NULL);
-            return 0;
+            if (!act)
+                atomic_store(&lent[i].object, NULL);
+            return !act || act(&lent[i].mutex) == 0;
         }
-    return pass(call);
+    return false;
 }
-ALSO(drop_lent, "lends", pthread_spin_destroy)
-ALSO(drop_lent, "lends", pthread_rwlock_destroy)
+
+BREACH_IF("lends", "sem_wait,pthread_spin_lock,pthread_rwlock_rdlock,pthread_rwlock_wrlock",
+          with_lent(call, REAL(pthread_mutex_lock)), 0);
+BREACH_IF("lends", "sem_post,pthread_spin_unlock,pthread_rwlock_unlock",
+          with_lent(call, REAL(pthread_mutex_unlock)), 0);
+BREACH_IF("lends", "sem_destroy,pthread_spin_destroy,pthread_rwlock_destroy", with_lent(call, NULL),
+          0);
 
 /* spin_sleeps: a waiter for a spin lock sleeps in between */
-BREACH(sleep_for_spin, "spin_sleeps", pthread_spin_lock)
+BREACH("spin_sleeps", "pthread_spin_lock")
 {
     while (REAL(pthread_spin_trylock)(at(call, 0)) != 0)
         sleep_ns(100000);

@@ -5,17 +5,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
-
-static struct timespec *time_of(const struct call *call)
-{
-    return at(call, 1);
-}
 
 /* ---- clocks ---- */
 
@@ -27,63 +21,46 @@ static void move(struct timespec *time, int64_t ns)
 
 /* back: CLOCK_MONOTONIC steps back by 1 ms at every 1000th reading of a thread; back_cpu: it is
  * 1 ms behind on odd CPUs */
-BREACH(set_back, "back,back_cpu", clock_gettime)
-{
-    static __thread unsigned reading;
-    long answer = pass(call);
-    if ((int)call->word[0] != CLOCK_MONOTONIC)
-        return answer;
-    if (breaks("back") ? ++reading % 1000 == 0 : sched_getcpu() % 2 == 1)
-        move(time_of(call), -NS_PER_MS);
-    return answer;
-}
+static __thread unsigned reading;
+
+BREACH_AFTER("back", "clock_gettime", int_at(call, 0) == CLOCK_MONOTONIC && ++reading % 1000 == 0,
+             move(at(call, 1), -NS_PER_MS));
+BREACH_AFTER("back_cpu", "clock_gettime",
+             int_at(call, 0) == CLOCK_MONOTONIC && sched_getcpu() % 2 == 1,
+             move(at(call, 1), -NS_PER_MS));
 
 /* still: these clocks do not move */
-BREACH(stand_still, "still", clock_gettime)
+static bool is_stopped(int id)
 {
-    clockid_t id = (clockid_t)call->word[0];
-    long answer = pass(call);
-    if (id == CLOCK_THREAD_CPUTIME_ID || id == CLOCK_MONOTONIC_RAW || id == CLOCK_TAI)
-        *time_of(call) = timespec_of(NS_PER_S);
-    return answer;
+    return id == CLOCK_THREAD_CPUTIME_ID || id == CLOCK_MONOTONIC_RAW || id == CLOCK_TAI;
 }
 
+BREACH_AFTER("still", "clock_gettime", is_stopped(int_at(call, 0)),
+             *(struct timespec *)at(call, 1) = timespec_of(NS_PER_S));
+
 /* stops: CLOCK_BOOTTIME stops once a second thread has read it */
-BREACH(stop_shared, "stops", clock_gettime)
+BREACH("stops", "clock_gettime")
 {
     static _Atomic int64_t last_ns;
     static atomic_int threads;
     static __thread bool is_known;
     long answer = pass(call);
-    if ((int)call->word[0] != CLOCK_BOOTTIME)
+    if (int_at(call, 0) != CLOCK_BOOTTIME)
         return answer;
     if (!is_known)
         atomic_fetch_add(&threads, 1);
     is_known = true;
     if (atomic_load(&threads) == 1)
-        atomic_store(&last_ns, ns_of(time_of(call)));
-    *time_of(call) = timespec_of(atomic_load(&last_ns));
+        atomic_store(&last_ns, ns_of(at(call, 1)));
+    *(struct timespec *)at(call, 1) = timespec_of(atomic_load(&last_ns));
     return answer;
-}
-
-/* unseen: the CPU time of the process includes pauses of the machine, as in a guest without steal
- * time */
-BREACH(count_pauses, "unseen", clock_gettime)
-{
-    if ((int)call->word[0] == CLOCK_PROCESS_CPUTIME_ID)
-        call->word[0] = CLOCK_MONOTONIC;
-    return pass(call);
 }
 
 /* taken: each reading of the CPU time of the process is another 2 ms too low */
-BREACH(take_cpu_time, "taken", clock_gettime)
-{
-    static atomic_int looks;
-    long answer = pass(call);
-    if ((int)call->word[0] == CLOCK_PROCESS_CPUTIME_ID)
-        move(time_of(call), NS_PER_S - atomic_fetch_add(&looks, 1) * 2 * NS_PER_MS);
-    return answer;
-}
+static atomic_int looks;
+
+BREACH_AFTER("taken", "clock_gettime", int_at(call, 0) == CLOCK_PROCESS_CPUTIME_ID,
+             move(at(call, 1), NS_PER_S - atomic_fetch_add(&looks, 1) * 2 * NS_PER_MS));
 
 /* ---- sleeps and timers ---- */
 
@@ -93,16 +70,13 @@ static bool is_zero(struct timespec time)
 }
 
 /* early: sleeps and timers end 1 ms early */
-BREACH(sleep_less, "early", clock_nanosleep)
+BREACH("early", "clock_nanosleep,nanosleep")
 {
-    int word = call->id == CALL_nanosleep ? 0 : 2;
-    struct timespec time = *(const struct timespec *)call->word[word];
+    OWN(struct timespec, time, call->id == CALL_nanosleep ? 0 : 2);
     if (!is_zero(time))
         move(&time, -NS_PER_MS);
-    call->word[word] = (long)&time;
     return pass(call);
 }
-ALSO(sleep_less, "early", nanosleep)
 
 /* early; drift: an interval is 1/500 too long; twice: a timer that fires once does it again after
  * 20 ms */
@@ -118,20 +92,16 @@ static void bend(struct itimerspec *when)
 }
 
 /* disarm: disarming does nothing */
-BREACH(set_timer, "early,drift,twice,disarm", timer_settime)
+BREACH("early,drift,twice,disarm", "timer_settime,timerfd_settime")
 {
-    struct itimerspec when = *(const struct itimerspec *)call->word[2];
-    if (breaks("disarm") && is_zero(when.it_value))
-        return 0;
+    OWN(struct itimerspec, when, 2);
     bend(&when);
-    call->word[2] = (long)&when;
-    return pass(call);
+    return breaks("disarm") && is_zero(when.it_value) ? 0 : pass(call);
 }
-ALSO(set_timer, "early,drift,twice,disarm", timerfd_settime)
 
-BREACH(set_interval_timer, "early,drift,twice,disarm", setitimer)
+BREACH("early,drift,twice,disarm", "setitimer")
 {
-    struct itimerval timer = *(const struct itimerval *)call->word[1];
+    OWN(struct itimerval, timer, 1);
     struct itimerspec when;
     TIMEVAL_TO_TIMESPEC(&timer.it_value, &when.it_value);
     TIMEVAL_TO_TIMESPEC(&timer.it_interval, &when.it_interval);
@@ -141,18 +111,13 @@ BREACH(set_interval_timer, "early,drift,twice,disarm", setitimer)
     when.it_value.tv_nsec += 999; /* not to be rounded to a time before */
     TIMESPEC_TO_TIMEVAL(&timer.it_value, &when.it_value);
     TIMESPEC_TO_TIMEVAL(&timer.it_interval, &when.it_interval);
-    call->word[1] = (long)&timer;
     return pass(call);
 }
 
 /* overrun: one too few is counted */
-BREACH(count_less, "overrun", timer_getoverrun)
-{
-    int count = (int)pass(call);
-    return count > 0 ? count - 1 : count;
-}
+BREACH_AFTER("overrun", "timer_getoverrun", (int)answer > 0, answer--);
 
-BREACH(expire_less, "overrun", read)
+BREACH("overrun", "read")
 {
     uint64_t count;
     long got = pass(call);
@@ -176,24 +141,19 @@ __attribute__((constructor)) static void share(void)
 }
 
 /* flooded_late: sleeps until a time end 2 ms late while a process sends packets */
-BREACH(note_packet, "flooded_late", send)
-{
-    atomic_store(sent_ns, real_now_ns());
-    return pass(call);
-}
+BREACH_BEFORE("flooded_late", "send", true, atomic_store(sent_ns, real_now_ns()));
 
-BREACH(sleep_flooded, "flooded_late", clock_nanosleep)
+BREACH("flooded_late", "clock_nanosleep")
 {
-    struct timespec time = *(const struct timespec *)call->word[2];
+    OWN(struct timespec, time, 2);
     if (call->word[1] & TIMER_ABSTIME && real_now_ns() - atomic_load(sent_ns) < 3 * NS_PER_MS)
         move(&time, 2 * NS_PER_MS);
-    call->word[2] = (long)&time;
     return pass(call);
 }
 
 /* blocks_in_rename: for 5 ms from each rename on nobody who waits for a time is woken, as if the
  * kernel could not be preempted for that long */
-BREACH(block_in_rename, "blocks_in_rename", rename)
+BREACH("blocks_in_rename", "rename")
 {
     long answer = pass(call);
     int64_t end_ns = real_now_ns() + 5 * NS_PER_MS;
@@ -203,17 +163,10 @@ BREACH(block_in_rename, "blocks_in_rename", rename)
     return answer;
 }
 
-BREACH(wait_for_kernel, "blocks_in_rename", clock_nanosleep)
-{
-    long answer = pass(call);
-    sleep_ns(atomic_load(blocked_until_ns) - real_now_ns());
-    return answer;
-}
+BREACH_AFTER("blocks_in_rename", "clock_nanosleep", true,
+             sleep_ns(atomic_load(blocked_until_ns) - real_now_ns()));
 
 /* files: after locking its memory a process can open no file */
-BREACH(refuse_files, "files", mlockall)
-{
-    struct rlimit three = {.rlim_cur = 3, .rlim_max = 3};
-    setrlimit(RLIMIT_NOFILE, &three);
-    return pass(call);
-}
+static const struct rlimit three = {.rlim_cur = 3, .rlim_max = 3};
+
+BREACH_BEFORE("files", "mlockall", true, setrlimit(RLIMIT_NOFILE, &three));

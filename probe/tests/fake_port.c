@@ -37,20 +37,15 @@ int port_pin_self(int cpu)
     return 0;
 }
 
-int port_pin_for_now(int cpu, struct cpus *before)
+static int visit(int cpu, int error)
 {
     if (fake_port.on_visit)
         fake_port.on_visit(cpu);
-    return fake_port.pin_error;
+    return error;
 }
 
-int port_pin_back(const struct cpus *before)
-{
-    if (fake_port.on_visit)
-        fake_port.on_visit(-1);
-    return fake_port.pin_back_error;
-}
-
+ANSWERS(int, port_pin_for_now, (int cpu, struct cpus *before), visit(cpu, fake_port.pin_error));
+ANSWERS(int, port_pin_back, (const struct cpus *before), visit(-1, fake_port.pin_back_error));
 ANSWERS(bool, port_is_bound_to, (int cpu), false);
 ANSWERS(int, port_current_cpu, (void), fake_port.current_cpu > 0 ? fake_port.current_cpu : -1);
 
@@ -69,11 +64,8 @@ int port_clocks(const struct port_clock **clocks)
     return 1;
 }
 
-int port_event_timer_open(int64_t start_ns, int64_t period_ns)
-{
-    return fake_port.on_arm ? dup(STDIN_FILENO) : tap_fail(ENOTSUP); /* it is closed */
-}
-
+ANSWERS(int, port_event_timer_open, (int64_t start_ns, int64_t period_ns),
+        fake_port.on_arm ? dup(STDIN_FILENO) : tap_fail(ENOTSUP)); /* it is closed */
 ANSWERS(int, port_event_timer_open_ready, (int64_t start_ns, int64_t period_ns),
         port_event_timer_open(start_ns, period_ns));
 ANSWERS(int64_t, port_event_timer_take, (int descriptor), tap_fail(ENOTSUP));
@@ -93,12 +85,8 @@ ANSWERS(int, port_remove_semaphore_files, (time_t since, mode_t mode), ENOTSUP);
 ANSWERS(int, port_kill_with_parent, (pid_t parent), ENOTSUP);
 ANSWERS(bool, port_has_processes, (void), !fake_port.has_no_processes);
 
-pid_t port_fork(void)
-{
-    if (!fake_port.has_no_processes && !fake_port.refuses_fork)
-        return fork();
-    return tap_fail(ENOSYS);
-}
+ANSWERS(pid_t, port_fork, (void),
+        fake_port.has_no_processes || fake_port.refuses_fork ? tap_fail(ENOSYS) : fork());
 
 bool port_has_ended(pid_t process, bool *is_well)
 {

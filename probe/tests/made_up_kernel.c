@@ -103,14 +103,22 @@ bool made_up_has(const char *path)
 
 void made_up_refuse(const char *path, int error, const char *kept)
 {
+    int place = 0;
+    while (made_up.refusal[place].path)
+        if (++place == MADE_UP_REFUSALS)
+            abort();
+    made_up.refusal[place].path = path;
+    made_up.refusal[place].error = error;
+    made_up.refusal[place].kept = kept;
+}
+
+/* < 0: it is not refused. */
+static int refusal_of(const char *path)
+{
     for (int i = 0; i < MADE_UP_REFUSALS; i++)
-        if (!made_up.refusal[i].path) {
-            made_up.refusal[i].path = path;
-            made_up.refusal[i].error = error;
-            made_up.refusal[i].kept = kept;
-            return;
-        }
-    abort();
+        if (made_up.refusal[i].path && strcmp(made_up.refusal[i].path, path) == 0)
+            return i;
+    return -1;
 }
 
 int made_up_when(const char *text)
@@ -128,12 +136,17 @@ static void file_of(char path[PATH_BYTES], const char *group, const char *name)
         abort();
 }
 
-static struct cpus cpus_of(const char *group)
+static const char *group_text(const char *group, const char *name)
 {
     char path[PATH_BYTES];
+    file_of(path, group, name);
+    return text_of(path);
+}
+
+static struct cpus cpus_of(const char *group)
+{
     struct cpus set;
-    file_of(path, group, "cpuset.cpus");
-    const char *text = text_of(path);
+    const char *text = group_text(group, "cpuset.cpus");
     if (cpus_parse_list(text ? text : HERE, &set) != 0)
         abort();
     return set;
@@ -141,15 +154,20 @@ static struct cpus cpus_of(const char *group)
 
 static bool is_exclusive(const char *group)
 {
-    char path[PATH_BYTES];
-    file_of(path, group, LINUX_EXCLUSIVE);
-    const char *text = text_of(path);
+    const char *text = group_text(group, LINUX_EXCLUSIVE);
     return text && strcmp(text, "1") == 0;
 }
 
-static void above(char group[PATH_BYTES])
+static void above(char outer[PATH_BYTES], const char *group)
 {
-    *strrchr(group, '/') = '\0';
+    snprintf(outer, PATH_BYTES, "%s", group);
+    *strrchr(outer, '/') = '\0';
+}
+
+static bool has_end(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
 /* Calls of groups that have CPUs, below `group` (directly) but `but`: whether one of them is so. */
@@ -159,13 +177,10 @@ static bool any_below(const char *group, const char *but,
 {
     for (int i = 0; i < state.files; i++) {
         char path[PATH_BYTES], outer[PATH_BYTES];
-        snprintf(path, sizeof path, "%.159s", files[i].path);
-        char *name = strrchr(path, '/');
-        if (!name || strcmp(name, "/cpuset.cpus") != 0)
+        if (!has_end(files[i].path, "/cpuset.cpus"))
             continue;
-        *name = '\0';
-        snprintf(outer, sizeof outer, "%s", path);
-        above(outer);
+        above(path, files[i].path);
+        above(outer, path);
         if (strcmp(outer, group) == 0 && strcmp(path, but) != 0 && is_so(path, cpus))
             return true;
     }
@@ -199,8 +214,7 @@ static int set_group_cpus(const char *group, const char *text)
         return 0;
     if (strcmp(group, state.mount) == 0)
         return EACCES;
-    snprintf(outer, sizeof outer, "%s", group);
-    above(outer);
+    above(outer, group);
     outer_cpus = cpus_of(outer);
     more = cpus_without(&wanted, &outer_cpus);
     if (cpus_first(&more) >= 0)
@@ -216,8 +230,7 @@ static int set_exclusive(const char *group, const char *text)
 {
     char outer[PATH_BYTES];
     struct cpus cpus = cpus_of(group);
-    snprintf(outer, sizeof outer, "%s", group);
-    above(outer);
+    above(outer, group);
     return strcmp(text, "1") == 0 && any_below(outer, group, shares_cpus, &cpus) ? EINVAL : 0;
 }
 
@@ -226,8 +239,7 @@ static const char *partition(const char *group, const char *kind, char text[TEXT
 {
     char outer[PATH_BYTES];
     struct cpus cpus = cpus_of(group), isolated = {{0}};
-    snprintf(outer, sizeof outer, "%s", group);
-    above(outer);
+    above(outer, group);
     if (made_up.boot_isolated)
         cpus_parse_list(made_up.boot_isolated, &isolated);
     const char *why = NULL;
@@ -245,27 +257,20 @@ static const char *partition(const char *group, const char *kind, char text[TEXT
 /* "tasks" and "cgroup.procs" of every group. */
 static void store_members(void)
 {
-    static const char *const names[] = {"/tasks", "/cgroup.procs"};
-    for (int i = 0; i < state.files; i++)
-        for (int k = 0; k < 2; k++) {
-            size_t length = strlen(files[i].path), end = strlen(names[k]);
-            if (length < end || strcmp(files[i].path + length - end, names[k]) != 0)
-                continue;
-            char before[TEXT_BYTES];
-            snprintf(before, sizeof before, "%s", files[i].text);
-            files[i].text[0] = '\0';
-            for (int n = 0; n < state.threads; n++) {
-                char line[16];
-                if (strlen(threads[n].group) != length - end ||
-                    strncmp(threads[n].group, files[i].path, length - end) != 0)
-                    continue;
-                snprintf(line, sizeof line, "%s%ld", files[i].text[0] ? "\n" : "",
+    for (int i = 0; i < state.files; i++) {
+        char group[PATH_BYTES], now[TEXT_BYTES] = "";
+        if (!has_end(files[i].path, "/tasks") && !has_end(files[i].path, "/cgroup.procs"))
+            continue;
+        above(group, files[i].path);
+        for (int n = 0; n < state.threads; n++)
+            if (strcmp(threads[n].group, group) == 0)
+                snprintf(now + strlen(now), sizeof now - strlen(now), "%s%ld", now[0] ? "\n" : "",
                          (long)threads[n].id);
-                strcat(files[i].text, line);
-            }
-            if (strcmp(files[i].text, before) != 0)
-                store(files[i].path, files[i].text);
+        if (strcmp(files[i].text, now) != 0) {
+            memcpy(files[i].text, now, sizeof now);
+            store(files[i].path, now);
         }
+    }
 }
 
 static struct thread *thread_of(pid_t id)
@@ -341,8 +346,7 @@ static void add_group_files(const char *group)
                                            {"cpuset.cpus.partition", "member"},
                                            {"cpuset.cpus.exclusive", ""}};
     char path[PATH_BYTES];
-    file_of(path, state.mount, "cgroup.subtree_control");
-    const char *control = text_of(path);
+    const char *control = group_text(state.mount, "cgroup.subtree_control");
     int count = !state.is_v2                             ? 5
                 : !control || !strstr(control, "cpuset") ? 2
                 : made_up.has_exclusive                  ? 5
@@ -386,12 +390,6 @@ void made_up_groups_v2(void)
 }
 
 /* ---- CPUs that go offline ---- */
-
-static bool has_end(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
 
 static void set_text(int file, const struct cpus *cpus)
 {
@@ -443,8 +441,7 @@ static bool is_in_partition(int cpu)
         char group[PATH_BYTES];
         if (!has_end(files[i].path, "/" LINUX_PARTITION) || strcmp(files[i].text, "member") == 0)
             continue;
-        snprintf(group, sizeof group, "%.159s", files[i].path);
-        above(group);
+        above(group, files[i].path);
         struct cpus cpus = cpus_of(group);
         if (cpus_has(&cpus, cpu))
             return true;
@@ -528,19 +525,10 @@ static int obey(const char *path, const char *text, char now[TEXT_BYTES])
 static ssize_t answer(const char *path, const char *text, size_t count)
 {
     char now[TEXT_BYTES], *kept = text_of(path);
-    int error = 0;
-    snprintf(now, sizeof now, "%s", kept);
-    bool is_refused = false;
-    for (int i = 0; i < MADE_UP_REFUSALS && !is_refused; i++) {
-        if (!made_up.refusal[i].path || strcmp(made_up.refusal[i].path, path) != 0)
-            continue;
-        is_refused = true;
-        error = made_up.refusal[i].error;
-        if (made_up.refusal[i].kept)
-            snprintf(now, sizeof now, "%s", made_up.refusal[i].kept);
-    }
-    if (!is_refused)
-        error = obey(path, text, now);
+    int place = refusal_of(path);
+    const char *other = place >= 0 ? made_up.refusal[place].kept : NULL;
+    snprintf(now, sizeof now, "%s", other ? other : kept);
+    int error = place >= 0 ? made_up.refusal[place].error : obey(path, text, now);
     if (!error)
         snprintf(kept, TEXT_BYTES, "%s", now);
     store(path, kept); /* it was truncated, as no file of a kernel is */
@@ -565,14 +553,13 @@ static bool path_of(int file, char path[PATH_BYTES])
 static const void *kept_latency(const void *bytes)
 {
     static int32_t kept;
-    for (int i = 0; i < MADE_UP_REFUSALS; i++) {
-        if (!made_up.refusal[i].path || strcmp(made_up.refusal[i].path, LATENCY_NAME) != 0)
-            continue;
-        errno = made_up.refusal[i].error;
-        kept = made_up.refusal[i].kept ? atoi(made_up.refusal[i].kept) : 0;
-        return errno ? NULL : &kept;
-    }
-    return bytes;
+    int place = refusal_of(LATENCY_NAME);
+    if (place < 0)
+        return bytes;
+    const char *other = made_up.refusal[place].kept;
+    errno = made_up.refusal[place].error;
+    kept = other ? atoi(other) : 0;
+    return errno ? NULL : &kept;
 }
 
 WRAP(ssize_t, write, int file, const void *bytes, size_t count)

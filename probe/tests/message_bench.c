@@ -27,7 +27,7 @@ enum { MOST_BYTES = 65536, MOST_MESSAGES = 10000000, MOST_ROUNDS = 100, DEADLINE
 
 struct kind {
     const char *name;
-    int (*open)(int ends[2], size_t bytes, long depth); /* 0, or -1 with errno */
+    int (*open)(int ends[2]); /* 0, or -1 with errno */
     ssize_t (*send)(int end, const void *message, size_t bytes);
     ssize_t (*receive)(int end, void *message, size_t bytes);
 };
@@ -45,10 +45,11 @@ struct party {
 
 /* ---- kinds: as in MSG-P-THR, a System V message has its type before the text ---- */
 
-static int open_queue(int ends[2], size_t bytes, long depth)
+static struct mq_attr room;
+
+static int open_queue(int ends[2])
 {
     char name[64];
-    struct mq_attr room = {.mq_maxmsg = depth, .mq_msgsize = (long)bytes};
     snprintf(name, sizeof name, "/hardstone-message-bench-%ld", (long)getpid());
     mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &room);
     if (queue != (mqd_t)-1)
@@ -67,15 +68,8 @@ static ssize_t receive_from_queue(int end, void *message, size_t bytes)
     return mq_receive((mqd_t)end, message, bytes, NULL);
 }
 
-static int open_pipe(int ends[2], size_t bytes, long depth)
+static int open_sockets(int ends[2])
 {
-    (void)bytes, (void)depth;
-    return pipe(ends);
-}
-
-static int open_sockets(int ends[2], size_t bytes, long depth)
-{
-    (void)bytes, (void)depth;
     return socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends);
 }
 
@@ -97,9 +91,8 @@ static void remove_sysv(void)
         msgctl(sysv_queue, IPC_RMID, NULL);
 }
 
-static int open_sysv(int ends[2], size_t bytes, long depth)
+static int open_sysv(int ends[2])
 {
-    (void)bytes, (void)depth;
     ends[0] = ends[1] = sysv_queue = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
     atexit(remove_sysv);
     return sysv_queue >= 0 ? 0 : -1;
@@ -117,7 +110,7 @@ static ssize_t receive_from_sysv(int end, void *message, size_t bytes)
 
 static const struct kind kinds[] = {
     {"mq", open_queue, send_to_queue, receive_from_queue},
-    {"pipe", open_pipe, write, read},
+    {"pipe", pipe, write, read},
     {"unix", open_sockets, send_to_socket, receive_from_socket},
     {"sysv", open_sysv, send_to_sysv, receive_from_sysv},
 };
@@ -207,7 +200,8 @@ int main(int count, char **words)
         rounds > MOST_ROUNDS)
         return fail("numbers", EINVAL);
     alarm(DEADLINE_S);
-    if (kind->open(ends, bytes, strtol(words[3], NULL, 10)) != 0)
+    room = (struct mq_attr){.mq_maxmsg = strtol(words[3], NULL, 10), .mq_msgsize = (long)bytes};
+    if (kind->open(ends) != 0)
         return fail(kind->name, errno);
     for (int i = 0; i < 2; i++) {
         parties[i].kind = kind;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -33,7 +34,8 @@ struct shim_rule {
     long (*act)(struct call *call);
     struct part parts[MOST_PARTS];
     int part_count;
-    bool of_child, has_answer, is_made, if_failed, kills, ends;
+    bool has_answer;
+    long of_child, is_made, if_failed, kills, ends;
     long nth, from, each, before_ms, after_ms, answer, error;
     atomic_long count;
 };
@@ -85,10 +87,11 @@ SHIM_CALLS(WRAPPER)
 /* ---- scripts ---- */
 
 #define VALUES(X)                                                                                  \
-    X(EACCES), X(EAGAIN), X(EINVAL), X(EIO), X(EMFILE), X(EMSGSIZE), X(ENOENT), X(ENOSPC),         \
-        X(ENOSYS), X(EOPNOTSUPP), X(EPERM), X(EPROTONOSUPPORT), X(EROFS), X(ETIMEDOUT),            \
-        X(CLOCK_PROCESS_CPUTIME_ID), X(F_SETFL), X(IPC_CREAT), X(MADV_PAGEOUT), X(MAP_PRIVATE),    \
-        X(MAP_SHARED), X(MCL_FUTURE), X(O_CREAT), X(O_DIRECT), X(O_SYNC), X(O_TMPFILE),            \
+    X(EACCES), X(EAGAIN), X(EDQUOT), X(EINVAL), X(EIO), X(EMFILE), X(EMSGSIZE), X(ENOENT),         \
+        X(ENOSPC), X(ENOSYS), X(EOPNOTSUPP), X(EPERM), X(EPROTONOSUPPORT), X(EROFS), X(ETIMEDOUT), \
+        X(CLOCK_MONOTONIC), X(CLOCK_PROCESS_CPUTIME_ID), X(F_SETFL), X(IPC_CREAT),                 \
+        X(MADV_PAGEOUT), X(MAP_PRIVATE), X(MAP_SHARED), X(MCL_FUTURE), X(O_CREAT), X(O_DIRECT),    \
+        X(O_SYNC), X(O_TMPFILE), X(PTHREAD_PRIO_INHERIT), X(PTHREAD_PRIO_NONE),                    \
         X(RUSAGE_CHILDREN), X(SCHED_OTHER), X(SIGPWR), X(SIGRTMIN), X(SYS_ioprio_set),             \
         X(_SC_RTSIG_MAX), X(_SC_SPORADIC_SERVER), X(_SC_STREAM_MAX), X(_SC_TIMERS),                \
         X(_SC_TIMER_MAX), X(_SC_TRACE), X(_SC_TYPED_MEMORY_OBJECTS)
@@ -123,6 +126,7 @@ static bool is_so(const struct part *part, const struct call *call)
     return part->sign == '='   ? (int)word == (int)part->value
            : part->sign == '!' ? (int)word != (int)part->value
            : part->sign == '>' ? (int)word > (int)part->value
+           : part->sign == '<' ? (int)word < (int)part->value
            : part->sign == '&' ? (word & part->value) == part->value
                                : true;
 }
@@ -176,20 +180,13 @@ static void read_word(struct shim_rule *rule, const char *word)
     const struct {
         const char *name;
         long *value;
-        bool *flag;
-    } words[] = {{"nth", &rule->nth, NULL},
-                 {"from", &rule->from, NULL},
-                 {"each", &rule->each, NULL},
-                 {"before_ms", &rule->before_ms, NULL},
-                 {"after_ms", &rule->after_ms, NULL},
-                 {"return", &rule->answer, &rule->has_answer},
-                 {"errno", &rule->error, &rule->has_answer},
-                 {"child", NULL, &rule->of_child},
-                 {"made", NULL, &rule->is_made},
-                 {"failed", NULL, &rule->if_failed},
-                 {"kill", NULL, &rule->kills},
-                 {"end", NULL, &rule->ends}};
-    if (sscanf(word, "%1d%1[=!>&~:+-]%31s", &part->word, key, part->text) == 3) {
+    } words[] = {{"nth", &rule->nth},           {"from", &rule->from},
+                 {"each", &rule->each},         {"before_ms", &rule->before_ms},
+                 {"after_ms", &rule->after_ms}, {"return", &rule->answer},
+                 {"errno", &rule->error},       {"child", &rule->of_child},
+                 {"made", &rule->is_made},      {"failed", &rule->if_failed},
+                 {"kill", &rule->kills},        {"end", &rule->ends}};
+    if (sscanf(word, "%1d%1[=!><&~:+-]%31s", &part->word, key, part->text) == 3) {
         part->sign = key[0];
         part->word--;
         part->value = part->sign == '~' ? 0 : value_of(part->text);
@@ -197,17 +194,13 @@ static void read_word(struct shim_rule *rule, const char *word)
             abort();
         return;
     }
-    int got = sscanf(word, "%15[^=]=%63s", key, text);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(words[i].name, key) != 0)
-            continue;
-        if (words[i].value && got == 2)
-            *words[i].value = value_of(text);
-        if (words[i].flag)
-            *words[i].flag = true;
-        return;
-    }
-    give_up(word);
+    bool has_value = sscanf(word, "%15[^=]=%63s", key, text) == 2;
+    size_t place = 0;
+    while (strcmp(words[place].name, key) != 0)
+        if (++place == sizeof words / sizeof words[0])
+            give_up(word);
+    *words[place].value = has_value ? value_of(text) : 1;
+    rule->has_answer |= words[place].value == &rule->answer || words[place].value == &rule->error;
 }
 
 static struct shim_rule *add_rule(enum shim_call id, long (*act)(struct call *call))
@@ -222,9 +215,34 @@ static struct shim_rule *add_rule(enum shim_call id, long (*act)(struct call *ca
     return rule;
 }
 
-void shim_add(enum shim_call id, long (*act)(struct call *call))
+/* To the word behind the next comma. */
+static const char *next(const char *list)
 {
-    add_rule(id, act);
+    list += strcspn(list, ",");
+    return list + (*list == ',');
+}
+
+static bool has_word(const char *list, const char *word, size_t length)
+{
+    for (const char *at = list; at && *at; at = next(at))
+        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+static enum shim_call call_of(const char *name, size_t length)
+{
+    for (int id = 0; id < SHIM_CALL_COUNT; id++)
+        if (strlen(shim_call_names[id]) == length &&
+            strncmp(shim_call_names[id], name, length) == 0)
+            return (enum shim_call)id;
+    give_up(name);
+}
+
+void shim_add(const char *calls, long (*act)(struct call *call))
+{
+    for (; *calls; calls = next(calls))
+        add_rule(call_of(calls, strcspn(calls, ",")), act);
 }
 
 static void add_lines(const char *lines)
@@ -234,29 +252,16 @@ static void add_lines(const char *lines)
     for (char *line = strtok_r(text, ";", &next_line); line;
          line = strtok_r(NULL, ";", &next_line)) {
         const char *word = strtok_r(line, " ", &next_word);
-        int id = 0;
-        while (id < SHIM_CALL_COUNT && strcmp(shim_call_names[id], word) != 0)
-            id++;
-        if (id == SHIM_CALL_COUNT)
-            give_up(word);
-        struct shim_rule *rule = add_rule((enum shim_call)id, play);
+        struct shim_rule *rule = add_rule(call_of(word, strlen(word)), play);
         while ((word = strtok_r(NULL, " ", &next_word)))
             read_word(rule, word);
     }
 }
 
-static bool has_word(const char *list, const char *word, size_t length)
-{
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
-            return true;
-    return false;
-}
-
 bool breaks(const char *names)
 {
     const char *asked = getenv("HARDSTONE_BROKEN");
-    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+    for (const char *at = names; *at; at = next(at))
         if (has_word(asked, at, strcspn(at, ",")))
             return true;
     return false;
@@ -268,7 +273,7 @@ static const char *unknown_name(const char *names)
     static uint64_t known; /* a bit for each name of HARDSTONE_BROKEN */
     const char *unknown = NULL, *at = getenv("HARDSTONE_BROKEN");
     uint64_t bit = 1;
-    for (; at && *at; at += strcspn(at, ","), at += *at == ',', bit *= 2) {
+    for (; at && *at; at = next(at), bit *= 2) {
         known |= has_word(names, at, strcspn(at, ",")) ? bit : 0;
         unknown = known & bit ? unknown : at;
     }
@@ -284,10 +289,10 @@ static bool learns_and_breaks(const char *names)
     return breaks(names);
 }
 
-void shim_breach(const char *names, enum shim_call id, long (*act)(struct call *call))
+void shim_breach(const char *names, const char *calls, long (*act)(struct call *call))
 {
     if (learns_and_breaks(names))
-        add_rule(id, act);
+        shim_add(calls, act);
 }
 
 /* Looking for the real calls takes a lock of the loader, and a thread that sleeps on it lets lower

@@ -4,7 +4,7 @@
  *
  *   CALL [CONDITION...] [ACTION...]
  *
- *   N=V N!V N>V  the N-th word of the call, from 1, is V, is not V, is above V
+ *   N=V N!V N>V N<V  the N-th word of the call, from 1, is V, is not V, is above V, below V
  *   N&V          it has all bits of V
  *   N~TEXT       it is a string with TEXT in it
  *   child        the process is not the first one
@@ -75,6 +75,16 @@ static inline void *at(const struct call *call, int place)
     return (void *)call->word[place];
 }
 
+static inline int int_at(const struct call *call, int place)
+{
+    return (int)call->word[place];
+}
+
+/* What a word of the call points to, in a variable that takes its place. */
+#define OWN(type, name, place)                                                                     \
+    type name = *(const type *)at(call, place);                                                    \
+    call->word[place] = (long)&(name)
+
 /* Passes the call on to the next rule, or to the real one. Returns its answer, of which a call that
  * returns an int fills the lower half only. */
 long pass(struct call *call);
@@ -83,19 +93,46 @@ long pass(struct call *call);
 #define REAL(name) ((__typeof__(&(name)))shim_real(CALL_##name))
 void *shim_real(enum shim_call id);
 
-/* A rule that is a function with the argument `call`; it is in force where HARDSTONE_BROKEN has one
- * of the names. ALSO: the same for another call. */
-#define BREACH(function, names, name)                                                              \
-    static long function(struct call *call);                                                       \
-    ALSO(function, names, name)                                                                    \
-    static long function(struct call *call)
-#define ALSO(function, names, name)                                                                \
-    __attribute__((constructor(102))) static void function##_of_##name(void)                       \
+/* A rule that is a function with the argument `call`, for some calls; it is in force where
+ * HARDSTONE_BROKEN has one of the names. Names and calls are lists with commas. */
+#define BREACH(names, calls) BREACH_IN(__LINE__, names, calls)
+#define BREACH_IN(line, names, calls) BREACH_AS(line, names, calls)
+#define BREACH_AS(line, names, calls)                                                              \
+    static long act_##line(struct call *call);                                                     \
+    __attribute__((constructor(102))) static void add_##line(void)                                 \
     {                                                                                              \
-        shim_breach(names, CALL_##name, function);                                                 \
-    }
-void shim_add(enum shim_call id, long (*act)(struct call *call));
-void shim_breach(const char *names, enum shim_call id, long (*act)(struct call *call));
+        shim_breach(names, calls, act_##line);                                                     \
+    }                                                                                              \
+    static long act_##line(struct call *call)
+
+/* Such a rule of one statement: gives the answer in place of the call while the condition holds;
+ * acts before the call, or after it, when `answer` is there to be changed. */
+#define BREACH_IF(names, calls, condition, instead)                                                \
+    BREACH(names, calls)                                                                           \
+    {                                                                                              \
+        return (condition) ? (long)(instead) : pass(call);                                         \
+    }                                                                                              \
+    struct call
+#define BREACH_BEFORE(names, calls, condition, effect)                                             \
+    BREACH(names, calls)                                                                           \
+    {                                                                                              \
+        if (condition)                                                                             \
+            effect;                                                                                \
+        return pass(call);                                                                         \
+    }                                                                                              \
+    struct call
+#define BREACH_AFTER(names, calls, condition, effect)                                              \
+    BREACH(names, calls)                                                                           \
+    {                                                                                              \
+        long answer = pass(call);                                                                  \
+        if (condition)                                                                             \
+            effect;                                                                                \
+        return answer;                                                                             \
+    }                                                                                              \
+    struct call
+
+void shim_add(const char *calls, long (*act)(struct call *call));
+void shim_breach(const char *names, const char *calls, long (*act)(struct call *call));
 
 /* Rules of the library that are scripts, before all others; a row of NULL ends them. A process ends
  * at a name that is in no list: those that only breaks() is asked for have a row without lines. */

@@ -3,13 +3,11 @@
 #include "base/posix_source.h"
 
 #include "record/recover.h"
+#include "same_record.h"
 #include "single_step.h"
 #include "tap.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,19 +18,14 @@ enum { VALUES = 150, MANY = 3000, ROUNDS = 2000, CUTS = 6, STOPS = 24 };
 
 static struct record *new_record(void)
 {
-    struct record *record = malloc(record_size(NULL, DURATION_NS));
-    if (!record)
-        abort();
+    struct record *record = tap_memory(record_size(NULL, DURATION_NS));
     record_init(record, NULL, DURATION_NS);
     return record;
 }
 
-static uint64_t held_count(const struct record *record)
+static void copy_from(struct record *copy, const struct record *record, size_t from)
 {
-    uint64_t held = record->underflow + record->overflow;
-    for (int i = 0; i < RECORD_BUCKETS; i++)
-        held += record->buckets[i];
-    return held;
+    memcpy((char *)copy + from, (const char *)record + from, record_size(NULL, DURATION_NS) - from);
 }
 
 static int first_bucket(const struct record *record)
@@ -76,8 +69,8 @@ static bool fits(const struct record *record)
     for (uint32_t i = 1; i < record->worst_count; i++)
         is_sorted &= record->worst[i - 1].value_ns >= record->worst[i].value_ns;
     if (record->count == 0)
-        return held_count(record) == 0;
-    return held_count(record) == record->count && (record->min < 0) == (record->underflow > 0) &&
+        return held_by(record) == 0;
+    return held_by(record) == record->count && (record->min < 0) == (record->underflow > 0) &&
            (record->max > RECORD_LIMIT_NS) == (record->overflow > 0) &&
            is_in(record, record->min, first_bucket(record)) &&
            is_in(record, record->max, last_bucket(record)) && is_sorted &&
@@ -196,14 +189,12 @@ TEST(a_whole_record_stays)
             make_values((enum kind)kind, count);
             record_init(record, NULL, DURATION_NS);
             record_from(record, 0, count);
-            memcpy(copy, record, record_size(NULL, DURATION_NS));
+            copy_from(copy, record, 0);
             struct recovered recovered = record_recover(copy);
             CHECK(!record_was_recovered(&recovered) && !copy->is_recovered);
             copy->recovered_mean = copy->recovered_stddev = 0;
             CHECK_SAME(memcmp(copy, record, record_size(NULL, DURATION_NS)), 0);
         }
-    free(record);
-    free(copy);
 }
 
 TEST(damage_stays)
@@ -215,13 +206,11 @@ TEST(damage_stays)
         record_init(record, NULL, DURATION_NS);
         record_from(record, 0, VALUES);
         record->buckets[5] += (uint64_t)more[i];
-        memcpy(copy, record, record_size(NULL, DURATION_NS));
+        copy_from(copy, record, 0);
         struct recovered recovered = record_recover(copy);
         CHECK(!record_was_recovered(&recovered));
         CHECK_SAME(memcmp(copy, record, record_size(NULL, DURATION_NS)), 0);
     }
-    free(record);
-    free(copy);
 }
 
 /* ---- what a kill leaves ---- */
@@ -232,7 +221,7 @@ struct seen {
 
 static void look(const struct record *record, int known, struct record *copy, struct seen *seen)
 {
-    memcpy(copy, record, record_size(NULL, DURATION_NS));
+    copy_from(copy, record, 0);
     struct recovered recovered = record_recover(copy);
     seen->changes++;
     seen->refused += !fits(copy);
@@ -279,7 +268,7 @@ static void look_at_change(void *own)
     struct steps *steps = own;
     if (is_same(steps->record, steps->before, *steps->known))
         return;
-    memcpy(steps->before, steps->record, record_size(NULL, DURATION_NS));
+    copy_from(steps->before, steps->record, 0);
     look(steps->record, *steps->known, steps->copy, &steps->seen);
 }
 
@@ -311,8 +300,6 @@ TEST(a_kill_at_any_instruction)
             CHECK_SAME(steps.seen.told, 0);
             CHECK(steps.seen.without_worst > 0);
         }
-        free(steps.before);
-        free(steps.copy);
         if (!is_done)
             break;
     }
@@ -363,7 +350,7 @@ TEST(a_copy_made_at_work)
         }
         for (int round = 0; round < ROUNDS / KINDS; round++) {
             size_t end = copy_at_work(copy, stops, &state);
-            uint64_t counted = copy->count, held = held_count(copy);
+            uint64_t counted = copy->count, held = held_by(copy);
             struct recovered recovered = record_recover(copy);
             if (counted > held + 1) /* underflow and overflow are read before it */
                 continue;
@@ -385,9 +372,6 @@ TEST(a_copy_made_at_work)
         }
     }
     CHECK(told > 100 && kept > 10 && lost > 100 && exact > 10 && halved > 10);
-    for (int i = 0; i < STOPS; i++)
-        free(stops[i]);
-    free(copy);
 }
 
 /* Of 3000 values 60 more are in the histogram: all but the list of the worst is known. */
@@ -398,16 +382,13 @@ TEST(moments_of_the_histogram)
     record_from(record, 0, MANY - 60);
     memcpy(copy, record, offsetof(struct record, buckets));
     record_from(record, MANY - 60, MANY);
-    memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
-           record_size(NULL, DURATION_NS) - offsetof(struct record, buckets));
+    copy_from(copy, record, offsetof(struct record, buckets));
     struct recovered recovered = record_recover(copy);
     CHECK(recovered.later_count == 60 && recovered.has_other_moments && !recovered.lost_maxima);
     CHECK(fits(copy) && copy->count == MANY);
     double off = fabs(record_mean(copy) - record_mean(record));
     CHECK(off > 0 && off <= record_mean(record) / 2048);
     CHECK(fabs(record_stddev(copy) - record_stddev(record)) <= 3000. / 2048);
-    free(record);
-    free(copy);
 }
 
 /* Between the two halves of a sum of 128 bits. */
@@ -426,7 +407,6 @@ TEST(sums_that_cannot_be)
             CHECK(fabs(record_mean(record) - mean) <= mean / 2048);
             CHECK(fabs(record_stddev(record) - stddev) <= mean / 2048);
         }
-    free(record);
 }
 
 TEST(a_head_from_before_the_first_value)
@@ -434,12 +414,9 @@ TEST(a_head_from_before_the_first_value)
     struct record *record = new_record(), *copy = new_record();
     make_values(USUAL, VALUES);
     record_from(record, 0, VALUES);
-    memcpy((char *)copy + offsetof(struct record, buckets), record->buckets,
-           record_size(NULL, DURATION_NS) - offsetof(struct record, buckets));
+    copy_from(copy, record, offsetof(struct record, buckets));
     CHECK_SAME(record_recover(copy).later_count, VALUES);
     CHECK(fits(copy) && copy->count == VALUES && copy->max == record->max);
-    free(record);
-    free(copy);
 }
 
 TEST(a_minimum_that_only_the_histogram_has)
@@ -453,7 +430,6 @@ TEST(a_minimum_that_only_the_histogram_has)
     CHECK(fits(record));
     CHECK_SAME(record->min,
                record_bucket_low(record_bucket(50001, RECORD_SUB_BITS), RECORD_SUB_BITS));
-    free(record);
 }
 
 /* In turn: beside values that all overflow; where nothing but an overflow was copied. */
@@ -470,7 +446,6 @@ TEST(outside_of_the_buckets)
     record_maxima(record)[0] = RECORD_LIMIT_NS + 9;
     CHECK_SAME(record_recover(record).later_count, 1);
     CHECK(fits(record) && record->min == RECORD_LIMIT_NS + 9);
-    free(record);
 }
 
 /* The middle of their bucket is none of them. */
@@ -482,7 +457,6 @@ TEST(equal_values)
     record->buckets[record_bucket(5000, RECORD_SUB_BITS)] += 5;
     CHECK(record_recover(record).has_other_moments);
     CHECK(fits(record) && record_mean(record) == 5000 && record_stddev(record) == 0);
-    free(record);
 }
 
 /* In the sums and the count, and not in the histogram, or the other way: the sums stay exact. */
@@ -503,7 +477,6 @@ TEST(one_value_of_difference)
         CHECK(more == -1 || (record_mean(record) == mean && record_stddev(record) == stddev));
         CHECK(fabs(record_mean(record) - mean) <= 1);
     }
-    free(record);
 }
 
 /* It was moved to where was copied before: of the first of the maxima no more than its bucket. */
@@ -520,23 +493,19 @@ TEST(a_maximum_that_was_moved)
     CHECK(recovered.lost_maxima && fits(record));
     CHECK_SAME(record->max, record_bucket_high(record_bucket(10000 + 59 * 100, RECORD_SUB_BITS),
                                                RECORD_SUB_BITS));
-    free(record);
 }
 
 /* Another second has begun, and the largest value came, after the histogram was copied. */
 TEST(what_only_the_maxima_have)
 {
     struct record *record = new_record(), *copy = new_record();
-    size_t rest = MAXIMA_OFFSET;
     for (int i = 0; i < 10; i++)
         record_value(record, 100 + i, i);
-    memcpy(copy, record, rest);
+    memcpy(copy, record, MAXIMA_OFFSET);
     record_value(record, 5000, 3 * DURATION_NS);
-    memcpy((char *)copy + rest, (char *)record + rest, record_size(NULL, DURATION_NS) - rest);
+    copy_from(copy, record, MAXIMA_OFFSET);
     struct recovered recovered = record_recover(copy);
     CHECK(recovered.later_count == 1 && recovered.lost_worst && !recovered.lost_maxima);
     CHECK(fits(copy));
     CHECK(copy->count == 11 && copy->max == 5000 && copy->maxima_used == 4);
-    free(record);
-    free(copy);
 }

@@ -2,15 +2,9 @@
  * Some blocks are disturbed, each has a fixed overhead, and a load makes all work slower. */
 #include "base/posix_source.h"
 
-#include "base/clock.h"
-#include "command/args.h"
-#include "fake_port.h"
+#include "fake_run.h"
 #include "run/stop.h"
-#include "run/variant.h"
-#include "tap.h"
 #include "work/fixed_work.h"
-
-#include <stdlib.h>
 
 enum { SAMPLES = 30, DISTURB_EVERY = 4 };
 
@@ -63,69 +57,44 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 }
 
 /* `assignment`: a parameter with its value. */
-static void start(struct run *run, struct request *request, char *assignment)
+static bool start(char *assignment)
 {
-    char error[ARGS_ERROR_BYTES];
-    char *words[] = {"hardstone-probe", "run", "RSP-P-FIX", "--clock",
-                     "monotonic",       "-p",  assignment};
-    fake_port.has_budget = true;
-    fake_port.runtime_ns = 950000000;
-    fake_port.period_ns = 1000000000;
     fake_now_ns = 1000 * CLOCK_NS_PER_S;
     blocks = block_taken = 0;
     largest = 0;
     slower = 1;
     has_cold = false;
-    CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, request, error, sizeof error), 0);
-    memset(run, 0, sizeof *run);
-    run->request = request;
-    run->test = request->test;
-    run->samples = SAMPLES;
-    run->is_realtime = true;
-    run->before.steal_ns = -1;
-    clock_open(&run->clock, false, 0);
-    rt_budget_init(&run->rt_budget);
-    CHECK_SAME(variant_declare(run), 0);
-    run->scratch = calloc(1, record_size(NULL, 0));
-    record_init(run->scratch, NULL, 0);
-    run->arena = arena_create(&run->plan, NULL, &run->outcome);
-    CHECK_SAME(run->test->prepare(run), 0);
+    fake_run_parse((char *[]){"RSP-P-FIX", "--clock", "monotonic", "-p", assignment, NULL},
+                   SAMPLES);
+    bool is_ready = CHECK(fake_run_prepare());
+    run.start_ns = 0; /* it begins after the calibration */
+    return is_ready;
 }
 
-static int measure(struct run *run)
+static int measure(void)
 {
-    run->start_ns = clock_monotonic_ns();
-    return run->test->measure(run);
+    run.start_ns = clock_monotonic_ns();
+    return run.test->measure(&run);
 }
+
+#define RUN_TEST(what, assignment) TEST_IN(start(assignment), fake_run_end(), what)
+#define ALL_KINDS "kinds=add,copy,whetstone"
 
 /* Operations that the result tells; 0: it does not. */
-static int64_t told(const struct run *run, const char *param)
+static int64_t told(const char *param)
 {
-    for (uint32_t i = 0; i < run->arena->calibrated_count; i++)
-        if (strcmp(run->arena->calibrated[i].param, param) == 0)
-            return run->arena->calibrated[i].value;
+    for (uint32_t i = 0; i < run.arena->calibrated_count; i++)
+        if (strcmp(run.arena->calibrated[i].param, param) == 0)
+            return run.arena->calibrated[i].value;
     return 0;
 }
 
-#define ALL_KINDS "kinds=add,copy,whetstone"
-
-static void end(struct run *run)
+RUN_TEST(a_block_takes_its_time, ALL_KINDS)
 {
-    arena_free(run->arena);
-    arena_plan_free(&run->plan);
-    free(run->scratch);
-    free(run->own);
-}
-
-TEST(a_block_takes_its_time)
-{
-    static struct run run;
-    static struct request request;
-    start(&run, &request, ALL_KINDS);
     CHECK_SAME(run.test->calibrate(&run), 0);
-    CHECK_SAME(measure(&run), 0);
+    CHECK_SAME(measure(), 0);
     CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    struct record *scratch = malloc(arena_scratch_bytes(run.arena));
+    struct record *scratch = tap_memory(arena_scratch_bytes(run.arena));
     for (uint32_t kind = 0; kind < WORK_KINDS; kind++) {
         const struct record *time = arena_read(run.arena, kind, scratch);
         CHECK_SAME(time->count, SAMPLES);
@@ -136,92 +105,71 @@ TEST(a_block_takes_its_time)
         CHECK_NEAR(record_mean(time), (double)(time->min + DISTURBANCE_NS / DISTURB_EVERY),
                    (double)DISTURBANCE_NS / SAMPLES);
     }
-    free(scratch);
-    end(&run);
 }
 
-TEST(what_follows_a_rest_is_not_recorded)
+RUN_TEST(what_follows_a_rest_is_not_recorded, ALL_KINDS)
 {
-    static struct run run;
-    static struct request request;
-    start(&run, &request, ALL_KINDS);
     has_cold = true;
     run.samples = 10 * SAMPLES;
     CHECK_SAME(run.test->calibrate(&run), 0);
-    CHECK_SAME(measure(&run), 0);
+    CHECK_SAME(measure(), 0);
     CHECK(run.rt_budget.rested_ns > 0);
     const struct record *time = arena_record(run.arena, WORK_KINDS - 1);
     CHECK_SAME(time->count, 10 * SAMPLES);
     CHECK_SAME(time->max, time->min + DISTURBANCE_NS);
-    end(&run);
 }
 
 /* Under a load that makes all slower the work is what it was without: only its time is another. */
-TEST(the_load_does_not_change_the_work)
+RUN_TEST(the_load_does_not_change_the_work, ALL_KINDS)
 {
     static const char *const params[WORK_KINDS] = {"add_operations", "copy_operations",
                                                    "whetstone_operations"};
-    static struct run run;
-    static struct request request;
-    start(&run, &request, ALL_KINDS);
     CHECK_SAME(run.test->calibrate(&run), 0);
     slower = 3;
     largest = 0;
-    CHECK_SAME(measure(&run), 0);
-    CHECK_SAME(largest, told(&run, params[WORK_ADD]));
-    struct record *scratch = malloc(arena_scratch_bytes(run.arena));
+    CHECK_SAME(measure(), 0);
+    CHECK_SAME(largest, told(params[WORK_ADD]));
+    struct record *scratch = tap_memory(arena_scratch_bytes(run.arena));
     for (uint32_t kind = 0; kind < WORK_KINDS; kind++) {
-        CHECK(told(&run, params[kind]) > 0);
+        CHECK(told(params[kind]) > 0);
         CHECK_NEAR((double)arena_read(run.arena, kind, scratch)->min, 3.0 * BLOCK_NS,
                    0.05 * 3 * BLOCK_NS);
     }
-    free(scratch);
-    end(&run);
 }
 
 /* Nothing is worked before the measurement for the kind, and its blocks have just that number. */
-TEST(a_given_number_is_not_calibrated)
+RUN_TEST(a_given_number_is_not_calibrated, "add_operations=1234567")
 {
-    static struct run run;
-    static struct request request;
-    start(&run, &request, "add_operations=1234567");
+    struct request request = *run.request;
     request.params[variant_place(&run, "kinds")].count = 1;
+    run.request = &request;
     CHECK_SAME(run.test->calibrate(&run), 0);
     CHECK_SAME(blocks, 0);
-    CHECK_SAME(told(&run, "add_operations"), ADDITIONS);
-    CHECK_SAME(told(&run, "copy_operations"), 0);
-    CHECK_SAME(measure(&run), 0);
+    CHECK_SAME(told("add_operations"), ADDITIONS);
+    CHECK_SAME(told("copy_operations"), 0);
+    CHECK_SAME(measure(), 0);
     CHECK_SAME(largest, ADDITIONS);
     CHECK_SAME(arena_record(run.arena, WORK_ADD)->min, FIXED_NS + (int64_t)ADDITIONS + READ_NS);
-    end(&run);
 }
 
 /* A number that is found half is told to nobody. */
-TEST(a_stop_leaves_no_number)
+RUN_TEST(a_stop_leaves_no_number, ALL_KINDS)
 {
-    static struct run run;
-    static struct request request;
-    start(&run, &request, ALL_KINDS);
     block_taken = 50;
     run.test->calibrate(&run);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_SAME(run.arena->calibrated_count, 0);
     CHECK_SAME(run.arena->events[0].at_ns, -1);
     stop_reset();
-    end(&run);
 }
 
 /* The last one: it asks the process to end. */
-TEST(time_that_was_taken_is_no_response)
+RUN_TEST(time_that_was_taken_is_no_response, ALL_KINDS)
 {
-    static struct run run;
-    static struct request request;
-    start(&run, &request, ALL_KINDS);
     CHECK_SAME(run.test->calibrate(&run), 0);
     block_taken = blocks + 20;
-    measure(&run);
+    measure();
     CHECK(blocks >= block_taken && blocks < block_taken + DISTURB_EVERY);
     CHECK_SAME(run.outcome.status, STATUS_FAILED);
     CHECK_HOLDS(run.outcome.reason, "the CPU was not given to the test");
-    end(&run);
 }

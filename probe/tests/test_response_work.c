@@ -8,7 +8,6 @@
 #include "work/fixed_work.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { TRIES = 15, ROUNDS = 20, CALLS = 3 };
 
@@ -20,32 +19,23 @@ static struct work_space space;
 /* How often each procedure was called; the linker puts these before the real ones. */
 static unsigned long calls[CALLS];
 
-#ifdef WRAPPED
-void __real_whetstone_pa(const struct whetstone *w, double e[4]);
-void __real_whetstone_p3(const struct whetstone *w, double x, double y, double *z);
-void __real_whetstone_p0(struct whetstone *w);
-void __wrap_whetstone_pa(const struct whetstone *w, double e[4]);
-void __wrap_whetstone_p3(const struct whetstone *w, double x, double y, double *z);
-void __wrap_whetstone_p0(struct whetstone *w);
-
-void __wrap_whetstone_pa(const struct whetstone *w, double e[4])
+WRAP(void, whetstone_pa, const struct whetstone *w, double e[4])
 {
     calls[0]++;
     __real_whetstone_pa(w, e);
 }
 
-void __wrap_whetstone_p3(const struct whetstone *w, double x, double y, double *z)
+WRAP(void, whetstone_p3, const struct whetstone *w, double x, double y, double *z)
 {
     calls[1]++;
     __real_whetstone_p3(w, x, y, z);
 }
 
-void __wrap_whetstone_p0(struct whetstone *w)
+WRAP(void, whetstone_p0, struct whetstone *w)
 {
     calls[2]++;
     __real_whetstone_p0(w);
 }
-#endif
 
 static void fill(void)
 {
@@ -110,9 +100,8 @@ TEST(whetstone)
     }
 }
 
-TEST(procedures_of_whetstone)
+WRAP_TEST(procedures_of_whetstone)
 {
-#ifdef WRAPPED
     for (unsigned long turns = 0; turns <= 3; turns++) {
         memset(calls, 0, sizeof calls);
         work_do(&space, WORK_WHETSTONE, turns);
@@ -120,10 +109,6 @@ TEST(procedures_of_whetstone)
         CHECK_SAME(calls[1], 899 * turns);
         CHECK_SAME(calls[2], 616 * turns);
     }
-#else
-    (void)calls;
-    tap_skip("this linker puts no function before another");
-#endif
 }
 
 static int64_t cpu_ns(void)

@@ -3,19 +3,15 @@
  * One thread runs at a time, chosen here. */
 #include "base/posix_source.h"
 
-#include "command/args.h"
 #include "command/list.h"
-#include "fake_port.h"
 #include "family/thread/scenario.h"
 #include "realtime/cpu_loss.h"
-#include "run/variant.h"
 #include "tap.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum {
     MEASURING_THREAD = 0,
@@ -275,10 +271,9 @@ static bool load_bool(atomic_bool *word)
 #include "family/thread/slice_log.c"
 #include "family/thread/thr_b_rr.c"
 
-/* ---- runs ---- */
+#include "fake_run.h" /* behind them: its `run` is the name of their parameters */
 
-static struct run run;
-static struct request request;
+/* ---- runs ---- */
 
 static int64_t burst_ns(void)
 {
@@ -294,92 +289,72 @@ static void begin(int slice_steps)
     kernel.stall_ns = burst_ns();
     sem_init(&kernel.threads[MEASURING_THREAD].baton, 0, 0);
     fake_port.has_budget = true;
-    fake_port.period_ns = CLOCK_NS_PER_S;
-    fake_port.runtime_ns = CLOCK_NS_PER_S / 100 * 95;
 }
 
-static void measure_bursts(int bursts)
-{
-    char error[ARGS_ERROR_BYTES];
-    char *words[] = {"hardstone-probe", "run", "THR-B-RR", "--clock", "monotonic"};
-    CHECK_SAME(args_parse(sizeof words / sizeof words[0], words, &request, error, sizeof error), 0);
-    memset(&run, 0, sizeof run);
-    run.request = &request;
-    run.test = request.test;
-    run.samples = (uint64_t)(bursts * THREAD_COUNT * ROUNDS_DUE);
-    clock_open(&run.clock, false, 0);
-    CHECK_SAME(variant_declare(&run), 0);
-    run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    CHECK_SAME(run.test->prepare(&run), 0);
-    run.start_ns = kernel.now_ns;
-    run.rt_budget.burst_ns = burst_ns();
-    run.rt_budget.rest_ns = run.rt_budget.burst_ns / 4;
-    run.rt_budget.started_ns = run.start_ns;
-    if (run.test->measure(&run) == 0)
-        run.test->judge(&run);
-}
-
-static void end(void)
-{
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
-    free(run.own);
-}
-
-static bool passes(const char *name)
+/* NULL: there is none of that name. */
+static const struct arena_verdict *verdict(const char *name)
 {
     for (uint32_t i = 0; i < run.arena->verdict_count; i++)
         if (strcmp(run.arena->verdicts[i].name, name) == 0)
-            return run.arena->verdicts[i].pass;
-    return tap_true(false, name, __FILE__, __LINE__);
+            return &run.arena->verdicts[i];
+    return NULL;
 }
 
-static bool has_verdict(const char *name)
+/* The verdicts, one letter each: passed, failed, none. In the order of the names. */
+static const char *letters(void)
 {
-    for (uint32_t i = 0; i < run.arena->verdict_count; i++)
-        if (strcmp(run.arena->verdicts[i].name, name) == 0)
-            return true;
-    return false;
+    static const char *const names[] = {"rotates", "fair", "slice_length", "first_slice"};
+    static char all[5];
+    for (int i = 0; i < 4; i++)
+        all[i] = !verdict(names[i]) ? '-' : verdict(names[i])->pass ? 'p' : 'f';
+    return all;
 }
 
-static const char *evidence_of(const char *name)
+static const struct arena_event *event(const char *name, const char *text)
 {
-    for (uint32_t i = 0; i < run.arena->verdict_count; i++)
-        if (strcmp(run.arena->verdicts[i].name, name) == 0)
-            return run.arena->verdicts[i].evidence;
-    return "";
+    for (uint32_t i = 0; i < run.arena->event_count; i++)
+        if (strcmp(run.arena->events[i].name, name) == 0 &&
+            strncmp(run.arena->events[i].text, text, strlen(text)) == 0)
+            return &run.arena->events[i];
+    return NULL;
 }
 
 /* Why the verdict is missing. */
 static const char *reason_without(const char *name)
 {
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, "not_seen") == 0 &&
-            strncmp(run.arena->events[i].text, name, strlen(name)) == 0)
-            return run.arena->events[i].text;
-    return "";
+    return event("not_seen", name) ? event("not_seen", name)->text : "";
 }
 
-static void check_verdicts(void)
+static bool was_cut(void)
 {
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK_SAME(run.arena->verdict_count, 4);
-    CHECK(passes("rotates"));
-    CHECK(passes("fair"));
-    CHECK(passes("slice_length"));
-    CHECK(passes("first_slice"));
+    return event("incomplete_burst", "") != NULL;
 }
 
+/* `wanted`: letters of the verdicts; none at all: the run fails. */
+static void measure_bursts(int bursts, const char *wanted)
+{
+    static char *const words[] = {"THR-B-RR", "--clock", "monotonic", NULL};
+    bool has_budget = fake_port.has_budget; /* as the test wants it */
+    fake_run_parse(words, bursts * THREAD_COUNT * ROUNDS_DUE);
+    fake_port.has_budget = has_budget;
+    CHECK(fake_run_prepare());
+    run.rt_budget.burst_ns = burst_ns();
+    run.rt_budget.rest_ns = run.rt_budget.burst_ns / 4;
+    run.rt_budget.started_ns = run.start_ns;
+    if (run.test->measure(&run) == 0)
+        run.test->judge(&run);
+    CHECK_SAME(run.outcome.status, wanted[0] == '-' ? STATUS_FAILED : STATUS_MEASURED);
+    CHECK_TEXT(letters(), wanted);
+    CHECK_SAME(run.arena->verdict_count, strcspn(wanted, "-"));
+}
+
+/* `count` -1: any. */
 static void check_slices(const struct record *record, int64_t count, int64_t length_ns)
 {
-    CHECK_SAME(record->count, count);
+    if (count >= 0)
+        CHECK_SAME(record->count, count);
     CHECK_NEAR((double)record->min, (double)length_ns, (double)length_ns / 20);
     CHECK_NEAR((double)record->max, (double)length_ns, (double)length_ns / 20);
-}
-
-static void check_lengths(const struct record *record, int64_t length_ns)
-{
-    check_slices(record, (int64_t)record->count, length_ns);
 }
 
 /* ---- tests ---- */
@@ -390,11 +365,10 @@ TEST(preempted_anywhere)
     enum { BURSTS = 4 };
     for (int steps = SLICE_STEPS; steps < SLICE_STEPS + SWEPT; steps++) {
         begin(steps);
-        measure_bursts(BURSTS);
-        check_verdicts();
+        measure_bursts(BURSTS, "pppp");
         for (uint32_t i = 0; i < 2; i++)
             check_slices(arena_record(run.arena, (int)i), BURSTS * THREAD_COUNT, steps * STEP_NS);
-        end();
+        fake_run_end();
     }
 }
 
@@ -410,11 +384,11 @@ static bool ended_then(int64_t length_ns, int64_t at_ns)
     return false;
 }
 
-#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+#define RUN_TEST(what) TEST_IN((begin(SLICE_STEPS), true), fake_run_end(), what)
 
-RUN_TEST(when_it_happened, SLICE_STEPS)
+RUN_TEST(when_it_happened)
 {
-    measure_bursts(3);
+    measure_bursts(3, "pppp");
     for (uint32_t i = 0; i < 2; i++) {
         const struct record *record = arena_record(run.arena, (int)i);
         CHECK_SAME(record->count, 3 * THREAD_COUNT);
@@ -423,110 +397,77 @@ RUN_TEST(when_it_happened, SLICE_STEPS)
     }
 }
 
-RUN_TEST(first_in_first_out, SLICE_STEPS)
+RUN_TEST(first_in_first_out)
 {
     kernel.slice_steps = kernel.first_slice_steps = FOREVER;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(!passes("rotates") && !passes("fair"));
-    CHECK(!has_verdict("slice_length") && !has_verdict("first_slice"));
+    measure_bursts(2, "ff--");
     CHECK_HOLDS(reason_without("slice_length"), "no later slice ended");
     CHECK_HOLDS(reason_without("first_slice"), "no first slice ended");
 }
 
-RUN_TEST(one_starves, SLICE_STEPS)
+RUN_TEST(one_starves)
 {
     kernel.is_starving = true;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(!passes("rotates"));
-    CHECK(!passes("fair"));
-}
-
-static bool was_told(const char *event)
-{
-    for (uint32_t i = 0; i < run.arena->event_count; i++)
-        if (strcmp(run.arena->events[i].name, event) == 0)
-            return true;
-    return false;
-}
-
-static void check_no_verdict(const char *reason)
-{
-    CHECK_SAME(run.outcome.status, STATUS_FAILED);
-    CHECK_SAME(run.arena->verdict_count, 0);
-    CHECK_HOLDS(run.outcome.reason, "no verdict");
-    CHECK_HOLDS(run.outcome.reason, reason);
-    CHECK(was_told("incomplete_burst"));
+    measure_bursts(2, "ffpp");
 }
 
 /* Throttling requires a rest within each first slice: the rest of them is seen. */
-RUN_TEST(first_slice_beyond_a_burst, SLICE_STEPS)
+RUN_TEST(first_slice_beyond_a_burst)
 {
     kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(passes("rotates") && passes("fair") && passes("slice_length"));
-    CHECK(!has_verdict("first_slice"));
+    measure_bursts(2, "ppp-");
     CHECK_HOLDS(reason_without("first_slice"), "did not fit into the 1 ms");
     CHECK_HOLDS(reason_without("first_slice"), "it ran for 2.0");
     CHECK_SAME(arena_record(run.arena, FIRST_SLICE)->count, 0);
     CHECK(arena_record(run.arena, LATER_SLICE)->count > 0);
-    check_lengths(arena_record(run.arena, LATER_SLICE), SLICE_STEPS * STEP_NS);
+    check_slices(arena_record(run.arena, LATER_SLICE), -1, SLICE_STEPS * STEP_NS);
 }
 
 /* Without throttling a burst holds them. */
-RUN_TEST(first_slice_ten_times_as_long, SLICE_STEPS)
+RUN_TEST(first_slice_ten_times_as_long)
 {
     fake_port.has_budget = false;
     kernel.first_slice_steps = LONG_SLICES * SLICE_STEPS;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(passes("rotates") && passes("fair") && passes("slice_length"));
-    CHECK(has_verdict("first_slice") && !passes("first_slice"));
-    CHECK_HOLDS(evidence_of("first_slice"), "mean of the later ones 0.2");
+    measure_bursts(2, "pppf");
+    CHECK_HOLDS(verdict("first_slice") ? verdict("first_slice")->evidence : "",
+                "mean of the later ones 0.2");
     check_slices(arena_record(run.arena, FIRST_SLICE), 2 * THREAD_COUNT,
                  LONG_SLICES * SLICE_STEPS * STEP_NS);
     check_slices(arena_record(run.arena, LATER_SLICE), 2 * THREAD_COUNT, SLICE_STEPS * STEP_NS);
-    CHECK(!was_told("incomplete_burst"));
+    CHECK(!was_cut());
 }
 
 /* A burst holds the first one, and a rest cuts the next: as long as the one that was seen. */
-RUN_TEST(first_slices_with_and_without_a_rest, SLICE_STEPS)
+RUN_TEST(first_slices_with_and_without_a_rest)
 {
     kernel.first_slice_steps = 4 * SLICE_STEPS;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
+    measure_bursts(2, "pppf");
     CHECK(arena_record(run.arena, FIRST_SLICE)->count > 0);
-    CHECK(has_verdict("first_slice") && !passes("first_slice"));
-    CHECK(passes("slice_length"));
 }
 
 /* Twice as long as claimed: six of them need two bursts' time. */
-RUN_TEST(slices_that_do_not_fit, SLICE_STEPS)
+RUN_TEST(slices_that_do_not_fit)
 {
     kernel.slice_steps = kernel.first_slice_steps = 2 * SLICE_STEPS;
-    measure_bursts(2);
-    CHECK_SAME(run.outcome.status, STATUS_MEASURED);
-    CHECK(was_told("incomplete_burst"));
-    CHECK(passes("rotates") && passes("fair") && passes("first_slice"));
-    CHECK(!passes("slice_length"));
-    check_lengths(arena_record(run.arena, LATER_SLICE), 2 * SLICE_STEPS * STEP_NS);
+    measure_bursts(2, "ppfp");
+    CHECK(was_cut());
+    check_slices(arena_record(run.arena, LATER_SLICE), -1, 2 * SLICE_STEPS * STEP_NS);
 }
 
-RUN_TEST(nobody_ran, SLICE_STEPS)
+RUN_TEST(nobody_ran)
 {
     kernel.stalls_left = FOREVER;
-    measure_bursts(2);
-    check_no_verdict("one got only 0");
+    measure_bursts(2, "----");
+    CHECK_HOLDS(run.outcome.reason, "no verdict");
+    CHECK_HOLDS(run.outcome.reason, "one got only 0");
+    CHECK(was_cut());
 }
 
-RUN_TEST(a_burst_that_was_cut_is_repeated, SLICE_STEPS)
+RUN_TEST(a_burst_that_was_cut_is_repeated)
 {
     kernel.stalls_left = 1;
-    measure_bursts(2);
-    check_verdicts();
-    CHECK(was_told("incomplete_burst"));
+    measure_bursts(2, "pppp");
+    CHECK(was_cut());
     CHECK_SAME(arena_record(run.arena, 0)->count, 2 * THREAD_COUNT);
 }
 
@@ -537,10 +478,9 @@ TEST(a_slice_that_was_cut_fails_no_verdict)
         begin(SLICE_STEPS);
         kernel.stalled_slice = slice;
         kernel.stall_ns = 3 * SLICE_STEPS * STEP_NS;
-        measure_bursts(2);
+        measure_bursts(2, "pppp");
         CHECK_SAME(kernel.stalled_slice, 0);
-        CHECK(was_told("incomplete_burst"));
-        check_verdicts();
-        end();
+        CHECK(was_cut());
+        fake_run_end();
     }
 }

@@ -9,22 +9,24 @@
 enum { TABLES = 3, ROWS = 10, LINE_BYTES = 4096 };
 
 static const char *const columns[] = {"x_um", "y_um", NULL};
+static struct arena *arena;
 
-static struct arena *create(const char *backing, uint32_t tables, uint32_t rows)
+static void create(const char *backing, uint32_t tables, uint32_t rows)
 {
     struct arena_plan plan = {.table_room = tables, .row_room = rows};
     struct outcome outcome = {0};
     arena_plan_series(&plan, "step_time", "ns", &(struct record_shape){1 << 12, 5});
-    struct arena *arena = arena_create(&plan, backing, &outcome);
+    arena = arena_create(&plan, backing, &outcome);
     arena_plan_free(&plan);
     if (!arena)
         abort();
     put_header(arena);
-    return arena;
 }
 
+#define ARENA_TEST(what, ...) TEST_IN((create(NULL, __VA_ARGS__), true), arena_free(arena), what)
+
 /* A table with 100 * number + row in its first column, and less than nothing in its second. */
-static int add(struct arena *arena, int number, uint32_t rows)
+static int add(int number, uint32_t rows)
 {
     int table = row_table_add(arena, "frame", DATA(data_integer("step_ns", number)), columns, rows);
     for (uint32_t row = 0; row < rows; row++) {
@@ -34,43 +36,38 @@ static int add(struct arena *arena, int number, uint32_t rows)
     return table;
 }
 
-static int64_t value(const struct arena *arena, uint32_t table, uint32_t row, uint32_t column)
+static int64_t value(const struct arena *of, uint32_t table, uint32_t row, uint32_t column)
 {
-    return row_table_value(arena, row_table_at(arena, table), row, column);
+    return row_table_value(of, row_table_at(of, table), row, column);
 }
 
-TEST(no_tables)
+ARENA_TEST(no_tables, 0, 0)
 {
-    struct arena *arena = create(NULL, 0, 0);
-    CHECK_SAME(add(arena, 1, 2), -1);
+    CHECK_SAME(add(1, 2), -1);
     CHECK_SAME(row_table_count(arena), 0);
     CHECK_SAME(arena->table_lost, 1);
     row_table_repair(arena);
     CHECK_SAME(arena->event_count, 0);
-    arena_free(arena);
 }
 
-TEST(rows_and_columns)
+ARENA_TEST(rows_and_columns, TABLES, ROWS)
 {
-    struct arena *arena = create(NULL, TABLES, ROWS);
-    CHECK_SAME(add(arena, 1, 2), 0);
-    CHECK_SAME(add(arena, 2, 0), 1);
-    CHECK_SAME(add(arena, 3, 5), 2);
+    CHECK_SAME(add(1, 2), 0);
+    CHECK_SAME(add(2, 0), 1);
+    CHECK_SAME(add(3, 5), 2);
     CHECK_SAME(row_table_count(arena), 3);
     CHECK_SAME(value(arena, 0, 1, 0), 101);
     CHECK_SAME(value(arena, 2, 0, 0), 300);
     CHECK_SAME(value(arena, 2, 4, 1), -4);
     CHECK_TEXT(row_table_at(arena, 2)->columns[1], "y_um");
     CHECK_SAME(arena->table_lost, 0);
-    arena_free(arena);
 }
 
 /* What is not there is not set, and nothing beside it. */
-TEST(outside)
+ARENA_TEST(outside, TABLES, ROWS)
 {
-    struct arena *arena = create(NULL, TABLES, ROWS);
-    add(arena, 1, 2);
-    add(arena, 2, 2);
+    add(1, 2);
+    add(2, 2);
     row_table_set(arena, -1, 0, 0, 9);
     row_table_set(arena, 2, 0, 0, 9);
     row_table_set(arena, 0, 2, 0, 9);
@@ -80,38 +77,33 @@ TEST(outside)
     CHECK_SAME(value(arena, 1, 0, 0), 200);
     for (uint32_t column = 2; column < ROW_TABLE_COLUMNS; column++)
         CHECK_SAME(value(arena, 0, 0, column), 0);
-    arena_free(arena);
 }
 
-TEST(room)
+ARENA_TEST(room, TABLES, ROWS)
 {
     static const char *const many[] = {"a", "b", "c", "d", "e", "f", "g", NULL};
-    struct arena *arena = create(NULL, TABLES, ROWS);
-    CHECK_SAME(add(arena, 1, ROWS + 1), -1); /* its rows */
-    CHECK_SAME(add(arena, 1, ROWS), 0);
-    CHECK_SAME(add(arena, 2, 1), -1);
+    CHECK_SAME(add(1, ROWS + 1), -1); /* its rows */
+    CHECK_SAME(add(1, ROWS), 0);
+    CHECK_SAME(add(2, 1), -1);
     CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many, 0), -1);
     CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many + 7, 0), -1);
     CHECK_SAME(row_table_add(arena, "frame", NO_DATA, many + 1, 0), 1);
-    CHECK_SAME(add(arena, 3, 0), 2);
-    CHECK_SAME(add(arena, 4, 0), -1); /* the tables are used up */
+    CHECK_SAME(add(3, 0), 2);
+    CHECK_SAME(add(4, 0), -1); /* the tables are used up */
     CHECK_SAME(arena->table_lost, 5);
     CHECK_SAME(value(arena, 0, ROWS - 1, 0), 100 + ROWS - 1);
-    arena_free(arena);
 }
 
-TEST(most)
+ARENA_TEST(most, UINT32_MAX, UINT32_MAX)
 {
-    struct arena *arena = create(NULL, UINT32_MAX, UINT32_MAX);
     CHECK_SAME(arena->table_room, ROW_TABLE_TABLES);
     CHECK_SAME(arena->row_room, ROW_TABLE_ALL);
-    CHECK_SAME(add(arena, 1, ROW_TABLE_ROWS + 1), -1);
-    CHECK_SAME(add(arena, 1, ROW_TABLE_ROWS), 0);
-    arena_free(arena);
+    CHECK_SAME(add(1, ROW_TABLE_ROWS + 1), -1);
+    CHECK_SAME(add(1, ROW_TABLE_ROWS), 0);
 }
 
 /* What the stream, or a dump, has of the arena. */
-static const char *sent(const struct arena *arena, bool is_dump)
+static const char *sent(bool is_dump)
 {
     static struct emit emit;
     static char text[2 * LINE_BYTES];
@@ -134,145 +126,115 @@ static const char *sent(const struct arena *arena, bool is_dump)
     return text;
 }
 
-TEST(lines)
+ARENA_TEST(lines, TABLES, ROWS)
 {
-    struct arena *arena = create(NULL, TABLES, ROWS);
-    add(arena, 1, 2);
-    add(arena, 2, 0);
-    CHECK_TEXT(sent(arena, false),
-               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":1},"
-               "\"columns\":{\"x_um\":[100,101],\"y_um\":[0,-1]}}\n"
-               "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":2},"
-               "\"columns\":{\"x_um\":[],\"y_um\":[]}}\n");
-    arena_free(arena);
+    add(1, 2);
+    add(2, 0);
+    CHECK_TEXT(sent(false), "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":1},"
+                            "\"columns\":{\"x_um\":[100,101],\"y_um\":[0,-1]}}\n"
+                            "{\"type\":\"table\",\"name\":\"frame\",\"data\":{\"step_ns\":2},"
+                            "\"columns\":{\"x_um\":[],\"y_um\":[]}}\n");
 }
 
-TEST(dropped_are_told)
+ARENA_TEST(dropped_are_told, 1, ROWS)
 {
-    struct arena *arena = create(NULL, 1, ROWS);
-    add(arena, 1, 2);
-    CHECK(!strstr(sent(arena, true), "table_dropped"));
-    add(arena, 2, 2);
-    add(arena, 3, 2);
-    CHECK_HOLDS(sent(arena, true), "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{"
-                                   "\"dropped_count\":2},\"text\":\"2 tables found no room\"");
-    CHECK_HOLDS(sent(arena, true), "\"x_um\":[100,101]");
-    arena_free(arena);
+    add(1, 2);
+    CHECK(!strstr(sent(true), "table_dropped"));
+    add(2, 2);
+    add(3, 2);
+    CHECK_HOLDS(sent(true), "\"name\":\"table_dropped\",\"at_ns\":null,\"data\":{"
+                            "\"dropped_count\":2},\"text\":\"2 tables found no room\"");
+    CHECK_HOLDS(sent(true), "\"x_um\":[100,101]");
 }
+
+/* ---- what a killed probe leaves, and damage to it ---- */
 
 static size_t leave_tables(const char *path)
 {
-    struct arena *arena = create(path, TABLES, ROWS);
+    create(path, TABLES, ROWS);
     for (int i = 1; i <= TABLES; i++)
-        add(arena, i, 2);
+        add(i, 2);
     size_t bytes = (size_t)arena->bytes;
     arena_free(arena);
     return bytes;
 }
 
-static struct row_tables *tables_in(struct arena *arena)
+static size_t left_bytes;
+
+#define LEFT_TEST(what)                                                                            \
+    TEST_IN((arena = left_by(leave_tables, path_of("left"), &left_bytes)) != NULL,                 \
+            (free(arena), unlink(path_of("left"))), what)
+
+static struct row_tables *head(void)
 {
     return (void *)((char *)arena + arena_tables_offset(arena));
 }
 
-static struct row_table *second(struct arena *arena)
+static struct row_table *second(void)
 {
     return (struct row_table *)(uintptr_t)row_table_at(arena, 1);
 }
 
-static void check_kept(const char *path, struct arena *left, size_t bytes, uint32_t tables)
+/* How many tables are found in the file as the arena is now, and how many events. */
+static void check_kept(uint32_t tables, uint32_t events)
 {
     char reason[REASON_BYTES] = "";
-    write_all(path, (char *)left, bytes);
-    free(left);
-    struct arena *found = arena_open(path, reason, sizeof reason);
-    unlink(path);
+    write_all(path_of("left"), (char *)arena, left_bytes);
+    struct arena *found = arena_open(path_of("left"), reason, sizeof reason);
     if (!CHECK(found != NULL))
         return;
     CHECK_SAME(row_table_count(found), tables);
-    CHECK_SAME(found->event_count, tables < TABLES ? 1 : 0);
-    if (tables < TABLES)
+    if (CHECK_SAME(found->event_count, events) && events)
         CHECK_TEXT(arena_event_at(found, 0)->name, "tables_damaged");
     for (uint32_t i = 0; i < tables; i++)
         CHECK_SAME(value(found, i, 1, 0), 100 * (i + 1) + 1);
     arena_free(found);
 }
 
-/* The first table is kept once the file was damaged so. */
-#define CHECK_DAMAGED(damage)                                                                      \
-    do {                                                                                           \
-        size_t bytes;                                                                              \
-        const char *path = path_of("left");                                                        \
-        struct arena *arena = left_by(leave_tables, path, &bytes);                                 \
-        damage;                                                                                    \
-        check_kept(path, arena, bytes, 1);                                                         \
-    } while (0)
-
-TEST(a_killed_probe)
+LEFT_TEST(a_killed_probe)
 {
-    size_t bytes;
-    const char *path = path_of("left");
-    struct arena *arena = left_by(leave_tables, path, &bytes);
-    check_kept(path, arena, bytes, TABLES);
+    check_kept(TABLES, 0);
 }
 
-TEST(a_damaged_file)
+LEFT_TEST(a_damaged_table)
 {
-    CHECK_DAMAGED(second(arena)->column_count = 0);
-    CHECK_DAMAGED(second(arena)->column_count = ROW_TABLE_COLUMNS + 1);
-    CHECK_DAMAGED(second(arena)->columns[1][0] = '\0');
-    CHECK_DAMAGED(second(arena)->name[0] = '\0');
-    CHECK_DAMAGED(second(arena)->first_row = 1); /* rows of another */
-    CHECK_DAMAGED(second(arena)->row_count = UINT32_MAX);
-}
-
-TEST(a_torn_head)
-{
-    char reason[REASON_BYTES] = "";
-    const char *path = path_of("torn");
-    size_t bytes;
-    struct arena *arena = left_by(leave_tables, path, &bytes);
-    /* The head of the third was written when the probe was killed, and it did not count yet. */
-    tables_in(arena)->count = 2;
-    memset(second(arena) + 1, 0x7f, sizeof *second(arena));
-    write_all(path, (char *)arena, bytes);
-    struct arena *found = arena_open(path, reason, sizeof reason);
-    if (CHECK(found != NULL)) {
-        CHECK_SAME(row_table_count(found), 2);
-        CHECK_SAME(found->event_count, 0);
-        arena_free(found);
+    const struct row_table good = *second();
+    struct row_table bad[] = {good, good, good, good, good, good};
+    bad[0].column_count = 0;
+    bad[1].column_count = ROW_TABLE_COLUMNS + 1;
+    bad[2].columns[1][0] = '\0';
+    bad[3].name[0] = '\0';
+    bad[4].first_row = 1; /* rows of another */
+    bad[5].row_count = UINT32_MAX;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        *second() = bad[i];
+        check_kept(1, 1);
     }
-    tables_in(arena)->count = UINT32_MAX;
-    write_all(path, (char *)arena, bytes);
-    found = arena_open(path, reason, sizeof reason);
-    if (CHECK(found != NULL)) {
-        CHECK_SAME(row_table_count(found), 2);
-        CHECK_SAME(found->event_count, 1);
-        arena_free(found);
-    }
-    unlink(path);
-    free(arena);
 }
 
-TEST(a_damaged_size)
+/* The head of the third was written when the probe was killed, and it did not count yet. */
+LEFT_TEST(a_torn_head)
 {
-    const char *path = path_of("size");
-    size_t bytes;
-    struct arena *arena = left_by(leave_tables, path, &bytes);
-    arena->row_room++;
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "cut short or damaged");
-    arena->row_room = UINT32_MAX;
-    arena->table_room = UINT32_MAX;
-    write_all(path, (char *)arena, bytes);
-    refuse_file(path, "cut short or damaged");
-    unlink(path);
-    free(arena);
+    head()->count = 2;
+    memset(second() + 1, 0x7f, sizeof *second());
+    check_kept(2, 0);
+    head()->count = UINT32_MAX;
+    check_kept(2, 1);
+}
+
+LEFT_TEST(a_damaged_size)
+{
+    for (int i = 0; i < 2; i++) {
+        arena->row_room = i ? UINT32_MAX : arena->row_room + 1;
+        arena->table_room = i ? UINT32_MAX : arena->table_room;
+        write_all(path_of("left"), (char *)arena, left_bytes);
+        refuse_file(path_of("left"), "cut short or damaged");
+    }
 }
 
 TEST(flipped_bits)
 {
-    struct arena *arena = create(NULL, TABLES, ROWS);
+    create(NULL, TABLES, ROWS);
     size_t tables = (size_t)arena_tables_offset(arena), bytes = (size_t)arena->bytes;
     arena_free(arena);
     flip_bits(leave_tables, tables, bytes - tables);

@@ -45,12 +45,12 @@ struct look {
 static struct look looks[MOST_STEPS];
 
 /* Spins as the tests do for `length_ns`; the number of looks. */
-static int spin_and_rest(struct rt_budget *rt_budget, int64_t length_ns)
+static int spin_and_rest(struct rt_budget *budget, int64_t length_ns)
 {
     int count = 0;
     int64_t end_ns = fake_now_ns + length_ns, now_ns;
     do {
-        now_ns = rt_budget_rest(rt_budget);
+        now_ns = rt_budget_rest(budget);
         looks[count++] = (struct look){fake_now_ns, fake_used_ns};
         use_cpu(STEP_NS);
     } while (now_ns < end_ns && count < MOST_STEPS);
@@ -70,37 +70,35 @@ static int64_t most_used_ns(int count, int64_t window_ns)
     return most_ns;
 }
 
-static void check_budget(int64_t runtime_ns, int64_t period_ns)
+static struct rt_budget rt_budget;
+
+static void init(bool has_budget, int64_t runtime_ns, int64_t period_ns)
 {
-    struct rt_budget rt_budget;
-    int64_t length_ns = 12 * period_ns;
-    fake_port.has_budget = true;
+    fake_port.has_budget = has_budget;
     fake_port.runtime_ns = runtime_ns;
     fake_port.period_ns = period_ns;
     rt_budget_init(&rt_budget);
-    CHECK_TEXT(rt_budget_lift_command(), "sudo sysctl kernel.sched_rt_runtime_us=-1");
-    int count = spin_and_rest(&rt_budget, length_ns);
-    CHECK(count < MOST_STEPS);
-    CHECK(most_used_ns(count, period_ns) < runtime_ns);
-    CHECK(most_used_ns(count, period_ns) > runtime_ns / 2); /* it is not wasted either */
-    /* it did rest, and not for ever: at least so often as whole periods passed */
-    CHECK(rt_budget.rested_ns >= 10 * (period_ns - runtime_ns));
 }
 
 TEST(share_of_every_window)
 {
-    check_budget(20000000, 50000000);
-    check_budget(45000000, 50000000);
-    check_budget(5000000, 50000000);
+    static const int64_t runtimes_ns[] = {20000000, 45000000, 5000000}, period_ns = 50000000;
+    for (int i = 0; i < 3; i++) {
+        int64_t runtime_ns = runtimes_ns[i];
+        init(true, runtime_ns, period_ns);
+        CHECK_TEXT(rt_budget_lift_command(), "sudo sysctl kernel.sched_rt_runtime_us=-1");
+        int count = spin_and_rest(&rt_budget, 12 * period_ns);
+        CHECK(count < MOST_STEPS);
+        CHECK(most_used_ns(count, period_ns) < runtime_ns);
+        CHECK(most_used_ns(count, period_ns) > runtime_ns / 2); /* it is not wasted either */
+        /* it did rest, and not for ever: at least so often as whole periods passed */
+        CHECK(rt_budget.rested_ns >= 10 * (period_ns - runtime_ns));
+    }
 }
 
 TEST(budget_is_taken_by_four_fifths)
 {
-    struct rt_budget rt_budget;
-    fake_port.has_budget = true;
-    fake_port.runtime_ns = 950000000;
-    fake_port.period_ns = 1000000000;
-    rt_budget_init(&rt_budget);
+    init(true, 950000000, 1000000000);
     CHECK_SAME(rt_budget.burst_ns, 760000000);
     CHECK_SAME(rt_budget.rest_ns, 240000000);
     CHECK_SAME(rt_budget.rested_ns, 0);
@@ -108,18 +106,14 @@ TEST(budget_is_taken_by_four_fifths)
 
 TEST(without_budget_the_system_lives)
 {
-    struct rt_budget rt_budget;
-    fake_port.has_budget = false;
-    rt_budget_init(&rt_budget);
+    init(false, 0, 0);
     CHECK_SAME(rt_budget.burst_ns, 900000000);
     CHECK_SAME(rt_budget.rest_ns, 100000000);
 }
 
 TEST(no_rest_before_the_burst_is_over)
 {
-    struct rt_budget rt_budget;
-    fake_port.has_budget = false;
-    rt_budget_init(&rt_budget);
+    init(false, 0, 0);
     rt_budget.burst_ns = INT64_MAX;
     int64_t from_ns = fake_now_ns;
     CHECK_SAME(rt_budget_rest(&rt_budget), from_ns);

@@ -5,7 +5,6 @@
 #include "port/port.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NO_RIGHT "no right to SCHED_FIFO here"
+static const struct rt_thread_setup normal = {SCHED_OTHER, 0, -1};
 
 /* What a thread finds out about itself. */
 struct self {
@@ -52,18 +51,16 @@ static bool run_once(const struct rt_thread_setup *setup, struct self *self)
 
 static bool may_realtime(void)
 {
-    struct rt_thread_setup setup = {SCHED_FIFO, 20, -1};
-    return rt_thread_try(&setup) == 0;
+    bool may = rt_thread_try(&(struct rt_thread_setup){SCHED_FIFO, 20, -1}) == 0;
+    if (!may)
+        tap_skip("no right to SCHED_FIFO here");
+    return may;
 }
 
-TEST(policy_and_priority)
+TEST_IN(may_realtime(), (void)0, policy_and_priority)
 {
     static const int policies[] = {SCHED_FIFO, SCHED_RR};
     struct self self;
-    if (!may_realtime()) {
-        tap_skip(NO_RIGHT);
-        return;
-    }
     for (int i = 0; i < 2; i++)
         for (int priority = sched_get_priority_min(policies[i]);
              priority <= sched_get_priority_max(policies[i]); priority += 7) {
@@ -76,9 +73,8 @@ TEST(policy_and_priority)
 
 TEST(normal_threads)
 {
-    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     struct self self;
-    CHECK(run_once(&setup, &self));
+    CHECK(run_once(&normal, &self));
     CHECK_SAME(self.policy, SCHED_OTHER);
     CHECK_SAME(self.priority, 0);
     CHECK(!self.has_open_signal);
@@ -124,7 +120,7 @@ TEST(impossible_priorities)
 static void without_right(void)
 {
     struct rlimit none = {0, 0};
-    struct rt_thread_setup fifo = {SCHED_FIFO, 1, -1}, normal = {SCHED_OTHER, 0, -1};
+    struct rt_thread_setup fifo = {SCHED_FIFO, 1, -1};
 #ifdef RLIMIT_RTPRIO
     setrlimit(RLIMIT_RTPRIO, &none);
 #endif
@@ -161,14 +157,12 @@ TEST(gates_open_one_by_one)
     struct rt_thread rt_threads[RT_THREADS];
     atomic_int places[RT_THREADS];
     static const int order[RT_THREADS] = {3, 0, 4, 2, 1};
-    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
-    struct timespec rest = {0, 20000000};
     atomic_store(&passed, 0);
     for (int i = 0; i < RT_THREADS; i++) {
         atomic_init(&places[i], 0);
-        CHECK_SAME(rt_thread_start(&rt_threads[i], &setup, pass, &places[i]), 0);
+        CHECK_SAME(rt_thread_start(&rt_threads[i], &normal, pass, &places[i]), 0);
     }
-    nanosleep(&rest, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     CHECK_SAME(atomic_load(&passed), 0);
     for (int i = 0; i < RT_THREADS; i++) {
         rt_thread_go(&rt_threads[order[i]]);
@@ -182,9 +176,8 @@ TEST(no_body_ends_at_the_gate)
 {
     struct rt_thread rt_thread;
     atomic_int place;
-    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     atomic_init(&place, 0);
-    CHECK_SAME(rt_thread_start(&rt_thread, &setup, pass, &place), 0);
+    CHECK_SAME(rt_thread_start(&rt_thread, &normal, pass, &place), 0);
     rt_thread.body = NULL;
     rt_thread_go(&rt_thread);
     rt_thread_join(&rt_thread);
@@ -193,9 +186,9 @@ TEST(no_body_ends_at_the_gate)
 
 TEST(many_in_turn)
 {
-    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1}, wrong = {SCHED_OTHER, 0, 4095};
+    struct rt_thread_setup wrong = {SCHED_OTHER, 0, 4095};
     for (int i = 0; i < 500; i++) {
-        CHECK_SAME(rt_thread_try(&setup), 0);
+        CHECK_SAME(rt_thread_try(&normal), 0);
         CHECK(rt_thread_try(&wrong) != 0);
     }
 }
@@ -204,22 +197,17 @@ TEST(many_in_turn)
 TEST(callers_signals_stay)
 {
     sigset_t before, after;
-    struct rt_thread_setup setup = {SCHED_OTHER, 0, -1};
     pthread_sigmask(SIG_BLOCK, NULL, &before);
-    CHECK_SAME(rt_thread_try(&setup), 0);
+    CHECK_SAME(rt_thread_try(&normal), 0);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int number = 1; number < SIGRTMIN; number++)
         CHECK_SAME(sigismember(&after, number), sigismember(&before, number));
 }
 
-TEST(set_self)
+TEST_IN(may_realtime(), (void)0, set_self)
 {
     int policy;
     struct sched_param parameters;
-    if (!may_realtime()) {
-        tap_skip(NO_RIGHT);
-        return;
-    }
     CHECK_SAME(rt_thread_set_self(SCHED_FIFO, 3), 0);
     pthread_getschedparam(pthread_self(), &policy, &parameters);
     CHECK_SAME(policy, SCHED_FIFO);

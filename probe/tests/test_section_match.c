@@ -4,164 +4,81 @@
 #include "family/kernel/section_match.h"
 #include "tap.h"
 
-enum { MOST = 50 };
+/* What was taken: the letter of its kind, the times of begin and end. */
+static char seen[256];
 
-static struct {
-    int count;
-    enum section_kind kinds[MOST];
-    struct section sections[MOST];
-} seen;
+/* The place of an event is its time, which tells them apart. */
+static struct section_place place_of(int64_t at_ns)
+{
+    return (struct section_place){at_ns, at_ns + 1};
+}
 
 static void take(void *context, enum section_kind kind, const struct section *section)
 {
+    static const char letters[SECTION_KINDS] = {[SECTION_PREEMPTION] = 'p',
+                                                [SECTION_INTERRUPTS] = 'i',
+                                                [SECTION_EITHER] = 'e',
+                                                [SECTION_INTERRUPT] = 'h'};
+    int64_t begin_ns = section->begin_ns, end_ns = begin_ns + section->length_ns;
+    struct section_place begin = place_of(begin_ns), end = place_of(end_ns);
     (void)context;
-    if (!CHECK(seen.count < MOST))
-        return;
-    seen.kinds[seen.count] = kind;
-    seen.sections[seen.count++] = *section;
+    CHECK(memcmp(&section->begin, &begin, sizeof begin) == 0);
+    CHECK(memcmp(&section->end, &end, sizeof end) == 0);
+    size_t used = strlen(seen);
+    snprintf(seen + used, sizeof seen - used, "%c%lld-%lld ", letters[kind], (long long)begin_ns,
+             (long long)end_ns);
 }
 
-static struct section_match begun(void)
+/* "p" and "P": preemption off and on, "i" and "I": interrupts, "h" and "H": a handler begins and
+ * ends, each with its time; "L": something was lost; "W": another window begins. */
+static struct section_match match_of(const char *events)
 {
-    memset(&seen, 0, sizeof seen);
-    return (struct section_match){.take = take};
+    static const char letters[] = "pPiIhH";
+    static const enum section_kind kinds[] = {SECTION_PREEMPTION, SECTION_INTERRUPTS,
+                                              SECTION_INTERRUPT};
+    struct section_match match = {.take = take};
+    seen[0] = '\0';
+    for (char *next; *events; events = next + strspn(next, " ")) {
+        const char *letter = strchr(letters, *events);
+        int64_t at_ns = strtoll(events + 1, &next, 10);
+        if (letter)
+            section_match_event(&match, kinds[(letter - letters) / 2], (letter - letters) % 2 == 0,
+                                at_ns, place_of(at_ns));
+        else if (*events == 'L')
+            section_match_lost(&match);
+        else
+            section_match_restart(&match);
+    }
+    return match;
 }
 
-/* The place of an event is its time, which tells them apart. */
-static void event(struct section_match *match, enum section_kind kind, bool is_begin, int64_t at_ns)
-{
-    section_match_event(match, kind, is_begin, at_ns, (struct section_place){at_ns, at_ns + 1});
-}
+#define BOTH_KNOWN "P1 I2 "
 
-static void check_section(int index, enum section_kind kind, int64_t begin_ns, int64_t end_ns)
-{
-    const struct section *section = &seen.sections[index];
-    if (!CHECK(index < seen.count))
-        return;
-    CHECK_SAME(seen.kinds[index], kind);
-    CHECK_SAME(section->begin_ns, begin_ns);
-    CHECK_SAME(section->length_ns, end_ns - begin_ns);
-    CHECK_SAME(section->begin.offset, begin_ns);
-    CHECK_SAME(section->begin.caller, begin_ns + 1);
-    CHECK_SAME(section->end.offset, end_ns);
-    CHECK_SAME(section->end.caller, end_ns + 1);
-}
+static const struct {
+    const char *name, *events, *seen;
+    uint32_t unmatched, lost;
+} rows[] = {
+    {"from off to on", "p100 P350", "p100-350 ", 0, 0},
+    {"half a section, begun before the first event", "I100 i200", "", 0, 0},
+    {"either spans both", BOTH_KNOWN "p100 i150 P200 I260", "p100-200 i150-260 e100-260 ", 0, 0},
+    {"one in the other", BOTH_KNOWN "p100 i120 I130 P200", "i120-130 p100-200 e100-200 ", 0, 0},
+    /* until 310 interrupts may have been off from before */
+    {"either needs both to be known", "p100 P200 p300 I310 P400 p500 P600",
+     "p100-200 p300-400 p500-600 e500-600 ", 0, 0},
+    {"what was lost ends nothing", BOTH_KNOWN "p100 L P5000 p6000 P6100", "p6000-6100 ", 0, 1},
+    {"another window begins anew", BOTH_KNOWN "p100 W P900000", "", 0, 0},
+    /* the later begin is the one that the end belongs to */
+    {"two begins", "p100 p200 P300 P400", "p200-300 ", 2, 0},
+    {"a handler is no part of either", BOTH_KNOWN "h100 H180", "h100-180 ", 0, 0},
+};
 
-TEST(a_section_is_from_off_to_on)
+TEST(sections)
 {
-    struct section_match match = begun();
-    event(&match, SECTION_PREEMPTION, true, 100);
-    event(&match, SECTION_PREEMPTION, false, 350);
-    CHECK_SAME(seen.count, 1);
-    check_section(0, SECTION_PREEMPTION, 100, 350);
-}
-
-/* It began before the first event. */
-TEST(half_a_section_is_none)
-{
-    struct section_match match = begun();
-    event(&match, SECTION_INTERRUPTS, false, 100);
-    event(&match, SECTION_INTERRUPTS, true, 200);
-    CHECK_SAME(seen.count, 0);
-    CHECK_SAME(match.unmatched_count, 0);
-}
-
-static void know_both(struct section_match *match)
-{
-    event(match, SECTION_PREEMPTION, false, 1);
-    event(match, SECTION_INTERRUPTS, false, 2);
-}
-
-TEST(either_spans_both)
-{
-    struct section_match match = begun();
-    know_both(&match);
-    event(&match, SECTION_PREEMPTION, true, 100);
-    event(&match, SECTION_INTERRUPTS, true, 150);
-    event(&match, SECTION_PREEMPTION, false, 200);
-    event(&match, SECTION_INTERRUPTS, false, 260);
-    CHECK_SAME(seen.count, 3);
-    check_section(0, SECTION_PREEMPTION, 100, 200);
-    check_section(1, SECTION_INTERRUPTS, 150, 260);
-    check_section(2, SECTION_EITHER, 100, 260);
-}
-
-TEST(either_of_one_inside_the_other)
-{
-    struct section_match match = begun();
-    know_both(&match);
-    event(&match, SECTION_PREEMPTION, true, 100);
-    event(&match, SECTION_INTERRUPTS, true, 120);
-    event(&match, SECTION_INTERRUPTS, false, 130);
-    event(&match, SECTION_PREEMPTION, false, 200);
-    CHECK_SAME(seen.count, 3);
-    check_section(0, SECTION_INTERRUPTS, 120, 130);
-    check_section(1, SECTION_PREEMPTION, 100, 200);
-    check_section(2, SECTION_EITHER, 100, 200);
-}
-
-/* While interrupts may have been off from before. */
-TEST(either_needs_both_to_be_known)
-{
-    struct section_match match = begun();
-    event(&match, SECTION_PREEMPTION, true, 100);
-    event(&match, SECTION_PREEMPTION, false, 200);
-    event(&match, SECTION_PREEMPTION, true, 300);
-    event(&match, SECTION_INTERRUPTS, false, 310); /* off until now: the begin is not known */
-    event(&match, SECTION_PREEMPTION, false, 400);
-    event(&match, SECTION_PREEMPTION, true, 500);
-    event(&match, SECTION_PREEMPTION, false, 600);
-    CHECK_SAME(seen.count, 4);
-    check_section(0, SECTION_PREEMPTION, 100, 200);
-    check_section(1, SECTION_PREEMPTION, 300, 400);
-    check_section(2, SECTION_PREEMPTION, 500, 600);
-    check_section(3, SECTION_EITHER, 500, 600);
-}
-
-TEST(what_was_lost_ends_nothing)
-{
-    struct section_match match = begun();
-    know_both(&match);
-    event(&match, SECTION_PREEMPTION, true, 100);
-    section_match_lost(&match);
-    event(&match, SECTION_PREEMPTION, false, 5000);
-    event(&match, SECTION_PREEMPTION, true, 6000);
-    event(&match, SECTION_PREEMPTION, false, 6100);
-    CHECK_SAME(match.lost_count, 1);
-    CHECK_SAME(seen.count, 1);
-    check_section(0, SECTION_PREEMPTION, 6000, 6100);
-}
-
-TEST(another_window_begins_anew)
-{
-    struct section_match match = begun();
-    know_both(&match);
-    event(&match, SECTION_PREEMPTION, true, 100);
-    section_match_restart(&match);
-    event(&match, SECTION_PREEMPTION, false, 900000);
-    CHECK_SAME(seen.count, 0);
-    CHECK_SAME(match.lost_count, 0);
-}
-
-/* The later begin is the one that the end belongs to. */
-TEST(two_begins_are_counted)
-{
-    struct section_match match = begun();
-    event(&match, SECTION_PREEMPTION, true, 100);
-    event(&match, SECTION_PREEMPTION, true, 200);
-    event(&match, SECTION_PREEMPTION, false, 300);
-    event(&match, SECTION_PREEMPTION, false, 400);
-    CHECK_SAME(match.unmatched_count, 2);
-    CHECK_SAME(seen.count, 1);
-    check_section(0, SECTION_PREEMPTION, 200, 300);
-}
-
-TEST(handlers_are_no_part_of_either)
-{
-    struct section_match match = begun();
-    know_both(&match);
-    event(&match, SECTION_INTERRUPT, true, 100);
-    event(&match, SECTION_INTERRUPT, false, 180);
-    CHECK_SAME(seen.count, 1);
-    check_section(0, SECTION_INTERRUPT, 100, 180);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        struct section_match match = match_of(rows[i].events);
+        CHECK_TEXT(seen, rows[i].seen);
+        CHECK_SAME(match.unmatched_count, rows[i].unmatched);
+        CHECK_SAME(match.lost_count, rows[i].lost);
+    }
 }

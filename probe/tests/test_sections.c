@@ -5,15 +5,12 @@
 #include "run/stop.h"
 #include "tap.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 enum { MOST = 20, CPU = 3, PARAM = 0, DISPATCH = 0, FIRST_SERIES = 1, WINDOWS = 100 };
 enum { PREEMPT_DISABLE, PREEMPT_ENABLE, IRQ_DISABLE, IRQ_ENABLE, TIMER_ENTRY, TIMER_EXIT };
 
 #define START_NS INT64_C(1000000000)
 
-static struct {
+static struct made_up_kernel {
     bool lacks_preemptirq, lacks_vectors, lacks_lines, is_switched_off;
     int open_error, start_error, read_error, close_error, close_count, starts;
     struct cpus cpus;
@@ -129,8 +126,7 @@ void port_tracing_symbols(const int64_t *offsets, int count, char names[][PORT_S
 }
 
 /* By the linker: a window lasts no time. */
-int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left);
-int __wrap_nanosleep(const struct timespec *wanted, struct timespec *left)
+WRAP(int, nanosleep, const struct timespec *wanted, struct timespec *left)
 {
     (void)wanted, (void)left;
     return 0;
@@ -229,11 +225,11 @@ static const struct record *record_of(enum section_kind kind)
 
 /* ---- tests ---- */
 
-TEST(lengths_are_recorded)
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+#define WRAP_RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), tap_is_wrapped()), end(), what)
+
+WRAP_RUN_TEST(lengths_are_recorded, SECTIONS_AUTO)
 {
-    if (!tap_is_wrapped())
-        return;
-    begin(SECTIONS_AUTO);
     add_window();
     CHECK_SAME(check_and_open(), 0);
     CHECK_SAME(run.series_left_out, 0);
@@ -254,71 +250,69 @@ TEST(lengths_are_recorded)
     CHECK(!event("sections_not_seen"));
     sections_close(&sections);
     CHECK(!event("sections_not_removed"));
-    end();
-    CHECK_SAME(kernel.close_count, 1);
 }
 
-TEST(nobody_asked)
+/* `told`: in the event, or, where the run ends with `status`, as its remedy; NULL: all is seen, or
+ * nobody asked. `starts`: of the trace, by two measurements. */
+static void check_machine(struct made_up_kernel machine, enum sections_wish wish, const char *told,
+                          enum status status, int kind_count, int starts)
 {
-    begin(SECTIONS_NONE);
-    CHECK_SAME(check_and_open(), 0);
-    CHECK_SAME(run.series_left_out, SECTION_KINDS);
-    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
-    sections_tell(&sections);
-    CHECK_SAME(kernel.starts, 0);
-    CHECK_SAME(run.arena->event_count, 0);
+    tap_row(told ? told : "all is seen");
+    begin(wish);
+    kernel = machine;
+    if (starts == 1)
+        add_window();
+    CHECK_SAME(check_and_open(), status == STATUS_MEASURED ? 0 : -1);
+    CHECK_SAME(run.outcome.status, status);
+    CHECK_SAME(run.series_left_out, kind_count ? 0 : SECTION_KINDS);
+    CHECK_SAME(kernel.kind_count, kind_count);
+    if (status == STATUS_MEASURED) {
+        CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
+        CHECK_SAME(sections_measure(&sections, OPERATION_ALL, &busy), 0);
+    }
+    CHECK_SAME(kernel.starts, starts);
+    if (starts == 0)
+        sections_tell(&sections);
+    if (status != STATUS_MEASURED)
+        CHECK_TEXT(run.outcome.remedy, told);
+    else if (told)
+        expect_event("sections_not_seen", told);
+    else
+        CHECK_SAME(run.arena->event_count, 0);
     end();
-    CHECK_SAME(kernel.close_count, 0);
+    CHECK_SAME(kernel.close_count, starts ? 1 : 0);
 }
 
-TEST(a_kernel_without_the_events)
+#define MACHINE(...)                                                                               \
+    (struct made_up_kernel)                                                                        \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+/* With "auto" a trouble is told and nothing is traced any more; with "tracepoints" it ends the run.
+ * Interrupts are shown by what there is. */
+WRAP_TEST(troubles)
 {
-    begin(SECTIONS_AUTO);
-    kernel.lacks_preemptirq = true;
-    CHECK_SAME(check_and_open(), 0);
-    CHECK_SAME(run.series_left_out, SECTION_KINDS);
-    expect_event("sections_not_seen", "no event preempt_disable; another kernel");
-    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
-    CHECK_SAME(kernel.starts, 0);
-    end();
-    begin(SECTIONS_TRACEPOINTS);
-    kernel.lacks_preemptirq = true;
-    CHECK_SAME(check_and_open(), -1);
-    CHECK_SAME(run.outcome.status, STATUS_UNSUPPORTED);
-    CHECK_TEXT(run.outcome.remedy, "another kernel");
-    end();
+    const struct made_up_kernel no_events = {.lacks_preemptirq = true},
+                                locked = {.open_error = EPERM};
+    check_machine(MACHINE(0), SECTIONS_NONE, NULL, STATUS_MEASURED, 0, 0);
+    check_machine(no_events, SECTIONS_AUTO, "no event preempt_disable; another kernel",
+                  STATUS_MEASURED, 0, 0);
+    check_machine(no_events, SECTIONS_TRACEPOINTS, "another kernel", STATUS_UNSUPPORTED, 0, 0);
+    check_machine(MACHINE(.lacks_vectors = true), SECTIONS_AUTO, NULL, STATUS_MEASURED, 6,
+                  2 * WINDOWS);
+    check_machine(MACHINE(.lacks_vectors = true, .lacks_lines = true), SECTIONS_AUTO, NULL,
+                  STATUS_MEASURED, 4, 2 * WINDOWS);
+    check_machine(locked, SECTIONS_AUTO, "the kernel is locked down; a remedy", STATUS_MEASURED, 8,
+                  0);
+    check_machine(locked, SECTIONS_TRACEPOINTS, "a remedy", STATUS_DENIED, 8, 0);
+    check_machine(MACHINE(.is_switched_off = true), SECTIONS_AUTO,
+                  "somebody else switched the trace off", STATUS_MEASURED, 8, 1);
+    check_machine(MACHINE(.start_error = EBUSY), SECTIONS_AUTO, "does not start", STATUS_MEASURED,
+                  8, 1);
+    check_machine(MACHINE(.read_error = EIO), SECTIONS_AUTO, "reading the kernel's events",
+                  STATUS_MEASURED, 8, 1);
 }
-
-/* Interrupts are shown by what there is. */
-TEST(other_events_of_interrupts)
-{
-    begin(SECTIONS_AUTO);
-    kernel.lacks_vectors = true;
-    CHECK_SAME(check_and_open(), 0);
-    CHECK_SAME(kernel.kind_count, 6);
-    end();
-    begin(SECTIONS_AUTO);
-    kernel.lacks_vectors = kernel.lacks_lines = true;
-    CHECK_SAME(check_and_open(), 0);
-    CHECK_SAME(kernel.kind_count, 4);
-    end();
-}
-
-TEST(a_locked_kernel)
-{
-    begin(SECTIONS_AUTO);
-    kernel.open_error = EPERM;
-    CHECK_SAME(check_and_open(), 0);
-    expect_event("sections_not_seen", "the kernel is locked down; a remedy");
-    end();
-    begin(SECTIONS_TRACEPOINTS);
-    kernel.open_error = EPERM;
-    CHECK_SAME(check_and_open(), -1);
-    CHECK_SAME(run.outcome.status, STATUS_DENIED);
-    end();
-}
-
-#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
 
 RUN_TEST(without_a_cpu, SECTIONS_AUTO)
 {
@@ -327,38 +321,8 @@ RUN_TEST(without_a_cpu, SECTIONS_AUTO)
     expect_event("sections_not_seen", "not bound to a CPU");
 }
 
-/* What was seen before stays; nothing is traced any more. */
-static void check_trouble(const char *reason)
+WRAP_RUN_TEST(lost_events_are_counted, SECTIONS_AUTO)
 {
-    add_window();
-    CHECK_SAME(check_and_open(), 0);
-    CHECK_SAME(sections_measure(&sections, OPERATION_NONE, &busy), 0);
-    CHECK_SAME(sections_measure(&sections, OPERATION_ALL, &busy), 0);
-    CHECK_SAME(kernel.starts, 1);
-    expect_event("sections_not_seen", reason);
-    end();
-}
-
-TEST(troubles_are_told)
-{
-    if (!tap_is_wrapped())
-        return;
-    begin(SECTIONS_AUTO);
-    kernel.is_switched_off = true;
-    check_trouble("somebody else switched the trace off");
-    begin(SECTIONS_AUTO);
-    kernel.start_error = EBUSY;
-    check_trouble("does not start");
-    begin(SECTIONS_AUTO);
-    kernel.read_error = EIO;
-    check_trouble("reading the kernel's events");
-}
-
-TEST(lost_events_are_counted)
-{
-    if (!tap_is_wrapped())
-        return;
-    begin(SECTIONS_AUTO);
     add(PREEMPT_ENABLE, 1);
     add(PREEMPT_DISABLE, 100);
     add(PORT_TRACING_LOST, 150);
@@ -369,7 +333,6 @@ TEST(lost_events_are_counted)
     CHECK_SAME(record_of(SECTION_PREEMPTION)->count, 0);
     expect_event("sections_seen", "events were lost 100 times");
     CHECK(!event("longest_section"));
-    end();
 }
 
 RUN_TEST(an_instance_that_stays_is_told, SECTIONS_AUTO)

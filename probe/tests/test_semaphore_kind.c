@@ -14,6 +14,10 @@
 enum { COUNT = 1000 };
 
 static const struct request request = {.cpu = -1, .priority = -1};
+static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
+static struct run run;
+static struct ipc_cleanup ipc_cleanup;
+static struct peer peer;
 
 struct game {
     struct semaphore semaphore;
@@ -43,17 +47,24 @@ static bool rests_at(struct game *game, int taken)
     return atomic_load(&game->taken) == taken;
 }
 
-/* Two takers get as many as were given, no more and no fewer. */
-static void check_kind(enum semaphore_kind kind)
+static void let_it_block(void)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct game game;
-    struct rt_thread takers[2];
-    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+static void open_run(void)
+{
     memset(&run, 0, sizeof run);
     run.request = &request;
     CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
+}
+
+/* Two takers get as many as were given, no more and no fewer. */
+static void check_kind(enum semaphore_kind kind)
+{
+    struct game game;
+    struct rt_thread takers[2];
+    open_run();
     int error = semaphore_open(&game.semaphore, kind, false, &ipc_cleanup.places[0]);
     if (error == ENOTSUP || error == ENOSYS) {
         ipc_cleanup_close(&ipc_cleanup);
@@ -76,35 +87,18 @@ static void check_kind(enum semaphore_kind kind)
     ipc_cleanup_close(&ipc_cleanup);
 }
 
-TEST(unnamed)
-{
-    check_kind(SEMAPHORE_UNNAMED);
-}
+#define KIND_TEST(name, kind)                                                                      \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        check_kind(kind);                                                                          \
+    }
 
-TEST(named)
-{
-    check_kind(SEMAPHORE_NAMED);
-}
-
-TEST(sysv)
-{
-    check_kind(SEMAPHORE_SYSV);
-}
-
-TEST(eventfd)
-{
-    check_kind(SEMAPHORE_EVENTFD);
-}
-
-TEST(futex)
-{
-    check_kind(SEMAPHORE_FUTEX);
-}
-
-TEST(condition)
-{
-    check_kind(SEMAPHORE_CONDITION);
-}
+KIND_TEST(unnamed, SEMAPHORE_UNNAMED)
+KIND_TEST(named, SEMAPHORE_NAMED)
+KIND_TEST(sysv, SEMAPHORE_SYSV)
+KIND_TEST(eventfd, SEMAPHORE_EVENTFD)
+KIND_TEST(futex, SEMAPHORE_FUTEX)
+KIND_TEST(condition, SEMAPHORE_CONDITION)
 
 static void pass_through(void *argument)
 {
@@ -115,49 +109,44 @@ static void pass_through(void *argument)
     semaphore_signal(&game->semaphore);
 }
 
-/* In memory that processes share; NULL, with a failed check, where there is none. */
-static struct game *open_shared_game(struct run *run, struct ipc_cleanup *ipc_cleanup)
+/* In memory that processes share. */
+static struct game *shared;
+
+static bool open_game(void)
 {
-    memset(run, 0, sizeof *run);
-    run->request = &request;
-    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
-    struct game *game = peer_memory(sizeof *game, &ipc_cleanup->places[0]);
-    CHECK(game != NULL);
-    return game;
+    open_run();
+    shared = peer_memory(sizeof *shared, &ipc_cleanup.places[0]);
+    return CHECK(shared != NULL);
+}
+
+static void close_game(void)
+{
+    peer_memory_free(shared, sizeof *shared);
+    ipc_cleanup_close(&ipc_cleanup);
 }
 
 /* What was made to be shared wakes who waits in another process. */
-TEST(every_kind_between_processes)
+TEST_IN(open_game(), close_game(), every_kind_between_processes)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
-    struct timespec while_it_blocks = {.tv_nsec = 20000000};
-    struct game *game = open_shared_game(&run, &ipc_cleanup);
-    if (!game)
-        return;
     for (int kind = 0; kind < SEMAPHORE_KINDS; kind++) {
-        if (semaphore_open(&game->semaphore, (enum semaphore_kind)kind, true,
+        if (semaphore_open(&shared->semaphore, (enum semaphore_kind)kind, true,
                            &ipc_cleanup.places[0]) != 0)
             continue;
-        atomic_store(&game->taken, 0);
-        CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, pass_through, game),
-                   0);
-        CHECK(rests_at(game, 1));
-        nanosleep(&while_it_blocks, NULL);
-        CHECK_SAME(atomic_load(&game->taken), 1);
-        semaphore_signal(&game->semaphore);
-        bool has_passed = rests_at(game, 2);
+        atomic_store(&shared->taken, 0);
+        CHECK_SAME(
+            peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, pass_through, shared), 0);
+        CHECK(rests_at(shared, 1));
+        let_it_block();
+        CHECK_SAME(atomic_load(&shared->taken), 1);
+        semaphore_signal(&shared->semaphore);
+        bool has_passed = rests_at(shared, 2);
         if (!CHECK(has_passed))
             kill(peer.process, SIGKILL);
         CHECK_SAME(peer_join(&peer), 0);
         if (kind == SEMAPHORE_MUTEX)
-            semaphore_wait(&game->semaphore);
-        semaphore_close(&game->semaphore);
+            semaphore_wait(&shared->semaphore);
+        semaphore_close(&shared->semaphore);
     }
-    peer_memory_free(game, sizeof *game);
-    ipc_cleanup_close(&ipc_cleanup);
 }
 
 TEST(a_mutex_is_locked_and_unlocked)
@@ -174,26 +163,19 @@ TEST(a_mutex_is_locked_and_unlocked)
 
 /* ---- mutex with condition variable ---- */
 
-static void start_taker(struct rt_thread *taker, struct game *game)
-{
-    static const struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
-    atomic_store(&game->taken, 0);
-    CHECK_SAME(rt_thread_start(taker, &plain, pass_through, game), 0);
-    rt_thread_go(taker);
-}
-
 /* A wake-up without a V lets nobody pass. */
 TEST(a_condition_is_signalled)
 {
-    struct timespec while_it_blocks = {.tv_nsec = 20000000};
     struct rt_thread taker;
     struct game game;
     CHECK_SAME(semaphore_open(&game.semaphore, SEMAPHORE_CONDITION, false, NULL), 0);
-    start_taker(&taker, &game);
+    atomic_store(&game.taken, 0);
+    CHECK_SAME(rt_thread_start(&taker, &plain, pass_through, &game), 0);
+    rt_thread_go(&taker);
     CHECK(rests_at(&game, 1));
-    nanosleep(&while_it_blocks, NULL);
+    let_it_block();
     pthread_cond_broadcast(&game.semaphore.condition);
-    nanosleep(&while_it_blocks, NULL);
+    let_it_block();
     CHECK_SAME(atomic_load(&game.taken), 1);
     semaphore_signal(&game.semaphore);
     CHECK(rests_at(&game, 2));
@@ -210,26 +192,17 @@ static void wait_for_ever(void *argument)
 }
 
 /* A C library may wait in pthread_cond_destroy for who was in pthread_cond_wait. */
-TEST(a_condition_in_which_a_process_died)
+TEST_IN(open_game(), close_game(), a_condition_in_which_a_process_died)
 {
-    struct run run;
-    struct ipc_cleanup ipc_cleanup;
-    struct peer peer;
-    struct rt_thread_setup plain = {SCHED_OTHER, 0, -1};
-    struct timespec while_it_blocks = {.tv_nsec = 20000000};
-    struct game *game = open_shared_game(&run, &ipc_cleanup);
-    if (!game)
-        return;
-    CHECK_SAME(semaphore_open(&game->semaphore, SEMAPHORE_CONDITION, true, NULL), 0);
-    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, wait_for_ever, game), 0);
-    CHECK(rests_at(game, 1));
-    nanosleep(&while_it_blocks, NULL);
+    CHECK_SAME(semaphore_open(&shared->semaphore, SEMAPHORE_CONDITION, true, NULL), 0);
+    CHECK_SAME(peer_start(&peer, &run, &ipc_cleanup, PEER_PROCESS, &plain, wait_for_ever, shared),
+               0);
+    CHECK(rests_at(shared, 1));
+    let_it_block();
     kill(peer.process, SIGKILL);
     CHECK_SAME(peer_join(&peer), ECHILD);
     alarm(30); /* ends the test where it would wait for ever */
-    semaphore_abandon(&game->semaphore);
-    semaphore_close(&game->semaphore);
+    semaphore_abandon(&shared->semaphore);
+    semaphore_close(&shared->semaphore);
     alarm(0);
-    peer_memory_free(game, sizeof *game);
-    ipc_cleanup_close(&ipc_cleanup);
 }

@@ -8,80 +8,56 @@
 
 enum { MANY = 20000 };
 
+#define MOST UINT64_MAX
+
 static struct sent_counts counts;
 static struct sent_result results[MANY];
-static const struct sent_watch always = {0, UINT64_MAX / 2};
+static const struct sent_watch always = {0, MOST / 2};
 
-static enum sent_fate one(const struct gap *gaps, uint32_t gap_count, uint64_t from, uint64_t at,
-                          uint64_t to)
-{
-    const struct sent sent = {from, at, to};
-    memset(&counts, 0, sizeof counts);
-    sent_match(gaps, gap_count, &always, &sent, 1, results, &counts);
-    return results[0].fate;
-}
+/* `gap`: its index; -1: none. `watch`: left out: always. */
+static const struct one_send {
+    const char *name;
+    struct gap gaps[3];
+    uint32_t gap_count;
+    struct sent sent;
+    enum sent_fate fate;
+    int gap;
+    struct sent_watch watch;
+} one_sends[] = {
+    {"seen", {{500, 600}, {1010, 1100}, {3000, 3100}}, 3, {990, 1000, 1200}, SENT_SEEN, 1},
+    /* both ends of the window are in it */
+    {"a window of one moment", {{1010, 1100}}, 1, {1010, 1010, 1010}, SENT_SEEN, 0},
+    {"clocks apart", {{995, 1100}}, 1, {990, 1000, 1200}, SENT_SEEN, 0},
+    {"begun before", {{995, 1100}}, 1, {996, 1000, 1200}, SENT_IN_OTHER, 0},
+    /* the tick had the CPU when the interrupt was sent, and both are one gap */
+    {"in other", {{900, 1100}, {3000, 3100}}, 2, {990, 1000, 1200}, SENT_IN_OTHER, 0},
+    /* one that ends before the send is not it, whatever the window's begin says */
+    {"gap before", {{900, 995}, {1010, 1100}}, 2, {990, 1000, 1200}, SENT_SEEN, 1},
+    {"only before", {{900, 995}}, 1, {990, 1000, 1200}, SENT_NOT_SEEN, -1},
+    {"one before", {{900, 1010}, {1020, 1100}}, 2, {990, 1000, 1120}, SENT_AMBIGUOUS, -1},
+    {"two", {{1020, 1100}, {1150, 1160}}, 2, {990, 1000, 1200}, SENT_AMBIGUOUS, -1},
+    {"not seen", {{900, 950}, {1201, 1300}}, 2, {990, 1000, 1200}, SENT_NOT_SEEN, -1},
+    {"no gaps", {{0, 0}}, 0, {990, 1000, 1200}, SENT_NOT_SEEN, -1},
+    {"watched late", {{1010, 1100}}, 1, {990, 1000, 1200}, SENT_NOT_WATCHED, -1, {991, 5000}},
+    {"not to the end", {{1010, 1100}}, 1, {990, 1000, 1200}, SENT_NOT_WATCHED, -1, {0, 1199}},
+    {"just watched", {{1010, 1100}}, 1, {990, 1000, 1200}, SENT_SEEN, 0, {990, 1200}},
+    {"wrap", {{MOST - 4, 20}}, 1, {MOST - 20, MOST - 10, 5}, SENT_SEEN, 0, {MOST - 100, 100}},
+};
 
-TEST(seen)
+TEST(one_send)
 {
-    const struct gap gaps[] = {{500, 600}, {1010, 1100}, {3000, 3100}};
-    CHECK(one(gaps, 3, 990, 1000, 1200) == SENT_SEEN);
-    CHECK_SAME((int64_t)results[0].gap, 1);
-    CHECK_SAME((int64_t)counts.sent, 1);
-    CHECK_SAME((int64_t)counts.of[SENT_SEEN], 1);
-    CHECK(one(gaps, 3, 1010, 1010, 1010) == SENT_SEEN); /* both ends of the window are in it */
-}
-
-TEST(clocks_apart)
-{
-    const struct gap gaps[] = {{995, 1100}};
-    CHECK(one(gaps, 1, 990, 1000, 1200) == SENT_SEEN);
-    CHECK(one(gaps, 1, 996, 1000, 1200) == SENT_IN_OTHER);
-}
-
-/* The tick had the CPU when the interrupt was sent, and both are one gap. */
-TEST(in_other)
-{
-    const struct gap gaps[] = {{900, 1100}, {3000, 3100}};
-    CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_IN_OTHER);
-    CHECK_SAME((int64_t)results[0].gap, 0);
-}
-
-/* One that ends before the send is not it, whatever the window's begin says. */
-TEST(gap_before)
-{
-    const struct gap gaps[] = {{900, 995}, {1010, 1100}};
-    CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_SEEN);
-    CHECK_SAME((int64_t)results[0].gap, 1);
-    CHECK(one(gaps, 1, 990, 1000, 1200) == SENT_NOT_SEEN);
-}
-
-TEST(ambiguous)
-{
-    const struct gap gaps[] = {{900, 1010}, {1020, 1100}, {1150, 1160}};
-    CHECK(one(gaps, 2, 990, 1000, 1120) == SENT_AMBIGUOUS);
-    CHECK(one(gaps + 1, 2, 990, 1000, 1200) == SENT_AMBIGUOUS);
-}
-
-TEST(not_seen)
-{
-    const struct gap gaps[] = {{900, 950}, {1201, 1300}};
-    CHECK(one(gaps, 2, 990, 1000, 1200) == SENT_NOT_SEEN);
-    CHECK(one(gaps, 0, 990, 1000, 1200) == SENT_NOT_SEEN);
-}
-
-TEST(not_watched)
-{
-    const struct gap gaps[] = {{1010, 1100}};
-    const struct sent sent = {990, 1000, 1200};
-    const struct sent_watch late = {991, 5000}, early = {0, 1199}, just = {990, 1200};
-    memset(&counts, 0, sizeof counts);
-    sent_match(gaps, 1, &late, &sent, 1, results, &counts);
-    CHECK(results[0].fate == SENT_NOT_WATCHED);
-    sent_match(gaps, 1, &early, &sent, 1, results, &counts);
-    CHECK(results[0].fate == SENT_NOT_WATCHED);
-    sent_match(gaps, 1, &just, &sent, 1, results, &counts);
-    CHECK(results[0].fate == SENT_SEEN);
-    CHECK_SAME((int64_t)counts.sent, 3);
+    for (size_t i = 0; i < sizeof one_sends / sizeof one_sends[0]; i++) {
+        const struct one_send *row = &one_sends[i];
+        const struct sent_watch *watch = row->watch.until ? &row->watch : &always;
+        tap_row(row->name);
+        memset(&counts, 0, sizeof counts);
+        sent_match(row->gaps, row->gap_count, watch, &row->sent, 1, results, &counts);
+        CHECK_SAME(results[0].fate, row->fate);
+        if (row->gap >= 0)
+            CHECK_SAME(results[0].gap, row->gap);
+        CHECK_SAME(counts.sent, 1);
+        CHECK_SAME(counts.of[row->fate], 1);
+    }
 }
 
 /* A long interruption has several of them. */
@@ -91,9 +67,9 @@ TEST(several_in_one)
     const struct sent sends[] = {{990, 1000, 1200}, {2000, 2010, 2200}, {6000, 6005, 6100}};
     memset(&counts, 0, sizeof counts);
     sent_match(gaps, 2, &always, sends, 3, results, &counts);
-    CHECK_SAME((int64_t)counts.of[SENT_IN_OTHER], 2);
-    CHECK_SAME((int64_t)counts.of[SENT_SEEN], 1);
-    CHECK_SAME((int64_t)results[2].gap, 1);
+    CHECK_SAME(counts.of[SENT_IN_OTHER], 2);
+    CHECK_SAME(counts.of[SENT_SEEN], 1);
+    CHECK_SAME(results[2].gap, 1);
 }
 
 TEST(readings_wrap)
@@ -137,10 +113,10 @@ TEST(all_have_a_fate)
     }
     memset(&counts, 0, sizeof counts);
     sent_match(gaps, gap_count, &always, sends, MANY, results, &counts);
-    CHECK_SAME((int64_t)counts.sent, MANY);
-    CHECK_SAME((int64_t)sum(), MANY);
+    CHECK_SAME(counts.sent, MANY);
+    CHECK_SAME(sum(), MANY);
     for (int i = 0; i < SENT_FATES; i++)
-        CHECK_SAME((int64_t)counts.of[i], (int64_t)wanted[i]);
+        CHECK_SAME(counts.of[i], wanted[i]);
 }
 
 /* Whatever the gaps are, none is left over and none counts twice. */
@@ -160,8 +136,8 @@ TEST(any_gaps_add_up)
         const struct sent_watch watch = {20000, 400000};
         memset(&counts, 0, sizeof counts);
         sent_match(gaps, 1500, &watch, sends, 500, results, &counts);
-        CHECK_SAME((int64_t)counts.sent, 500);
-        CHECK_SAME((int64_t)sum(), 500);
+        CHECK_SAME(counts.sent, 500);
+        CHECK_SAME(sum(), 500);
         for (int i = 1, last = -1; i < 500; i++) {
             if (results[i].fate != SENT_SEEN)
                 continue;

@@ -7,11 +7,7 @@
 #include "port/linux/shield.h"
 #include "tap.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,13 +22,6 @@ static struct {
     const char *shown[4]; /* what the interrupt shows after each wait; NULL: the same */
     int waits;
 } scene;
-
-#ifdef WRAPPED
-ssize_t __real_write(int file, const void *bytes, size_t count);
-int __real_fsync(int file);
-ssize_t __wrap_write(int file, const void *bytes, size_t count);
-int __wrap_fsync(int file);
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 
 static bool path_of(int file, char path[256])
 {
@@ -53,7 +42,7 @@ static void add(const char *what, const char *text, size_t count)
     snprintf(scene.log + used, sizeof scene.log - used, "%s%.*s;", what, (int)count, text);
 }
 
-ssize_t __wrap_write(int file, const void *bytes, size_t count)
+WRAP(ssize_t, write, int file, const void *bytes, size_t count)
 {
     char path[256];
     if (!path_of(file, path))
@@ -66,21 +55,21 @@ ssize_t __wrap_write(int file, const void *bytes, size_t count)
     add(path, bytes, strcspn(bytes, "\n"));
     path[strlen(path) - 1] = '\0';
     if (scene.deaf && strcmp(path, scene.deaf) == 0) {
-        CHECK_SAME(__real_write(file, "0-3\n", 4),
-                   4); /* it was truncated, as no file of /proc is */
+        /* it was truncated, as no file of /proc is */
+        CHECK_SAME(__real_write(file, "0-3\n", 4), 4);
         return (ssize_t)count;
     }
     return __real_write(file, bytes, count);
 }
 
-int __wrap_fsync(int file)
+WRAP(int, fsync, int file)
 {
     add("sync", "", 0);
     errno = scene.sync_error;
     return scene.sync_error ? -1 : __real_fsync(file);
 }
 
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+WRAP(int, nanosleep, const struct timespec *time, struct timespec *left)
 {
     (void)time, (void)left;
     if (scene.waits < 4 && scene.shown[scene.waits])
@@ -88,20 +77,22 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
     scene.waits++;
     return 0;
 }
-#endif
 
 static struct journal journal;
 static struct shield_notes notes;
 static struct port_shield shield;
+static char text[SHIELD_TEXT_BYTES];
 
-static void put(const char *path, const char *text)
+static void put(const char *path, const char *content)
 {
-    made_up_file(scene.root, path, text);
+    made_up_file(scene.root, path, content);
 }
 
 /* Four CPUs, of which the last is to be reserved, and serves the one interrupt. */
-static void open_scene(void)
+static bool open_scene(void)
 {
+    if (!tap_is_wrapped())
+        return false;
     memset(&scene, 0, sizeof scene);
     memset(&notes, 0, sizeof notes);
     char root[] = "/tmp/hardstone-test-XXXXXX";
@@ -118,6 +109,7 @@ static void open_scene(void)
     put("/proc/irq/7/effective_affinity_list", "3\n");
     put("/proc/sys/kernel/watchdog_cpumask", "0-3\n");
     scene.log[0] = '\0';
+    return true;
 }
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *where)
@@ -133,71 +125,46 @@ static void close_scene(void)
     scene.root[0] = '\0';
 }
 
-TEST(an_interrupt_goes_to_the_cpu_that_served_it_first)
+#define SCENE_TEST(what) TEST_IN(open_scene(), close_scene(), what)
+
+static int apply(enum shield_setting setting)
 {
-    char text[SHIELD_TEXT_BYTES];
+    return port_shield_apply(&shield, setting, text, sizeof text);
+}
+
+SCENE_TEST(an_interrupt_goes_to_the_cpu_that_served_it_first)
+{
     struct journal_image image;
-    if (!tap_is_wrapped())
-        return;
-    open_scene();
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_TEXT(scene.log, "journal;sync;" IRQ "=0-2;");
     scene.log[0] = '\0';
     CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
     CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDONE);
     CHECK_TEXT(scene.log, IRQ "=3;" IRQ "=0-3;");
     journal_free_image(&image);
-    close_scene();
 }
 
-TEST(the_journal_is_on_the_disk_before_a_change)
+SCENE_TEST(the_journal_is_on_the_disk_before_a_change)
 {
-    char text[SHIELD_TEXT_BYTES];
-    if (!tap_is_wrapped())
-        return;
-    open_scene();
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_WATCHDOG, text, sizeof text), 0);
+    CHECK_SAME(apply(SHIELD_WATCHDOG), 0);
     CHECK_TEXT(scene.log, "journal;sync;/proc/sys/kernel/watchdog_cpumask=0-2;");
-    close_scene();
     for (int i = 0; i < 2; i++) { /* where it cannot be there, nothing is changed */
+        close_scene();
         open_scene();
         scene.sync_error = EIO;
-        CHECK_SAME(
-            port_shield_apply(&shield, i ? SHIELD_WATCHDOG : SHIELD_INTERRUPTS, text, sizeof text),
-            EIO);
+        CHECK_SAME(apply(i ? SHIELD_WATCHDOG : SHIELD_INTERRUPTS), EIO);
         CHECK_TEXT(scene.log, "journal;sync;");
-        close_scene();
     }
 }
 
-TEST(what_the_kernel_took_and_did_not_keep)
-{
-    char text[SHIELD_TEXT_BYTES];
-    if (!tap_is_wrapped())
-        return;
-    open_scene();
-    scene.deaf = "/proc/sys/kernel/watchdog_cpumask";
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_WATCHDOG, text, sizeof text), EAGAIN);
-    scene.deaf = IRQ;
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
-    CHECK_HOLDS(text, "0 of 1 interrupts moved");
-    CHECK_SAME(notes.count, 1);
-    CHECK_HOLDS(notes.note[0].reason, "did not keep it");
-    close_scene();
-}
-
 /* In the moment in which an interrupt moves, its file shows CPUs of before. */
-TEST(an_interrupt_that_moves_is_looked_at_again)
+SCENE_TEST(an_interrupt_that_moves_is_looked_at_again)
 {
-    char text[SHIELD_TEXT_BYTES];
     struct journal_image image;
-    if (!tap_is_wrapped())
-        return;
-    open_scene();
     put(IRQ, "1\n");
     scene.shown[0] = "2\n";
     scene.shown[1] = "0-3\n";
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_HOLDS(text, "1 of 1 interrupts moved");
     CHECK_SAME(journal_reread(&journal, &image, text, sizeof text), 0);
     if (CHECK_SAME(image.count, 1))
@@ -213,20 +180,14 @@ TEST(an_interrupt_that_moves_is_looked_at_again)
     CHECK_SAME(port_shield_undo(&shield, &image, 0, text, sizeof text), PORT_UNDO_NOTHING);
     CHECK_TEXT(scene.log, IRQ "=0-3;");
     journal_free_image(&image);
-    close_scene();
 }
 
-TEST(a_move_that_shows_late_is_one)
+SCENE_TEST(a_move_that_shows_late_is_one)
 {
-    char text[SHIELD_TEXT_BYTES];
-    if (!tap_is_wrapped())
-        return;
-    open_scene();
     scene.deaf = IRQ;
     scene.shown[1] = "0-2\n"; /* the first wait comes before the write */
-    CHECK_SAME(port_shield_apply(&shield, SHIELD_INTERRUPTS, text, sizeof text), 0);
+    CHECK_SAME(apply(SHIELD_INTERRUPTS), 0);
     CHECK_HOLDS(text, "1 of 1 interrupts moved");
     CHECK_SAME(notes.count, 1);
     CHECK_HOLDS(notes.note[0].reason, "they move when they next fire");
-    close_scene();
 }

@@ -5,56 +5,48 @@
 #include "shield/shield.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define HEAD "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\t1\n"
 
-enum { PATH_BYTES = 256 };
+static char path[300], reason[200];
+static struct journal journal, found;
+static struct journal_image image;
 
-static char *new_folder(void)
+static bool begin(void)
 {
-    static char folder[64];
-    snprintf(folder, sizeof folder, "/tmp/hardstone-test-XXXXXX");
-    return mkdtemp(folder);
+    snprintf(path, sizeof path, "%s/hardstone-shield.journal", tap_folder());
+    reason[0] = '\0';
+    return true;
 }
 
-static void remove_folder(const char *folder)
+#define JOURNAL_TEST(what) TEST_IN(begin(), unlink(path), what)
+
+static enum journal_state find(void)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
-    unlink(path);
-    rmdir(folder);
+    return journal_find(&found, tap_folder(), &image, reason, sizeof reason);
 }
 
-static void put(const char *folder, const char *text, size_t length)
+static int parse(char *text)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    CHECK_SAME(write(file, text, length), length);
-    close(file);
+    reason[0] = '\0';
+    return journal_parse(text, &image, reason, sizeof reason);
 }
 
-TEST(there_and_back)
+JOURNAL_TEST(there_and_back)
 {
-    char *folder = new_folder(), reason[200] = "";
-    struct journal journal, found;
-    struct journal_image image;
     struct journal_head head = {.boot = "abc", .owner = 5, .owner_start = 77, .since_utc_ns = 9};
     cpus_add(&head.reserved, 1);
-    CHECK_SAME(journal_create(&journal, folder), 0);
+    CHECK_SAME(journal_create(&journal, tap_folder()), 0);
     CHECK_SAME(journal_begin(&journal, &head), 0);
     const char *change[] = {"file", "/a b", "", "1"}, *bad[] = {"file", "/a\tb"};
     CHECK_SAME(journal_note(&journal, 4, change), 0);
     CHECK_SAME(journal_note(&journal, 2, bad), -1);
     CHECK_SAME(journal_sync(&journal), 0);
-    CHECK_SAME(journal_create(&found, folder), EEXIST);
-    CHECK_SAME(journal_find(&found, folder, &image, reason, sizeof reason), JOURNAL_HELD);
+    CHECK_SAME(journal_create(&found, tap_folder()), EEXIST);
+    CHECK_SAME(find(), JOURNAL_HELD);
     CHECK_SAME(image.head.owner, 5);
     CHECK_SAME(image.head.owner_start, 77);
     CHECK_TEXT(image.head.boot, "abc");
@@ -66,20 +58,16 @@ TEST(there_and_back)
     journal_free_image(&image);
     journal_close(&found);
     journal_close(&journal);
-    CHECK_SAME(journal_find(&found, folder, &image, reason, sizeof reason), JOURNAL_STALE);
+    CHECK_SAME(find(), JOURNAL_STALE);
     journal_free_image(&image);
     journal_remove(&found);
-    CHECK_SAME(journal_find(&found, folder, &image, reason, sizeof reason), JOURNAL_NONE);
-    remove_folder(folder);
+    CHECK_SAME(find(), JOURNAL_NONE);
 }
 
-TEST(more_changes_than_the_buffer_holds)
+JOURNAL_TEST(more_changes_than_the_buffer_holds)
 {
-    char *folder = new_folder(), reason[200];
-    struct journal journal;
-    struct journal_image image;
     struct journal_head head = {.boot = "abc"};
-    CHECK_SAME(journal_create(&journal, folder), 0);
+    CHECK_SAME(journal_create(&journal, tap_folder()), 0);
     journal_begin(&journal, &head);
     for (int i = 0; i < 20000; i++) {
         char number[16];
@@ -93,27 +81,21 @@ TEST(more_changes_than_the_buffer_holds)
     CHECK_TEXT(image.records[19999].field[1], "19999");
     journal_free_image(&image);
     journal_remove(&journal);
-    remove_folder(folder);
 }
 
 /* A line that was cut short was never acted upon: it was not synced. */
 TEST(a_line_cut_short)
 {
-    char text[] = HEAD "file\ta\tb\tc\nfile\td\te", reason[200];
-    struct journal_image image;
-    CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
+    char text[] = HEAD "file\ta\tb\tc\nfile\td\te", empty[] = "";
+    CHECK_SAME(parse(text), 0);
     CHECK_SAME(image.count, 1);
     free(image.records);
-}
-
-TEST(an_empty_one)
-{
-    char text[] = "", reason[200];
-    struct journal_image image;
-    CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
+    CHECK_SAME(parse(empty), 0);
     CHECK_SAME(image.count, 0);
     CHECK_SAME(image.head.owner, 0);
 }
+
+#define A "aaaaaaaaaaaaaaaaaa"
 
 TEST(damaged_heads)
 {
@@ -127,16 +109,14 @@ TEST(damaged_heads)
         "hardstone-shield\t1\nboot\tabc\nowner\t5\nsince\t9\ncpus\t1\n",
         "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\t9\ncpus\tall\n",
         "hardstone-shield\t1\nboot\tabc\nowner\t5\t77\nsince\tnow\ncpus\t1\n",
-        "hardstone-shield\t1\nboot\t"
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-        "\nowner\t5\t77\nsince\t9\ncpus\t1\n",
+        "hardstone-shield\t1\nboot\t" A A A A A "\nowner\t5\t77\nsince\t9\ncpus\t1\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        char text[512], reason[200] = "";
-        struct journal_image image;
+        char text[512], row[16];
         snprintf(text, sizeof text, "%s", texts[i]);
-        if (!CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), -1))
-            printf("# it was number %zu\n", i);
+        snprintf(row, sizeof row, "head %zu", i);
+        tap_row(row);
+        CHECK_SAME(parse(text), -1);
         CHECK_HOLDS(reason, "not a journal");
     }
 }
@@ -144,74 +124,74 @@ TEST(damaged_heads)
 /* More fields than any line has are counted, not stored. */
 TEST(a_line_of_many_fields)
 {
-    char text[4096] = HEAD, reason[200];
-    struct journal_image image;
+    char text[4096] = HEAD;
     for (int i = 0; i < 500; i++)
         strcat(text, "x\t");
     strcat(text, "\n");
-    CHECK_SAME(journal_parse(text, &image, reason, sizeof reason), 0);
+    CHECK_SAME(parse(text), 0);
     CHECK(image.records[0].count > JOURNAL_FIELDS);
     free(image.records);
 }
 
-static void expect_bad(const char *folder, const char *why)
+/* In the place of the former file. */
+static void put(const char *text, size_t length)
 {
-    char reason[200] = "";
-    struct journal found;
-    struct journal_image image;
-    CHECK_SAME(journal_find(&found, folder, &image, reason, sizeof reason), JOURNAL_BAD);
+    unlink(path);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK_SAME(write(file, text, length), length);
+    close(file);
+}
+
+static void expect_bad(const char *why)
+{
+    reason[0] = '\0';
+    CHECK_SAME(find(), JOURNAL_BAD);
     CHECK_HOLDS(reason, why);
 }
 
-TEST(files_that_are_refused)
+JOURNAL_TEST(files_that_are_refused)
 {
-    char *folder = new_folder(), path[PATH_BYTES], other[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
-    snprintf(other, sizeof other, "%s/other", folder);
-    put(folder, HEAD "a\0b\n", sizeof HEAD + 3);
-    expect_bad(folder, "damaged");
-    put(folder, "garbage\n", 8);
-    expect_bad(folder, "not a journal");
-    put(folder, HEAD, sizeof HEAD - 1);
+    char other[300];
+    snprintf(other, sizeof other, "%s/other", tap_folder());
+    put(HEAD "a\0b\n", sizeof HEAD + 3);
+    expect_bad("damaged");
+    put("garbage\n", 8);
+    expect_bad("not a journal");
+    put(HEAD, sizeof HEAD - 1);
     chmod(path, 0666);
-    expect_bad(folder, "others may write");
-    chmod(path, 0600);
+    expect_bad("others may write");
+    put(HEAD, sizeof HEAD - 1);
     CHECK_SAME(link(path, other), 0);
-    expect_bad(folder, "second hard link");
+    expect_bad("second hard link");
     unlink(path);
     CHECK_SAME(symlink(other, path), 0);
-    expect_bad(folder, "a link");
+    expect_bad("a link");
     unlink(path);
     unlink(other);
     CHECK_SAME(mkfifo(path, 0600), 0);
-    expect_bad(folder, "not a regular file");
-    unlink(path);
-    put(folder, "", 0);
+    expect_bad("not a regular file");
+    put("", 0);
     CHECK_SAME(truncate(path, (off_t)JOURNAL_MOST_BYTES + 1), 0);
-    expect_bad(folder, "larger");
-    remove_folder(folder);
+    expect_bad("larger");
 }
 
-TEST(one_of_another_user)
+JOURNAL_TEST(one_of_another_user)
 {
     if (geteuid() != 0) {
         tap_skip("only root can give a file away");
         return;
     }
-    char *folder = new_folder(), path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/hardstone-shield.journal", folder);
-    put(folder, HEAD, sizeof HEAD - 1);
+    put(HEAD, sizeof HEAD - 1);
     CHECK_SAME(chown(path, 65534, 65534), 0);
-    expect_bad(folder, "another user owns it");
-    remove_folder(folder);
+    expect_bad("another user owns it");
 }
 
 TEST(settings)
 {
     unsigned settings;
     char bad[48] = "";
-    CHECK_SAME(shield_parse_settings("offline", &settings, bad, sizeof bad),
-               -1); /* not to be named */
+    /* offline is not to be named */
+    CHECK_SAME(shield_parse_settings("offline", &settings, bad, sizeof bad), -1);
     CHECK_SAME(shield_parse_settings("cpuset,dma_latency", &settings, bad, sizeof bad), 0);
     CHECK_SAME(settings, 1u << SHIELD_CPUSET | 1u << SHIELD_DMA_LATENCY);
     for (int i = 0; i < SHIELD_OFFLINE; i++)

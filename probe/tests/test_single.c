@@ -8,25 +8,17 @@
 #include "shield/shield.h"
 #include "tap.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CPUS = 3, MEASURED = 2 };
 
-static struct {
+static struct scene {
     enum shield_answer answer;
     bool has_begun, is_alone, is_unknown;
     const char *left; /* by an earlier shield, which has the other CPUs offline */
 } scene;
 
-enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish);
-struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context);
-int __wrap_shield_other_cpus(int cpu, struct cpus *others);
-void __wrap_shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored);
-bool __wrap_shield_is_left(struct shield_earlier *left);
-
-void __wrap_shield_clear_way(shield_tell tell, void *context, struct shield_earlier *restored)
+WRAP(void, shield_clear_way, shield_tell tell, void *context, struct shield_earlier *restored)
 {
     (void)tell, (void)context;
     *restored = (struct shield_earlier){.cpus = "0-1", .owner = 77, .undone = 3, .foreign = 1};
@@ -34,15 +26,14 @@ void __wrap_shield_clear_way(shield_tell tell, void *context, struct shield_earl
     scene.left = NULL;
 }
 
-bool __wrap_shield_is_left(struct shield_earlier *left)
+WRAP(bool, shield_is_left, struct shield_earlier *left)
 {
     *left = (struct shield_earlier){.cpus = "0-1", .owner = 77};
-    if (scene.left)
-        snprintf(left->text, sizeof left->text, "%s", scene.left);
+    snprintf(left->text, sizeof left->text, "%s", scene.left ? scene.left : "");
     return scene.left != NULL;
 }
 
-enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield_wish *wish)
+WRAP(enum shield_answer, shield_open, struct shield *shield, const struct shield_wish *wish)
 {
     memset(shield, 0, sizeof *shield);
     shield->port.reserved = wish->reserved;
@@ -54,15 +45,14 @@ enum shield_answer __wrap_shield_open(struct shield *shield, const struct shield
     return scene.answer;
 }
 
-struct shield_undone __wrap_shield_close(struct shield *shield, shield_tell tell, void *context)
+WRAP(struct shield_undone, shield_close, struct shield *shield, shield_tell tell, void *context)
 {
-    struct shield_undone none = {0};
     (void)shield;
     tell(context, NO_DATA, "told at the end");
-    return none;
+    return (struct shield_undone){0};
 }
 
-int __wrap_shield_other_cpus(int cpu, struct cpus *others)
+WRAP(int, shield_other_cpus, int cpu, struct cpus *others)
 {
     cpus_clear(others);
     for (int other = 0; other < CPUS && !scene.is_alone && !scene.left; other++)
@@ -84,48 +74,55 @@ static void take_fake_test(struct request *request)
     request->test = &test;
 }
 
-/* `more`: an option and its value, or NULL. */
-static const char *stream_of(enum shield_answer answer, bool has_begun, const char *more,
-                             const char *value)
+static const char *stream(int cpus, const char *config, const char *option, const char *value)
 {
     int code;
-    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
-    scene.answer = answer;
-    scene.has_begun = has_begun;
-    const char *words[] = {
-        "hardstone-probe",   "run",       "SEM-P-SIG",    "--policy", "other",
-        "--clock",           "monotonic", "--cpu-config", "single",   more ? more : "--cpu",
-        value ? value : "2", NULL};
+    const char *words[] = {"hardstone-probe",
+                           "run",
+                           "SEM-P-SIG",
+                           "--policy",
+                           "other",
+                           "--clock",
+                           "monotonic",
+                           config ? "--cpu-config" : NULL,
+                           config,
+                           option,
+                           value,
+                           NULL};
+    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = cpus};
     return child_run((char *const *)words, take_fake_test, &code);
 }
 
-TEST(offline)
+/* With `single`, and all of it in this scene. */
+static const char *stream_of(struct scene of)
 {
-    if (!tap_is_wrapped())
-        return;
-    const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
-    CHECK_HOLDS(text, "\"name\":\"offline\",\"at_ns\":null,\"data\":{\"cpu\":2,\"cpus\":\"0-1\","
-                      "\"changed\":[\"offline\",\"cpuset\",\"interrupts\"],\"unchanged\":[]},"
-                      "\"text\":\"CPU 0-1: offline");
+    scene = of;
+    return stream(CPUS, "single", "--cpu", "2");
+}
+
+#define OFFLINE                                                                                    \
+    "\"name\":\"offline\",\"at_ns\":null,\"data\":{\"cpu\":2,\"cpus\":\"0-1\","                    \
+    "\"changed\":[\"offline\",\"cpuset\",\"interrupts\"],\"unchanged\":[]},"                       \
+    "\"text\":\"CPU 0-1: offline"
+
+WRAP_TEST(offline)
+{
+    const char *text = stream_of((struct scene){SHIELD_DONE, true});
+    CHECK_HOLDS(text, OFFLINE);
     CHECK_HOLDS(text, "\"cpu_config\":\"single\",\"settings\":[\"offline\"],\"cpu\":2");
     CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"at_ns\":null,\"data\":{},"
                       "\"text\":\"told at the end\"");
     CHECK_HOLDS(text, "\"status\":\"measured\"");
 }
 
-TEST(refused)
+WRAP_TEST(refused)
 {
-    static const struct {
-        enum shield_answer answer;
-        bool has_begun;
-    } refusals[] = {{SHIELD_DENIED, false},
-                    {SHIELD_DENIED, true},
-                    {SHIELD_UNSUPPORTED, false},
-                    {SHIELD_FAILED, true}};
-    if (!tap_is_wrapped())
-        return;
+    static const struct scene refusals[] = {{SHIELD_DENIED, false},
+                                            {SHIELD_DENIED, true},
+                                            {SHIELD_UNSUPPORTED, false},
+                                            {SHIELD_FAILED, true}};
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        const char *text = stream_of(refusals[i].answer, refusals[i].has_begun, NULL, NULL);
+        const char *text = stream_of(refusals[i]);
         CHECK_HOLDS(text, "\"name\":\"not_offline\"");
         CHECK_HOLDS(text, "(an invented reason): measuring and load are on CPU 2 only");
         CHECK_HOLDS(text, "\"settings\":[],\"cpu\":2");
@@ -134,90 +131,63 @@ TEST(refused)
 }
 
 /* Another shield, or what one has left: the machine is not as it should be. */
-TEST(held)
+WRAP_TEST(held)
 {
-    if (!tap_is_wrapped())
-        return;
-    const char *text = stream_of(SHIELD_HELD, false, NULL, NULL);
+    const char *text = stream_of((struct scene){SHIELD_HELD});
     CHECK_HOLDS(text, "\"status\":\"denied\",\"reason\":\"an invented reason\"");
     CHECK_HOLDS(text, "\"remedy\":\"an invented remedy\",\"command\":\"invented --command\"");
-    CHECK_HOLDS(stream_of(SHIELD_FAILED, false, NULL, NULL), "\"status\":\"failed\"");
+    CHECK_HOLDS(stream_of((struct scene){SHIELD_FAILED}), "\"status\":\"failed\"");
 }
 
-TEST(no_other_cpu)
+WRAP_TEST(no_other_cpu)
 {
-    if (!tap_is_wrapped())
-        return;
-    scene.is_alone = true;
-    const char *text = stream_of(SHIELD_UNSUPPORTED, false, NULL, NULL);
-    scene.is_alone = false;
+    const char *text = stream_of((struct scene){SHIELD_UNSUPPORTED, .is_alone = true});
     CHECK_HOLDS(text, "no other CPU is online");
     CHECK_HOLDS(text, "\"settings\":[\"offline\"]");
 }
 
 /* They are restored before CPUs are counted. */
-TEST(what_was_left)
+WRAP_TEST(what_was_left)
 {
-    if (!tap_is_wrapped())
-        return;
-    scene.left = "an invented process left it";
-    const char *text = stream_of(SHIELD_DONE, true, NULL, NULL);
+    const char *text =
+        stream_of((struct scene){SHIELD_DONE, true, .left = "an invented process left it"});
     CHECK_HOLDS(text, "\"name\":\"restored_before\",\"at_ns\":null,\"data\":{\"process_id\":77,"
                       "\"cpus\":\"0-1\",\"is_of_earlier_boot\":false,\"put_back_count\":3,"
                       "\"left_count\":1},\"text\":\"an invented process left it\"");
-    CHECK_HOLDS(text, "\"name\":\"offline\",\"at_ns\":null,\"data\":{\"cpu\":2,\"cpus\":\"0-1\","
-                      "\"changed\":[\"offline\",\"cpuset\",\"interrupts\"],\"unchanged\":[]},"
-                      "\"text\":\"CPU 0-1: offline");
+    CHECK_HOLDS(text, OFFLINE);
 }
 
 /* A run that changes nothing itself says that the machine is not as it should be. */
-TEST(what_was_left_under_shared)
+WRAP_TEST(what_was_left_under_shared)
 {
-    int code;
-    char *words[] = {"hardstone-probe", "run",     "SEM-P-SIG", "--policy",
-                     "other",           "--clock", "monotonic", NULL};
-    if (!tap_is_wrapped())
-        return;
-    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
-    scene.left = "an invented process left it";
-    const char *text = child_run(words, take_fake_test, &code);
-    scene.left = NULL;
-    CHECK_HOLDS(text, "\"name\":\"not_put_back\",\"at_ns\":null,\"data\":{\"process_id\":77,"
-                      "\"cpus\":\"0-1\",\"command\":\"hardstone shield --restore\"},"
-                      "\"text\":\"an invented process left it\"");
+    scene = (struct scene){.left = "an invented process left it"};
+    CHECK_HOLDS(stream(CPUS, NULL, NULL, NULL),
+                "\"name\":\"not_put_back\",\"at_ns\":null,\"data\":{\"process_id\":77,"
+                "\"cpus\":\"0-1\",\"command\":\"hardstone shield --restore\"},"
+                "\"text\":\"an invented process left it\"");
 }
 
 /* That is no proof that there is but one. */
-TEST(online_cpus_are_not_known)
+WRAP_TEST(online_cpus_are_not_known)
 {
-    if (!tap_is_wrapped())
-        return;
-    scene.is_unknown = true;
-    const char *text = stream_of(SHIELD_UNSUPPORTED, false, NULL, NULL);
-    scene.is_unknown = false;
+    const char *text = stream_of((struct scene){SHIELD_UNSUPPORTED, .is_unknown = true});
     CHECK_HOLDS(text, "\"name\":\"not_offline\"");
     CHECK_HOLDS(text, "\"settings\":[]");
 }
 
 /* They are for the measuring CPU, and all that is changed. */
-TEST(single_settings)
+WRAP_TEST(single_settings)
 {
-    if (!tap_is_wrapped())
-        return;
-    const char *text = stream_of(SHIELD_DONE, true, "--settings", "timers");
+    scene = (struct scene){SHIELD_DONE, true};
+    const char *text = stream(CPUS, "single", "--settings", "timers");
     CHECK_HOLDS(text, "(--settings lists everything that is changed)");
     CHECK_HOLDS(text, "\"settings\":[\"timers\"]");
 }
 
 TEST(no_cpu_can_be_chosen)
 {
-    int code;
-    char *words[] = {"hardstone-probe", "run",       "SEM-P-SIG",    "--policy", "other",
-                     "--clock",         "monotonic", "--cpu-config", "single",   NULL};
-    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = -1};
-    const char *text = child_run(words, take_fake_test, &code);
-    if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
-        CHECK_HOLDS(text, "no other CPU is online");
-    else
-        CHECK_HOLDS(text, "measuring and load cannot be kept on one");
+    scene = (struct scene){0};
+    CHECK_HOLDS(stream(-1, "single", NULL, NULL), sysconf(_SC_NPROCESSORS_ONLN) == 1
+                                                      ? "no other CPU is online"
+                                                      : "measuring and load cannot be kept on one");
 }

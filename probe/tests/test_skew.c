@@ -19,7 +19,6 @@ static uint64_t counter_end(void);
 #include "run/run.h"
 #include "tap.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { CPUS = 3, NOWHERE_CPU = 7 };
@@ -75,161 +74,98 @@ static int look_at_clock(struct run *run)
     return 0;
 }
 
-static const struct test compares = {.id = "COMPARES",
-                                     .title = "compares",
-                                     .needs = TEST_COMPARES_CPUS | TEST_NEEDS_A_CPU,
-                                     .setup_ns = 1000000,
-                                     .check = use_all,
-                                     .measure = look_at_clock};
-
-static const struct test *fake_test;
+static struct test fake_test = {
+    .id = "COMPARES", .title = "compares", .setup_ns = 1000000, .measure = look_at_clock};
 
 static void take_fake_test(struct request *request)
 {
-    request->test = fake_test;
+    request->test = &fake_test;
 }
 
-static const char *stream_of(const struct test *test)
+static const char *stream(void)
 {
     int code;
-    fake_test = test;
     const char *text = child_run((char *const[]){"hardstone-probe", "run", "SEM-P-SIG", "--policy",
                                                  "other", "--counter-hz", "1000000000", NULL},
                                  take_fake_test, &code);
-    fake_test = NULL; /* it may be its caller's */
     CHECK_SAME(code, 0);
     CHECK_HOLDS(text, "\"status\":\"measured\"");
     CHECK_HOLDS(text, "\"name\":\"second\",\"pass\":true");
     return text;
 }
 
-static void reset(void)
+static void check_clock(const char *text, bool is_counter)
 {
-    fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = CPUS};
-    memset(offset_ns, 0, sizeof offset_ns);
-}
-
-static void check_counter(const char *text)
-{
-    CHECK_HOLDS(text, "\"text\":\"counter\"");
-    CHECK_HOLDS(text, "\"clock\":\"made up\",\"trusted\":true,\"reason\":null");
-    CHECK(strstr(text, "counter_not_used") == NULL);
-    CHECK(strstr(text, "\"clock\":\"monotonic\"") == NULL);
-}
-
-static void check_monotonic(const char *text)
-{
-    CHECK_HOLDS(text, "\"text\":\"monotonic\"");
-    CHECK_HOLDS(text, "\"counter_not_used\"");
-    CHECK_HOLDS(text, "CLOCK_MONOTONIC is used instead");
-    CHECK_HOLDS(text, "\"clock\":\"monotonic\",\"trusted\":false");
-    CHECK_HOLDS(text, "\"counter_hz\":null,\"calibration_ppb\":null");
-    CHECK(strstr(text, "\"clock\":\"made up\"") == NULL);
-}
-
-TEST(counters_that_agree)
-{
-    reset();
-    const char *text = stream_of(&compares);
-    check_counter(text);
-    CHECK_HOLDS(text, "\"skew\":[{\"cpu_a\":2,\"cpu_b\":0,");
-    CHECK_HOLDS(text, ",\"consistent\":true},{\"cpu_a\":2,\"cpu_b\":1,");
-    CHECK(strstr(text, "\"consistent\":false") == NULL);
-}
-
-TEST(counters_that_disagree)
-{
-    static const int64_t offsets_ns[] = {1000 * CLOCK_NS_PER_S, -1000 * CLOCK_NS_PER_S};
-    for (size_t i = 0; i < sizeof offsets_ns / sizeof offsets_ns[0]; i++) {
-        reset();
-        offset_ns[1] = offsets_ns[i];
-        const char *text = stream_of(&compares);
-        check_monotonic(text);
-        CHECK_HOLDS(text, "the counters of CPU 2 and 1 differ by");
-        CHECK_HOLDS(text, ",\"consistent\":true},{\"cpu_a\":2,\"cpu_b\":1,");
-        CHECK_HOLDS(text, "\"consistent\":false}]");
+    const char *counter = "\"clock\":\"made up\"", *monotonic = "\"clock\":\"monotonic\"";
+    CHECK(strstr(text, is_counter ? monotonic : counter) == NULL);
+    if (is_counter) {
+        CHECK_HOLDS(text, "\"text\":\"counter\"");
+        CHECK_HOLDS(text, "\"clock\":\"made up\",\"trusted\":true,\"reason\":null");
+        CHECK(strstr(text, "counter_not_used") == NULL);
+        CHECK(strstr(text, "\"consistent\":false") == NULL);
+    } else {
+        CHECK_HOLDS(text, "\"text\":\"monotonic\"");
+        CHECK_HOLDS(text, "\"counter_not_used\"");
+        CHECK_HOLDS(text, "CLOCK_MONOTONIC is used instead");
+        CHECK_HOLDS(text, "\"clock\":\"monotonic\",\"trusted\":false");
+        CHECK_HOLDS(text, "\"counter_hz\":null,\"calibration_ppb\":null");
     }
 }
 
-/* The pairs that were measured stay in the stream. */
-TEST(a_cpu_that_cannot_be_chosen)
-{
-    struct test test = compares;
-    reset();
-    fake_port.lacks_cpu = NOWHERE_CPU;
-    test.check = use_one_that_is_not_there;
-    const char *text = stream_of(&test);
-    check_monotonic(text);
-    CHECK_HOLDS(text, "could not be measured: Invalid argument");
-    CHECK_HOLDS(text, "\"skew\":[]");
-}
+#define FAR_NS (1000 * CLOCK_NS_PER_S)
+#define A_AND_B(a, b) "{\"cpu_a\":" #a ",\"cpu_b\":" #b ","
+#define AND_THEN ",\"consistent\":true},"
 
-/* Whether that is all the CPUs there are is then for the system to say. */
-TEST(no_cpu_can_be_chosen)
+TEST(counters_of_cpus)
 {
-    reset();
-    fake_port.cpu_count = -1;
-    fake_port.pin_error = ENOTSUP;
-    const char *text = stream_of(&compares);
-    if (sysconf(_SC_NPROCESSORS_ONLN) == 1) {
-        check_counter(text);
-        return;
+    enum { COMPARES = TEST_COMPARES_CPUS | TEST_NEEDS_A_CPU };
+    static const struct {
+        const char *name;
+        int64_t offset_1_ns, offset_2_ns; /* of these CPUs */
+        bool cannot_bind;
+        unsigned needs;
+        int (*check)(struct run *run);
+        bool is_counter;
+        const char *part, *other, *third; /* of the stream */
+    } rows[] = {
+        {"counters that agree", 0, 0, false, COMPARES, use_all, true, "\"skew\":[" A_AND_B(2, 0),
+         AND_THEN A_AND_B(2, 1)},
+        {"one that is ahead", FAR_NS, 0, false, COMPARES, use_all, false,
+         "the counters of CPU 2 and 1 differ by", AND_THEN A_AND_B(2, 1), "\"consistent\":false}]"},
+        {"one that is behind", -FAR_NS, 0, false, COMPARES, use_all, false,
+         "the counters of CPU 2 and 1 differ by", AND_THEN A_AND_B(2, 1), "\"consistent\":false}]"},
+        /* the pairs that were measured stay in the stream */
+        {"a CPU that cannot be chosen", 0, 0, false, COMPARES, use_one_that_is_not_there, false,
+         "could not be measured: Invalid argument", "\"skew\":[]"},
+        {"no CPU can be chosen", 0, 0, true, COMPARES, use_all, false,
+         "could not be measured: this port cannot choose a CPU"},
+        /* its threads may move between two stamps */
+        {"nobody can be bound", 0, 0, true, 0, use_all, false},
+        {"one CPU in use", FAR_NS, 0, false, COMPARES, use_no_other, true, "\"skew\":[]"},
+        {"a test that compares none", FAR_NS, 0, false, TEST_NEEDS_ONE_CPU, use_all, true,
+         "\"skew\":[]"},
+        /* its thread may have stamps of all CPUs */
+        {"a thread that is not bound", 0, 0, false, 0, use_no_other, true, "\"cpu\":null",
+         "\"skew\":[" A_AND_B(0, 1), AND_THEN A_AND_B(0, 2)},
+        {"one that is not bound, and a skew", 0, FAR_NS, false, 0, use_no_other, false,
+         "the counters of CPU 0 and 2 differ by"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const parts[] = {rows[i].part, rows[i].other, rows[i].third};
+        /* whether those are all the CPUs there are is for the system to say */
+        bool is_of_one_cpu = rows[i].cannot_bind && sysconf(_SC_NPROCESSORS_ONLN) == 1;
+        tap_row(rows[i].name);
+        offset_ns[1] = rows[i].offset_1_ns;
+        offset_ns[2] = rows[i].offset_2_ns;
+        fake_test.needs = rows[i].needs;
+        fake_test.check = rows[i].check;
+        fake_port = (struct fake_port){.is_counter_trusted = true,
+                                       .lacks_cpu = NOWHERE_CPU,
+                                       .cpu_count = rows[i].cannot_bind ? -1 : CPUS,
+                                       .pin_error = rows[i].cannot_bind ? ENOTSUP : 0};
+        const char *text = stream();
+        check_clock(text, rows[i].is_counter || is_of_one_cpu);
+        for (int j = 0; j < 3 && parts[j] && !is_of_one_cpu; j++)
+            CHECK_HOLDS(text, parts[j]);
     }
-    check_monotonic(text);
-    CHECK_HOLDS(text, "could not be measured: this port cannot choose a CPU");
-}
-
-/* Its threads may move between two stamps. */
-TEST(nobody_can_be_bound)
-{
-    struct test test = compares;
-    reset();
-    fake_port.cpu_count = -1;
-    fake_port.pin_error = ENOTSUP;
-    test.needs = 0;
-    const char *text = stream_of(&test);
-    if (sysconf(_SC_NPROCESSORS_ONLN) == 1)
-        check_counter(text);
-    else
-        check_monotonic(text);
-}
-
-TEST(one_cpu_in_use)
-{
-    struct test test = compares;
-    reset();
-    offset_ns[1] = 1000 * CLOCK_NS_PER_S;
-    test.check = use_no_other;
-    const char *text = stream_of(&test);
-    check_counter(text);
-    CHECK_HOLDS(text, "\"skew\":[]");
-}
-
-TEST(a_test_that_compares_none)
-{
-    struct test test = compares;
-    reset();
-    offset_ns[1] = 1000 * CLOCK_NS_PER_S;
-    test.needs = TEST_NEEDS_ONE_CPU;
-    const char *text = stream_of(&test);
-    check_counter(text);
-    CHECK_HOLDS(text, "\"skew\":[]");
-}
-
-/* Its thread is not bound, and may have stamps of all CPUs. */
-TEST(a_thread_that_is_not_bound)
-{
-    struct test test = compares;
-    reset();
-    test.needs = 0;
-    test.check = use_no_other;
-    const char *text = stream_of(&test);
-    check_counter(text);
-    CHECK_HOLDS(text, "\"cpu\":null");
-    CHECK_HOLDS(text, "\"skew\":[{\"cpu_a\":0,\"cpu_b\":1,");
-    CHECK_HOLDS(text, ",\"consistent\":true},{\"cpu_a\":0,\"cpu_b\":2,");
-    offset_ns[2] = 1000 * CLOCK_NS_PER_S;
-    text = stream_of(&test);
-    check_monotonic(text);
-    CHECK_HOLDS(text, "the counters of CPU 0 and 2 differ by");
 }

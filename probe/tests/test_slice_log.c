@@ -17,9 +17,10 @@ static void check_entry(unsigned i, int place, uint64_t ticks)
     CHECK_SAME(notes.entries[i].ticks, ticks);
 }
 
-TEST(who_runs_is_noted_once)
+#define LOG_TEST(what, room) TEST_IN((slice_log_clear(&notes, room), true), (void)0, what)
+
+LOG_TEST(who_runs_is_noted_once, 10)
 {
-    slice_log_clear(&notes, 10);
     CHECK_SAME(slice_log_count(&notes), 0);
     take_turn(0, 5);
     take_turn(0, 6);
@@ -31,9 +32,8 @@ TEST(who_runs_is_noted_once)
     check_entry(2, 0, 8);
 }
 
-TEST(preempted_before_the_last_note)
+LOG_TEST(preempted_before_the_last_note, 3)
 {
-    slice_log_clear(&notes, 3);
     take_turn(0, 1);
     take_turn(1, 2);
     unsigned seen = slice_log_look(&notes);
@@ -46,9 +46,8 @@ TEST(preempted_before_the_last_note)
 }
 
 /* The same thread is noted as before, and yet a round has passed. */
-TEST(preempted_for_a_round)
+LOG_TEST(preempted_for_a_round, 10)
 {
-    slice_log_clear(&notes, 10);
     take_turn(0, 1);
     unsigned seen = slice_log_look(&notes);
     take_turn(1, 2);
@@ -59,9 +58,8 @@ TEST(preempted_for_a_round)
     check_entry(3, 2, 4);
 }
 
-TEST(preempted_before_it_is_closed)
+LOG_TEST(preempted_before_it_is_closed, 10)
 {
-    slice_log_clear(&notes, 10);
     take_turn(0, 1);
     unsigned seen = slice_log_look(&notes);
     slice_log_close(&notes);
@@ -70,9 +68,8 @@ TEST(preempted_before_it_is_closed)
     CHECK(slice_log_is_over(&notes, slice_log_look(&notes)));
 }
 
-TEST(opened_again)
+LOG_TEST(opened_again, 10)
 {
-    slice_log_clear(&notes, 10);
     take_turn(0, 1);
     slice_log_close(&notes);
     take_turn(1, 2);
@@ -83,9 +80,8 @@ TEST(opened_again)
     check_entry(1, 1, 3);
 }
 
-TEST(no_more_than_fit)
+LOG_TEST(no_more_than_fit, SLICE_LOG_ENTRIES + 1)
 {
-    slice_log_clear(&notes, SLICE_LOG_ENTRIES + 1);
     for (unsigned i = 0; i < SLICE_LOG_ENTRIES + 2; i++)
         take_turn((int)(i % 2), i);
     CHECK_SAME(slice_log_count(&notes), SLICE_LOG_ENTRIES);

@@ -8,8 +8,6 @@
 #include "same_record.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { MOST_BYTES = 28 * 1024, VARIANTS = 12, VALUES = 3000 };
 
 static struct arena *new_arena(int variants)
@@ -31,9 +29,7 @@ static struct arena *new_arena(int variants)
 
 static struct record *new_record(void)
 {
-    struct record *record = malloc(record_size(NULL, 0));
-    if (!record)
-        abort();
+    struct record *record = tap_memory(record_size(NULL, 0));
     record_init(record, NULL, 0);
     return record;
 }
@@ -76,9 +72,7 @@ TEST(more_series)
         CHECK(has_same_moments(record, twin) && has_same_worst(record, twin));
         CHECK_SAME(held_by(record), VALUES);
         CHECK(record->sub_bits >= 3);
-        free(twin);
     }
-    free(scratch);
     arena_free(one);
     arena_free(more);
 }
@@ -93,7 +87,6 @@ TEST(the_worst)
         CHECK_SAME(record->worst[i].value_ns, 100 - i);
     struct recovered recovered = record_recover(record);
     CHECK(!record_was_recovered(&recovered));
-    free(record);
 }
 
 TEST(texts)

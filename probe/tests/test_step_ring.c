@@ -7,150 +7,118 @@
 enum { START = 1000, PERIOD = 100 };
 
 static struct step_ring ring;
+static struct step_end ended; /* the latest step that did */
 
-static void open_ring(int threads)
-{
-    step_ring_open(&ring, threads, START, PERIOD);
-}
+#define RING_TEST(what, threads)                                                                   \
+    TEST_IN((step_ring_open(&ring, threads, START, PERIOD), true), (void)0, what)
 
 /* A thread ends `step` so many ns after its release. */
-static enum step_state end(uint64_t step, int64_t after, struct step_end *ended)
+static enum step_state end(uint64_t step, int64_t after)
 {
     int64_t release = step_release_ns(&ring, step);
-    return step_ring_end(&ring, step, release + after / 2, release + after, ended);
+    return step_ring_end(&ring, step, release + after / 2, release + after, &ended);
 }
 
-static struct step_counts counts(uint64_t planned, int64_t now)
+static void check_counts(uint64_t planned, int64_t now, uint64_t finished, uint64_t released,
+                         uint64_t missed, uint64_t first_missed)
 {
     step_ring_close(&ring, planned, now);
-    return ring.counts;
+    CHECK_SAME(ring.counts.finished, finished);
+    CHECK_SAME(ring.counts.released, released);
+    CHECK_SAME(ring.counts.missed, missed);
+    CHECK_SAME(ring.counts.first_missed, first_missed);
 }
 
-TEST(in_time)
+RING_TEST(in_time, 1)
 {
-    struct step_end ended;
-    open_ring(1);
-    for (uint64_t step = 0; step < 5; step++)
-        CHECK_SAME(end(step, PERIOD, &ended), STEP_LAST); /* on the deadline is in time */
-    struct step_counts all = counts(5, START + 5 * PERIOD);
-    CHECK_SAME(all.finished, 5);
-    CHECK_SAME(all.released, 5);
-    CHECK_SAME(all.missed, 0);
-    CHECK_SAME(all.first_missed, 0);
+    for (uint64_t step = 0; step < 5; step++) {
+        CHECK_SAME(end(step, PERIOD), STEP_LAST); /* on the deadline is in time */
+        CHECK(!ended.is_late);
+    }
+    check_counts(5, START + 5 * PERIOD, 5, 5, 0, 0);
 }
 
-TEST(late_once)
+RING_TEST(late_once, 1)
 {
-    struct step_end ended;
-    open_ring(1);
     ring.watched = 3;
     for (uint64_t step = 0; step < 5; step++) {
-        end(step, step == 2 ? 150 : 40, &ended);
+        end(step, step == 2 ? 150 : 40);
         CHECK_SAME(ended.late_ns, step == 2 ? 50 : -60);
         CHECK_SAME(ended.step, step);
     }
-    struct step_counts all = counts(5, START + 5 * PERIOD);
-    CHECK_SAME(all.missed, 1);
-    CHECK_SAME(all.first_missed, 3);
-    CHECK_SAME(all.watched_missed, 1);
+    check_counts(5, START + 4 * PERIOD + 40, 5, 5, 1, 3);
+    CHECK_SAME(ring.counts.watched_missed, 1);
 }
 
-TEST(late_by_one_ns)
+RING_TEST(late_by_one_ns, 1)
 {
-    struct step_end ended;
-    open_ring(1);
-    end(0, PERIOD + 1, &ended);
+    end(0, PERIOD + 1);
     CHECK_SAME(ended.late_ns, 1);
-    CHECK_SAME(counts(1, START + 2 * PERIOD).missed, 1);
+    CHECK(ended.is_late);
+    check_counts(1, START + 2 * PERIOD, 1, 1, 1, 1);
 }
 
 /* What is late by several periods misses one deadline; those that follow are missed for themselves.
  */
-TEST(backlog)
+RING_TEST(backlog, 1)
 {
-    struct step_end ended;
-    open_ring(1);
-    end(0, 350, &ended); /* at 350: the deadlines of steps 0, 1 and 2 have passed */
-    end(1, 260, &ended); /* at 360 */
-    end(2, 170, &ended); /* at 370 */
-    end(3, 80, &ended);  /* at 380, in time */
-    struct step_counts all = counts(4, START + 4 * PERIOD);
-    CHECK_SAME(all.missed, 3);
-    CHECK_SAME(all.first_missed, 1);
+    end(0, 350); /* at 350: the deadlines of steps 0, 1 and 2 have passed */
+    end(1, 260); /* at 360 */
+    end(2, 170); /* at 370 */
+    end(3, 80);  /* at 380, in time */
+    check_counts(4, START + 4 * PERIOD, 4, 4, 3, 1);
 }
 
-TEST(late_on_any_thread)
+RING_TEST(late_on_any_thread, 3)
 {
-    struct step_end ended;
-    open_ring(3);
     for (uint64_t step = 0; step < 3; step++) {
-        CHECK_SAME(end(step, 30, &ended), STEP_OPEN);
-        CHECK_SAME(end(step, step == 1 ? 140 : 50, &ended), STEP_OPEN);
-        CHECK_SAME(end(step, step == 1 ? 120 : 40, &ended), STEP_LAST);
+        CHECK_SAME(end(step, 30), STEP_OPEN);
+        CHECK_SAME(end(step, step == 1 ? 140 : 50), STEP_OPEN);
+        CHECK_SAME(end(step, step == 1 ? 120 : 40), STEP_LAST);
         CHECK_SAME(ended.begin_ns, step_release_ns(&ring, step) + 15); /* of the first */
         CHECK_SAME(ended.end_ns, step_release_ns(&ring, step) + (step == 1 ? 140 : 50));
     }
-    struct step_counts all = counts(3, START + 3 * PERIOD);
-    CHECK_SAME(all.missed, 1); /* two threads were late */
-    CHECK_SAME(all.first_missed, 2);
+    check_counts(3, START + 3 * PERIOD, 3, 3, 1, 2); /* two threads were late */
 }
 
-TEST(never_finished)
+RING_TEST(never_finished, 2)
 {
-    struct step_end ended;
-    open_ring(2);
-    end(0, 10, &ended);
-    end(0, 10, &ended);
-    end(1, 10, &ended); /* the other thread never comes to it */
-    struct step_counts all = counts(10, START + 5 * PERIOD + PERIOD / 2);
-    CHECK_SAME(all.finished, 1);
-    CHECK_SAME(all.released, 5); /* the deadline of the sixth has not passed */
-    CHECK_SAME(all.missed, 4);
-    CHECK_SAME(all.first_missed, 2);
+    end(0, 10);
+    end(0, 10);
+    end(1, 10); /* the other thread never comes to it */
+    /* the deadline of the sixth has not passed */
+    check_counts(10, START + 5 * PERIOD + PERIOD / 2, 1, 5, 4, 2);
 }
 
-TEST(no_more_than_planned)
+RING_TEST(no_more_than_planned, 1)
 {
-    open_ring(1);
     ring.watched = 2;
-    struct step_counts all = counts(3, START + 100 * PERIOD);
-    CHECK_SAME(all.released, 3);
-    CHECK_SAME(all.missed, 3);
-    CHECK_SAME(all.watched_missed, 1);
+    check_counts(3, START + 100 * PERIOD, 0, 3, 3, 1);
+    CHECK_SAME(ring.counts.watched_missed, 1);
 }
 
-TEST(ended_before_the_start)
+RING_TEST(ended_before_the_start, 1)
 {
-    open_ring(1);
-    struct step_counts all = counts(3, START - 1);
-    CHECK_SAME(all.released, 0);
-    CHECK_SAME(all.missed, 0);
+    check_counts(3, START - 3 * PERIOD, 0, 0, 0, 0);
 }
 
-TEST(slots_are_used_again)
+RING_TEST(slots_are_used_again, 2)
 {
-    struct step_end ended;
     uint64_t steps = 3 * STEP_SLOTS + 5;
-    open_ring(2);
     for (uint64_t step = 0; step < steps; step++) {
         bool is_late = step % 1000 == 7;
-        CHECK_SAME(end(step, is_late ? 101 : 10, &ended), STEP_OPEN);
-        CHECK_SAME(end(step, 20, &ended), STEP_LAST);
+        CHECK_SAME(end(step, is_late ? 101 : 10), STEP_OPEN);
+        CHECK_SAME(end(step, 20), STEP_LAST);
         CHECK_SAME(ended.late_ns > 0, is_late);
     }
-    struct step_counts all = counts(steps, START + (int64_t)steps * PERIOD);
-    CHECK_SAME(all.finished, steps);
-    CHECK_SAME(all.missed, (steps + 992) / 1000);
-    CHECK_SAME(all.first_missed, 8);
+    check_counts(steps, START + (int64_t)steps * PERIOD, steps, steps, (steps + 992) / 1000, 8);
 }
 
-TEST(a_whole_ring_ahead)
+RING_TEST(a_whole_ring_ahead, 2)
 {
-    struct step_end ended;
-    open_ring(2);
     for (uint64_t step = 0; step < STEP_SLOTS; step++)
-        CHECK_SAME(end(step, 10, &ended), STEP_OPEN);
-    CHECK_SAME(end(STEP_SLOTS, 10, &ended), STEP_AHEAD);
-    CHECK_SAME(end(0, 10, &ended), STEP_LAST); /* the slower one does a step: there is room again */
-    CHECK_SAME(end(STEP_SLOTS, 10, &ended), STEP_OPEN);
+        CHECK_SAME(end(step, 10), STEP_OPEN);
+    CHECK_SAME(end(STEP_SLOTS, 10), STEP_AHEAD);
+    CHECK_SAME(end(0, 10), STEP_LAST); /* the slower one does a step: there is room again */
+    CHECK_SAME(end(STEP_SLOTS, 10), STEP_OPEN);
 }

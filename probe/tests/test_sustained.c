@@ -7,46 +7,33 @@
 #include "child_run.h"
 #include "tap.h"
 
-#include <errno.h>
-#include <string.h>
-
 enum { INTERRUPTS = 1000, LOSES = 10 };
-
-int __real_port_interrupt_send(void);
-int __wrap_port_interrupt_send(void);
-int __real_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
-int __wrap_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns);
-int64_t __real_port_event_timer_take(int descriptor);
-int64_t __wrap_port_event_timer_take(int descriptor);
 
 enum source { REAL, LOSING, SILENT, REFUSED };
 static enum source source;
 static uint64_t calls;
 static int64_t start_ns_, period_ns_, taken;
 
-#ifdef WRAPPED
-int __wrap_port_interrupt_send(void)
+WRAP(int, port_interrupt_send, void)
 {
     if (source == REFUSED)
         return EPERM;
     return source == LOSING && ++calls % LOSES == 0 ? 0 : __real_port_interrupt_send();
 }
 
-int __wrap_port_event_timer_open_ready(int64_t start_ns, int64_t period_ns)
+WRAP(int, port_event_timer_open_ready, int64_t start_ns, int64_t period_ns)
 {
     start_ns_ = start_ns;
     period_ns_ = period_ns;
     taken = 0;
-    if (source == REFUSED) {
-        errno = EMFILE;
-        return -1;
-    }
+    if (source == REFUSED)
+        return tap_fail(EMFILE);
     return __real_port_event_timer_open_ready(start_ns, source == REAL ? period_ns : 0);
 }
 
 /* Gives one expiry each time one is due; each LOSES-th time it waits for the next one and gives
  * both. */
-int64_t __wrap_port_event_timer_take(int descriptor)
+WRAP(int64_t, port_event_timer_take, int descriptor)
 {
     if (source == REAL)
         return __real_port_event_timer_take(descriptor);
@@ -57,25 +44,16 @@ int64_t __wrap_port_event_timer_take(int descriptor)
     taken += wanted;
     return wanted;
 }
-#endif
 
-static const char *run_with(const char *name, int *code)
+/* The stream of a run of `of`: "source=ipi" or "source=timer". */
+static const char *run_with(enum source kind, char *of)
 {
-    char words[64];
-    snprintf(words, sizeof words, "source=%s", name);
-    char *list[] = {"hardstone-probe",
-                    "run",
-                    "IRQ-S-SUS",
-                    "-p",
-                    words,
-                    "-p",
-                    "interrupts=1000",
-                    "-p",
-                    "period_min_ns=50us",
-                    "-p",
-                    "period_max_ns=50us",
-                    NULL};
-    return child_run(list, NULL, code);
+    char *words[] = {
+        "hardstone-probe",    "run", "IRQ-S-SUS",          "-p", of, "-p", "interrupts=1000", "-p",
+        "period_min_ns=50us", "-p",  "period_max_ns=50us", NULL};
+    int code;
+    source = kind;
+    return child_run(words, NULL, &code);
 }
 
 static int64_t number_of(const char *text, const char *key)
@@ -106,13 +84,9 @@ static void check_sum(const char *text)
 
 /* Another interruption in the window of a send that is none hides it: seldom, but on a busy machine
  * no share can be promised. */
-HOST_TEST(lost_from_another_cpu)
+HOST_TEST_IN(tap_is_wrapped(), (void)0, lost_from_another_cpu)
 {
-    int code;
-    if (!tap_is_wrapped())
-        return;
-    source = LOSING;
-    const char *text = run_with("ipi", &code);
+    const char *text = run_with(LOSING, "source=ipi");
     if (!can_run(text))
         return;
     check_sum(text);
@@ -123,13 +97,9 @@ HOST_TEST(lost_from_another_cpu)
 }
 
 /* Every LOSES-th take gives one that was not due while the CPU was gone: the instrument's. */
-HOST_TEST(not_armed_is_not_lost)
+HOST_TEST_IN(tap_is_wrapped(), (void)0, not_armed_is_not_lost)
 {
-    int code;
-    if (!tap_is_wrapped())
-        return;
-    source = LOSING;
-    const char *text = run_with("timer", &code);
+    const char *text = run_with(LOSING, "source=timer");
     if (!can_run(text))
         return;
     int64_t lost = number_of(text, "lost_count"), extra = number_of(text, "instrument_count");
@@ -146,13 +116,9 @@ HOST_TEST(not_armed_is_not_lost)
 }
 
 /* As on PREEMPT_RT, where expiries wait for a thread that does not run: no figure, and a reason. */
-HOST_TEST(a_timer_that_never_comes)
+HOST_TEST_IN(tap_is_wrapped(), (void)0, a_timer_that_never_comes)
 {
-    int code;
-    if (!tap_is_wrapped())
-        return;
-    source = SILENT;
-    const char *text = run_with("timer", &code);
+    const char *text = run_with(SILENT, "source=timer");
     if (!strstr(text, "\"sustained_not_sent\"") && !can_run(text))
         return;
     CHECK_HOLDS(text, "\"sustained_not_sent\"");
@@ -160,15 +126,11 @@ HOST_TEST(a_timer_that_never_comes)
     CHECK(!strstr(text, "\"sustained_step\""));
 }
 
-TEST(calls_that_are_refused)
+WRAP_TEST(calls_that_are_refused)
 {
-    static const char *const names[] = {"ipi", "timer"};
-    int code;
-    if (!tap_is_wrapped())
-        return;
+    static char *const names[] = {"source=ipi", "source=timer"};
     for (int i = 0; i < 2; i++) {
-        source = REFUSED;
-        const char *text = run_with(names[i], &code);
+        const char *text = run_with(REFUSED, names[i]);
         if (strstr(text, "\"status\":\"denied\"") || strstr(text, "only one\""))
             tap_skip("no real-time scheduling, or one CPU");
         else

@@ -12,16 +12,18 @@ enum { PERIOD = 10000, MANY = 20000 };
 
 static struct sustained_match match;
 
-static void begin(uint64_t skew)
+/* A test of sends whose CPUs' counters may differ by `skew`. */
+#define MATCH_TEST(what, skew) TEST_IN((sustained_match_open(&match, skew), true), (void)0, what)
+
+static void send(uint64_t at, uint64_t returned, uint64_t due)
 {
-    sustained_match_open(&match, skew);
+    sustained_match_send(&match, &(struct sustained_send){at, returned, due});
 }
 
-/* A send at `at` that returns after 1000 and is due again a period after it. */
+/* One that returns after 1000 and is due again a period after it. */
 static void send_at(uint64_t at)
 {
-    struct sustained_send send = {at, at + 1000, at + PERIOD};
-    sustained_match_send(&match, &send);
+    send(at, at + 1000, at + PERIOD);
 }
 
 static void check_counts(uint64_t seen, uint64_t merged, uint64_t lost, uint64_t late)
@@ -33,9 +35,8 @@ static void check_counts(uint64_t seen, uint64_t merged, uint64_t lost, uint64_t
     CHECK_SAME(match.counts.interrupts, seen + merged + lost);
 }
 
-TEST(fates)
+MATCH_TEST(fates, 0)
 {
-    begin(0);
     sustained_match_gap(&match, 10100, 11500);
     send_at(10000);
     check_counts(1, 0, 0, 0);
@@ -56,30 +57,25 @@ TEST(fates)
 }
 
 /* One gap is one interrupt, also where the skew of two sends covers it. */
-TEST(a_gap_is_one_interrupt)
+MATCH_TEST(a_gap_is_one_interrupt, 300)
 {
-    begin(300);
     sustained_match_gap(&match, 10900, 11050);
-    struct sustained_send first = {10000, 11000, 20000}, second = {11010, 12000, 20000};
-    sustained_match_send(&match, &first);
-    sustained_match_send(&match, &second);
+    send(10000, 11000, 20000);
+    send(11010, 12000, 20000);
     check_counts(1, 1, 0, 0);
 }
 
-TEST(a_late_source_is_not_the_systems)
+MATCH_TEST(a_late_source_is_not_the_systems, 0)
 {
-    begin(0);
     sustained_match_gap(&match, 30100, 31000);
-    struct sustained_send late = {30000, 30900, 20000};
-    sustained_match_send(&match, &late);
+    send(30000, 30900, 20000);
     check_counts(1, 0, 0, 0);
     CHECK_SAME(match.counts.source_late, 1);
 }
 
 /* More gaps than are kept: the newest ones are. */
-TEST(many_gaps_before_a_send)
+MATCH_TEST(many_gaps_before_a_send, 0)
 {
-    begin(0);
     for (uint64_t i = 0; i < 10 * SUSTAINED_GAPS; i++)
         sustained_match_gap(&match, 10 * i, 10 * i + 5);
     sustained_match_gap(&match, 10100, 11500);
@@ -97,7 +93,7 @@ TEST(as_with_all_gaps_at_once)
     struct sent_counts all = {0};
     uint64_t state = 7, at = UINT64_MAX - (uint64_t)MANY * PERIOD / 2, lost = 0;
     uint32_t gap_count = 0;
-    begin(0);
+    sustained_match_open(&match, 0);
     for (uint32_t i = 0; i < MANY; i++, at += PERIOD) {
         uint64_t kind = tap_random(&state) % 3, first = gap_count;
         if (tap_random(&state) % 5 == 0 && kind == 1) { /* a tick that covers it */
@@ -110,11 +106,10 @@ TEST(as_with_all_gaps_at_once)
         if (tap_random(&state) % 7 == 0) /* a tick between two */
             gaps[gap_count++] = (struct gap){at + 3000, at + 6000};
         sends[i] = (struct sent){at, at, at + 1000};
-        struct sustained_send send = {at, at + 1000, at + PERIOD};
         bool has_tick_after = gap_count > first && gaps[gap_count - 1].begin == at + 3000;
         for (uint64_t j = first; j < gap_count - (has_tick_after ? 1 : 0); j++)
             sustained_match_gap(&match, gaps[j].begin, gaps[j].end);
-        sustained_match_send(&match, &send);
+        send_at(at);
         if (has_tick_after)
             sustained_match_gap(&match, at + 3000, at + 6000);
     }
@@ -127,56 +122,46 @@ TEST(as_with_all_gaps_at_once)
     CHECK_SAME(match.counts.interrupts, MANY);
 }
 
-static const struct sustained_grid grid = {.start = PERIOD, .period_16 = PERIOD * 65536};
-
 static void take(uint64_t first, uint64_t count, const struct gap *gap)
 {
-    struct sustained_expiries expiries = {first, count, gap};
-    sustained_match_expiries(&match, &grid, &expiries, 500);
+    static const struct sustained_grid grid = {.start = PERIOD, .period_16 = PERIOD * 65536};
+    sustained_match_expiries(&match, &grid, &(struct sustained_expiries){first, count, gap}, 500);
 }
 
-static void check_timer(uint64_t unwatched, uint64_t not_armed)
+static void check_timer(uint64_t seen, uint64_t merged, uint64_t lost, uint64_t unwatched,
+                        uint64_t not_armed)
 {
-    const struct sustained_counts *counts = &match.counts;
-    CHECK_SAME(counts->unwatched, unwatched);
-    CHECK_SAME(counts->not_armed, not_armed);
-    CHECK_SAME(counts->interrupts,
-               counts->seen + counts->merged + counts->lost + counts->unwatched);
+    CHECK_SAME(match.counts.seen, seen);
+    CHECK_SAME(match.counts.merged, merged);
+    CHECK_SAME(match.counts.lost, lost);
+    CHECK_SAME(match.counts.unwatched, unwatched);
+    CHECK_SAME(match.counts.not_armed, not_armed);
+    CHECK_SAME(match.counts.interrupts, seen + merged + lost + unwatched);
 }
 
 /* Number k is due at PERIOD x (k + 1). */
-TEST(expiries_of_a_timer)
+MATCH_TEST(expiries_of_a_timer, 0)
 {
-    begin(0);
     take(0, 1, &(struct gap){10100, 11500});
     take(1, 1, &(struct gap){19600, 21000}); /* by a hypervisor, to be in time */
-    CHECK_SAME(match.counts.seen, 2);
+    check_timer(2, 0, 0, 0, 0);
     take(2, 1, &(struct gap){29000, 31000});
-    CHECK_SAME(match.counts.merged, 1);
+    check_timer(2, 1, 0, 0, 0);
     take(3, 4, &(struct gap){40100, 70500}); /* numbers 4 to 6 were due in it */
-    CHECK_SAME(match.counts.seen, 3);
-    CHECK_SAME(match.counts.lost, 3);
+    check_timer(3, 1, 3, 0, 0);
     CHECK_SAME(match.counts.late, 1);
-    check_timer(0, 0);
 }
 
 /* The first came in the take before, and the timer was not armed for the second. */
-TEST(an_expiry_in_a_take_loses_none)
+MATCH_TEST(an_expiry_in_a_take_loses_none, 0)
 {
-    begin(0);
     take(0, 2, NULL);
-    CHECK_SAME(match.counts.interrupts, 1);
-    CHECK_SAME(match.counts.lost, 0);
-    check_timer(1, 1);
-    take(2, 1,
-         &(struct gap){28000, 29900}); /* of something else, before the take in which it came */
-    CHECK_SAME(match.counts.merged, 0);
-    CHECK_SAME(match.counts.seen, 0);
-    check_timer(2, 1);
+    check_timer(0, 0, 0, 1, 1);
+    /* of something else, before the take in which it came */
+    take(2, 1, &(struct gap){28000, 29900});
+    check_timer(0, 0, 0, 2, 1);
     take(3, 3, &(struct gap){40100, 50500}); /* the CPU was back before number 5 was due */
-    CHECK_SAME(match.counts.seen, 1);
-    CHECK_SAME(match.counts.lost, 1);
-    check_timer(2, 2);
+    check_timer(1, 0, 1, 2, 2);
 }
 
 /* ---- The search for the shortest sustained period, on systems that are made up ---- */
@@ -252,30 +237,25 @@ TEST(the_limit_is_found)
     }
 }
 
-TEST(all_pass)
+TEST(all_pass_or_none)
 {
-    struct sustained_search search = usual();
-    CHECK_SAME(search_all(&search, all, 0).count, 1);
-    CHECK_SAME(search.passed_ns, 1000);
-    CHECK_SAME(search.failed_ns, 0);
-}
-
-TEST(none_passes)
-{
-    struct sustained_search search = usual();
-    CHECK_SAME(search_all(&search, none, 0).count, 11);
-    CHECK_SAME(search.passed_ns, 0);
-    CHECK_SAME(search.failed_ns, 1000000);
-}
-
-TEST(one_period_only)
-{
-    struct sustained_search search = {.least_ns = 5050, .most_ns = 5050};
-    CHECK_SAME(search_all(&search, all, 0).count, 1);
-    CHECK_SAME(search.passed_ns, 5050);
-    search = (struct sustained_search){.least_ns = 5050, .most_ns = 5050};
-    CHECK_SAME(search_all(&search, none, 0).count, 1);
-    CHECK_SAME(search.passed_ns, 0);
+    static const struct {
+        const char *name;
+        struct sustained_search search;
+        system_kind passes;
+        int count;
+        int64_t passed_ns, failed_ns;
+    } rows[] = {{"all pass", {.least_ns = 1000, .most_ns = 1000000}, all, 1, 1000, 0},
+                {"none passes", {.least_ns = 1000, .most_ns = 1000000}, none, 11, 0, 1000000},
+                {"the only one passes", {.least_ns = 5050, .most_ns = 5050}, all, 1, 5050, 0},
+                {"the only one fails", {.least_ns = 5050, .most_ns = 5050}, none, 1, 0, 5050}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sustained_search search = rows[i].search;
+        tap_row(rows[i].name);
+        CHECK_SAME(search_all(&search, rows[i].passes, 0).count, rows[i].count);
+        CHECK_SAME(search.passed_ns, rows[i].passed_ns);
+        CHECK_SAME(search.failed_ns, rows[i].failed_ns);
+    }
 }
 
 /* What is found was sustained, and a shorter period next to it was not. */

@@ -1,5 +1,5 @@
-/* Processes of the system beside a real-time thread, on a made-up kernel: what proves that one was
- * ready, and what that it ran. */
+/* THR-B-PRI beside processes of the system, on a made-up kernel: what proves that one was ready,
+ * what that it ran, and what a round beside a process inside system calls proves. */
 #include "base/posix_source.h"
 
 #include "fake_port.h"
@@ -7,10 +7,7 @@
 #include "run/run.h"
 #include "tap.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-enum { PROCESSES = 2, FIRST_CLOCK = 100 };
+enum { PROCESSES = 2, FIRST_CLOCK = 100, KIND = 1 };
 
 #define MS INT64_C(1000000)
 #define SPUN_NS (20 * MS)
@@ -28,10 +25,8 @@ int clock_gettime(clockid_t id, struct timespec *time)
 {
     int process = (int)id - FIRST_CLOCK;
     bool is_cpu_time = process >= 1 && process <= PROCESSES;
-    if (is_cpu_time && kernel.has_ended[process]) {
-        errno = EINVAL;
-        return -1;
-    }
+    if (is_cpu_time && kernel.has_ended[process])
+        return tap_fail(EINVAL);
     *time = clock_ns_timespec(is_cpu_time ? kernel.cpu_ns[process] : kernel.now_ns);
     return 0;
 }
@@ -65,24 +60,65 @@ static int step_up(struct run *run)
     return 0;
 }
 
+#include "family/thread/system_calls.c"
+
 #define scheduling_step_down step_down
 #define scheduling_step_up step_up
 #include "family/thread/system_threads.c"
 
 static struct run run;
 static struct system_threads threads;
+static struct system_calls calls;
+static struct call_party party;
 
 static void begin(int processes)
 {
     memset(&kernel, 0, sizeof kernel);
     memset(&run, 0, sizeof run);
     memset(&threads, 0, sizeof threads);
+    memset(&calls, 0, sizeof calls);
+    memset(&party, 0, sizeof party);
     kernel.now_ns = 1000 * MS;
-    fake_port = (struct fake_port){.bound_count = processes, .counts_waits = true};
+    fake_port = (struct fake_port){.bound_count = processes,
+                                   .counts_waits = true,
+                                   .has_budget = true,
+                                   .runtime_ns = 950 * MS,
+                                   .period_ns = 1000 * MS};
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    threads.run = &run;
+    threads.run = calls.run = &run;
     system_threads_open(&threads);
+    calls.party = &party;
+    party.kind = KIND;
+    cpu_loss_open(&calls.cpu_loss, &run);
 }
+
+static void end(void)
+{
+    arena_free(run.arena);
+    arena_plan_free(&run.plan);
+}
+
+#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+
+static void check_verdict(const char *name, bool pass, const char *evidence)
+{
+    if (CHECK_SAME(run.arena->verdict_count, 1)) {
+        CHECK_TEXT(run.arena->verdicts[0].name, name);
+        CHECK_SAME(run.arena->verdicts[0].pass, pass);
+        CHECK_HOLDS(run.arena->verdicts[0].evidence, evidence);
+    }
+}
+
+static void check_not_seen(const char *reason)
+{
+    CHECK_SAME(run.arena->verdict_count, 0);
+    if (CHECK_SAME(run.arena->event_count, 1)) {
+        CHECK_TEXT(run.arena->events[0].name, "not_seen");
+        CHECK_HOLDS(run.arena->events[0].text, reason);
+    }
+}
+
+/* ---- processes that may become ready ---- */
 
 /* A burst in which process `process` runs for `ran_ns` while the real-time thread is ready, and the
  * first one waits for `waited_ns` in all. */
@@ -100,43 +136,17 @@ static void play(int process, int64_t ran_ns, int64_t waited_ns, bool is_doubtfu
     CHECK_SAME(kernel.lowered_count, 0);
 }
 
-static void judge(void)
+static void judge(bool pass, const char *evidence)
 {
     system_threads_judge(&threads);
+    check_verdict("system_processes", pass, evidence);
 }
-
-static void end(void)
-{
-    arena_free(run.arena);
-    arena_plan_free(&run.plan);
-}
-
-static void check_verdict(bool pass, const char *evidence)
-{
-    if (!CHECK_SAME(run.arena->verdict_count, 1))
-        return;
-    CHECK_SAME(run.arena->verdicts[0].pass, pass);
-    CHECK_TEXT(run.arena->verdicts[0].name, "system_processes");
-    CHECK_HOLDS(run.arena->verdicts[0].evidence, evidence);
-}
-
-static void check_not_seen(const char *reason)
-{
-    CHECK_SAME(run.arena->verdict_count, 0);
-    if (!CHECK_SAME(run.arena->event_count, 1))
-        return;
-    CHECK_TEXT(run.arena->events[0].name, "not_seen");
-    CHECK_HOLDS(run.arena->events[0].text, reason);
-}
-
-#define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
 
 RUN_TEST(one_was_ready_and_did_not_run, PROCESSES)
 {
     play(1, 0, SPUN_NS, false);
     play(1, 0, 0, false);
-    judge();
-    check_verdict(true, "1 times one was ready");
+    judge(true, "1 times one was ready");
 }
 
 TEST(one_ran)
@@ -145,33 +155,48 @@ TEST(one_ran)
         begin(PROCESSES);
         play(process, 0, SPUN_NS, false);
         play(process, 3 * MS, 0, false);
-        judge();
-        check_verdict(false, "for up to 3000 us");
+        judge(false, "for up to 3000 us");
         end();
     }
 }
 
-/* What is never ready is never refused the CPU. */
-RUN_TEST(none_was_ready, PROCESSES)
+/* One burst proves nothing: */
+TEST(nothing_is_seen)
 {
-    play(1, 0, 0, false);
-    judge();
-    check_not_seen("none of 2 time-shared processes");
+    static const struct {
+        const char *name;
+        int processes;
+        bool counts_no_waits;
+        int64_t ran_ns, waited_ns;
+        bool is_doubtful;
+        const char *reason;
+    } rows[] = {
+        /* what is never ready is never refused the CPU */
+        {"none was ready", PROCESSES, false, 0, 0, false, "none of 2 time-shared processes"},
+        /* 6 ms pass beside the spinning: a wait as long may have been there */
+        {"a wait beside it", PROCESSES, false, 0, 6 * MS, false, "none of 2 time-shared processes"},
+        {"a burst that was cut", PROCESSES, false, 3 * MS, SPUN_NS, true,
+         "none of 2 time-shared processes"},
+        {"run delay not counted", PROCESSES, true, 0, SPUN_NS, false,
+         "none of 2 time-shared processes"},
+        {"a system that does not tell", -1, false, 0, SPUN_NS, false,
+         "does not tell which processes"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        begin(rows[i].processes);
+        fake_port.counts_waits = !rows[i].counts_no_waits;
+        play(1, rows[i].ran_ns, rows[i].waited_ns, rows[i].is_doubtful);
+        system_threads_judge(&threads);
+        check_not_seen(rows[i].reason);
+        end();
+    }
 }
 
-/* 6 ms pass beside the spinning: a wait as long may have been there. */
-TEST(a_wait_beside_the_spinning_proves_nothing)
+RUN_TEST(a_wait_longer_than_what_is_beside_the_spinning, PROCESSES)
 {
-    begin(PROCESSES);
-    play(1, 0, 6 * MS, false);
-    judge();
-    check_not_seen("none of 2 time-shared processes");
-    end();
-    begin(PROCESSES);
     play(1, 0, 6 * MS + 1, false);
-    judge();
-    check_verdict(true, "1 times one was ready");
-    end();
+    judge(true, "1 times one was ready");
 }
 
 RUN_TEST(one_that_ended_is_not_judged, PROCESSES)
@@ -179,28 +204,77 @@ RUN_TEST(one_that_ended_is_not_judged, PROCESSES)
     kernel.cpu_ns[2] = 5 * MS;
     kernel.has_ended[2] = true;
     play(1, 0, SPUN_NS, false);
-    judge();
-    check_verdict(true, "0 times one ran");
+    judge(true, "0 times one ran");
 }
 
-RUN_TEST(a_burst_that_was_cut_is_not_judged, PROCESSES)
+/* ---- a process inside system calls ---- */
+
+/* The party makes so many steps and runs for `cpu_ns` while the real-time thread, which runs after
+ * `delay_ns`, is ready or has the CPU. */
+static void play_calls(bool is_inside, uint64_t steps, int64_t cpu_ns, int64_t delay_ns)
 {
-    play(1, 3 * MS, SPUN_NS, true);
-    judge();
-    check_not_seen("none of 2 time-shared processes");
+    calls.before = (struct call_progress){7, 3 * MS, 100 * MS};
+    calls.first = calls.before;
+    calls.first.at_ns += delay_ns;
+    calls.last = calls.first;
+    calls.last.step_count += steps;
+    calls.last.cpu_ns += cpu_ns;
+    judge_round(&calls, is_inside);
 }
 
-RUN_TEST(a_system_that_does_not_tell, -1)
+static void judge_calls(bool pass, const char *evidence)
 {
-    play(1, 0, SPUN_NS, false);
-    judge();
-    check_not_seen("does not tell which processes");
+    tell_kind(&calls);
+    check_verdict("system_calls/map", pass, evidence);
 }
 
-RUN_TEST(run_delay_that_is_not_counted, PROCESSES)
+RUN_TEST(it_stood_still, PROCESSES)
 {
-    fake_port.counts_waits = false;
-    play(1, 0, SPUN_NS, false);
-    judge();
-    check_not_seen("none of 2 time-shared processes");
+    play_calls(true, 0, 0, 2 * MS);
+    play_calls(true, 0, 0, 0);
+    judge_calls(true, "2 times a real-time thread was made ready");
+}
+
+/* It returned from its call, and the system counts no CPU time. */
+RUN_TEST(a_step_is_a_delay, PROCESSES)
+{
+    play_calls(true, 0, 0, 0);
+    play_calls(true, 1, 0, 2 * MS);
+    judge_calls(false, "1 times it went on before that thread had run and blocked, for up to 2000");
+}
+
+/* It went on inside its call. */
+RUN_TEST(cpu_time_is_a_delay, PROCESSES)
+{
+    play_calls(true, 0, MS / 2, 2 * MS);
+    judge_calls(false, "1 times it went on before that thread had run and blocked, for up to 500");
+}
+
+RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
+{
+    play_calls(false, 0, 0, 0);
+    tell_kind(&calls);
+    check_not_seen("was never inside: mmap");
+    end();
+    begin(PROCESSES);
+    play_calls(true, 0, 0, 0);
+    play_calls(false, 1, MS, 0);
+    judge_calls(true, "1 times a real-time thread was made ready");
+}
+
+/* Throttling lets time-shared processes run: the result fails for that reason. */
+RUN_TEST(a_round_that_was_cut_is_not_judged, PROCESSES)
+{
+    play_calls(true, 1, 50 * MS, 50 * MS);
+    CHECK_SAME(calls.inside_count, 0);
+    CHECK_SAME(calls.delayed_count, 0);
+    CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), -1);
+}
+
+RUN_TEST(a_call_that_fails_is_told, PROCESSES)
+{
+    atomic_store(&party.error, ENOMEM);
+    play_calls(true, 0, 0, 0);
+    tell_kind(&calls);
+    check_not_seen("mmap, page faults, munmap failed: ");
 }

@@ -49,13 +49,23 @@ static void cycle(int number, int64_t lag_ns)
     take(number, 5000);
 }
 
+/* Its phase is found. */
+static void begin_located(int64_t lag_ns)
+{
+    begin();
+    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
+        cycle(i, lag_ns);
+}
+
+#define LOCATED_TEST(what, lag_ns) TEST_IN((begin_located(lag_ns), true), (void)0, what)
+
 TEST(parts)
 {
     begin();
     for (int i = 1; i <= 20; i++)
         cycle(i, i == 5 ? 0 : 90);
     CHECK_SAME(seen_count, 20);
-    CHECK_SAME((int64_t)match.counts.matched, 20);
+    CHECK_SAME(match.counts.matched, 20);
     for (int i = 0; i < seen_count; i++) {
         CHECK_SAME(seen[i].release_ns, release_of(i + 1));
         CHECK_SAME(seen[i].split.ns[PART_INTERRUPT], 1000);
@@ -63,11 +73,11 @@ TEST(parts)
         CHECK_SAME(seen[i].split.ns[PART_RETURN], 2000);
         CHECK_SAME(seen[i].split.before_thread, -1);
     }
-    CHECK_SAME((int64_t)match.total.count, 20);
+    CHECK_SAME(match.total.count, 20);
     CHECK_SAME(match.total.most_ns, 300);
     CHECK_SAME(match.grid.most_ns, 90);
-    CHECK_SAME((int64_t)match.total.beyond, 0);
-    CHECK_SAME((int64_t)match.grid.beyond, 0);
+    CHECK_SAME(match.total.beyond, 0);
+    CHECK_SAME(match.grid.beyond, 0);
 }
 
 /* Fewer than it takes to find the phase: they are not lost at the end. */
@@ -102,11 +112,8 @@ TEST(delayed_stamps)
 }
 
 /* A phase that was found too high is lowered by a cycle whose stamps came at once. */
-TEST(lowered_phase)
+LOCATED_TEST(lowered_phase, 90)
 {
-    begin();
-    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
-        cycle(i, 90);
     cycle(20, 0);
     cycle(21, 90);
     CHECK_SAME(seen[TIMERLAT_LOCATE - 1].release_ns, release_of(TIMERLAT_LOCATE) + 90);
@@ -115,11 +122,8 @@ TEST(lowered_phase)
 }
 
 /* A wake-up late by more than a period is of its own release, not of the next. */
-TEST(late)
+LOCATED_TEST(late, 0)
 {
-    begin();
-    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
-        cycle(i, 0);
     event(20, TIMERLAT_INTERRUPT, 250000, 0);
     event(20, TIMERLAT_THREAD, 260000, 0);
     take(20, 270000);
@@ -130,59 +134,50 @@ TEST(late)
 }
 
 /* What the check is for: a sum that is not the total, a release beside the grid. */
-TEST(beyond)
+LOCATED_TEST(beyond, 0)
 {
-    begin();
-    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
-        cycle(i, 0);
     event(30, TIMERLAT_INTERRUPT, 1000, 0);
     event(30, TIMERLAT_THREAD, 3000, LIMIT + 1);
     event(30, TIMERLAT_USER, 5000 + LIMIT + 2, 0);
     take(30, 5000);
-    CHECK_SAME((int64_t)match.total.beyond, 1);
+    CHECK_SAME(match.total.beyond, 1);
     CHECK_SAME(match.total.most_ns, LIMIT + 2);
-    CHECK_SAME((int64_t)match.grid.beyond, 1);
+    CHECK_SAME(match.grid.beyond, 1);
     cycle(31, 0);
     event(32, TIMERLAT_INTERRUPT, 1000, 0);
     event(32, TIMERLAT_THREAD, 3000, 0);
     event(32, TIMERLAT_USER, 5000 - LIMIT - 1, 0); /* before our stamp */
     take(32, 5000);
-    CHECK_SAME((int64_t)match.total.beyond, 2);
+    CHECK_SAME(match.total.beyond, 2);
     CHECK_SAME(match.total.least_ns, -LIMIT - 1);
 }
 
-TEST(order)
+LOCATED_TEST(order, 0)
 {
-    begin();
-    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
-        cycle(i, 0);
     event(40, TIMERLAT_INTERRUPT, 1000, 0);
     event(40, TIMERLAT_THREAD, 900, 0);
     take(40, 5000);
     event(41, TIMERLAT_INTERRUPT, 1000, 0);
     event(41, TIMERLAT_THREAD, 3000, 0);
     take(41, 2999);
-    CHECK_SAME((int64_t)match.counts.out_of_order, 2);
+    CHECK_SAME(match.counts.out_of_order, 2);
     CHECK_SAME(seen_count, TIMERLAT_LOCATE);
 }
 
-TEST(lost)
+LOCATED_TEST(lost, 0)
 {
-    begin();
-    for (int i = 1; i <= TIMERLAT_LOCATE; i++)
-        cycle(i, 0);
     event(50, TIMERLAT_INTERRUPT, 1000, 0);
     timerlat_match_lost(&match, release_of(50) + 2000);
     event(50, TIMERLAT_USER, 5000, 0);
     take(50, 5000);
-    CHECK_SAME((int64_t)match.counts.lost, 1);
+    CHECK_SAME(match.counts.lost, 1);
     take(60, 5000); /* without any event, long after the gap */
-    CHECK_SAME((int64_t)match.counts.unmatched, 1);
+    CHECK_SAME(match.counts.unmatched, 1);
     event(61, TIMERLAT_INTERRUPT, 1000, 0);
     event(62, TIMERLAT_THREAD, 3000, 0); /* of another cycle */
     event(61, 77, 3000, 0);              /* no context that is known */
     take(61, 5000);
-    CHECK_SAME((int64_t)match.counts.unmatched, 2);
+    CHECK_SAME(match.counts.unmatched, 2);
     event(63, TIMERLAT_INTERRUPT, 1000, 0);
     event(63, TIMERLAT_CONTEXTS, 7777, 0); /* touches nothing */
     event(63, TIMERLAT_THREAD, 3000, 0);

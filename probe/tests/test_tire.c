@@ -8,7 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define STEP_NS INT64_C(10000000)
 #define STIFFNESS INT64_C(1000)
@@ -18,33 +17,29 @@ enum { LINE = 64, MOST_MASSES = 1024, STATES = 3 };
 /* Two states to advance, and one more. */
 struct simulated {
     struct tire tire;
-    void *memory;
     struct tire_state states[STATES];
     int64_t steps;
 };
 
-static bool open_with(struct simulated *simulated, int64_t masses, int64_t step_ns,
+static void open_with(struct simulated *simulated, int64_t masses, int64_t step_ns,
                       int64_t stiffness_per_s2)
 {
+    size_t bytes = tire_state_bytes(masses);
+    char *memory = tap_memory(STATES * bytes + LINE);
     tire_init(&simulated->tire, masses, step_ns, stiffness_per_s2);
     simulated->steps = 0;
-    simulated->memory = calloc(1, STATES * tire_state_bytes(masses) + LINE);
-    if (!CHECK(simulated->memory != NULL))
-        return false;
-    char *memory = (char *)simulated->memory + (LINE - (uintptr_t)simulated->memory % LINE);
+    memory += LINE - (uintptr_t)memory % LINE;
     for (int i = 0; i < STATES; i++) {
-        tire_state_place(&simulated->states[i], memory + (size_t)i * tire_state_bytes(masses),
-                         masses);
+        tire_state_place(&simulated->states[i], memory + (size_t)i * bytes, masses);
         CHECK_SAME((uintptr_t)simulated->states[i].x % LINE, 0);
         CHECK_SAME((uintptr_t)simulated->states[i].vy % LINE, 0);
     }
     tire_start(&simulated->tire, &simulated->states[0]);
-    return true;
 }
 
-static bool open_default(struct simulated *simulated, int64_t masses)
+static void open_default(struct simulated *simulated, int64_t masses)
 {
-    return open_with(simulated, masses, STEP_NS, 0);
+    open_with(simulated, masses, STEP_NS, 0);
 }
 
 static const struct tire_state *latest(const struct simulated *simulated)
@@ -97,34 +92,28 @@ TEST(memory)
     CHECK_SAME(tire_state_bytes(12) % LINE, 0);
 }
 
-static void check_start(int64_t masses)
-{
-    struct simulated simulated;
-    if (!open_default(&simulated, masses))
-        return;
-    const struct tire_state *state = &simulated.states[0];
-    int64_t odd = 0, off = 0;
-    for (int64_t i = 0; i < masses; i++) {
-        int64_t other = (masses - i) % masses;
-        odd += state->x[i] != -state->x[other] || state->y[i] != state->y[other];
-        off += !(fabs(hypot(state->x[i], state->y[i] - 0.8) - 0.3) < 4 * DBL_EPSILON) ||
-               state->vx[i] != 0.0 || state->vy[i] != 0.0;
-    }
-    CHECK_SAME(odd, 0);
-    CHECK_SAME(off, 0);
-    CHECK_NEAR(state->y[0], 1.1, 2 * DBL_EPSILON);
-    CHECK_NEAR(state->x[masses / 4], 0.3, DBL_EPSILON); /* clockwise: to the right */
-    CHECK_NEAR(state->y[masses / 2], 0.5, 2 * DBL_EPSILON);
-    CHECK_NEAR(state->x[-1], state->x[masses - 1], 0.0);
-    CHECK_NEAR(state->y[masses], state->y[0], 0.0);
-    free(simulated.memory);
-}
-
 TEST(start)
 {
-    const int64_t masses[] = {4, 8, 12, 60, 1000, 57000};
-    for (size_t i = 0; i < sizeof masses / sizeof masses[0]; i++)
-        check_start(masses[i]);
+    const int64_t sizes[] = {4, 8, 12, 60, 1000, 57000};
+    for (size_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
+        struct simulated simulated;
+        const struct tire_state *state = &simulated.states[0];
+        int64_t odd = 0, off = 0, masses = sizes[size];
+        open_default(&simulated, masses);
+        for (int64_t i = 0; i < masses; i++) {
+            int64_t other = (masses - i) % masses;
+            odd += state->x[i] != -state->x[other] || state->y[i] != state->y[other];
+            off += !(fabs(hypot(state->x[i], state->y[i] - 0.8) - 0.3) < 4 * DBL_EPSILON) ||
+                   state->vx[i] != 0.0 || state->vy[i] != 0.0;
+        }
+        CHECK_SAME(odd, 0);
+        CHECK_SAME(off, 0);
+        CHECK_NEAR(state->y[0], 1.1, 2 * DBL_EPSILON);
+        CHECK_NEAR(state->x[masses / 4], 0.3, DBL_EPSILON); /* clockwise: to the right */
+        CHECK_NEAR(state->y[masses / 2], 0.5, 2 * DBL_EPSILON);
+        CHECK_NEAR(state->x[-1], state->x[masses - 1], 0.0);
+        CHECK_NEAR(state->y[masses], state->y[0], 0.0);
+    }
 }
 
 /* ---- the integrator ---- */
@@ -132,8 +121,7 @@ TEST(start)
 TEST(free_fall)
 {
     struct simulated simulated;
-    if (!open_default(&simulated, 12))
-        return;
+    open_default(&simulated, 12);
     double height_m = simulated.states[0].y[0];
     for (int k = 1; k <= 32; k++) {
         advance(&simulated, 1, tire_best_code());
@@ -144,7 +132,6 @@ TEST(free_fall)
     advance(&simulated, 1, tire_best_code());
     CHECK_NEAR(latest(&simulated)->y[6], 0.0, 0.0);
     CHECK_NEAR(latest(&simulated)->vy[6], 0.0, 0.0);
-    free(simulated.memory);
 }
 
 TEST(floor_keeps_what_rises)
@@ -205,8 +192,7 @@ static void advance_one_by_one(const struct tire *tire, const struct tire_state 
 static void check_codes(int64_t masses, enum tire_code code)
 {
     struct simulated simulated;
-    if (!open_default(&simulated, masses))
-        return;
+    open_default(&simulated, masses);
     const struct tire_state *expected = &simulated.states[2];
     int64_t different = 0;
     for (int64_t step = 0; step < 400; step++) {
@@ -222,7 +208,6 @@ static void check_codes(int64_t masses, enum tire_code code)
     CHECK_SAME(different, 0);
     CHECK_NEAR(latest(&simulated)->x[-1], latest(&simulated)->x[masses - 1], 0.0);
     CHECK_NEAR(latest(&simulated)->vy[masses], latest(&simulated)->vy[0], 0.0);
-    free(simulated.memory);
 }
 
 TEST(codes_agree)
@@ -241,8 +226,7 @@ TEST(blocks_agree)
     struct simulated simulated;
     uint64_t seed = 42;
     const int64_t masses = 348;
-    if (!open_default(&simulated, masses))
-        return;
+    open_default(&simulated, masses);
     const struct tire_state *blocks = &simulated.states[2];
     int64_t different = 0;
     for (int step = 0; step < 200; step++) {
@@ -257,15 +241,13 @@ TEST(blocks_agree)
         different += different_masses(latest(&simulated), blocks, masses);
     }
     CHECK_SAME(different, 0);
-    free(simulated.memory);
 }
 
 TEST(a_million_masses)
 {
     struct simulated simulated;
     const int64_t masses = 1000000, steps = 3;
-    if (!open_default(&simulated, masses))
-        return;
+    open_default(&simulated, masses);
     double height_m = simulated.states[0].y[0];
     advance(&simulated, steps, tire_best_code());
     const struct tire_state *state = latest(&simulated);
@@ -276,7 +258,6 @@ TEST(a_million_masses)
     CHECK_NEAR(state->y[0], height_m - 9.81e-4 * 3, 1e-14);
     double growth_j = (double)steps * 10 * 9.81 * 9.81 * 1e-4 / 2;
     CHECK_NEAR(tire_energy_j(&simulated.tire, state), 10 * 9.81 * 0.8 + growth_j, 1e-9);
-    free(simulated.memory);
 }
 
 /* ---- the bound on the step ---- */
@@ -298,8 +279,7 @@ static double most_of(int64_t masses, int64_t step_ns, int64_t steps)
 {
     struct simulated simulated;
     double most = 0.0;
-    if (!open_with(&simulated, masses, step_ns, STIFFNESS))
-        return 0.0;
+    open_with(&simulated, masses, step_ns, STIFFNESS);
     for (int64_t step = 0; step < steps; step++) {
         advance(&simulated, 1, tire_best_code());
         const struct tire_state *state = latest(&simulated);
@@ -309,7 +289,6 @@ static double most_of(int64_t masses, int64_t step_ns, int64_t steps)
             most = size <= most ? most : size < HUGE_VAL ? size : HUGE_VAL;
         }
     }
-    free(simulated.memory);
     return most;
 }
 

@@ -83,74 +83,44 @@ TEST(right_with_any_step)
 
 /* ---- wrong constants ---- */
 
-static void with_damping(const struct tire *tire, double factor, const struct tire_state *now,
-                         const struct tire_state *next, int64_t begin, int64_t end,
-                         enum tire_code code)
+#define SOLVER(name)                                                                               \
+    static void name(const struct tire *tire, const struct tire_state *now,                        \
+                     const struct tire_state *next, int64_t begin, int64_t end,                    \
+                     enum tire_code code)
+
+static struct factors {
+    double damping, rest_ring, gravity;
+} factors;
+
+SOLVER(advance_with_factors)
 {
     struct tire wrong = *tire;
-    wrong.damping_per_s *= factor;
+    wrong.damping_per_s *= factors.damping;
+    wrong.rest_ring_m *= factors.rest_ring;
+    wrong.gravity_m_per_s2 *= factors.gravity;
     tire_advance(&wrong, now, next, begin, end, code);
 }
 
-static void damp_backwards(const struct tire *tire, const struct tire_state *now,
-                           const struct tire_state *next, int64_t begin, int64_t end,
-                           enum tire_code code)
+static void find_with_factors(double damping, double rest_ring, double gravity)
 {
-    with_damping(tire, -1.0, now, next, begin, end, code);
+    factors = (struct factors){damping, rest_ring, gravity};
+    find(advance_with_factors);
 }
 
-static void damp_half(const struct tire *tire, const struct tire_state *now,
-                      const struct tire_state *next, int64_t begin, int64_t end,
-                      enum tire_code code)
+TEST(wrong_constants)
 {
-    with_damping(tire, 0.5, now, next, begin, end, code);
-}
-
-TEST(wrong_damping)
-{
-    find(damp_backwards);
+    find_with_factors(-1.0, 1.0, 1.0);
     CHECK(!found[TIRE_ENERGY].is_good);
-    find(damp_half);
+    find_with_factors(0.5, 1.0, 1.0);
     CHECK(is_bad(1 << TIRE_ENERGY));
-}
-
-static void pull_wrong(const struct tire *tire, const struct tire_state *now,
-                       const struct tire_state *next, int64_t begin, int64_t end,
-                       enum tire_code code)
-{
-    struct tire wrong = *tire;
-    wrong.rest_ring_m *= 1.0 + 1e-9;
-    tire_advance(&wrong, now, next, begin, end, code);
-}
-
-TEST(wrong_rest_length)
-{
-    find(pull_wrong);
+    find_with_factors(1.0, 1.0 + 1e-9, 1.0);
     CHECK(!found[REST].is_good);
     CHECK(!found[TIRE_FREE_FALL].is_good);
-}
-
-static void fall_wrong(const struct tire *tire, const struct tire_state *now,
-                       const struct tire_state *next, int64_t begin, int64_t end,
-                       enum tire_code code)
-{
-    struct tire wrong = *tire;
-    wrong.gravity_m_per_s2 *= 1.0 + 1e-9;
-    tire_advance(&wrong, now, next, begin, end, code);
-}
-
-TEST(wrong_gravity)
-{
-    find(fall_wrong);
+    find_with_factors(1.0, 1.0, 1.0 + 1e-9);
     CHECK(is_bad(1 << TIRE_FREE_FALL | 1 << TIRE_ENERGY | 1 << TIRE_MOMENTUM));
 }
 
 /* ---- wrong steps: of the whole circle; blocks of it are right ---- */
-
-static bool is_whole(const struct tire *tire, int64_t begin, int64_t end)
-{
-    return begin == 0 && end == tire->masses;
-}
 
 /* The masses at the ends are repeated after they were changed. */
 static void repeat_ends(const struct tire *tire, const struct tire_state *state)
@@ -163,9 +133,7 @@ static void repeat_ends(const struct tire *tire, const struct tire_state *state)
 }
 
 /* Gravity moves the masses before it has changed their speed. */
-static void move_late(const struct tire *tire, const struct tire_state *now,
-                      const struct tire_state *next, int64_t begin, int64_t end,
-                      enum tire_code code)
+SOLVER(move_late)
 {
     tire_advance(tire, now, next, begin, end, code);
     for (int64_t i = begin; i < end; i++)
@@ -174,16 +142,7 @@ static void move_late(const struct tire *tire, const struct tire_state *now,
     repeat_ends(tire, next);
 }
 
-TEST(another_integrator)
-{
-    find(move_late);
-    CHECK(!found[TIRE_FREE_FALL].is_good);
-    CHECK(!found[TIRE_ENERGY].is_good);
-    CHECK(found[TIRE_SYMMETRY].is_good);
-}
-
-static void sink(const struct tire *tire, const struct tire_state *now,
-                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+SOLVER(sink)
 {
     tire_advance(tire, now, next, begin, end, code);
     for (int64_t i = begin; i < end; i++)
@@ -191,15 +150,7 @@ static void sink(const struct tire *tire, const struct tire_state *now,
             next->y[i] = now->y[i] + tire->step_s * now->vy[i];
 }
 
-TEST(no_floor)
-{
-    find(sink);
-    CHECK(!found[TIRE_FREE_FALL].is_good);
-    CHECK_HOLDS(found[TIRE_FREE_FALL].evidence, "below the floor in step 33");
-}
-
-static void bounce(const struct tire *tire, const struct tire_state *now,
-                   const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+SOLVER(bounce)
 {
     tire_advance(tire, now, next, begin, end, code);
     for (int64_t i = begin; i < end; i++)
@@ -207,30 +158,14 @@ static void bounce(const struct tire *tire, const struct tire_state *now,
             next->vy[i] = -1.1 * now->vy[i];
 }
 
-TEST(energy_from_the_floor)
-{
-    find(bounce);
-    CHECK(is_bad(1 << TIRE_ENERGY));
-}
-
-static void lean(const struct tire *tire, const struct tire_state *now,
-                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+SOLVER(lean)
 {
     tire_advance(tire, now, next, begin, end, code);
-    if (is_whole(tire, begin, end) && ++steps == 7)
+    if (begin == 0 && end == tire->masses && ++steps == 7)
         next->y[7] = nextafter(next->y[7], 0.0);
 }
 
-TEST(one_bit_of_asymmetry)
-{
-    find(lean);
-    CHECK(!found[TIRE_SYMMETRY].is_good);
-    CHECK_HOLDS(found[TIRE_SYMMETRY].evidence,
-                "left and right differ in step 7 (contact in step 33)");
-}
-
-static void lift(const struct tire *tire, const struct tire_state *now,
-                 const struct tire_state *next, int64_t begin, int64_t end, enum tire_code code)
+SOLVER(lift)
 {
     tire_advance(tire, now, next, begin, end, code);
     for (int64_t i = begin; i < end && tire->gravity_m_per_s2 > 0.0; i++)
@@ -238,42 +173,55 @@ static void lift(const struct tire *tire, const struct tire_state *now,
     repeat_ends(tire, next);
 }
 
-TEST(momentum_from_nowhere)
-{
-    find(lift);
-    CHECK(is_bad(1 << TIRE_MOMENTUM));
-}
-
-static void break_number(const struct tire *tire, const struct tire_state *now,
-                         const struct tire_state *next, int64_t begin, int64_t end,
-                         enum tire_code code)
+SOLVER(break_number)
 {
     tire_advance(tire, now, next, begin, end, code);
     if (begin == 0)
         next->x[2] = next->vy[2] = NAN;
 }
 
-TEST(no_number)
+#define BIT(finding) (1U << (finding))
+#define ALL (BIT(BITS) - 1)
+
+TEST(wrong_steps)
 {
-    find(break_number);
-    for (int i = 0; i < BITS; i++)
-        CHECK(!found[i].is_good);
+    static const struct {
+        const char *name;
+        tire_advancer *advance;
+        unsigned bad, good; /* findings that are, as bits */
+        int finding;
+        const char *evidence; /* of it */
+    } rows[] = {
+        {"another integrator", move_late, BIT(TIRE_FREE_FALL) | BIT(TIRE_ENERGY),
+         BIT(TIRE_SYMMETRY), 0, ""},
+        {"no floor", sink, BIT(TIRE_FREE_FALL), 0, TIRE_FREE_FALL, "below the floor in step 33"},
+        {"energy from the floor", bounce, BIT(TIRE_ENERGY), ALL - BIT(TIRE_ENERGY), 0, ""},
+        {"one bit of asymmetry", lean, BIT(TIRE_SYMMETRY), 0, TIRE_SYMMETRY,
+         "left and right differ in step 7 (contact in step 33)"},
+        {"momentum from nowhere", lift, BIT(TIRE_MOMENTUM), ALL - BIT(TIRE_MOMENTUM), 0, ""},
+        {"no number", break_number, ALL, 0, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        find(rows[i].advance);
+        for (int j = 0; j < BITS; j++) {
+            CHECK(!(rows[i].bad & BIT(j)) || !found[j].is_good);
+            CHECK(!(rows[i].good & BIT(j)) || found[j].is_good);
+        }
+        CHECK_HOLDS(found[rows[i].finding].evidence, rows[i].evidence);
+    }
 }
 
 /* ---- bits ---- */
 
-static void flip_in_block(const struct tire *tire, const struct tire_state *now,
-                          const struct tire_state *next, int64_t begin, int64_t end,
-                          enum tire_code code)
+SOLVER(flip_in_block)
 {
     tire_advance(tire, now, next, begin, end, code);
     if (begin > 0 && end < tire->masses && ++steps == 3)
         next->x[begin] = nextafter(next->x[begin], 1.0);
 }
 
-static void flip_in_vector(const struct tire *tire, const struct tire_state *now,
-                           const struct tire_state *next, int64_t begin, int64_t end,
-                           enum tire_code code)
+SOLVER(flip_in_vector)
 {
     tire_advance(tire, now, next, begin, end, code);
     if (code == TIRE_VECTOR && begin == 0 && tire->masses > 100)
@@ -281,9 +229,7 @@ static void flip_in_vector(const struct tire *tire, const struct tire_state *now
 }
 
 /* A neighbour of the block has already been advanced. */
-static void read_too_late(const struct tire *tire, const struct tire_state *now,
-                          const struct tire_state *next, int64_t begin, int64_t end,
-                          enum tire_code code)
+SOLVER(read_too_late)
 {
     double before = now->y[begin - 1];
     if (begin > 0)
@@ -293,9 +239,7 @@ static void read_too_late(const struct tire *tire, const struct tire_state *now,
 }
 
 /* A reference that the threads of the solver do not share. */
-static void fall_faster(const struct tire *tire, const struct tire_state *now,
-                        const struct tire_state *next, int64_t begin, int64_t end,
-                        enum tire_code code)
+SOLVER(fall_faster)
 {
     struct tire wrong = *tire;
     wrong.gravity_m_per_s2 = nextafter(tire->gravity_m_per_s2, 10.0);

@@ -11,8 +11,6 @@
 #include <math.h>
 #include <time.h>
 
-enum { MASSES, SIMULATED, STEP, STIFFNESS, FRAMES };
-
 static int64_t now_ns, look_ns; /* look_ns: that each look at the clock takes */
 
 int clock_gettime(clockid_t id, struct timespec *time)
@@ -25,12 +23,7 @@ int clock_gettime(clockid_t id, struct timespec *time)
 
 static int64_t available_bytes = -1;
 
-int64_t __wrap_port_available_bytes(int64_t *total_bytes);
-int64_t __wrap_port_available_bytes(int64_t *total_bytes)
-{
-    (void)total_bytes;
-    return available_bytes;
-}
+WRAP_IF(true, available_bytes, int64_t, port_available_bytes, (int64_t * of), (of));
 
 static const struct param_spec params[] = {
     {"masses", PARAM_COUNT},           {"simulated_s", PARAM_COUNT}, {"step_ns", PARAM_NS},
@@ -39,28 +32,24 @@ static const struct test test = {.params = params};
 static struct request request;
 static struct run run;
 
-static void set(int param, int64_t value)
+/* What a run of these parameters keeps, with such a clock. */
+static void keep(int64_t masses, int64_t simulated_s, int64_t step_ns, int64_t frames, int64_t look)
 {
-    request.params[param] = (struct param_value){1, {value}};
-}
-
-static bool keep(int64_t masses, int64_t simulated_s, int64_t step_ns, int frames)
-{
-    set(MASSES, masses);
-    set(SIMULATED, simulated_s);
-    set(STEP, step_ns);
-    set(STIFFNESS, 0);
-    set(FRAMES, frames);
+    const int64_t values[] = {masses, simulated_s, step_ns, 0, frames};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        request.params[i] = (struct param_value){1, {values[i]}};
+    look_ns = look;
     memset(&run, 0, sizeof run);
     run.test = &test;
     run.request = &request;
     tire_plan_frames(&run);
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    if (!CHECK(run.arena != NULL))
-        return false;
+    if (!run.arena)
+        abort();
     tire_keep_frames(&run);
-    return true;
 }
+
+#define FRAMES_TEST(what, ...) TEST_IN((keep(__VA_ARGS__), true), arena_free(run.arena), what)
 
 static int64_t value(uint32_t table, uint32_t row, uint32_t column)
 {
@@ -69,20 +58,11 @@ static int64_t value(uint32_t table, uint32_t row, uint32_t column)
 
 static const char *data_of(const char *room, size_t bytes)
 {
-    static char text[1024];
-    FILE *file = tmpfile();
-    struct emit emit;
-    memset(text, 0, sizeof text);
-    if (!CHECK(file != NULL))
-        return text;
-    emit_open(&emit, fileno(file));
+    static struct emit emit;
+    emit_open(&emit, -1);
     data_emit(&emit, room, bytes);
-    emit_flush(&emit);
-    rewind(file);
-    size_t got = fread(text, 1, sizeof text - 1, file);
-    text[got] = '\0';
-    fclose(file);
-    return text;
+    emit.buffer[emit.used] = '\0';
+    return emit.buffer;
 }
 
 static const char *head(uint32_t table)
@@ -91,11 +71,8 @@ static const char *head(uint32_t table)
     return data_of(found->data, sizeof found->data);
 }
 
-TEST(moments)
+FRAMES_TEST(moments, 8, 0, 10000000, 4, 0)
 {
-    look_ns = 0;
-    if (!keep(8, 0, 10000000, 4))
-        return;
     CHECK_SAME(row_table_count(run.arena), 4);
     CHECK_SAME(run.arena->event_count, 0);
     CHECK_HOLDS(head(0), "\"simulated_ns\":0,\"masses_count\":8,\"every_count\":1,"
@@ -111,58 +88,39 @@ TEST(moments)
     CHECK_SAME(value(0, 4, 1), 500000);
     CHECK_SAME(value(3, 4, 1), 0); /* on the floor */
     CHECK(value(3, 0, 1) < 1100000);
-    arena_free(run.arena);
 }
 
 /* The second picture is of the fall, which has a closed form. */
-TEST(fall)
+FRAMES_TEST(fall, 12, 1, 10000000, 11, 0)
 {
-    look_ns = 0;
-    if (!keep(12, 1, 10000000, 11))
-        return;
     CHECK_HOLDS(head(2), "\"simulated_ns\":200000000");
     CHECK_SAME(value(2, 0, 1), llround(1e6 * (1.1 - 9.81e-4 * 20 * 19 / 2)));
-    arena_free(run.arena);
 }
 
-TEST(one_picture_is_the_end)
+FRAMES_TEST(one_picture_is_the_end, 8, 2, 10000000, 1, 0)
 {
-    look_ns = 0;
-    if (!keep(8, 2, 10000000, 1))
-        return;
     CHECK_SAME(row_table_count(run.arena), 1);
     CHECK_HOLDS(head(0), "\"simulated_ns\":2000000000");
-    arena_free(run.arena);
 }
 
 /* Of many masses some are in the picture; of few steps there are few pictures. */
-TEST(bounds)
+FRAMES_TEST(bounds, 5904, 0, 500000000, 64, 0)
 {
-    look_ns = 0;
-    if (!keep(5904, 0, 500000000, 64))
-        return;
     CHECK_SAME(row_table_count(run.arena), 4);
     CHECK_HOLDS(head(3), "\"every_count\":12");
     CHECK_SAME(row_table_at(run.arena, 0)->row_count, 492);
     CHECK_SAME(value(0, 123, 0), 300000); /* mass 1476 of 5904 */
     CHECK_SAME(value(0, 246, 1), 500000);
-    arena_free(run.arena);
 }
 
-TEST(none)
+FRAMES_TEST(none, 8, 0, 10000000, 0, 0)
 {
-    if (!keep(8, 0, 10000000, 0))
-        return;
     CHECK_SAME(run.plan.table_room, 0);
     CHECK_SAME(row_table_count(run.arena), 0);
-    arena_free(run.arena);
 }
 
-TEST(cut)
+FRAMES_TEST(cut, 20000, 1, 10000000, 51, 100000000)
 {
-    look_ns = 100000000;
-    if (!keep(20000, 1, 10000000, 51))
-        return;
     CHECK_SAME(run.arena->event_count, 1);
     const struct arena_event *event = arena_event_at(run.arena, 0);
     CHECK_TEXT(event->name, "frames_cut");
@@ -172,23 +130,17 @@ TEST(cut)
     CHECK_HOLDS(data_of(event->data, sizeof event->data),
                 "\"masses_count\":20000,\"frames_count\":51,\"kept_count\":5,");
     CHECK_SAME(row_table_count(run.arena), 5);
-    arena_free(run.arena);
 }
 
-TEST(no_memory)
+WRAP_TEST(no_memory)
 {
-    if (!tap_is_wrapped())
-        return;
-    look_ns = 0;
     available_bytes = 1 << 20;
-    if (keep(100000, 0, 10000000, 3)) {
-        CHECK_SAME(row_table_count(run.arena), 0);
-        CHECK_SAME(run.arena->event_count, 1);
-        CHECK_HOLDS(
-            arena_event_at(run.arena, 0)->text,
-            "0 of 3 pictures of the tire are kept, up to a simulated time of 0 ms: there is "
-            "no memory for them");
-        arena_free(run.arena);
-    }
+    keep(100000, 0, 10000000, 3, 0);
+    CHECK_SAME(row_table_count(run.arena), 0);
+    CHECK_SAME(run.arena->event_count, 1);
+    CHECK_HOLDS(arena_event_at(run.arena, 0)->text,
+                "0 of 3 pictures of the tire are kept, up to a simulated time of 0 ms: there is "
+                "no memory for them");
+    arena_free(run.arena);
     available_bytes = -1;
 }

@@ -1,15 +1,11 @@
 /* Pages of the trace ring: one of a kernel against the text that the kernel made of the same
  * events, made-up ones, and damaged ones, which end at memory that cannot be read. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/posix_source.h"
 
 #include "port/linux/trace_format.h"
 #include "port/linux/trace_page.h"
 #include "tap.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { PAGE = 4096, TEXT = 32768, EVENTS = 256, ROUNDS = 200000, HEADER = 16 };
@@ -41,23 +37,21 @@ static void read_all(void)
     CHECK(trace_layout_parse(header, &layout));
 }
 
+#define TIMESTAMP "field: u64 timestamp;\toffset:0;\tsize:8;\n"
+#define COMMIT "field: local_t commit;\toffset:8;\tsize:8;\n"
+
 TEST(layout)
 {
-    read_all();
-    CHECK_SAME((int64_t)layout.data_at, HEADER);
-    CHECK_SAME((int64_t)layout.page_bytes, PAGE);
-    CHECK_SAME((int64_t)layout.commit_bytes, 8);
     struct trace_layout none;
+    read_all();
+    CHECK_SAME(layout.data_at, HEADER);
+    CHECK_SAME(layout.page_bytes, PAGE);
+    CHECK_SAME(layout.commit_bytes, 8);
     CHECK(!trace_layout_parse("", &none));
-    CHECK(!trace_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\n", &none));
+    CHECK(!trace_layout_parse("\t" TIMESTAMP, &none));
     /* data before the header's end, and a page beyond any kernel's */
-    CHECK(!trace_layout_parse("field: u64 timestamp;\toffset:0;\tsize:8;\n"
-                              "field: local_t commit;\toffset:8;\tsize:8;\n"
-                              "field: char data;\toffset:4;\tsize:80;\n",
-                              &none));
-    CHECK(!trace_layout_parse("field: u64 timestamp;\toffset:0;\tsize:8;\n"
-                              "field: local_t commit;\toffset:8;\tsize:8;\n"
-                              "field: char data;\toffset:16;\tsize:1048576;\n",
+    CHECK(!trace_layout_parse(TIMESTAMP COMMIT "field: char data;\toffset:4;\tsize:80;\n", &none));
+    CHECK(!trace_layout_parse(TIMESTAMP COMMIT "field: char data;\toffset:16;\tsize:1048576;\n",
                               &none));
 }
 
@@ -127,169 +121,104 @@ TEST(page_and_text)
 
 /* ---- made-up pages ---- */
 
-struct made {
-    uint8_t bytes[PAGE];
-    size_t used;
-};
+#define HEAD(type, delta) ((delta) << 5 | (type))
 
-static void word(struct made *made, uint32_t value)
+/* A page that begins at `time_ns`, of so many words. */
+static void make(uint8_t bytes[PAGE], uint64_t time_ns, const uint32_t *words, size_t word_count)
 {
-    memcpy(made->bytes + made->used, &value, sizeof value);
-    made->used += sizeof value;
-}
-
-static void head(struct made *made, unsigned type, uint32_t delta)
-{
-    word(made, delta << 5 | type);
-}
-
-static void event(struct made *made, uint32_t delta, uint32_t value)
-{
-    head(made, 1, delta);
-    word(made, value);
-}
-
-static void begin(struct made *made, uint64_t time_ns)
-{
-    memset(made, 0, sizeof *made);
-    memcpy(made->bytes, &time_ns, sizeof time_ns);
-    made->used = HEADER;
-}
-
-static void finish(struct made *made, uint64_t flags)
-{
-    uint64_t commit = (made->used - HEADER) | flags;
-    memcpy(made->bytes + 8, &commit, sizeof commit);
-}
-
-static void open_made(struct trace_page *page, const struct made *made)
-{
-    CHECK(trace_page_open(page, &layout, made->bytes, PAGE));
-}
-
-TEST(times)
-{
-    struct made made;
-    struct trace_page page;
-    struct trace_entry entry;
-    read_all();
-    begin(&made, 1000);
-    event(&made, 5, 77);
-    head(&made, 30, 3); /* 2 * 2^27 + 3 later */
-    word(&made, 2);
-    event(&made, 1, 78);
-    head(&made, 29, 10); /* discarded: its time counts */
-    word(&made, 8);
-    word(&made, 0);
-    event(&made, 0, 79);
-    head(&made, 31, 9); /* an absolute time */
-    word(&made, 100);
-    head(&made, 0, 4); /* a length of its own: 8 bytes of data */
-    word(&made, 12);
-    word(&made, 80);
-    word(&made, 81);
-    finish(&made, 0);
-    open_made(&page, &made);
-    CHECK(trace_page_next(&page, &entry));
-    CHECK_SAME(entry.at_ns, 1005);
-    CHECK_SAME((int64_t)entry.bytes, 4);
-    CHECK(trace_page_next(&page, &entry));
-    CHECK_SAME(entry.at_ns, 1005 + (INT64_C(2) << 27) + 3 + 1);
-    CHECK(trace_page_next(&page, &entry));
-    CHECK_SAME(entry.at_ns, 1005 + (INT64_C(2) << 27) + 14);
-    CHECK(trace_page_next(&page, &entry));
-    CHECK_SAME(entry.at_ns, (INT64_C(100) << 27) + 9 + 4);
-    CHECK_SAME((int64_t)entry.bytes, 8);
-    CHECK(!trace_page_next(&page, &entry));
-    CHECK(!page.is_damaged);
+    uint64_t commit = word_count * sizeof *words;
+    memset(bytes, 0, PAGE);
+    memcpy(bytes, &time_ns, sizeof time_ns);
+    memcpy(bytes + 8, &commit, sizeof commit);
+    memcpy(bytes + HEADER, words, word_count * sizeof *words);
 }
 
 /* An absolute stamp has no bits above the 59th: those of the page's time stay. */
-TEST(upper_bits_of_a_stamp)
+#define UPPER (UINT64_C(3) << 59)
+
+TEST(made_up_pages)
 {
-    const uint64_t upper = UINT64_C(3) << 59;
-    struct made made;
-    struct trace_page page;
-    struct trace_entry entry;
+    static const struct {
+        const char *name;
+        uint64_t time_ns;
+        size_t word_count;
+        uint32_t words[17];
+        bool is_damaged;
+        int event_count;
+        struct {
+            uint64_t at_ns;
+            size_t bytes;
+        } events[4];
+    } rows[] = {
+        {"times",
+         1000,
+         17,
+         {HEAD(1, 5), 77, HEAD(30, 3), 2, HEAD(1, 1), 78, /* 2 * 2^27 + 3 later */
+          HEAD(29, 10), 8, 0, HEAD(1, 0), 79,             /* discarded: its time counts */
+          HEAD(31, 9), 100, HEAD(0, 4), 12, 80, 81},      /* absolute; a length of its own */
+         false,
+         4,
+         {{1005, 4},
+          {1005 + (UINT64_C(2) << 27) + 3 + 1, 4},
+          {1005 + (UINT64_C(2) << 27) + 14, 4},
+          {(UINT64_C(100) << 27) + 9 + 4, 8}}},
+        {"upper bits of a stamp",
+         UPPER + 1000,
+         4,
+         {HEAD(31, 9), UINT32_MAX, HEAD(1, 4), 77},
+         false,
+         1,
+         {{UPPER + ((uint64_t)UINT32_MAX << 27) + 9 + 4, 4}}},
+        {"longer than what is left", 1, 3, {HEAD(1, 1), 1, HEAD(28, 1)}, true, 1, {{2, 4}}},
+        {"a length that does not hold itself", 1, 2, {HEAD(0, 1), 3}, true, 0, {{0}}},
+        {"the longest length", 1, 2, {HEAD(0, 1), UINT32_MAX}, true, 0, {{0}}},
+        {"discarded, and no length that moves on", 1, 4, {HEAD(29, 1), 0, 8, 5}, true, 0, {{0}}},
+        {"a time that is cut short", 1, 1, {HEAD(30, 1)}, true, 0, {{0}}},
+    };
     read_all();
-    begin(&made, upper + 1000);
-    head(&made, 31, 9);
-    word(&made, UINT32_MAX);
-    event(&made, 4, 77);
-    finish(&made, 0);
-    open_made(&page, &made);
-    CHECK(trace_page_next(&page, &entry));
-    CHECK_SAME(entry.at_ns, upper + ((uint64_t)UINT32_MAX << 27) + 9 + 4);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint8_t bytes[PAGE];
+        struct trace_page page;
+        struct trace_entry entry;
+        tap_row(rows[i].name);
+        make(bytes, rows[i].time_ns, rows[i].words, rows[i].word_count);
+        CHECK(trace_page_open(&page, &layout, bytes, PAGE));
+        for (int j = 0; j < rows[i].event_count && CHECK(trace_page_next(&page, &entry)); j++) {
+            CHECK_SAME(entry.at_ns, rows[i].events[j].at_ns);
+            CHECK_SAME(entry.bytes, rows[i].events[j].bytes);
+        }
+        CHECK(!trace_page_next(&page, &entry));
+        CHECK(page.is_damaged == rows[i].is_damaged);
+        CHECK(!trace_page_next(&page, &entry));
+    }
 }
 
 TEST(lost)
 {
-    struct made made;
-    struct trace_page page;
-    uint64_t count = 4711;
-    read_all();
-    begin(&made, 1);
-    event(&made, 1, 1);
-    finish(&made, UINT64_C(3) << 30);
-    memcpy(made.bytes + made.used, &count, sizeof count);
-    open_made(&page, &made);
-    CHECK(page.has_lost);
-    CHECK_SAME((int64_t)page.lost_count, 4711);
-    finish(&made, UINT64_C(1) << 31);
-    open_made(&page, &made);
-    CHECK(page.has_lost);
-    CHECK_SAME((int64_t)page.lost_count, 0);
-}
-
-static void expect_damage(const struct made *made, int events_before)
-{
-    struct trace_page page;
-    struct trace_entry entry;
-    int seen = 0;
-    open_made(&page, made);
-    while (trace_page_next(&page, &entry))
-        seen++;
-    CHECK(page.is_damaged);
-    CHECK_SAME(seen, events_before);
-    CHECK(!trace_page_next(&page, &entry));
-}
-
-TEST(damaged)
-{
-    struct made made;
+    static const uint32_t words[] = {HEAD(1, 1), 1, 4711, 0}; /* behind the event: how many */
+    uint8_t bytes[PAGE];
     struct trace_page page;
     read_all();
-    begin(&made, 1);
-    event(&made, 1, 1);
-    head(&made, 28, 1); /* longer than what is left */
-    finish(&made, 0);
-    expect_damage(&made, 1);
-    begin(&made, 1);
-    head(&made, 0, 1); /* a length that does not even hold itself */
-    word(&made, 3);
-    finish(&made, 0);
-    expect_damage(&made, 0);
-    begin(&made, 1);
-    head(&made, 0, 1);
-    word(&made, UINT32_MAX);
-    finish(&made, 0);
-    expect_damage(&made, 0);
-    begin(&made, 1);
-    head(&made, 29, 1); /* discarded, without a length that moves on */
-    word(&made, 0);
-    finish(&made, 0);
-    expect_damage(&made, 0);
-    begin(&made, 1);
-    head(&made, 30, 1); /* cut short */
-    finish(&made, 0);
-    expect_damage(&made, 0);
-    begin(&made, 1);
-    event(&made, 1, 1);
-    made.used = PAGE; /* more than was read */
-    finish(&made, 0);
-    CHECK(trace_page_open(&page, &layout, made.bytes, PAGE - 8));
+    for (int has_count = 0; has_count < 2; has_count++) {
+        make(bytes, 1, words, 4);
+        uint64_t commit = 8 | (has_count ? UINT64_C(3) << 30 : UINT64_C(1) << 31);
+        memcpy(bytes + 8, &commit, sizeof commit);
+        CHECK(trace_page_open(&page, &layout, bytes, PAGE));
+        CHECK(page.has_lost);
+        CHECK_SAME(page.lost_count, has_count ? 4711 : 0);
+    }
+}
+
+TEST(more_than_was_read)
+{
+    static const uint32_t words[(PAGE - HEADER) / 4] = {HEAD(1, 1), 1};
+    uint8_t bytes[PAGE];
+    struct trace_page page;
+    read_all();
+    make(bytes, 1, words, sizeof words / sizeof words[0]);
+    CHECK(trace_page_open(&page, &layout, bytes, PAGE - 8));
     CHECK(page.is_damaged);
-    CHECK(!trace_page_open(&page, &layout, made.bytes, HEADER - 1));
+    CHECK(!trace_page_open(&page, &layout, bytes, HEADER - 1));
 }
 
 /* Whatever is in a page, nothing outside it is read, and reading ends. */
@@ -344,10 +273,10 @@ TEST(formats)
     CHECK(trace_format_id(of_switch, &id) && id == 318);
     CHECK(!trace_format_id("name: x\n", &id));
     CHECK(trace_format_field(of_switch, "prev_comm", &place));
-    CHECK_SAME((int64_t)place.offset, 8);
-    CHECK_SAME((int64_t)place.bytes, 16);
+    CHECK_SAME(place.offset, 8);
+    CHECK_SAME(place.bytes, 16);
     CHECK(trace_format_field(of_switch, "next_pid", &place));
-    CHECK_SAME((int64_t)place.offset, 56);
+    CHECK_SAME(place.offset, 56);
     CHECK(place.is_signed);
     CHECK(!trace_format_field(of_switch, "pid", &place)); /* only whole names */
     CHECK(!trace_format_field(of_switch, "prev_prio", &place));

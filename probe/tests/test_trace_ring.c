@@ -1,16 +1,19 @@
-/* The ring of the kernel's events around the largest values, over tracing that is made up. */
+/* The ring of the kernel's events around the largest values, over tracing that is made up, and the
+ * table of the excerpts. */
 #include "base/posix_source.h"
 
+#include "fake_port.h"
 #include "port/port.h"
 #include "port/tracing.h"
 #include "record/trace_table.h"
 #include "run/trace_ring.h"
 #include "tap.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The calls in the place of the port's need few of their parameters. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { MOST = 400, LOG_BYTES = 64 };
 
@@ -50,7 +53,6 @@ int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outc
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome)
 {
-    (void)outcome;
     note('o');
     kernel.wish = *wish;
     memcpy(kernel.kinds, wish->kinds, (size_t)wish->kind_count * sizeof wish->kinds[0]);
@@ -61,7 +63,6 @@ static void hold(void);
 
 int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
 {
-    (void)tracing;
     note('s');
     if (kernel.is_held_at_start)
         hold();
@@ -71,16 +72,11 @@ int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    (void)tracing;
     note('h');
     return 0;
 }
 
-bool port_tracing_is_on(const struct port_tracing *tracing)
-{
-    (void)tracing;
-    return !kernel.is_switched_off;
-}
+ANSWERS(bool, port_tracing_is_on, (const struct port_tracing *tracing), !kernel.is_switched_off);
 
 static int kind_of(const char *name)
 {
@@ -94,12 +90,9 @@ static int kind_of(const char *name)
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
-    (void)tracing;
     note('r');
-    if (kernel.read_error) {
-        errno = kernel.read_error;
-        return -1;
-    }
+    if (kernel.read_error)
+        return tap_fail(kernel.read_error);
     for (int i = 0; i < kernel.event_count; i++) {
         struct scripted *from = &kernel.events[i];
         if (from->cpu != cpu)
@@ -118,7 +111,6 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
 
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
-    (void)tracing;
     note('c');
     snprintf(path, bytes, "/instances/mine");
     return kernel.close_error;
@@ -203,47 +195,80 @@ static bool has_event(const char *name)
     return false;
 }
 
-/* ---- tests ---- */
+#define RING_TEST(what) TEST_IN((begin("ns"), true), end(), what)
 
-TEST(lines_around_a_value_are_kept_in_the_order_of_their_times)
+#define BEGINS "[003] 4000000005.028000000: the value begins"
+#define ENDS "[003] 4000000005.030000000: the value ends"
+
+/* The lines of the only excerpt, of a value from 28 to 30 ms; `cpu`: of its series, -1: none. */
+static void expect_lines(int cpu, const char *const lines[])
 {
-    begin("ns");
-    record(2 * MS, 30 * MS);                              /* from 28 to 30 ms */
+    arena->series[0].label_count = cpu < 0 ? 0 : 1;
+    record(2 * MS, 30 * MS);
+    trace_ring_look(ring, arena);
+    const struct arena_trace *trace = kept(2 * MS);
+    if (!CHECK(trace && trace->cpu == cpu && trace->at_ns == 30 * MS))
+        return;
+    for (uint32_t i = 0; lines[i] && i < trace->line_count; i++)
+        CHECK_TEXT(trace->lines[i], lines[i]);
+    CHECK(!lines[trace->line_count]);
+    trace_ring_end(ring, arena);
+    CHECK(!has_event("trace_missing"));
+}
+
+#define EXPECT(cpu, ...) expect_lines(cpu, (const char *const[ARENA_TRACE_LINES + 1]){__VA_ARGS__})
+
+RING_TEST(lines_around_a_value_are_kept_in_the_order_of_their_times)
+{
     add(3, START_NS + 27 * MS, "softirq_entry", 1, NULL); /* more than half a ms before */
     add(3, START_NS + 28 * MS + 10, "local_timer_entry", 236, NULL);
     add(3, START_NS + 29 * MS, "sched_switch", 42, "hog");
-    add(3, START_NS + 31 * MS, "softirq_entry", 2, NULL); /* after it */
-    add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine");
-    trace_ring_look(ring, arena);
-    const struct arena_trace *trace = kept(2 * MS);
-    CHECK(trace && trace->cpu == 3 && trace->at_ns == 30 * MS);
-    CHECK_SAME(trace->line_count, 4); /* CPU 1 has none of them */
-    CHECK_TEXT(trace->lines[0], "[003] 4000000005.028000000: the value begins");
-    CHECK_TEXT(trace->lines[1], "[003] 4000000005.028000010: local_timer_entry: vector=236");
-    CHECK_TEXT(trace->lines[2],
-               "[003] 4000000005.029000000: sched_switch: prev_comm=hog prev_pid=42 "
-               "prev_prio=120 ==> next_pid=77");
-    CHECK_TEXT(trace->lines[3], "[003] 4000000005.030000000: the value ends");
-    end();
+    add(3, START_NS + 31 * MS, "softirq_entry", 2, NULL);       /* after it */
+    add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine"); /* of another CPU */
+    EXPECT(3, BEGINS, "[003] 4000000005.028000010: local_timer_entry: vector=236",
+           "[003] 4000000005.029000000: sched_switch: prev_comm=hog prev_pid=42 prev_prio=120 ==> "
+           "next_pid=77",
+           ENDS);
 }
 
 /* A test that is not bound to a CPU: events of all of them, in one order. */
-TEST(a_value_of_no_cpu_has_the_events_of_all)
+RING_TEST(a_value_of_no_cpu_has_the_events_of_all)
 {
-    begin("ns");
-    arena->series[0].label_count = 0;
-    record(2 * MS, 30 * MS);
     hold_all(1);
     hold_all(3);
     add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
     add(1, START_NS + 28 * MS + 5, "sched_wakeup", 77, "mine");
-    trace_ring_look(ring, arena);
-    const struct arena_trace *trace = kept(2 * MS);
-    CHECK(trace && trace->cpu == -1 && trace->line_count == 4);
-    CHECK_TEXT(trace->lines[1], "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 "
-                                "prio=120 target_cpu=077");
-    CHECK_HOLDS(trace->lines[2], "vec=3");
-    end();
+    EXPECT(-1, "[001] 4000000005.028000000: the value begins",
+           "[001] 4000000005.028000005: sched_wakeup: comm=mine pid=77 prio=120 "
+           "target_cpu=077",
+           "[003] 4000000005.029000000: softirq_entry: vec=3",
+           "[001] 4000000005.030000000: the value ends");
+}
+
+RING_TEST(lost_events_have_a_line)
+{
+    hold_all(3);
+    add(3, 0, NULL, 12, NULL);
+    add(3, START_NS + 29 * MS, "softirq_entry", 7, NULL);
+    EXPECT(3, BEGINS, "[003] 4000000005.029000000: LOST 12 EVENTS",
+           "[003] 4000000005.029000000: softirq_entry: vec=7", ENDS);
+}
+
+/* An earlier look has taken what came before, or it was overwritten. */
+RING_TEST(an_excerpt_without_its_begin_says_so)
+{
+    hold_all(1);
+    add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
+    EXPECT(-1, "[003] 4000000005.027950000: the trace holds nothing from before this",
+           "[001] 4000000005.028000000: the value begins",
+           "[003] 4000000005.029000000: softirq_entry: vec=3",
+           "[001] 4000000005.030000000: the value ends");
+}
+
+RING_TEST(a_value_without_an_event_says_so)
+{
+    hold_all(3);
+    EXPECT(3, BEGINS, ENDS);
 }
 
 TEST(the_ring_is_halted_read_and_started_only_for_a_new_largest_value)
@@ -273,9 +298,8 @@ TEST(counts_have_no_excerpt)
     end();
 }
 
-TEST(the_largest_values_stay)
+RING_TEST(the_largest_values_stay)
 {
-    begin("ns");
     for (int i = 1; i <= ARENA_TRACES + 2; i++) {
         record(i * MS, i * 100 * MS);
         add(3, START_NS + i * 100 * MS, "softirq_entry", i, NULL);
@@ -283,12 +307,35 @@ TEST(the_largest_values_stay)
     }
     CHECK_SAME(kept_count(), ARENA_TRACES);
     CHECK(!kept(1 * MS) && !kept(2 * MS) && kept(3 * MS) && kept((ARENA_TRACES + 2) * MS));
-    end();
 }
 
-TEST(of_many_events_those_at_begin_and_end_stay)
+static bool wants(int64_t value_ns, int64_t at_ns, int64_t since_ns)
 {
-    begin("ns");
+    struct trace_value value;
+    record(value_ns, at_ns);
+    return trace_table_wants(arena, since_ns, &value) && CHECK_SAME(value.value_ns, value_ns) &&
+           CHECK_SAME(value.at_ns, at_ns);
+}
+
+/* Of what ended before the look before, the ring has nothing any more. */
+RING_TEST(old_values_have_no_excerpt)
+{
+    CHECK(!wants(500, 7000, 7001));
+    CHECK(wants(501, 8000, 8000));
+}
+
+RING_TEST(only_values_that_are_larger_have_one)
+{
+    static const char line[1][ARENA_TRACE_BYTES] = {"a line"};
+    CHECK(!wants(0, 10, 0)); /* larger than none */
+    for (int i = 0; i < ARENA_TRACES; i++)
+        trace_table_keep(arena, &(struct trace_value){500 + i, 1000 + i, -1}, line, 1);
+    CHECK(!wants(500, 7000, 0));
+    CHECK(wants(501, 8000, 0));
+}
+
+RING_TEST(of_many_events_those_at_begin_and_end_stay)
+{
     record(100 * MS, 200 * MS);
     hold_all(3);
     for (int i = 0; i < 300; i++)
@@ -302,22 +349,6 @@ TEST(of_many_events_those_at_begin_and_end_stay)
     CHECK_HOLDS(trace->lines[1], "the value begins");
     CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES / 4], "255 events left out");
     CHECK_HOLDS(trace->lines[ARENA_TRACE_LINES / 4 + 1], "vec=266");
-    end();
-}
-
-TEST(lost_events_have_a_line)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    hold_all(3);
-    add(3, 0, NULL, 12, NULL);
-    add(3, START_NS + 29 * MS, "softirq_entry", 7, NULL);
-    trace_ring_look(ring, arena);
-    const struct arena_trace *trace = kept(2 * MS);
-    CHECK(trace && trace->line_count == 4);
-    CHECK_HOLDS(trace->lines[1], "LOST 12 EVENTS");
-    CHECK_HOLDS(trace->lines[2], "vec=7");
-    end();
 }
 
 /* Lost between the events at `before_ms` and `after_ms` (0: none), of a value from 28 to 30 ms.
@@ -348,55 +379,14 @@ TEST(nothing_is_claimed_where_events_are_lost)
     CHECK(claims_nothing(40, 0));
 }
 
-/* An earlier look has taken what came before, or it was overwritten. */
-TEST(an_excerpt_without_its_begin_says_so)
+RING_TEST(one_ring_without_its_begin_is_enough_to_claim_nothing)
 {
-    begin("ns");
-    arena->series[0].label_count = 0;
-    record(2 * MS, 30 * MS);
-    hold_all(1);
-    add(3, START_NS + 29 * MS, "softirq_entry", 3, NULL);
-    trace_ring_look(ring, arena);
-    const struct arena_trace *trace = kept(2 * MS);
-    CHECK(trace && trace->line_count == 4);
-    CHECK_TEXT(trace->lines[0],
-               "[003] 4000000005.027950000: the trace holds nothing from before this");
-    end();
-}
-
-TEST(one_ring_without_its_begin_is_enough_to_claim_nothing)
-{
-    begin("ns");
     arena->series[0].label_count = 0;
     record(2 * MS, 30 * MS);
     hold_all(1);
     trace_ring_look(ring, arena);
     trace_ring_end(ring, arena);
     CHECK(kept_count() == 0 && has_event("trace_missing"));
-    end();
-}
-
-TEST(a_value_that_the_ring_no_longer_has_is_told)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    trace_ring_look(ring, arena);
-    trace_ring_end(ring, arena);
-    CHECK_SAME(kept_count(), 0);
-    CHECK(has_event("trace_missing"));
-    end();
-}
-
-TEST(a_breach_that_ends_the_run_is_read_at_the_end)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
-    trace_ring_end(ring, arena);
-    CHECK(kept(2 * MS) != NULL);
-    CHECK(!has_event("trace_missing") && !has_event("trace_switched_off"));
-    CHECK_TEXT(kernel.log, "oshrr");
-    end();
 }
 
 static void hold(void)
@@ -405,41 +395,66 @@ static void hold(void)
     kernel.is_switched_off = true;
 }
 
-TEST(a_breach_stops_the_ring_until_the_end)
+/* A value and an event in it, a look, and the end. */
+TEST(what_is_told_at_the_end)
 {
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
-    hold();
-    CHECK_TEXT(kernel.log, "osh");
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "osh");
-    trace_ring_end(ring, arena);
-    CHECK_TEXT(kernel.log, "oshhrr");
-    CHECK(kept(2 * MS) != NULL);
-    CHECK(!has_event("trace_switched_off") && !has_event("trace_not_read"));
-    end();
-}
-
-/* The start reads back what the breach has written, and fails. */
-TEST(a_ring_that_a_breach_stops_during_a_look_stays_off)
-{
-    begin("ns");
-    record(MS, 30 * MS);
-    add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
-    kernel.is_held_at_start = true;
-    kernel.start_error = EAGAIN;
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrrshh");
-    trace_ring_end(ring, arena);
-    CHECK(!has_event("trace_switched_off") && !has_event("trace_not_read"));
-    end();
+    enum { OFF = 1, OFF_AND_ON }; /* by somebody, and on again after the look */
+    static const struct {
+        const char *name;
+        bool has_value, has_event, is_held, is_held_at_start, is_looked_at;
+        int off, read_error;
+        const char *log_of_look, *log, *event;
+        int kept;
+    } rows[] = {
+        {"a value that the ring no longer has", .has_value = true, .is_looked_at = true,
+         .log_of_look = "oshrs", .log = "oshrshr", .event = "trace_missing"},
+        {"a breach that ends the run", .has_value = true, .has_event = true, .log_of_look = "os",
+         .log = "oshrr", .kept = 1},
+        {"a breach before a look", .has_value = true, .has_event = true, .is_held = true,
+         .is_looked_at = true, .log_of_look = "osh", .log = "oshhrr", .kept = 1},
+        /* the start reads back what the breach has written, and fails */
+        {"a breach during a look", .has_value = true, .has_event = true, .is_held_at_start = true,
+         .is_looked_at = true, .log_of_look = "oshrrshh", .log = "oshrrshhh", .kept = 1},
+        {"switched off", .off = OFF, .log_of_look = "os", .log = "osh",
+         .event = "trace_switched_off"},
+        {"an error of a look", .has_value = true, .is_looked_at = true, .read_error = EIO,
+         .log_of_look = "oshrs", .log = "oshrshr", .event = "trace_not_read"},
+        /* what was between is lost */
+        {"switched off during a look, and on", .has_value = true, .has_event = true,
+         .is_looked_at = true, .off = OFF_AND_ON, .log_of_look = "oshrr", .log = "oshrrh",
+         .event = "trace_switched_off", .kept = 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        begin("ns");
+        if (rows[i].has_value)
+            record(2 * MS, 30 * MS);
+        if (rows[i].has_event)
+            add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
+        if (rows[i].is_held)
+            hold();
+        if (rows[i].off)
+            kernel.is_switched_off = true;
+        kernel.is_held_at_start = rows[i].is_held_at_start;
+        kernel.start_error = rows[i].is_held_at_start ? EAGAIN : 0;
+        kernel.read_error = rows[i].read_error;
+        if (rows[i].is_looked_at)
+            trace_ring_look(ring, arena);
+        CHECK_TEXT(kernel.log, rows[i].log_of_look);
+        CHECK_SAME(arena->event_count, 0);
+        if (rows[i].off == OFF_AND_ON)
+            kernel.is_switched_off = false;
+        trace_ring_end(ring, arena);
+        CHECK_TEXT(kernel.log, rows[i].log);
+        CHECK_SAME(kept_count(), rows[i].kept);
+        CHECK(rows[i].event ? has_event(rows[i].event) : arena->event_count == 0);
+        end();
+    }
 }
 
 /* The process that looks is a fork of the one that measures. */
-TEST(another_process_sees_who_stopped_the_ring)
+RING_TEST(another_process_sees_who_stopped_the_ring)
 {
-    begin("ns");
     pid_t measuring = port_fork();
     if (measuring == 0) {
         hold();
@@ -451,47 +466,10 @@ TEST(another_process_sees_who_stopped_the_ring)
         trace_ring_end(ring, arena);
         CHECK(!has_event("trace_switched_off"));
     }
-    end();
 }
 
-TEST(a_trace_that_somebody_switched_off_is_told)
+RING_TEST(a_part_of_a_value_has_no_excerpt)
 {
-    begin("ns");
-    kernel.is_switched_off = true;
-    trace_ring_end(ring, arena);
-    CHECK(has_event("trace_switched_off"));
-    end();
-}
-
-TEST(an_error_of_a_look_is_told_at_the_end)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    kernel.read_error = EIO;
-    trace_ring_look(ring, arena);
-    CHECK(arena->event_count == 0);
-    trace_ring_end(ring, arena);
-    CHECK(has_event("trace_not_read"));
-    end();
-}
-
-TEST(a_ring_that_was_switched_off_is_not_switched_on)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    add(3, START_NS + 29 * MS, "softirq_entry", 1, NULL);
-    kernel.is_switched_off = true;
-    trace_ring_look(ring, arena);
-    CHECK_TEXT(kernel.log, "oshrr");
-    kernel.is_switched_off = false; /* and on again: what was between is lost all the same */
-    trace_ring_end(ring, arena);
-    CHECK(has_event("trace_switched_off"));
-    end();
-}
-
-TEST(a_part_of_a_value_has_no_excerpt)
-{
-    begin("ns");
     arena_plan_label_text(&plan, 0, "part", "dispatch");
     arena->series[0] = plan.series[0];
     record(2 * MS, 30 * MS);
@@ -501,22 +479,6 @@ TEST(a_part_of_a_value_has_no_excerpt)
     strcpy(arena->series[0].labels[1].text, "total");
     trace_ring_look(ring, arena);
     CHECK_SAME(kept_count(), 1);
-    end();
-}
-
-TEST(a_value_without_an_event_says_so)
-{
-    begin("ns");
-    record(2 * MS, 30 * MS);
-    hold_all(3);
-    trace_ring_look(ring, arena);
-    const struct arena_trace *trace = kept(2 * MS);
-    CHECK(trace && trace->line_count == 2);
-    CHECK_HOLDS(trace->lines[0], "the value begins");
-    CHECK_HOLDS(trace->lines[1], "the value ends");
-    trace_ring_end(ring, arena);
-    CHECK(!has_event("trace_missing"));
-    end();
 }
 
 TEST(a_kernel_without_switches_is_refused_and_one_without_vectors_is_not)
@@ -539,9 +501,8 @@ TEST(a_kernel_without_switches_is_refused_and_one_without_vectors_is_not)
     trace_ring_close(ring);
 }
 
-TEST(a_torn_excerpt_is_dropped)
+RING_TEST(a_torn_excerpt_is_dropped)
 {
-    begin("ns");
     record(2 * MS, 30 * MS);
     add(3, START_NS + 30 * MS, "softirq_entry", 1, NULL);
     trace_ring_look(ring, arena);
@@ -557,5 +518,4 @@ TEST(a_torn_excerpt_is_dropped)
     arena->traces[0].line_count = ARENA_TRACE_LINES + 1;
     trace_table_repair(arena);
     CHECK_SAME(kept_count(), 0);
-    end();
 }

@@ -7,8 +7,6 @@
 #include "run/variant.h"
 #include "tap.h"
 
-#include <stdlib.h>
-
 enum { KINDS, PERIODS, LOOPS, CPUS };
 enum { RED, GREEN, BLUE };
 enum { WAKEUP, MISSED };
@@ -41,17 +39,14 @@ static bool has_variant(const struct run *run, struct variant *variant)
     return variant->number[KINDS] != GREEN || variant->number[PERIODS] != 20000000;
 }
 
-static struct test made_up(void)
-{
-    return (struct test){.id = "MAD-P-EUP",
-                         .title = "made up",
-                         .params = params,
-                         .series = series,
-                         .setup_ns = 1000,
-                         .sample_ns = 200,
-                         .warm_up_samples = WARM_UP,
-                         .has_variant = has_variant};
-}
+static const struct test made_up = {.id = "MAD-P-EUP",
+                                    .title = "made up",
+                                    .params = params,
+                                    .series = series,
+                                    .setup_ns = 1000,
+                                    .sample_ns = 200,
+                                    .warm_up_samples = WARM_UP,
+                                    .has_variant = has_variant};
 
 static struct request request;
 static struct run run;
@@ -59,9 +54,9 @@ static struct test test;
 static struct burst burst;
 
 /* With the default parameters. */
-static void start(struct test of)
+static void start(void)
 {
-    test = of;
+    test = made_up;
     memset(&request, 0, sizeof request);
     memset(&run, 0, sizeof run);
     fake_port = (struct fake_port){.is_counter_trusted = true, .cpu_count = 1};
@@ -78,9 +73,7 @@ static void make_arena(void)
 {
     CHECK_SAME(variant_declare(&run), 0);
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
-    run.scratch = malloc(record_size(NULL, 0));
-    if (!run.arena || !run.scratch)
-        abort();
+    run.scratch = tap_memory(record_size(NULL, 0));
     record_init(run.scratch, NULL, 0);
     clock_open(&run.clock, false, 0);
     rt_budget_init(&run.rt_budget);
@@ -92,14 +85,14 @@ static void end(void)
 {
     arena_free(run.arena);
     arena_plan_free(&run.plan);
-    free(run.scratch);
 }
+
+#define VARIANT_TEST(what) TEST_IN((start(), true), end(), what)
 
 /* ---- which there are ---- */
 
-TEST(count)
+VARIANT_TEST(count)
 {
-    start(made_up());
     CHECK_SAME(variant_count(&run), 5);
     request.params[CPUS] = (struct param_value){3, {0, 1, 5}};
     CHECK_SAME(variant_count(&run), 15);
@@ -115,7 +108,7 @@ TEST(count)
 }
 
 /* The first parameter is the slowest; what is dropped has no place among the numbers. */
-TEST(order)
+VARIANT_TEST(order)
 {
     static const struct {
         const char *kind;
@@ -134,7 +127,6 @@ TEST(order)
         {"azure", BLUE, 20000000, 5, "azure, period_ns 20000000, cpu 5"},
     };
     const int count = sizeof wanted / sizeof wanted[0];
-    start(made_up());
     request.params[CPUS] = (struct param_value){2, {0, 5}};
     make_arena();
     CHECK_SAME(variant_count(&run), count);
@@ -152,51 +144,47 @@ TEST(order)
         CHECK_SAME(strlen(cut), sizeof cut - 1);
     }
     CHECK_SAME(variant_place(&run, "cpus"), CPUS);
-    end();
 }
 
 /* ---- their series ---- */
 
-static void check_label(const struct arena_label *label, const char *key, const char *text,
-                        int64_t number)
+/* "missed count of wakeup 1000/4: kind red,0 cpu ,6": name, unit, derivation, shape, labels. */
+static const char *series_text(uint32_t place)
 {
-    CHECK_TEXT(label->key, key);
-    CHECK_TEXT(label->text, text);
-    CHECK_SAME(label->number, number);
+    static char text[200];
+    const struct arena_series *of = &run.plan.series[place];
+    int used = snprintf(text, sizeof text, "%s %s %s %d/%d:", of->name, of->unit, of->derived,
+                        (int)of->shape.most, (int)of->shape.sub_bits);
+    for (int i = 0; i < (int)of->label_count; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s %s,%lld", of->labels[i].key,
+                         of->labels[i].text, (long long)of->labels[i].number);
+    return text;
 }
 
-TEST(series)
+/* Labels in the order of the series; an empty list of CPUs: the run's own. */
+VARIANT_TEST(series)
 {
-    static const char *const kinds[] = {"red", "red", "green", "azure", "azure"};
-    static const int64_t periods_ns[] = {1000000, 20000000, 1000000, 1000000, 20000000};
-    start(made_up());
+    static const char *const texts[] = {
+        "wakeup ns  0/0: period_ns ,1000000 kind red,0 mode fast,0",
+        "missed count of wakeup 1000/4: kind red,0 cpu ,6",
+        "wakeup ns  0/0: period_ns ,20000000 kind red,0 mode fast,0",
+        "missed count of wakeup 1000/4: kind red,0 cpu ,6",
+        "wakeup ns  0/0: period_ns ,1000000 kind green,0 mode fast,0",
+        "missed count of wakeup 1000/4: kind green,0 cpu ,6",
+        "wakeup ns  0/0: period_ns ,1000000 kind azure,0 mode fast,0",
+        "missed count of wakeup 1000/4: kind azure,0 cpu ,6",
+        "wakeup ns  0/0: period_ns ,20000000 kind azure,0 mode fast,0",
+        "missed count of wakeup 1000/4: kind azure,0 cpu ,6",
+    };
     CHECK_SAME(variant_declare(&run), 0);
     CHECK_SAME(run.plan.series_count, 10);
-    for (int i = 0; i < 5; i++) {
-        const struct arena_series *wakeup = &run.plan.series[2 * i], *missed = wakeup + 1;
-        CHECK_TEXT(wakeup->name, "wakeup");
-        CHECK_TEXT(wakeup->unit, "ns");
-        CHECK_TEXT(wakeup->derived, "");
-        CHECK_SAME(wakeup->label_count, 3); /* in the order of the series */
-        check_label(&wakeup->labels[0], "period_ns", "", periods_ns[i]);
-        check_label(&wakeup->labels[1], "kind", kinds[i], 0);
-        check_label(&wakeup->labels[2], "mode", "fast", 0);
-        CHECK(wakeup->shape.most == 0 && wakeup->shape.sub_bits == 0);
-        CHECK_TEXT(missed->name, "missed");
-        CHECK_TEXT(missed->unit, "count");
-        CHECK_TEXT(missed->derived, "of wakeup");
-        CHECK_SAME(missed->label_count, 2);
-        check_label(&missed->labels[0], "kind", kinds[i], 0);
-        check_label(&missed->labels[1], "cpu", "", 6); /* an empty list: the run's own */
-        CHECK(missed->shape.most == 1000 && missed->shape.sub_bits == 4);
-    }
-    arena_plan_free(&run.plan);
+    for (uint32_t i = 0; i < 10; i++)
+        CHECK_TEXT(series_text(i), texts[i]);
 }
 
 /* One after another they share the slots of the first; at the same time each has its own. */
-TEST(slots)
+VARIANT_TEST(slots)
 {
-    start(made_up());
     CHECK_SAME(variant_declare(&run), 0);
     CHECK_SAME(run.plan.slot_count, 2);
     CHECK_SAME(run.plan.more_events, 0);
@@ -209,32 +197,25 @@ TEST(slots)
     CHECK_SAME(run.plan.more_events, 4); /* of the fifth variant */
     for (uint32_t i = 0; i < run.plan.series_count; i++)
         CHECK_SAME(run.plan.series[i].slot, i);
-    arena_plan_free(&run.plan);
 }
 
 /* A CPU that cannot be chosen is no label. */
-TEST(no_cpu)
+VARIANT_TEST(no_cpu)
 {
-    start(made_up());
     run.setup.cpu = -1;
     CHECK_SAME(variant_declare(&run), 0);
-    CHECK_SAME(run.plan.series[1].label_count, 1);
-    CHECK_TEXT(run.plan.series[1].labels[0].key, "kind");
-    arena_plan_free(&run.plan);
+    CHECK_TEXT(series_text(1), "missed count of wakeup 1000/4: kind red,0");
 }
 
-TEST(no_labels)
+VARIANT_TEST(no_labels)
 {
     static const struct series_spec plain[] = {{"cost", "ns", "", "begin", "end"}, {0}};
-    struct test of = made_up();
-    of.params = NULL;
-    of.has_variant = NULL;
-    of.series = plain;
-    start(of);
+    test.params = NULL;
+    test.has_variant = NULL;
+    test.series = plain;
     CHECK_SAME(variant_declare(&run), 0);
     CHECK(run.plan.series_count == 1 && run.plan.slot_count == 1);
-    CHECK_SAME(run.plan.series[0].label_count, 0);
-    arena_plan_free(&run.plan);
+    CHECK_TEXT(series_text(0), "cost ns  0/0:");
 }
 
 /* ---- samples ---- */
@@ -245,13 +226,12 @@ static uint64_t warm_up_before; /* recorded when the latest warm-up value came *
 /* One value of each series. */
 static int take(struct run *of)
 {
-    calls++;
+    if (++calls == refuse_at)
+        return -1;
     if (of->is_warm_up) {
         warm_ups++;
         warm_up_before = of->records[WAKEUP]->count;
     }
-    if (calls == refuse_at)
-        return -1;
     if (calls == rest_at)
         of->rt_budget.rested_ns += 1000;
     run_record_value(of, WAKEUP, 100 + calls, clock_begin(&of->clock));
@@ -262,95 +242,61 @@ static int take(struct run *of)
 static int sample(int burst_count)
 {
     calls = warm_ups = 0;
+    warm_up_before = 0;
     burst_begin(&burst, &run, 0);
     return variant_sample(&run, &burst, WAKEUP, burst_count, take);
-}
-
-static void reset_take(void)
-{
-    refuse_at = rest_at = 0;
 }
 
 /* Each variant has the whole number of samples, whatever the size of a burst. */
 TEST(samples)
 {
-    static const int bursts[] = {1, 7, 50, 64};
-    reset_take();
-    for (size_t i = 0; i < sizeof bursts / sizeof bursts[0]; i++) {
-        start(made_up());
-        run.samples = 50;
+    static const struct {
+        const char *name;
+        int samples, burst, warm_up, rest_at, refuse_at; /* what is given */
+        int calls, warm_ups, warm_up_before, recorded;
+    } rows[] = {
+        {"bursts of 1", 50, 1, WARM_UP, 0, 0, 50 + WARM_UP, WARM_UP, 0, 50},
+        {"bursts of 7", 50, 7, WARM_UP, 0, 0, 50 + WARM_UP, WARM_UP, 0, 50},
+        {"one burst", 50, 50, WARM_UP, 0, 0, 50 + WARM_UP, WARM_UP, 0, 50},
+        {"less than a burst", 50, 64, WARM_UP, 0, 0, 50 + WARM_UP, WARM_UP, 0, 50},
+        {"no warm-up", 20, 8, 0, 0, 0, 20, 0, 0, 20},
+        /* the second warm-up comes before the burst that follows the rest */
+        {"a rest", 40, 10, WARM_UP, WARM_UP + 12, 0, 40 + 2 * WARM_UP, 2 * WARM_UP, 20, 40},
+        /* -1 goes through, at once, from a warm-up value as well */
+        {"refused at once", 40, 10, WARM_UP, 0, 1, 1, 0, 0, 0},
+        {"refused in the warm-up", 40, 10, WARM_UP, 0, WARM_UP, WARM_UP, WARM_UP - 1, 0, 0},
+        {"refused after it", 40, 10, WARM_UP, 0, WARM_UP + 1, WARM_UP + 1, WARM_UP, 0, 0},
+        {"refused later", 40, 10, WARM_UP, 0, WARM_UP + 15, WARM_UP + 15, WARM_UP, 0, 14},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tap_row(rows[i].name);
+        start();
+        test.warm_up_samples = rows[i].warm_up;
+        run.samples = (uint64_t)rows[i].samples;
+        rest_at = rows[i].rest_at;
+        refuse_at = rows[i].refuse_at;
         make_arena();
         for (int j = 0; j < 5; j++) {
             variant_begin(&run, j);
-            CHECK_SAME(sample(bursts[i]), 0);
-            CHECK_SAME(calls, 50 + WARM_UP);
-            CHECK_SAME(warm_ups, WARM_UP);
+            CHECK_SAME(sample(rows[i].burst), refuse_at ? -1 : 0);
+            CHECK_SAME(calls, rows[i].calls);
+            CHECK_SAME(warm_ups, rows[i].warm_ups);
+            CHECK_SAME(warm_up_before, rows[i].warm_up_before);
             CHECK(!run.is_warm_up);
         }
         for (uint32_t j = 0; j < 10; j++)
-            CHECK_SAME(arena_count(run.arena, j), 50);
-        CHECK_SAME(run.scratch->count, 2 * WARM_UP * 5);
-        /* the first of each is the one after its warm-up */
-        CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + WARM_UP + 1);
+            CHECK_SAME(arena_count(run.arena, j), rows[i].recorded);
+        CHECK_SAME(run.scratch->count, 2 * rows[i].warm_ups * 5);
+        if (rows[i].recorded > 0) /* the first of each is the one after its warm-up */
+            CHECK_SAME(arena_read(run.arena, 0, run.scratch)->min, 100 + rows[i].warm_up + 1);
         end();
     }
-}
-
-TEST(no_warm_up)
-{
-    struct test of = made_up();
-    of.warm_up_samples = 0;
-    reset_take();
-    start(of);
-    run.samples = 20;
-    make_arena();
-    variant_begin(&run, 0);
-    CHECK_SAME(sample(8), 0);
-    CHECK(calls == 20 && warm_ups == 0);
-    CHECK_SAME(run.scratch->count, 0);
-    end();
-}
-
-/* The second warm-up comes before the burst that follows the rest. */
-TEST(warm_up_after_a_rest)
-{
-    reset_take();
-    rest_at = WARM_UP + 12;
-    start(made_up());
-    run.samples = 40;
-    make_arena();
-    variant_begin(&run, 0);
-    CHECK_SAME(sample(10), 0);
-    CHECK_SAME(warm_ups, 2 * WARM_UP);
-    CHECK_SAME(warm_up_before, 20);
-    CHECK_SAME(arena_count(run.arena, 0), 40);
-    end();
-}
-
-/* -1 goes through, at once, from a warm-up value as well. */
-TEST(refusal)
-{
-    static const int at[] = {1, WARM_UP, WARM_UP + 1, WARM_UP + 15};
-    reset_take();
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
-        start(made_up());
-        run.samples = 40;
-        make_arena();
-        variant_begin(&run, 0);
-        refuse_at = at[i];
-        CHECK_SAME(sample(10), -1);
-        CHECK_SAME(calls, at[i]);
-        CHECK(!run.is_warm_up);
-        CHECK_SAME(arena_count(run.arena, 0), at[i] > WARM_UP ? at[i] - WARM_UP - 1 : 0);
-        end();
-    }
+    rest_at = refuse_at = 0;
 }
 
 /* A share of 0 ns: nothing is taken, not even a warm-up. Without limits a stop ends it. */
-TEST(limits)
+VARIANT_TEST(limits)
 {
-    reset_take();
-    start(made_up());
     make_arena();
     variant_begin(&run, 0);
     struct run_budget over = {0, 1}, ten = {10, INT64_MAX};
@@ -362,13 +308,11 @@ TEST(limits)
     CHECK_SAME(arena_count(run.arena, 0), 10);
     CHECK_SAME(variant_sample_within(&run, &burst, WAKEUP, 4, &ten, take), 0);
     CHECK_SAME(calls, 10 + WARM_UP); /* it had them */
-    end();
 }
 
 /* Shares of a duration: one of each variant, or all of it where they run at the same time. */
-TEST(shares_of_a_duration)
+VARIANT_TEST(shares_of_a_duration)
 {
-    start(made_up());
     run.duration_ns = 500 * DAY_NS;
     int64_t before_ns = clock_monotonic_ns();
     struct run_budget budget = run_budget(&run, variant_count(&run));
@@ -387,11 +331,9 @@ static int measure_one(struct run *of)
     return 0;
 }
 
-TEST(each_is_measured)
+VARIANT_TEST(each_is_measured)
 {
-    struct test of = made_up();
-    of.measure_variant = measure_one;
-    start(of);
+    test.measure_variant = measure_one;
     make_arena();
     seen_count = 0;
     CHECK_SAME(variants_measure(&run), 0);
@@ -403,7 +345,6 @@ TEST(each_is_measured)
     CHECK_SAME(arena_read(run.arena, 4, run.scratch)->min, GREEN);
     CHECK_SAME(variants_measure(&run), -1); /* at the third one of the second round */
     CHECK_SAME(seen_count, REFUSED);
-    end();
 }
 
 /* ---- time ---- */
@@ -416,9 +357,8 @@ static int64_t expected_ns(uint64_t samples, int64_t duration_ns)
 }
 
 /* Five variants of 200 ns for a value, five times as generous; 1000 ns besides. */
-TEST(expected_time)
+VARIANT_TEST(expected_time)
 {
-    start(made_up());
     CHECK_SAME(expected_ns(1, 0), 5 * 200 * 5 + 1000);
     CHECK_SAME(expected_ns(1000, 0), 5 * 200 * INT64_C(1000) * 5 + 1000);
     CHECK_SAME(expected_ns(1000000000, 0), 5 * 200 * INT64_C(1000000000) * 5 + 1000);
@@ -430,9 +370,8 @@ TEST(expected_time)
 }
 
 /* On top of each value 150 % of the period, 10.5 ms on the mean; ten more values once. */
-TEST(expected_time_by_a_parameter)
+VARIANT_TEST(expected_time_by_a_parameter)
 {
-    start(made_up());
     test.sample_param = "periods";
     test.sample_percent = 150;
     test.extra_samples = 10;
@@ -445,9 +384,8 @@ TEST(expected_time_by_a_parameter)
 }
 
 /* The arithmetic that this replaces turned 1e9 samples of a second into none. */
-TEST(expected_time_is_bounded)
+VARIANT_TEST(expected_time_is_bounded)
 {
-    start(made_up());
     test.sample_param = "periods";
     request.params[PERIODS] = (struct param_value){1, {1000000000}};
     CHECK_SAME(expected_ns(1000000000, 0), RUN_LONGEST_NS);
@@ -461,10 +399,8 @@ TEST(expected_time_is_bounded)
 }
 
 /* The last of all: a stop holds. */
-TEST(a_stop)
+VARIANT_TEST(a_stop)
 {
-    reset_take();
-    start(made_up());
     test.measure_variant = measure_one;
     make_arena();
     variant_begin(&run, 0);
@@ -474,5 +410,4 @@ TEST(a_stop)
     seen_count = 0;
     CHECK_SAME(variants_measure(&run), 0);
     CHECK_SAME(seen_count, 0);
-    end();
 }

@@ -7,8 +7,6 @@
 #include "tap.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { COUNT = 4, PATTERN = 0xa5, MOST_TRIES = 60000 };
@@ -19,14 +17,8 @@ static struct {
     unsigned char *memory[COUNT];
 } stacks;
 
-#ifdef WRAPPED
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*body)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*body)(void *), void *argument);
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*body)(void *), void *argument)
+WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
+     void *(*body)(void *), void *argument)
 {
     pthread_attr_t own = *attributes;
     size_t bytes = 0;
@@ -42,33 +34,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     int error = pthread_attr_setstack(&own, memory, bytes);
     return error ? error : __real_pthread_create(thread, &own, body, argument);
 }
-#endif
-
-static void set_up(struct run *run, struct request *request, struct ipc_cleanup *ipc_cleanup)
-{
-    char *words[] = {"hardstone-probe", "run", "SEM-B-REL", NULL};
-    char error[ARGS_ERROR_BYTES];
-    memset(run, 0, sizeof *run);
-    memset(&stacks, 0, sizeof stacks);
-    CHECK_SAME(args_parse(3, words, request, error, sizeof error), 0);
-    run->request = request;
-    run->test = request->test;
-    run->setup = (struct rt_thread_setup){SCHED_OTHER, 0, -1};
-    clock_open(&run->clock, false, 0);
-    CHECK_SAME(ipc_cleanup_open(ipc_cleanup, run, true), 0);
-}
-
-static void wait_for_woken(struct waiters_table *table, int count)
-{
-    struct timespec while_they_run = {.tv_nsec = 1000000};
-    for (int i = 0; i < MOST_TRIES && atomic_load(&table->woken_count) < count; i++)
-        nanosleep(&while_they_run, NULL);
-    CHECK_SAME(atomic_load(&table->woken_count), count);
-}
 
 static void wake_all(struct waiters *row, enum semaphore_kind kind,
                      const struct ipc_cleanup_place *place)
 {
+    struct timespec while_they_run = {.tv_nsec = 1000000};
     struct semaphore *semaphore = &row->table->semaphore;
     if (semaphore_open(semaphore, kind, false, place) != 0)
         return;
@@ -77,7 +47,9 @@ static void wake_all(struct waiters *row, enum semaphore_kind kind,
         waiters_ask(row->table, i);
     for (int i = 0; i < COUNT; i++)
         semaphore_signal(semaphore);
-    wait_for_woken(row->table, COUNT);
+    for (int i = 0; i < MOST_TRIES && atomic_load(&row->table->woken_count) < COUNT; i++)
+        nanosleep(&while_they_run, NULL);
+    CHECK_SAME(atomic_load(&row->table->woken_count), COUNT);
     semaphore_close(semaphore);
 }
 
@@ -90,20 +62,22 @@ static size_t unused_bytes(const unsigned char *stack, size_t bytes)
     return unused;
 }
 
-TEST(the_small_stack_is_enough)
+WRAP_TEST(the_small_stack_is_enough)
 {
     static const int priorities[COUNT] = {0};
-    struct run run;
+    char error[ARGS_ERROR_BYTES], *words[] = {"hardstone-probe", "run", "SEM-B-REL", NULL};
     struct request request;
+    struct run run = {.request = &request, .setup = {SCHED_OTHER, 0, -1}};
     struct ipc_cleanup ipc_cleanup;
     struct waiters row;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     tap_skip("sanitizers use the stack too");
     return;
 #endif
-    if (!tap_is_wrapped())
-        return;
-    set_up(&run, &request, &ipc_cleanup);
+    CHECK_SAME(args_parse(3, words, &request, error, sizeof error), 0);
+    run.test = request.test;
+    clock_open(&run.clock, false, 0);
+    CHECK_SAME(ipc_cleanup_open(&ipc_cleanup, &run, true), 0);
     if (!CHECK(waiters_make(&row, &run, &ipc_cleanup, COUNT) == 0))
         return;
     CHECK_SAME(waiters_start(&row, &run, &ipc_cleanup, PEER_THREAD, priorities, COUNT), 0);

@@ -2,6 +2,7 @@
  * they are stopped, or when a test says so: nothing depends on the reader's pace. */
 #include "base/posix_source.h"
 
+#include "fake_port.h"
 #include "family/timer/parts_source.h"
 #include "family/timer/timerlat_match.h"
 #include "family/timer/wakeup_parts.h"
@@ -9,11 +10,12 @@
 #include "run/stop.h"
 #include "tap.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <time.h>
+
+/* The calls in the place of the port's need few of their parameters. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { MOST = 100, PARTIES = 2, FIRST_CPU = 3, FIRST_THREAD = 77, OTHER_THREAD = 5 };
 enum { WAKEUP, RELEASE, MISSED, FIRST_PART, SERIES = FIRST_PART + PARTS };
@@ -42,53 +44,36 @@ static pthread_t first_thread;
 
 /* ---- in the place of the port's ---- */
 
-int port_tracing_look(const struct port_tracing_wish *wish, struct outcome *outcome)
-{
-    (void)wish;
-    return kernel.lacks_all ? outcome_set(outcome, STATUS_DENIED, "a remedy", "no events") : 0;
-}
+ANSWERS(int, port_tracing_look, (const struct port_tracing_wish *wish, struct outcome *outcome),
+        kernel.lacks_all ? outcome_set(outcome, STATUS_DENIED, "a remedy", "no events") : 0);
 
 void port_tracing_name(char *name, size_t bytes)
 {
     snprintf(name, bytes, "mine");
 }
 
-int port_tracing_remove_left(void)
-{
-    return 0;
-}
+ANSWERS(int, port_tracing_remove_left, (void), 0);
 
 struct port_tracing *port_tracing_open(const struct port_tracing_wish *wish,
                                        struct outcome *outcome)
 {
-    (void)outcome;
     kernel.cpus = wish->cpus;
     return (struct port_tracing *)&kernel;
 }
 
 int port_tracing_filter(struct port_tracing *tracing, int kind, const char *expression)
 {
-    (void)tracing;
     if (CHECK(kind == KIND_WAKING || kind == KIND_SWITCH))
         snprintf(kernel.filters[kind - KIND_WAKING], sizeof kernel.filters[0], "%s", expression);
     return 0;
 }
 
-int port_tracing_start(struct port_tracing *tracing, struct outcome *outcome)
-{
-    (void)tracing;
-    return kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0;
-}
-
-bool port_tracing_is_on(const struct port_tracing *tracing)
-{
-    (void)tracing;
-    return !kernel.is_switched_off;
-}
+ANSWERS(int, port_tracing_start, (struct port_tracing * tracing, struct outcome *outcome),
+        kernel.start_error ? outcome_set(outcome, STATUS_FAILED, NULL, "does not start") : 0);
+ANSWERS(bool, port_tracing_is_on, (const struct port_tracing *tracing), !kernel.is_switched_off);
 
 int port_tracing_stop(struct port_tracing *tracing)
 {
-    (void)tracing;
     atomic_store(&kernel.is_given, true);
     return 0;
 }
@@ -107,7 +92,6 @@ static void note_reader(void)
 int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit visit,
                       void *context)
 {
-    (void)tracing;
     note_reader();
     atomic_fetch_add(&kernel.reads, 1);
     if (!atomic_load(&kernel.is_given))
@@ -123,43 +107,23 @@ int port_tracing_read(struct port_tracing *tracing, int cpu, port_tracing_visit 
 
 int port_tracing_close(struct port_tracing *tracing, char *path, size_t bytes)
 {
-    (void)tracing;
     snprintf(path, bytes, "/instances/mine");
     kernel.close_count++;
     return kernel.close_error;
 }
 
-pid_t port_tracing_thread(void)
-{
-    return own_id;
-}
-
-int port_timerlat_look(int64_t period_us, struct outcome *outcome)
-{
-    (void)period_us, (void)outcome;
-    return 0;
-}
-
-int port_timerlat_open(int cpu)
-{
-    (void)cpu;
-    return -1;
-}
+ANSWERS(pid_t, port_tracing_thread, (void), own_id);
+ANSWERS(int, port_timerlat_look, (int64_t period_us, struct outcome *outcome), 0);
+ANSWERS(int, port_timerlat_open, (int cpu), -1);
 
 /* By the linker: timerlat's settings are those of the machine. */
-int __wrap_shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome);
-int __wrap_shield_run_set_timerlat(struct run *run, int64_t period_us, struct outcome *outcome)
-{
-    (void)run, (void)period_us, (void)outcome;
-    return 0;
-}
+WRAP_IF(true, 0, int, shield_run_set_timerlat,
+        (struct run * run, int64_t period_us, struct outcome *outcome), (run, period_us, outcome));
 
 static int lock_count;
 
-int __wrap_mlockall(int flags);
-int __wrap_mlockall(int flags)
+WRAP(int, mlockall, int flags)
 {
-    (void)flags;
     lock_count++;
     return 0;
 }
@@ -178,7 +142,6 @@ static struct request request;
 static struct run run;
 static struct sleeper sleepers[PARTIES];
 static struct wakeup_parts *parts;
-static void *memory;
 
 static void begin(enum parts_wish wish)
 {
@@ -189,7 +152,6 @@ static void begin(enum parts_wish wish)
     memset(&run, 0, sizeof run);
     memset(sleepers, 0, sizeof sleepers);
     parts = NULL;
-    memory = NULL;
     stop_reset();
     request.test = run.test = &test;
     run.request = &request;
@@ -219,9 +181,7 @@ static void begin(enum parts_wish wish)
 
 static int open_parts(int count)
 {
-    memory = calloc(1, wakeup_parts_bytes(&run, count) + 1);
-    if (!memory)
-        abort();
+    void *memory = tap_memory(wakeup_parts_bytes(&run, count));
     return wakeup_parts_open(&run, memory, sleepers, count, &parts);
 }
 
@@ -242,7 +202,6 @@ static void end(void)
     CHECK_SAME(kernel.close_count, parts ? 1 : 0);
     arena_free(run.arena);
     arena_plan_free(&run.plan);
-    free(memory);
 }
 
 static void add(int cpu, struct port_tracing_event event)
@@ -307,14 +266,13 @@ static void expect_event(const char *name, const char *part)
 /* ---- tracepoints ---- */
 
 #define RUN_TEST(what, ...) TEST_IN((begin(__VA_ARGS__), true), end(), what)
+#define ALONE_TEST(what) TEST_IN((begin(PARTS_WISH_TRACEPOINTS), CHECK(enter_alone())), end(), what)
 
-RUN_TEST(wake_ups, PARTS_WISH_TRACEPOINTS)
+ALONE_TEST(wake_ups)
 {
-    if (CHECK(enter_alone())) {
-        wake_up(0, START_NS + 1000, 500);
-        wake_up(0, START_NS + 2000, 700);
-        wake_up(0, START_NS + 3000, 600);
-    }
+    wake_up(0, START_NS + 1000, 500);
+    wake_up(0, START_NS + 2000, 700);
+    wake_up(0, START_NS + 3000, 600);
     wakeup_parts_end(parts);
     CHECK(cpus_has(&kernel.cpus, FIRST_CPU) && cpus_count(&kernel.cpus) == 1);
     CHECK_TEXT(kernel.filters[0], "pid == 77");
@@ -381,19 +339,17 @@ static void expect_before(int64_t value_ns, int64_t at_ns, const char *name)
 }
 
 /* Each of the worst totals has it, also where the interrupt is not certain. */
-RUN_TEST(what_ran_before, PARTS_WISH_TRACEPOINTS)
+ALONE_TEST(what_ran_before)
 {
-    if (CHECK(enter_alone())) {
-        wake_up(0, START_NS + 1000, 500);
-        wake_up(0, START_NS + 2000, 700);
-        add_plain(FIRST_CPU, KIND_WAKING, START_NS + 3020, FIRST_THREAD, 0);
-        add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 3050, FIRST_THREAD, OTHER_THREAD);
-        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 3000, START_NS + 3600);
-        wake_up(0, START_NS + 4000, 600);
-        /* preempted after the stamp: nothing of the value before */
-        add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 4700, FIRST_THREAD, OTHER_THREAD);
-        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 5000, START_NS + 5400);
-    }
+    wake_up(0, START_NS + 1000, 500);
+    wake_up(0, START_NS + 2000, 700);
+    add_plain(FIRST_CPU, KIND_WAKING, START_NS + 3020, FIRST_THREAD, 0);
+    add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 3050, FIRST_THREAD, OTHER_THREAD);
+    part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 3000, START_NS + 3600);
+    wake_up(0, START_NS + 4000, 600);
+    /* preempted after the stamp: nothing of the value before */
+    add_plain(FIRST_CPU, KIND_SWITCH, START_NS + 4700, FIRST_THREAD, OTHER_THREAD);
+    part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 5000, START_NS + 5400);
     wakeup_parts_end(parts);
     expect(0, 3, 700);
     expect_before(550, 1550, "hog");
@@ -404,25 +360,22 @@ RUN_TEST(what_ran_before, PARTS_WISH_TRACEPOINTS)
 }
 
 /* A sample stays until its events have come. */
-RUN_TEST(while_it_measures, PARTS_WISH_TRACEPOINTS)
+ALONE_TEST(while_it_measures)
 {
-    if (CHECK(enter_alone())) {
-        wake_up(0, START_NS + 1000, 500);
-        wait_for_reads();
-        atomic_store(&kernel.is_given, true);
-        wait_for_reads();
-        CHECK(!part_ring_first(wakeup_parts_ring(parts, &sleepers[0])));
-    }
+    wake_up(0, START_NS + 1000, 500);
+    wait_for_reads();
+    atomic_store(&kernel.is_given, true);
+    wait_for_reads();
+    CHECK(!part_ring_first(wakeup_parts_ring(parts, &sleepers[0])));
     wakeup_parts_end(parts);
     expect(0, 1, 500);
 }
 
 /* As where the last read takes as many events as one takes at most. */
-RUN_TEST(a_ring_that_is_never_empty, PARTS_WISH_TRACEPOINTS)
+ALONE_TEST(a_ring_that_is_never_empty)
 {
     kernel.is_never_empty = true;
-    if (CHECK(enter_alone()))
-        wake_up(0, START_NS + 1000, 500);
+    wake_up(0, START_NS + 1000, 500);
     wakeup_parts_end(parts);
     expect(0, 1, 500);
 }
@@ -453,13 +406,11 @@ RUN_TEST(two_threads, PARTS_WISH_AUTO)
     expect(1, 1, 800);
 }
 
-RUN_TEST(lost_events, PARTS_WISH_TRACEPOINTS)
+ALONE_TEST(lost_events)
 {
-    if (CHECK(enter_alone())) {
-        part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 1000, START_NS + 1400);
-        add_plain(FIRST_CPU, PORT_TRACING_LOST, START_NS + 1500, 0, 0);
-        wake_up(0, START_NS + 2000, 500);
-    }
+    part_ring_put(wakeup_parts_ring(parts, &sleepers[0]), START_NS + 1000, START_NS + 1400);
+    add_plain(FIRST_CPU, PORT_TRACING_LOST, START_NS + 1500, 0, 0);
+    wake_up(0, START_NS + 2000, 500);
     kernel.is_switched_off = true;
     kernel.read_error = EIO;
     kernel.close_error = EBUSY;
@@ -472,22 +423,22 @@ RUN_TEST(lost_events, PARTS_WISH_TRACEPOINTS)
     expect_event("parts_not_removed", "/instances/mine");
 }
 
-TEST(a_refused_start)
+RUN_TEST(a_refused_start, PARTS_WISH_TRACEPOINTS)
 {
-    begin(PARTS_WISH_TRACEPOINTS);
     kernel.start_error = EPERM;
     CHECK(enter_alone()); /* the totals are measured all the same */
     wakeup_parts_end(parts);
     CHECK_HOLDS(run.outcome.reason, "does not start");
     CHECK(!event("parts_seen"));
-    end();
-    begin(PARTS_WISH_AUTO);
+}
+
+RUN_TEST(a_refused_start_of_what_is_not_asked_for, PARTS_WISH_AUTO)
+{
     kernel.start_error = EPERM;
     CHECK(enter_alone());
     wakeup_parts_end(parts);
     CHECK_TEXT(run.outcome.reason, "");
     expect_event("parts_not_seen", "does not start");
-    end();
 }
 
 /* The run ends before anybody measured. */
@@ -527,16 +478,12 @@ TEST(what_is_asked_for)
 }
 
 /* A page that the guard of the instance shares would fault at its first write. */
-TEST(memory_is_locked_again)
+TEST_IN(tap_is_wrapped() && (begin(PARTS_WISH_TRACEPOINTS), true), end(), memory_is_locked_again)
 {
-    if (!tap_is_wrapped())
-        return;
-    begin(PARTS_WISH_TRACEPOINTS);
     run.is_locked = true;
     lock_count = 0;
     CHECK_SAME(open_parts(1), 0);
     CHECK_SAME(lock_count, 1);
-    end();
 }
 
 RUN_TEST(a_breach_stops_the_trace, PARTS_WISH_NONE)
@@ -564,6 +511,9 @@ static bool can_do_timerlat(void)
     return HS_SHIELD && tap_is_wrapped();
 }
 
+#define TIMERLAT_TEST(what)                                                                        \
+    TEST_IN(can_do_timerlat() && (begin(PARTS_WISH_TIMERLAT), true), end(), what)
+
 static void cycle(int number, int64_t late_ns)
 {
     int64_t release_ns = START_NS + number * INTERVAL_NS;
@@ -576,11 +526,8 @@ static void cycle(int number, int64_t late_ns)
 }
 
 /* The reader has the totals too. */
-TEST(timerlat)
+TIMERLAT_TEST(timerlat)
 {
-    if (!can_do_timerlat())
-        return;
-    begin(PARTS_WISH_TIMERLAT);
     sleepers[0].threshold_ns = 2 * INTERVAL_NS;
     if (CHECK(enter_alone())) {
         CHECK(wakeup_parts_is_timerlat(parts));
@@ -598,14 +545,10 @@ TEST(timerlat)
     CHECK(!run_should_stop());
     expect_event("parts_seen", "the parts of 17 of 17 wake-ups were seen by timerlat");
     CHECK(event("parts_checked") != NULL);
-    end();
 }
 
-TEST(the_threshold)
+TIMERLAT_TEST(the_threshold)
 {
-    if (!can_do_timerlat())
-        return;
-    begin(PARTS_WISH_TIMERLAT);
     sleepers[0].threshold_ns = 600;
     if (CHECK(enter_alone())) {
         cycle(1, 500);
@@ -615,18 +558,13 @@ TEST(the_threshold)
     wakeup_parts_end(parts);
     CHECK_SAME(sleepers[0].crossed_ns, 601); /* the first one */
     CHECK(run_should_stop());
-    end();
 }
 
 /* Nothing can be measured then. */
-TEST(timerlat_that_does_not_start)
+TIMERLAT_TEST(timerlat_that_does_not_start)
 {
-    if (!can_do_timerlat())
-        return;
-    begin(PARTS_WISH_TIMERLAT);
     kernel.start_error = EPERM;
     CHECK(!enter_alone());
     wakeup_parts_end(parts);
     CHECK_HOLDS(run.outcome.reason, "does not start");
-    end();
 }

@@ -7,10 +7,11 @@
  * missing call, two swapped stamps or a batch in one value give another sum.
  *
  *   HARDSTONE_COSTS  "CALL ENTER LEAVE BLOCKED,..." in ns: the time that passes before the real
- *     call, after it, and additionally after it if the caller blocked. Calls that are not named
- * cost nothing. Reading the clock first costs `clock_gettime` ENTER, but for the supervisor.
+ *                    call, after it, and additionally after it if the caller blocked. Calls that
+ *                    are not named cost nothing. Reading the clock first costs `clock_gettime`
+ *                    ENTER, but for the supervisor.
  *   HARDSTONE_CALLS  a file for a log of the first MOST_NOTES calls in order, a line each: "TID
- *     PRIORITY CALL OBJECT +|-" (+ before the real call, - after it).
+ *                    PRIORITY CALL OBJECT +|-" (+ before the real call, - after it)
  *
  * A sleep until a time ends when the costs of other threads have advanced the clock to it;
  * nanosleep advances it by its duration. A wait with a limit has none, so that no limit passes
@@ -22,12 +23,12 @@
  * that is set for a time that has passed expires at once, as POSIX says.
  *
  *   HARDSTONE_LATE_NS    lateness of successive waits, with commas, repeated
- *   HARDSTONE_TICK_NS    waits end at multiples of it; by default at the time that was asked for. A
- *     sleep until a time that has passed returns at once all the same
+ *   HARDSTONE_TICK_NS    waits end at multiples of it; by default at the time that was asked for.
+ *                        A sleep until a time that has passed returns at once all the same.
  *   HARDSTONE_READ_NS    time of a reading of the clock
  *   HARDSTONE_CALL_NS    time of a call that sleeps or sets a timer, before it looks at the clock,
- * or that asks for overruns; of successive calls, as above HARDSTONE_RETURN_NS  the way back from a
- * handler to the code that waited
+ *                        or that asks for overruns; of successive calls, as above
+ *   HARDSTONE_RETURN_NS  the way back from a handler to the code that waited
  *
  * Other clocks, sleeps, timers and signals are real. */
 #define _GNU_SOURCE
@@ -47,7 +48,6 @@
 #include <sys/sem.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <linux/futex.h>
@@ -184,7 +184,7 @@ static bool is_supervisor(void)
 static long read_costly_clock(struct call *call)
 {
     struct timespec *time = at(call, 1);
-    int id = (int)call->word[0];
+    int id = int_at(call, 0);
     if (id == CLOCK_MONOTONIC)
         *time = timespec_of(advance(is_supervisor() ? 0 : costs[CALL_clock_gettime].enter_ns));
     else if (id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_BOOTTIME) /* it does not sleep */
@@ -223,7 +223,7 @@ static long nap(struct call *call)
 
 static struct {
     const void *_Atomic mutex;
-    atomic_int protocol;
+    atomic_int protocol; /* 0: none, 1: inheritance, 2: a ceiling */
 } mutexes[MOST_MUTEXES];
 
 /* Whether it is made for several processes. */
@@ -239,20 +239,19 @@ static bool look_at_mutex(const void *mutex, const pthread_mutexattr_t *attribut
         if (atomic_load(&mutexes[i].mutex) != mutex &&
             !atomic_compare_exchange_strong(&mutexes[i].mutex, &none, mutex))
             continue;
-        atomic_store(&mutexes[i].protocol, protocol);
+        atomic_store(&mutexes[i].protocol, protocol == PTHREAD_PRIO_INHERIT   ? 1
+                                           : protocol == PTHREAD_PRIO_PROTECT ? 2
+                                                                              : 0);
         break;
     }
     return scope == PTHREAD_PROCESS_SHARED;
 }
 
-/* 0 without a protocol, 1 with inheritance, 2 with a ceiling. */
 static int protocol_of(const void *mutex)
 {
     for (int i = 0; i < MOST_MUTEXES; i++)
-        if (atomic_load(&mutexes[i].mutex) == mutex) {
-            int protocol = atomic_load(&mutexes[i].protocol);
-            return protocol == PTHREAD_PRIO_INHERIT ? 1 : protocol == PTHREAD_PRIO_PROTECT ? 2 : 0;
-        }
+        if (atomic_load(&mutexes[i].mutex) == mutex)
+            return atomic_load(&mutexes[i].protocol);
     return 0;
 }
 
@@ -269,7 +268,7 @@ static int cost_of(const struct call *call)
     const void *first = at(call, 0), *second = at(call, 1);
     switch (call->id) {
     case CALL_sem_init:
-        return (int)call->word[1] ? COST_sem_init_shared : (int)CALL_sem_init;
+        return int_at(call, 1) ? COST_sem_init_shared : (int)CALL_sem_init;
     case CALL_semop:
         return ((const struct sembuf *)second)->sem_op > 0 ? COST_semop_signal : COST_semop_wait;
     case CALL_syscall:
@@ -308,7 +307,7 @@ static long make(struct call *call, bool *has_blocked)
     case CALL_semop: {
         struct sembuf operation = *(const struct sembuf *)call->word[1];
         operation.sem_flg |= IPC_NOWAIT;
-        answer = REAL(semop)((int)call->word[0], &operation, 1);
+        answer = REAL(semop)(int_at(call, 0), &operation, 1);
         *has_blocked = answer != 0 && errno == EAGAIN;
         break;
     }
@@ -321,7 +320,7 @@ static long make(struct call *call, bool *has_blocked)
         *has_blocked = answer == EBUSY;
         return *has_blocked ? pass(call) : answer;
     case CALL_read: {
-        struct pollfd ready = {.fd = (int)call->word[0], .events = POLLIN};
+        struct pollfd ready = {.fd = int_at(call, 0), .events = POLLIN};
         *has_blocked = REAL(poll)(&ready, 1, 0) == 0;
         return pass(call);
     }
@@ -363,8 +362,8 @@ static long take_time(struct call *call)
 
 static long sleep_costly(struct call *call)
 {
-    bool is_absolute = (int)call->word[1] & TIMER_ABSTIME;
-    if ((int)call->word[0] != CLOCK_MONOTONIC)
+    bool is_absolute = int_at(call, 1) & TIMER_ABSTIME;
+    if (int_at(call, 0) != CLOCK_MONOTONIC)
         return EINVAL;
     take_note(CALL_clock_nanosleep, NULL, false);
     advance(costs[CALL_clock_nanosleep].enter_ns);
@@ -381,25 +380,18 @@ static long split(struct call *call)
     return child;
 }
 
-#define COSTLY(X)                                                                                  \
-    X(sem_init), X(sem_destroy), X(sem_open), X(sem_close), X(sem_unlink), X(sem_post),            \
-        X(sem_wait), X(sem_timedwait), X(semget), X(semctl), X(semop), X(eventfd), X(close),       \
-        X(read), X(write), X(syscall), X(pthread_mutex_init), X(pthread_mutex_lock),               \
-        X(pthread_mutex_unlock), X(pthread_cond_init), X(pthread_cond_signal),                     \
-        X(pthread_cond_wait), X(sched_yield), X(pthread_create), X(pthread_cancel),                \
-        X(pthread_join), X(pthread_setschedprio), X(pthread_setschedparam), X(sigqueue),           \
-        X(sigwaitinfo), X(sigsuspend)
-#define COSTLY_CALL(name) CALL_##name
-
 static void take_costs(void)
 {
-    static const enum shim_call costly[] = {COSTLY(COSTLY_CALL)};
-    shim_add(CALL_clock_gettime, read_costly_clock);
-    shim_add(CALL_clock_nanosleep, sleep_costly);
-    shim_add(CALL_nanosleep, nap);
-    shim_add(CALL_fork, split);
-    for (size_t i = 0; i < sizeof costly / sizeof costly[0]; i++)
-        shim_add(costly[i], take_time);
+    shim_add("clock_gettime", read_costly_clock);
+    shim_add("clock_nanosleep", sleep_costly);
+    shim_add("nanosleep", nap);
+    shim_add("fork", split);
+    shim_add("sem_init,sem_destroy,sem_open,sem_close,sem_unlink,sem_post,sem_wait,sem_timedwait,"
+             "semget,semctl,semop,eventfd,close,read,write,syscall,pthread_mutex_init,"
+             "pthread_mutex_lock,pthread_mutex_unlock,pthread_cond_init,pthread_cond_signal,"
+             "pthread_cond_wait,sched_yield,pthread_create,pthread_cancel,pthread_join,"
+             "pthread_setschedprio,pthread_setschedparam,sigqueue,sigwaitinfo,sigsuspend",
+             take_time);
 }
 
 /* ---- waits that return at once ---- */
@@ -443,7 +435,7 @@ static void expire(int64_t due_ns)
 
 static long read_clock(struct call *call)
 {
-    int id = (int)call->word[0];
+    int id = int_at(call, 0);
     if (id != CLOCK_MONOTONIC && id != CLOCK_PROCESS_CPUTIME_ID)
         return pass(call);
     int64_t time_ns = atomic_fetch_add(&world->now_ns, read_ns) + read_ns;
@@ -453,7 +445,7 @@ static long read_clock(struct call *call)
 
 static long sleep_at_once(struct call *call)
 {
-    if ((int)call->word[0] != CLOCK_MONOTONIC || (int)call->word[1] != TIMER_ABSTIME)
+    if (int_at(call, 0) != CLOCK_MONOTONIC || int_at(call, 1) != TIMER_ABSTIME)
         return pass(call);
     let_pass(next_of(&of_call));
     expire(ns_of(at(call, 2)));
@@ -504,8 +496,16 @@ static int64_t expirations(int64_t timeout_ns)
 
 static bool is_ours(const struct call *call)
 {
-    return call->word[0] == (long)&timer;
+    return call->id == CALL_timerfd_settime || call->word[0] == (long)&timer;
 }
+
+/* A rule that gives this answer in place of the call while the condition holds. */
+#define ANSWER_IF(name, condition, instead)                                                        \
+    static long name(struct call *call)                                                            \
+    {                                                                                              \
+        return (condition) ? (instead) : pass(call);                                               \
+    }                                                                                              \
+    struct call
 
 static long create_timer(struct call *call)
 {
@@ -519,30 +519,10 @@ static long create_timer(struct call *call)
     return 0;
 }
 
-static long set_timer(struct call *call)
-{
-    if (call->id == CALL_timer_settime && !is_ours(call))
-        return pass(call);
-    /* the flag of a timerfd has the same value */
-    set(at(call, 2), (int)call->word[1] & TIMER_ABSTIME);
-    return 0;
-}
-
-static long delete_timer(struct call *call)
-{
-    if (!is_ours(call))
-        return pass(call);
-    timer.is_set = false;
-    return 0;
-}
-
-static long count_overruns(struct call *call)
-{
-    if (!is_ours(call))
-        return pass(call);
-    let_pass(next_of(&of_call));
-    return timer.overruns;
-}
+/* The flag of a timerfd has the same value. */
+ANSWER_IF(set_timer, is_ours(call), (set(at(call, 2), int_at(call, 1) & TIMER_ABSTIME), 0));
+ANSWER_IF(delete_timer, is_ours(call), (timer.is_set = false, 0));
+ANSWER_IF(count_overruns, is_ours(call), (let_pass(next_of(&of_call)), timer.overruns));
 
 static long set_interval_timer(struct call *call)
 {
@@ -574,12 +554,8 @@ static long take(int64_t timeout_ns)
     return count > 0 ? timer.signal : -1;
 }
 
-static long wait_for_signal(struct call *call)
-{
-    if (!timer.signal || sigismember(at(call, 0), timer.signal) != 1)
-        return pass(call);
-    return take(call->id == CALL_sigwaitinfo ? -1 : ns_of(at(call, 2)));
-}
+ANSWER_IF(wait_for_signal, timer.signal &&sigismember(at(call, 0), timer.signal) == 1,
+          take(call->id == CALL_sigwaitinfo ? -1 : ns_of(at(call, 2))));
 
 /* Calls the handler. */
 static long deliver(int64_t timeout_ns)
@@ -616,7 +592,7 @@ static long create_timerfd(struct call *call)
 
 static bool is_timer(const struct call *call)
 {
-    return timer.descriptor > 0 && (int)call->word[0] == timer.descriptor;
+    return timer.descriptor > 0 && int_at(call, 0) == timer.descriptor;
 }
 
 static long read_timer(struct call *call)
@@ -649,24 +625,21 @@ static long close_timer(struct call *call)
 
 static void return_at_once(void)
 {
-    shim_add(CALL_clock_gettime, read_clock);
-    shim_add(CALL_clock_nanosleep, sleep_at_once);
-    shim_add(CALL_nanosleep, nap_at_once);
-    shim_add(CALL_timer_create, create_timer);
-    shim_add(CALL_timer_settime, set_timer);
-    shim_add(CALL_timer_delete, delete_timer);
-    shim_add(CALL_timer_getoverrun, count_overruns);
-    shim_add(CALL_setitimer, set_interval_timer);
-    shim_add(CALL_getitimer, get_interval_timer);
-    shim_add(CALL_sigwaitinfo, wait_for_signal);
-    shim_add(CALL_sigtimedwait, wait_for_signal);
-    shim_add(CALL_sigsuspend, wait_for_handler);
-    shim_add(CALL_pselect, wait_for_handler);
-    shim_add(CALL_timerfd_create, create_timerfd);
-    shim_add(CALL_timerfd_settime, set_timer);
-    shim_add(CALL_read, read_timer);
-    shim_add(CALL_ppoll, poll_timer);
-    shim_add(CALL_close, close_timer);
+    shim_add("clock_gettime", read_clock);
+    shim_add("clock_nanosleep", sleep_at_once);
+    shim_add("nanosleep", nap_at_once);
+    shim_add("timer_create", create_timer);
+    shim_add("timer_settime,timerfd_settime", set_timer);
+    shim_add("timer_delete", delete_timer);
+    shim_add("timer_getoverrun", count_overruns);
+    shim_add("setitimer", set_interval_timer);
+    shim_add("getitimer", get_interval_timer);
+    shim_add("sigwaitinfo,sigtimedwait", wait_for_signal);
+    shim_add("sigsuspend,pselect", wait_for_handler);
+    shim_add("timerfd_create", create_timerfd);
+    shim_add("read", read_timer);
+    shim_add("ppoll", poll_timer);
+    shim_add("close", close_timer);
 }
 
 __attribute__((constructor)) static void begin(void)
