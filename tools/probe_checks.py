@@ -58,9 +58,15 @@ def digest() -> str:
         version = [*words, "--version"] if shutil.which(words[0]) else ["true"]
         whole.update(subprocess.run(version, capture_output=True, check=False).stdout)
     flags = [os.environ.get(name) for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS")]
-    rights = (os.geteuid(), resource.getrlimit(resource.RLIMIT_RTPRIO), os.uname())
-    whole.update(repr((flags, rights, runs_sanitized())).encode())
+    rights = (os.geteuid(), resource.getrlimit(resource.RLIMIT_RTPRIO), capabilities())
+    machine = (os.uname(), sorted(os.sched_getaffinity(0)))
+    whole.update(repr((flags, rights, machine, runs_sanitized())).encode())
     return whole.hexdigest()
+
+
+def capabilities() -> str:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next((line for line in lines if line.startswith("CapEff:")), "")
 
 
 @functools.cache

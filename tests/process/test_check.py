@@ -190,7 +190,51 @@ def test_other_flags_and_rights_are_another_input(monkeypatch: pytest.MonkeyPatc
     is_sanitized = probe_checks.runs_sanitized()
     monkeypatch.setattr(probe_checks, "runs_sanitized", lambda: not is_sanitized)
     found.add(probe_checks.digest())
-    assert len(found) == 4
+    monkeypatch.setattr(probe_checks, "capabilities", lambda: "CapEff:\t0000000000000001")
+    found.add(probe_checks.digest())
+    monkeypatch.setattr(probe_checks.os, "sched_getaffinity", lambda _: {4711})
+    found.add(probe_checks.digest())
+    assert len(found) == 6
+
+
+TIMED = """
+import time
+import pytest
+
+runs = []
+
+def burn():
+    end_s = time.process_time() + 0.15
+    while time.process_time() < end_s:
+        pass
+
+def test_that_is_cheap():
+    pass
+
+def test_that_is_dear():
+    burn()
+
+@pytest.mark.slow
+def test_that_says_so():
+    burn()
+
+def test_that_is_dear_once():
+    runs.append(1)
+    if len(runs) == 1:
+        burn()
+"""
+
+
+def test_a_quick_test_is_cheap_or_says_that_it_is_not(tmp_path: Path) -> None:
+    (tmp_path / "test_timed.py").write_text(TIMED)
+    words = ["-m", "pytest", "-q", "--quick", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml"]
+    found = subprocess.run(
+        [sys.executable, *words, tmp_path],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "1 failed, 3 passed" in found.stdout, found.stdout + found.stderr
+    assert "FAILED test_timed.py::test_that_is_dear - took 0." in found.stdout
 
 
 def test_one_check_runs_with_what_it_builds_on() -> None:

@@ -159,7 +159,7 @@ def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
         return
     ours, theirs = (_work(each.series, each.result) for each in (one, against))
     if ours and theirs and ours != theirs:
-        yield f"other work: {ours}, the reference {theirs}"
+        yield f"other work: {ours}, the reference: {theirs}"
 
 
 def _work(series: Series, result: Result) -> str:

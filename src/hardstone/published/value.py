@@ -73,6 +73,6 @@ def value_of(series: Series, statistic: str) -> float:
     found = quantile_of_series(series, q) if is_printable(q, series.count) else None
     if found is None or found.value is None:
         raise AddressError(
-            f"{series.count} values are too few for {statistic}", "measure for longer"
+            f"values are too few for {statistic}: {series.count}", "measure for longer"
         )
     return float(found.value)

@@ -122,7 +122,8 @@ class Names:
         """What distinguishes a condition in its run: "heavy, shielded"; empty if it is alone."""
         parts = [self.load(condition.load)] if len(self._loads) > 1 else []
         parts += [condition.cpu_config] if len(self._configs) > 1 else []
-        parts += [f"preemption {condition.preemption}"] if len(self._models) > 1 else []
+        if len(self._models) > 1:
+            parts.append(f"preemption {condition.preemption or 'not switched'}")
         return ", ".join(parts)
 
     def name(self, one: Result | PlannedTest) -> str:

@@ -143,7 +143,7 @@ def _why_none(first: Series, other: Series, q: float) -> str:
     if count == 0:
         return "no values"
     if not (is_printable(q, count) and is_printable(1 - q, count)):
-        return f"fewer than 10 of {count} values are beyond the quantile"
+        return f"fewer than 10 values are beyond the quantile, of {count}"
     return ""
 
 

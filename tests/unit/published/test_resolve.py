@@ -193,7 +193,7 @@ def test_what_a_series_holds(values: list[int], statistic: str, expected: object
 @pytest.mark.parametrize(
     ("values", "statistic", "why"),
     [
-        (np.arange(2000), "p99.9999", "2000 values are too few for p99"),
+        (np.arange(2000), "p99.9999", "values are too few for p99.9999: 2000"),
         *(([], statistic, "has no values") for statistic in ("min", "mean", "max")),
         ([1], "time_99", "has no 'time_99'"),
     ],

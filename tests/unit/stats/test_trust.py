@@ -419,6 +419,24 @@ def test_the_name_decides_where_no_length_is_known_or_comparable(
         assert reasons(plan, descriptors=[]) == found
 
 
+@pytest.mark.parametrize(
+    ("test", "samples", "duration_ns", "is_short"),
+    [
+        ("RSP-P-FIX", -1, 0, True),
+        ("RSP-P-FIX", INT64 - 1, 0, False),
+        ("TMR-P-LAT", 0, -1, True),
+        ("TMR-P-LAT", -INT64, 0, True),
+        ("TMR-P-LAT", 0, 0, False),
+        ("SEM-P-ARN", 0, -INT64, True),
+        ("MUT-B-ARC", -1, -1, False),
+    ],
+)
+def test_lengths_that_no_plan_has_are_compared_all_the_same(
+    test: str, samples: int, duration_ns: int, is_short: bool
+) -> None:
+    assert reasons(planned(test, samples, duration_ns)) == ([SHORTER] if is_short else [])
+
+
 WHOLE = st.integers(-INT64, INT64 - 1)
 PARAMS = ["interval_ns", "periods_ns", "kinds", "scopes", "cpus"]
 PLANNED = st.builds(
