@@ -6,6 +6,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -397,7 +398,8 @@ SHIELD_TEST(the_guard_keeps_what_it_cannot_put_back)
     CHECK_TEXT(made_up_text(TIMERS), "1");
 }
 
-/* Until the test closes the pipe, a process has the guard's pipe that is not the owner. */
+/* Leaves two processes behind: the guard, and one that has the guard's pipe, too, until the test
+ * closes its own. */
 static void own_and_end(const int keep[2])
 {
     struct shield_guard guard;
@@ -410,20 +412,29 @@ static void own_and_end(const int keep[2])
     _exit(0);
 }
 
+static bool ends_well(pid_t process)
+{
+    int status = -1;
+    return waitpid(process, &status, 0) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A guard that waits for the pipe never ends, and so does this test. */
 SHIELD_TEST(a_child_that_outlives_the_owner_does_not_hold_the_guard_up)
 {
-    int keep[2], status = -1;
+    int keep[2];
     CHECK_SAME(apply(SHIELD_TIMERS), 0);
+    CHECK_SAME(prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L), 0); /* both become its children */
     CHECK_SAME(pipe(keep), 0);
     pid_t owner = fork();
     if (owner == 0)
         own_and_end(keep);
-    CHECK_SAME(waitpid(owner, &status, 0), owner);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    while (status == 0 && strcmp(made_up_text(TIMERS), "1") != 0)
-        sched_yield();
+    CHECK(ends_well(owner));
+    CHECK(ends_well(-1)); /* the guard: the other one waits for the test */
+    CHECK_TEXT(made_up_text(TIMERS), "1");
     close(keep[1]);
     close(keep[0]);
+    CHECK(ends_well(-1));
+    CHECK_SAME(prctl(PR_SET_CHILD_SUBREAPER, 0L, 0L, 0L, 0L), 0);
 }
 
 /* Its id may be that of another process by now. */
