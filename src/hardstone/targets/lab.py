@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import InputError
+from hardstone.errors import HardstoneError, InputError
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
 from hardstone.lab.emulator import emulator
@@ -38,7 +38,6 @@ from hardstone.targets.alone import WAITING, measuring_alone
 from hardstone.targets.base import ProbeError, Stop, WrongModelError
 from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
-from hardstone.targets.host_counter import host_tsc_khz
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
 from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport, local_target
@@ -356,3 +355,15 @@ def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
             return
         yield chunk[:left]
         left -= len(chunk)
+
+
+def host_tsc_khz(target: ProbeTarget) -> int | None:
+    """As the probe of `target`, which is this machine, measured it; as a rule within 1 ppm. None
+    where it is no TSC, or where the probe or the kernel does not trust it. Takes a second."""
+    try:
+        clock = target.facts().instrument
+    except HardstoneError:
+        return None
+    if clock.clock != "tsc" or not clock.trusted or clock.counter_hz is None:
+        return None
+    return round(clock.counter_hz / 1000)

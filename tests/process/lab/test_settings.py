@@ -22,8 +22,7 @@ from hardstone.lab.kernels import Kernel, add_kernel
 from hardstone.lab.own_kernel import read_kernel
 from hardstone.lab.qemu import Machine, boot_line_of, cpu_count
 from hardstone.lab.settings import DEVICES, LabSettings, parse_settings, with_settings
-from hardstone.targets.host_counter import host_tsc_khz
-from hardstone.targets.lab import lab_transport
+from hardstone.targets.lab import host_tsc_khz, lab_transport
 from hardstone.targets.probe_target import ProbeTarget
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab
