@@ -111,8 +111,8 @@ def _on_the_rare(found: KernelTime) -> Iterator[str]:
     told = [f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None]
     if told:
         yield (
-            "Too rare to have been seen, at 95 %: a section that comes less often while an "
-            f"operation runs than (by its length) {', '.join(told)}."
+            "Too rare to have been seen, at 95 %: sections that come less often than this while an "
+            f"operation runs, by their length: {', '.join(told)}."
         )
 
 
