@@ -21,7 +21,7 @@ from hardstone.stats.identity import windows_problem
 from hardstone.stats.noise import with_noise
 from hardstone.stats.noise_gaps import IntArray
 from tests import machine
-from tests.running import GIVE_UP_S, Stream, run
+from tests.running import GIVE_UP_S, Stream, run, witnesses
 
 needs_realtime = machine.needs(machine.no_realtime())
 
@@ -34,6 +34,7 @@ A_WHILE = ("--samples", "0", "--duration-ns", "600000000")
 MEASURED_NS = 4_000_000_000
 INJECTED_S = 6  # from before the measurement to after it
 NEAR = 0.05
+MOST_GAPS_PER_S = 2500  # ticks of kernel and host, and all that is injected, are below 1800
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,17 @@ def only_noise(result: Result) -> Noise:
     return noise
 
 
+def noise_beside_the_hosts(stream: Stream) -> Noise:
+    """Notes as a witness where the host's own gaps hide what is injected, or fill a window, which
+    has room for 65,536 gaps a second: what comes after a full one is left out."""
+    noise = only_noise(analysed(stream))
+    per_s = noise.gaps_count / max(noise.watched_ns / 1e9, 1e-9)
+    if noise.left_out_windows or per_s > MOST_GAPS_PER_S:
+        left_out = f"{noise.left_out_windows} windows left out"
+        witnesses.append(f"{per_s:.0f} gaps a second, {left_out}")
+    return noise
+
+
 def comb_near(noise: Noise, rate_hz: float) -> NoiseComb:
     comb = min(noise.combs, key=lambda one: abs(one.rate_hz - rate_hz))
     assert comb.rate_hz == pytest.approx(rate_hz, rel=NEAR)
@@ -130,7 +142,7 @@ def test_a_hog_a_timer_and_interrupts_are_found(
         injected = [told(one) for one in processes]
     assert all(one.is_steady and one.end_ns[-1] > ended_ns for one in injected)
     long, short, sent = injected
-    noise = only_noise(analysed(stream))
+    noise = noise_beside_the_hosts(stream)
     for one in (long, short):
         found = comb_near(noise, one.rate_hz).median_ns
         assert found == pytest.approx(one.length_ns, rel=NEAR)
@@ -149,7 +161,7 @@ def test_a_share_for_others_is_recognised(probe: Path, quick: list[str]) -> None
     words = ["-p", "rest=no", "--samples", "0", "--duration-ns", "5000000000", *ROOM]
     with injecting(spin):
         stream = run(probe, "CLK-P-DUR", "--cpu", str(cpu), *words, *quick)
-    noise = only_noise(analysed(stream))
+    noise = noise_beside_the_hosts(stream)
     named = [one for one in noise.combs if one.name in ("throttling", "fair server")]
     (comb,) = named
     assert comb.rate_hz == pytest.approx(1, rel=2 * NEAR)
