@@ -45,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kernels", default="debian", metavar="NAMES", help=about)
     about = "keep what tests/guest and the transcripts of commands find, instead of comparing it"
     parser.addoption("--write-golden", action="store_true", help=about)
+    about = "how often tests/host/test_kills.py kills each command"
+    parser.addoption("--kills", default=5, type=int, metavar="N", help=about)
 
 
 TOOK_S = pytest.StashKey[float]()
