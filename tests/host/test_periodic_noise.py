@@ -97,7 +97,7 @@ def only_noise(result: Result) -> Noise:
 
 def noise_beside_the_hosts(stream: Stream) -> Noise:
     """Notes as a witness where the host's own gaps hide what is injected, or fill a window, which
-    has room for 65,536 gaps a second: what comes after a full one is left out."""
+    has room for 65,536 gaps a second: full ones are left out."""
     noise = only_noise(analysed(stream))
     per_s = noise.gaps_count / max(noise.watched_ns / 1e9, 1e-9)
     if noise.left_out_windows or per_s > MOST_GAPS_PER_S:

@@ -36,7 +36,8 @@ def with_noise(result: Result) -> Result:
 
 
 def _analysed(result: Result) -> tuple[Noise, list[Series]]:
-    whole = _whole_windows(result.windows)
+    # an empty slot means nothing where gaps were dropped: the loop counts as not watching then
+    whole = [one for one in result.windows if one.dropped_count == 0]
     raw = gaps_of(whole)
     gaps = merged_gaps(raw)
     watch = _watch_data(result)
@@ -67,15 +68,6 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     noise.no_tick = no_tick_words(noise) if tick is None else None
     noise.notes = notes_of(noise, result)
     return noise, _series(gaps, tick)
-
-
-def _whole_windows(windows: Sequence[Window]) -> list[Window]:
-    """Those before the first that lacks gaps: an empty slot means nothing where gaps were
-    dropped."""
-    for place, window in enumerate(windows):
-        if window.dropped_count > 0:
-            return list(windows[:place])
-    return list(windows)
 
 
 def _series(gaps: Gaps, tick: NamedComb | None) -> list[Series]:

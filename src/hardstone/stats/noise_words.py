@@ -39,8 +39,8 @@ def notes_of(noise: Noise, result: Result) -> list[str]:
     notes = []
     if noise.left_out_windows:
         notes.append(
-            f"{noise.left_out_windows} windows lack gaps that found no room: tick and other are of "
-            f"the first {format_ns(noise.watched_ns)} of watching"
+            f"{noise.left_out_windows} windows lack gaps that found no room. They were the busiest "
+            f"and are left out: tick and other are of {format_ns(noise.watched_ns)} of watching"
         )
     if result.conditions.realtime is False:
         notes.append("the thread was not real-time: gaps include other tasks of the CPU")
