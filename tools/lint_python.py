@@ -42,7 +42,17 @@ ALLOWED: dict[str, set[str]] = {
     "gate": LEAVES | {"stats", "published", "subjects"},
     "schema": {"model", "doctor", "stats", "gate", "present"},
     "present": LEAVES
-    | {"stats", "catalogue", "calling", "formula", "older", "published", "subjects", "rating"},
+    | {
+        "doctor",
+        "stats",
+        "catalogue",
+        "calling",
+        "formula",
+        "older",
+        "published",
+        "subjects",
+        "rating",
+    },
     "report": LEAVES
     | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
     "store": LEAVES

@@ -170,10 +170,13 @@ DOES_NOTHING(port_keep_from_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_give_to_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_facts, (const struct port_fact_sink *sink));
 
-const char *port_realtime_remedy(char *text, size_t bytes)
+void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
 {
-    snprintf(text, bytes, FAKE_REMEDY);
-    return NULL;
+    memset(refusal, 0, sizeof *refusal);
+    refusal->is_any_thread = is_any_thread;
+    refusal->cause = is_any_thread ? "thread_filter" : "capability";
+    snprintf(refusal->reason, sizeof refusal->reason, "%s", strerror(error));
+    snprintf(refusal->remedy, sizeof refusal->remedy, FAKE_REMEDY);
 }
 
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)

@@ -23,6 +23,12 @@ _SUGGESTED = re.compile(
     r"(?:sudo )?hardstone [A-Za-z0-9 _.=,:@-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
     r"|sudo apt install stress-ng|sudo chmod a\+rw /dev/cpu_dma_latency"
 )
+_SHELL_WORD = r"(?:[\w@%+=:,./~-]+|'[^']*')"
+_GRANTING = re.compile(
+    rf"(?:sudo )?setcap {CAPABILITIES} {_SHELL_WORD}|ulimit -r (?:[0-9]+|unlimited)"
+    rf"|echo [0-9]+ \| (?:sudo )?tee {_SHELL_WORD}",
+    re.ASCII,
+)
 _PLAIN_REMEDY = re.compile(r"(?:(.*): )?((?:sudo )?hardstone [A-Za-z0-9 _.=,:@-]+)")
 
 
@@ -93,6 +99,11 @@ def harmless(command: object) -> str:
     """
     is_known = isinstance(command, str) and _SUGGESTED.fullmatch(command)
     return str(command) if is_known else ""
+
+
+def granting(command: str) -> str:
+    """`command` of a document, if it is one that grants real-time scheduling; else ""."""
+    return command if _GRANTING.fullmatch(command) else ""
 
 
 def parted(remedy: str) -> tuple[str, str]:

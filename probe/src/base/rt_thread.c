@@ -202,8 +202,28 @@ int rt_thread_set_self_ordinary(void)
     return rt_thread_set_self(SCHED_OTHER, rt_thread_ordinary_priority());
 }
 
-struct remedy rt_thread_remedy(char *words, size_t bytes)
+static void *end_at_once(void *argument)
 {
-    const char *command = port_realtime_remedy(words, bytes);
-    return (struct remedy){words, command};
+    return argument;
+}
+
+/* A thread with the creator's own policy, for which nothing is asked. */
+static int try_any_thread(void)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, end_at_once, NULL);
+    if (!error)
+        pthread_join(thread, NULL);
+    return error;
+}
+
+void rt_thread_refusal(int error, struct port_refusal *refusal)
+{
+    int of_any = try_any_thread();
+    port_refusal(of_any ? of_any : error, of_any != 0, refusal);
+}
+
+struct remedy rt_thread_remedy(const struct port_refusal *refusal)
+{
+    return (struct remedy){refusal->remedy[0] ? refusal->remedy : NULL, refusal->command};
 }

@@ -8,6 +8,7 @@
 
 #include "base/build_options.h"
 #include "base/status.h"
+#include "port/port.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -80,7 +81,11 @@ int rt_thread_ordinary_priority(void);
 /* Sets the calling thread to SCHED_OTHER: 0 or an errno value. */
 int rt_thread_set_self_ordinary(void);
 
-/* How to get real-time scheduling that was refused. Stores the words in `words`. */
-struct remedy rt_thread_remedy(char *words, size_t bytes);
+/* What refused a thread with a real-time priority: `error` came of starting it. Tells it from what
+ * refuses every thread, by trying an ordinary one. */
+void rt_thread_refusal(int error, struct port_refusal *refusal);
+
+/* Its remedy; the texts are those of `refusal`. */
+struct remedy rt_thread_remedy(const struct port_refusal *refusal);
 
 #endif

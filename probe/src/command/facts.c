@@ -113,15 +113,20 @@ static void limit_fact(const struct port_fact_sink *sink, const char *name, int 
 
 static void right_facts(const struct port_fact_sink *sink)
 {
-    char words[300], remedy[400];
+    char remedy[STATUS_TEXT_BYTES + STATUS_COMMAND_BYTES];
     struct rt_thread_setup highest = {SCHED_FIFO, sched_get_priority_max(SCHED_FIFO) - 1, -1};
     struct rt_thread_setup lowest = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
-    int error = rt_thread_try(&highest);
-    sink->truth(sink->context, "limits.can_realtime", error == 0 || rt_thread_try(&lowest) == 0);
-    if (error) {
-        sink->text(sink->context, "limits.realtime_reason", strerror(error));
+    int error = rt_thread_try(&highest), any_error = error ? rt_thread_try(&lowest) : 0;
+    sink->truth(sink->context, "limits.can_realtime", any_error == 0);
+    if (any_error) {
+        struct port_refusal refusal;
+        rt_thread_refusal(any_error, &refusal);
+        sink->text(sink->context, "limits.realtime_cause", refusal.cause);
+        sink->text(sink->context, "limits.realtime_reason", refusal.reason);
         sink->text(sink->context, "limits.realtime_remedy",
-                   remedy_text(rt_thread_remedy(words, sizeof words), remedy, sizeof remedy));
+                   remedy_text(rt_thread_remedy(&refusal), remedy, sizeof remedy));
+    } else if (error) {
+        sink->text(sink->context, "limits.realtime_reason", strerror(error));
     }
 #ifdef RLIMIT_MEMLOCK
     limit_fact(sink, "limits.memlock_bytes", RLIMIT_MEMLOCK);

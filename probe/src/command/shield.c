@@ -263,7 +263,8 @@ static int exit_of(enum shield_answer answer)
 
 static int explain(const struct shield_child_end *end, const struct shield_child *child)
 {
-    char text[LINE_BYTES], words[SHIELD_REASON_BYTES], remedy[LINE_BYTES / 2];
+    char text[LINE_BYTES], remedy[LINE_BYTES / 2];
+    struct port_refusal refusal;
     const char *error = strerror(end->error);
     switch (end->step) {
     case CHILD_RAN:
@@ -273,9 +274,10 @@ static int explain(const struct shield_child_end *end, const struct shield_child
         say(text);
         return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
-        remedy_text(rt_thread_remedy(words, sizeof words), remedy, sizeof remedy);
-        snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority, error,
-                 remedy);
+        rt_thread_refusal(end->error, &refusal);
+        remedy_text(rt_thread_remedy(&refusal), remedy, sizeof remedy);
+        snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority,
+                 refusal.reason, remedy);
         say(text);
         return end->error == EINVAL ? SHIELD_EXIT_USAGE : SHIELD_EXIT_PRIVILEGE;
     case CHILD_FORK:

@@ -243,9 +243,17 @@ struct port_fact_sink {
  * out. */
 void port_facts(const struct port_fact_sink *sink);
 
-/* How to get real-time scheduling that the system has refused: which privilege or group budget is
- * missing. Returns what to type, which `text` leaves out; NULL: nothing. */
-const char *port_realtime_remedy(char *text, size_t bytes);
+/* Why `error` came of starting a thread: of any (is_any_thread), or of one with a real-time
+ * priority. `cause` is a word of the fact limits.realtime_cause; `remedy` is "", or words before
+ * `command`, which may be NULL. */
+enum { PORT_REFUSAL_BYTES = 300 };
+struct port_refusal {
+    const char *cause;
+    bool is_any_thread;
+    char reason[PORT_REFUSAL_BYTES], remedy[PORT_REFUSAL_BYTES];
+    const char *command;
+};
+void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal);
 
 /* Keeps CPUs out of idle states that take longer than `us` to leave, until `descriptor` is closed,
  * or the process ends. `in_force_us`: the lowest bound of all programs. 0, or an errno value

@@ -80,13 +80,18 @@ int scheduling_choose_cpu(struct run *run)
     return run->test->needs & TEST_NEEDS_ONE_CPU ? one_cpu_require(run) : 0;
 }
 
-static int deny_realtime(struct run *run, int error)
+int scheduling_deny(struct run *run, const char *what, const struct port_refusal *refusal)
 {
-    char words[STATUS_TEXT_BYTES];
-    return outcome_set_remedy(&run->outcome, STATUS_DENIED, rt_thread_remedy(words, sizeof words),
-                              "priority %d under %s was refused: %s", run->setup.priority,
-                              run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO",
-                              strerror(error));
+    return outcome_set_remedy(&run->outcome, STATUS_DENIED, rt_thread_remedy(refusal), "%s: %s",
+                              what, refusal->reason);
+}
+
+static int deny_realtime(struct run *run, const struct port_refusal *refusal)
+{
+    char what[STATUS_TEXT_BYTES / 4];
+    snprintf(what, sizeof what, "priority %d under %s was refused", run->setup.priority,
+             run->setup.policy == SCHED_RR ? "SCHED_RR" : "SCHED_FIFO");
+    return scheduling_deny(run, what, refusal);
 }
 
 /* Takes the highest priority that is granted (RLIMIT_RTPRIO); false if there is none. */
@@ -110,21 +115,22 @@ static bool lower_priority(struct run *run)
 
 static int fall_back(struct run *run, int error)
 {
+    struct port_refusal refusal;
     bool was_asked = run->request->priority >= 0;
+    rt_thread_refusal(error, &refusal);
     /* no silent fallback for tests of order: they need the number of levels that was meant */
-    if (error != EPERM || was_asked || run->test->needs & TEST_NEEDS_REALTIME)
-        return deny_realtime(run, error);
+    if (error != EPERM || was_asked || refusal.is_any_thread ||
+        run->test->needs & TEST_NEEDS_REALTIME)
+        return deny_realtime(run, &refusal);
     if (lower_priority(run)) {
         run->is_realtime = true;
         return 0;
     }
-    char words[STATUS_TEXT_BYTES];
-    struct remedy remedy = rt_thread_remedy(words, sizeof words);
     arena_event(run->arena, "not_realtime", -1,
-                DATA(data_text("error", strerror(error)), data_text("remedy", words),
-                     remedy.command ? data_text("command", remedy.command) : data_none()),
-                "not scheduled as real-time: real-time scheduling was refused (%s); %s",
-                strerror(error), words);
+                DATA(data_text("error", strerror(error)), data_text("cause", refusal.cause),
+                     data_text("remedy", refusal.remedy),
+                     refusal.command ? data_text("command", refusal.command) : data_none()),
+                "not scheduled as real-time: %s; %s", refusal.reason, refusal.remedy);
     run->setup.policy = SCHED_OTHER;
     run->setup.priority = rt_thread_ordinary_priority();
     return 0;

@@ -42,4 +42,7 @@ struct scheduling_visit {
 void scheduling_visit_cpu(const struct run *run, struct scheduling_visit *visit);
 int scheduling_leave_cpu(struct run *run, const struct scheduling_visit *visit);
 
+/* Denies the run because `what` was refused; returns -1. */
+int scheduling_deny(struct run *run, const char *what, const struct port_refusal *refusal);
+
 #endif

@@ -454,6 +454,16 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
     lower_supervisor(run);
 }
 
+static void refuse_measuring_thread(struct run *run, int error)
+{
+    struct port_refusal refusal;
+    rt_thread_refusal(error, &refusal);
+    if (refusal.is_any_thread)
+        scheduling_deny(run, "starting the measuring thread", &refusal);
+    else
+        outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
+}
+
 /* With mlockall the stack is faulted in at creation, on the NUMA node of the creating thread: so
  * this thread visits the CPU under test. */
 static int start_measuring_thread(struct run *run, struct rt_thread *measuring_thread,
@@ -463,7 +473,7 @@ static int start_measuring_thread(struct run *run, struct rt_thread *measuring_t
     scheduling_visit_cpu(run, &visit);
     int error = rt_thread_start(measuring_thread, &run->setup, body, run);
     if (error)
-        outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);
+        refuse_measuring_thread(run, error);
     if (scheduling_leave_cpu(run, &visit) == 0 || error)
         return error ? -1 : 0;
     measuring_thread->body = NULL;

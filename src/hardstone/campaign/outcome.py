@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
-from hardstone.calling import CAPABILITIES
+from hardstone.doctor import realtime_refusal
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERRUPTED,
@@ -77,11 +76,12 @@ def realtime_advice(
     )
     if document.plan.policy == "other" or not is_lacking:
         return []
+    refusal = realtime_refusal(facts, probe_path)
+    if refusal is None:
+        return []
+    steps = [f"type: {one.command}" if one.command else one.words for one in refusal.steps[:1]]
     reason = facts.get("limits.realtime_reason")
-    why = f"{reason}; " if isinstance(reason, str) and reason else ""
-    probe = shlex.quote(probe_path or "hardstone-probe")
-    grant = f"sudo setcap {CAPABILITIES} {probe}"
-    return [f"not scheduled as real-time: {why}grant the probe its rights: {grant}"]
+    return ["not scheduled as real-time: " + "; ".join(map(str, filter(None, [reason, *steps])))]
 
 
 def _is_denied(result: Result) -> bool:

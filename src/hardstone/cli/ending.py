@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 
@@ -27,24 +26,14 @@ def tell_code(
 def grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
     """The executable to which capabilities would give the missing rights; None if they would not.
 
-    Root has all capabilities. A container, or a control group without budget, refuses the rights
-    all the same. A file system mounted nosuid ignores the capabilities of files.
+    The probe says what refuses a right, and whether its file's capabilities would take effect.
     """
-    path = target.probe_path()
-    user = facts.get("user.effective_id")
-    is_ordinary = isinstance(user, int) and user > 0
-    is_lacking = False in (facts.get("limits.can_realtime"), facts.get("limits.can_lock"))
-    is_withheld = (
-        facts.get("virtual.container") is not None
-        or facts.get("limits.group_rt_runtime_us") == 0
-        or facts.get("probe.port", "linux") != "linux"
+    is_lacking = (
+        facts.get("limits.realtime_cause") == "capability"
+        if facts.get("limits.can_realtime") is False
+        else facts.get("limits.can_lock") is False
     )
-    if path is None or not (is_ordinary and is_lacking) or is_withheld:
-        return None
-    try:
-        return None if os.statvfs(path).f_flag & os.ST_NOSUID else path
-    except OSError:
-        return None
+    return target.probe_path() if is_lacking and facts.get("user.can_use_setcap") is True else None
 
 
 def _tell_denied(document: RunDocument, probe: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
+from hardstone.cli.array_threads import one_array_thread
 from hardstone.cli.ending import tell_code
 from hardstone.cli.file_folder import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import tell, tell_error
@@ -75,6 +76,8 @@ def prepare(
     others = place_problems(options) + folder_problems(options, name)
     target.open(notices_told(quiet=options["quiet"]))
     register, facts = target.probe_list(), target.facts()
+    if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
+        one_array_thread()
     is_loaded = any(load != NONE for load in request.load)
     loads = target.load_list() if is_loaded else None
     if models_of is not None:

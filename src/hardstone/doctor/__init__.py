@@ -8,6 +8,7 @@ from hardstone.doctor.diagnose import (
     diagnose,
     doctor_command,
     prove_command,
+    realtime_refusal,
     why_no_switch,
 )
 from hardstone.doctor.diagnosis import DOCTOR_SCHEMA, Diagnosis, Finding, Step
@@ -26,5 +27,6 @@ __all__ = [
     "find_rule",
     "load_rules",
     "prove_command",
+    "realtime_refusal",
     "why_no_switch",
 ]

@@ -18,6 +18,7 @@ from hardstone.model import Scalar
 LEVELS = ("blocks", "hurts", "note")
 _VERBS = ("args", "remove-args")
 _PLAIN_OPTION = re.compile(r"[A-Za-z0-9_.,=: -]+", re.ASCII)
+_RIGHT_RULE, _GROUP_RULE = "realtime-priority", "group-budget"
 _GUEST_WORDS = (
     "boot the guest with {option}: end the target's name with ,append={option} (or give --append)"
 )
@@ -57,6 +58,19 @@ def diagnose(
         counts=counts,
         findings=findings,
     )
+
+
+def realtime_refusal(facts: Mapping[str, Scalar], probe_path: str | None = None) -> Finding | None:
+    """What refused real-time scheduling, and the steps that grant it; None if it was granted.
+
+    Whoever speaks of a refusal shows this finding: the doctor, a run's screen and its report.
+    """
+    known, rules = derive(facts, probe_path), load_rules()
+    if known.get("limits.can_realtime") is not False:
+        return None
+    of_group = judge(_GROUP_RULE, rules[_GROUP_RULE], known)
+    is_group = known.get("limits.realtime_cause") == "group_budget" and of_group.state == "found"
+    return of_group if is_group else judge(_RIGHT_RULE, rules[_RIGHT_RULE], known)
 
 
 def blocks(diagnosis: Diagnosis) -> bool:

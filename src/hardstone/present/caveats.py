@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone import event_names
+from hardstone.doctor import realtime_refusal
 from hardstone.model import RunDocument
 from hardstone.present.notices import left_changed
 from hardstone.present.time_words import time_machine
@@ -14,10 +15,7 @@ from hardstone.stats.contradictions import TITLE, told
 from hardstone.stats.kind_of_time import time_meaning
 from hardstone.stats.trust import has_run, lacks_realtime
 
-_GRANT = (
-    "Grant the probe CAP_SYS_NICE and CAP_IPC_LOCK, or raise rtprio and memlock for the user "
-    "(/etc/security/limits.conf, then log in again), or run it as root."
-)
+_ASK_DOCTOR = "hardstone doctor says what grants it."
 _NO_FACTS_AT_THE_END = (
     "The target sent no facts at the end of the run, so changes during the run are unknown."
 )
@@ -77,16 +75,17 @@ def _not_realtime(document: RunDocument) -> Banner | None:
         f"{which} ran as ordinary time-shared threads. The figures do not apply to real-time "
         "threads.",
         f"Reason: {reason}." if reason else "",
-        _remedy(document),
+        *_remedies(document),
     ]
     return Banner("Not scheduled as real-time", [line for line in lines if line], grave=True)
 
 
-def _remedy(document: RunDocument) -> str:
+def _remedies(document: RunDocument) -> list[str]:
     if document.plan.policy == "other":
-        return "The plan asked for policy other. Repeat with --policy fifo."
-    remedy = document.system.get("limits.realtime_remedy")
-    return f"Remedy: {remedy}" if remedy else _GRANT
+        return ["The plan asked for policy other. Repeat with --policy fifo."]
+    refusal = realtime_refusal(document.system)
+    steps = refusal.steps if refusal else []
+    return [f"Remedy: {one.command or one.words}." for one in steps[:1]] or [_ASK_DOCTOR]
 
 
 def _unfinished(document: RunDocument) -> Banner | None:

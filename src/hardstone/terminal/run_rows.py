@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from hardstone.calling import parted_text
+from hardstone.calling import granting, parted_text
 from hardstone.event_names import LEFT_REMEDY
 from hardstone.model import RunDocument, Verdict
 from hardstone.present.claims import claim_of
@@ -21,7 +21,7 @@ from hardstone.terminal.words import words
 NOT_REALTIME = "not scheduled as real-time"
 TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 _LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
-_GRANT = ": sudo setcap "
+_TYPE = "; type: "
 _MOST_ROWS = 200  # a damaged document may have any number
 _MOST_NAMES = 2
 
@@ -71,7 +71,7 @@ def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
         yield Text(NOT_REALTIME, style="bold red")
         for line in document.advice:
             if line.startswith(NOT_REALTIME):
-                yield words("  " + line.partition(": ")[2].partition(_GRANT)[0])
+                yield words("  " + line.partition(": ")[2].partition(_TYPE)[0])
 
 
 def is_not_realtime(document: RunDocument) -> bool:
@@ -83,8 +83,8 @@ def is_not_realtime(document: RunDocument) -> bool:
 
 def grants(document: RunDocument) -> list[str]:
     """The commands in the advice that grant real-time scheduling."""
-    said = (line.partition(_GRANT) for line in document.advice if line.startswith(NOT_REALTIME))
-    return [_GRANT.removeprefix(": ") + rest for _, is_named, rest in said if is_named]
+    said = [line for line in document.advice if line.startswith(NOT_REALTIME)]
+    return [one for line in said if (one := granting(line.partition(_TYPE)[2]))]
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -19,12 +20,14 @@ from hardstone.doctor import (
     blocks,
     diagnose,
     prove_command,
+    realtime_refusal,
 )
 from hardstone.doctor.derive import cpus_of, derive
 from hardstone.doctor.diagnosis import brings_texts
 from hardstone.doctor.placeholders import fill, fill_command
 from hardstone.doctor.rules import Rules, parse_rules
 from hardstone.model import Scalar
+from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine
 from tests.unit.doctor.test_rules import SPOILT
 from tests.unit.golden import assert_as_stored
@@ -56,8 +59,32 @@ EMULATED = machine(
     virtual__hypervisor="QEMU virt",
     virtual__emulated=True,
 )
+REMEDY = "the probe's own words"
+NEEDS_SETCAP = {"capability"}
+CAUSES = (
+    *("capability", "soft_limit", "user_namespace", "confined", "group_budget"),
+    *("filter", "hidden", "thread_limit", "thread_memory", "thread_filter", "other"),
+)
+
+
+def refused(cause: str, **more: Scalar) -> dict[str, Scalar]:
+    """A machine that refuses SCHED_FIFO for this reason."""
+    return machine(
+        limits__can_realtime=False,
+        limits__realtime_cause=cause,
+        limits__realtime_reason=f"because of {cause}",
+        limits__realtime_remedy=REMEDY,
+        limits__rtprio_most=50 if cause == "soft_limit" else 0,
+        limits__group_rt_runtime_us=0 if cause == "group_budget" else 950_000,
+        limits__granted_rtprio=None,
+        virtual__user_namespace=cause == "user_namespace",
+        **more,
+    )
+
+
 GRANTED = machine(
     limits__can_realtime=False,
+    limits__realtime_cause="capability",
     limits__granted_rtprio="@audio=95, @realtime=98, bob=99",
     user__groups="users",
 )
@@ -102,9 +129,10 @@ CASES: dict[str, tuple[str, dict[str, Scalar]]] = {
     "root needs no sudo": ("same-pages", machine(memory__ksm=1, user__effective_id=0)),
     "a group grants the priority": ("realtime-priority", GRANTED),
     "its member": ("realtime-priority", GRANTED | {"user.groups": "users,realtime"}),
-    "a container": (
+    **{f"refused: {cause}": ("realtime-priority", refused(cause)) for cause in CAUSES},
+    "refused: confined in a container": (
         "realtime-priority",
-        machine(limits__can_realtime=False, virtual__container="docker"),
+        refused("confined", virtual__container="docker"),
     ),
     "grubby": ("preemption", machine(**STATIC, os__boot_tool="grubby")),
     "update-grub": ("preemption", machine(**STATIC, os__boot_tool="update-grub")),
@@ -184,6 +212,24 @@ def test_counts_and_conclusion_agree_with_the_findings() -> None:
     assert found.conclusion.startswith("1 block, 0 hurt, 2 notes, ")
     assert sum(found.counts.values()) == len(found.findings)
     assert not blocks(diagnose(machine()))
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_refusal_has_one_remedy_that_fits_its_cause(cause: str) -> None:
+    found = realtime_refusal(refused(cause), "/opt/probe")
+    assert found is not None and found.steps
+    said = " ".join(one.command or one.words or "" for one in found.steps)
+    assert ("setcap cap_sys_nice" in said) == (cause in NEEDS_SETCAP)
+    assert ("cpu.rt_runtime_us" in said) == (cause == "group_budget")
+    assert realtime_refusal(machine()) is None
+
+
+def test_the_causes_are_those_of_the_probe() -> None:
+    port = (ROOT / "probe/src/port/linux/refusal.c").read_text()
+    assert set(re.findall(r'set\(refusal, "([a-z_]+)"', port)) == set(CAUSES)
+    facts = (ROOT / "src/hardstone/facts.toml").read_text()
+    (meaning,) = re.findall(r'"limits.realtime_cause".*', facts)
+    assert all(cause in meaning for cause in CAUSES)
 
 
 def test_advice_is_short_and_names_the_next_step() -> None:

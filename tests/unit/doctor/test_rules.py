@@ -20,7 +20,11 @@ from tests.unit.doctor.machine import FIT, machine
 
 # What spoils the fit machine so that the rule is found.
 SPOILT: dict[str, dict[str, Any]] = {
-    "realtime-priority": {"limits__can_realtime": False, "limits__realtime_reason": "no"},
+    "realtime-priority": {
+        "limits__can_realtime": False,
+        "limits__realtime_reason": "no",
+        "limits__realtime_cause": "capability",
+    },
     "group-budget": {"limits__can_realtime": False, "limits__group_rt_runtime_us": 0},
     "memory-lock": {"limits__can_lock": False, "limits__memlock_bytes": 65536},
     "timer-resolution": {"kernel__timer_resolution_ns": 4_000_000},
@@ -305,7 +309,7 @@ def test_a_rule_with_a_fact_in_quotes_is_refused(part: str) -> None:
 
 def test_an_undo_is_typed_as_a_command_is() -> None:
     """What is prose has no tool at its beginning."""
-    tools = {"sudo", "echo", "printf"}
+    tools = {"sudo", "echo", "printf", "ulimit"}
     for name, rule in load_rules().items():
         for step in rule.steps:
             for typed in (step.command, step.undo):

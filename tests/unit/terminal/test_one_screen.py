@@ -21,6 +21,7 @@ from tests.unit.rating.rated_runs import full_run
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
 
+GRANT = "sudo setcap cap_sys_nice,cap_ipc_lock=ep y"
 WORDS = "words that go on and on " * 20
 
 
@@ -87,7 +88,10 @@ def worst_case(count: int) -> RunDocument:
         name=WORDS,
         results=[*results, *extra, *lacking, broken],
         trust=Trust(grade="untrustworthy", reasons=[WORDS] * 30),
-        advice=[f"not scheduled as real-time: {WORDS}: sudo setcap x y", *[WORDS] * 20],
+        advice=[
+            f"not scheduled as real-time: {WORDS}; type: {GRANT}",
+            *[WORDS] * 20,
+        ],
         system={"machine.cpu_model": WORDS, "kernel.name": WORDS, "os.name": WORDS},
     )
 

@@ -237,14 +237,17 @@ void lock_let_go(struct lock *lock)
 /* The other kinds are still tried; the result says that this one exists but was denied. */
 static void deny_kind(struct run *run, const char *name, int error)
 {
-    char what[STATUS_TEXT_BYTES / 2], words[STATUS_TEXT_BYTES];
+    char what[STATUS_TEXT_BYTES / 2];
+    struct port_refusal refusal;
     struct remedy remedy = {NULL, NULL};
     snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
     arena_event_once(run->arena, "protocol_denied",
                      DATA(data_text("protocol", name), data_text("error", strerror(error))),
                      "%s: %s", name, strerror(error));
-    if (error == EPERM) /* the ceiling is a real-time priority */
-        remedy = rt_thread_remedy(words, sizeof words);
+    if (error == EPERM) { /* the ceiling is a real-time priority */
+        rt_thread_refusal(error, &refusal);
+        remedy = rt_thread_remedy(&refusal);
+    }
     outcome_set_errno_remedy(&run->outcome, error, what, remedy);
 }
 

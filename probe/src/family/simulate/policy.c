@@ -35,15 +35,18 @@ enum policy policy_of_run(const struct run *run)
 
 static int refuse_realtime(struct run *run, enum policy policy)
 {
-    char words[STATUS_TEXT_BYTES];
+    struct port_refusal refusal;
     if (run->request->policy == ARGS_OTHER)
         return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo",
                            "threads under SCHED_%s need a supervisor above them, which a run with "
                            "--policy other has not",
                            policy == POLICY_RR ? "RR" : "FIFO");
-    return outcome_set_remedy(&run->outcome, STATUS_DENIED, rt_thread_remedy(words, sizeof words),
-                              "SCHED_%s was refused for the threads of the simulation",
-                              policy == POLICY_RR ? "RR" : "FIFO");
+    rt_thread_refusal(EPERM, &refusal);
+    return scheduling_deny(run,
+                           policy == POLICY_RR
+                               ? "SCHED_RR was refused for the threads of the simulation"
+                               : "SCHED_FIFO was refused for the threads of the simulation",
+                           &refusal);
 }
 
 int policy_take(struct run *run, enum policy policy, struct rt_thread_setup *setup)

@@ -291,22 +291,6 @@ int64_t port_stack_bytes(void)
     return limit.rlim_cur < (rlim_t)INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }
 
-const char *port_realtime_remedy(char *text, size_t bytes)
-{
-    int64_t budget_us;
-    if (geteuid() == 0 && linux_group_budget_us(&budget_us) && budget_us == 0)
-        snprintf(text, bytes,
-                 "this process is in a control group without real-time budget: write one into its "
-                 "cpu.rt_runtime_us, or start from the root group");
-    else if (geteuid() == 0)
-        snprintf(text, bytes, "give the container CAP_SYS_NICE (and CAP_IPC_LOCK)");
-    else
-        snprintf(
-            text, bytes,
-            "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); the commands are in");
-    return geteuid() == 0 ? NULL : "hardstone doctor";
-}
-
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
 {
     char path[LINUX_PLACE_BYTES];

@@ -19,6 +19,19 @@ void linux_throttling_facts(const struct port_fact_sink *sink);
 void linux_task_facts(const struct port_fact_sink *sink);
 void linux_virtual_facts(const struct port_fact_sink *sink);
 
+/* What this process may do about real-time scheduling and locked memory. A capability is there if
+ * it counts for the machine: in a user namespace of its own it does not. `rtprio` and `rtprio_most`
+ * are RLIMIT_RTPRIO, soft and hard. `why_not`: why the capabilities of an executable's file
+ * (setcap) would have no effect; NULL: they would. !is_known: capabilities are not known. */
+enum { LINUX_UNLIMITED = -1 };
+struct linux_rights {
+    bool is_known, has_nice, has_lock, has_admin;
+    bool is_user_namespace, has_filter; /* a filter of system calls is in force */
+    int64_t rtprio, rtprio_most;
+    const char *why_not;
+};
+void linux_rights_read(struct linux_rights *rights);
+
 /* Stores the models of an ARM machine's online CPUs, each once; false: this is none, or they are
  * not known. */
 bool linux_arm_model(char *text, size_t bytes);

@@ -3,12 +3,7 @@
 
 #include "port/linux/facts.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-enum { IPC_LOCK = 14, SYS_ADMIN = 21, SYS_NICE = 23 }; /* capabilities, by their kernel numbers */
 
 static void limit_facts(const struct port_fact_sink *sink)
 {
@@ -27,30 +22,22 @@ static void limit_facts(const struct port_fact_sink *sink)
     }
 }
 
-/* The effective capabilities, from "CapEff: 000001ffffffffff". */
-static bool capabilities(uint64_t *set)
-{
-    FILE *file = linux_open("/proc/self/status");
-    char line[512];
-    bool is_found = false;
-    while (file && !is_found && fgets(line, sizeof line, file))
-        if (strncmp(line, "CapEff:", 7) == 0) {
-            *set = strtoull(line + 7, NULL, 16);
-            is_found = true;
-        }
-    if (file)
-        fclose(file);
-    return is_found;
-}
-
 static void capability_facts(const struct port_fact_sink *sink)
 {
-    uint64_t set;
-    if (!capabilities(&set))
+    struct linux_rights rights;
+    linux_rights_read(&rights);
+    sink->truth(sink->context, "virtual.user_namespace", rights.is_user_namespace);
+    if (rights.rtprio_most == LINUX_UNLIMITED)
+        sink->text(sink->context, "limits.rtprio_most", "unlimited");
+    else
+        sink->number(sink->context, "limits.rtprio_most", rights.rtprio_most);
+    if (!rights.is_known)
         return;
-    sink->truth(sink->context, "user.cap_ipc_lock", set >> IPC_LOCK & 1);
-    sink->truth(sink->context, "user.cap_sys_admin", set >> SYS_ADMIN & 1);
-    sink->truth(sink->context, "user.cap_sys_nice", set >> SYS_NICE & 1);
+    sink->truth(sink->context, "limits.has_filter", rights.has_filter);
+    sink->truth(sink->context, "user.cap_ipc_lock", rights.has_lock);
+    sink->truth(sink->context, "user.cap_sys_admin", rights.has_admin);
+    sink->truth(sink->context, "user.cap_sys_nice", rights.has_nice);
+    sink->truth(sink->context, "user.can_use_setcap", rights.why_not == NULL);
 }
 
 static void group_facts(const struct port_fact_sink *sink)

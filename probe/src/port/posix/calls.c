@@ -318,10 +318,16 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-const char *port_realtime_remedy(char *text, size_t bytes)
+void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
 {
-    snprintf(text, bytes, "run as a user who may use SCHED_FIFO");
-    return NULL;
+    memset(refusal, 0, sizeof *refusal);
+    refusal->is_any_thread = is_any_thread;
+    refusal->cause = "other";
+    snprintf(refusal->reason, sizeof refusal->reason, "%s%s",
+             is_any_thread ? "no thread can be started: " : "", strerror(error));
+    snprintf(refusal->remedy, sizeof refusal->remedy, "%s",
+             is_any_thread ? "raise the limits on threads and memory"
+                           : "run as a user who may use SCHED_FIFO");
 }
 
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)

@@ -1,0 +1,119 @@
+"""The probe names what refuses it: each situation is made on this kernel, and asked of `facts`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from hardstone.doctor import realtime_refusal
+from hardstone.model import Facts
+from tests import machine, refusing
+from tests.conftest import ROOT
+from tests.running import run
+
+GROUPS = Path("/sys/fs/cgroup/cpu")
+USER = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+as_user = machine.needs(machine.no_other_user())
+filtered = machine.needs(refusing.here())
+
+
+def refuse(*calls: str) -> list[str]:
+    return [sys.executable, str(ROOT / "tests/refusing.py"), *calls, "--"]
+
+
+def cause_and_step(probe: Path, prefix: Sequence[str]) -> tuple[object, str]:
+    """What the probe names, and the first thing that the doctor says about it."""
+    done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=False)
+    if not done.stdout:
+        pytest.skip(f"not to be made here: {done.stderr.decode()[-200:]}")
+    facts = msgspec.json.decode(done.stdout, type=Facts).facts
+    refusal = realtime_refusal(facts, str(probe))
+    step = refusal.steps[0] if refusal else None
+    said = f"{step.command or ''}{step.words or ''}" if step else ""
+    return facts.get("limits.realtime_cause"), said
+
+
+@pytest.fixture
+def open_to_all(tmp_path_factory: pytest.TempPathFactory, probe: Path) -> Iterator[Path]:
+    folder = Path("/tmp") / f"hardstone-{uuid4().hex}"
+    folder.mkdir()
+    folder.chmod(0o755)
+    yield Path(shutil.copy(probe, folder / "hardstone-probe"))
+    shutil.rmtree(folder)
+
+
+@filtered
+@pytest.mark.parametrize(
+    ("calls", "cause", "step"),
+    [
+        (["clone3=EPERM"], "thread_filter", "knows clone3"),
+        (["sched_setscheduler=EPERM"], "filter", "allow sched_setscheduler there"),
+    ],
+)
+def test_a_filter_of_system_calls(probe: Path, calls: list[str], cause: str, step: str) -> None:
+    found, said = cause_and_step(probe, refuse(*calls))
+    if found in ("capability", "confined", "user_namespace", "group_budget"):
+        pytest.skip("no right to real-time scheduling here")
+    assert found == cause
+    assert step in said and "setcap" not in said
+
+
+@filtered
+@pytest.mark.parametrize("policy", ["fifo", "other"])
+def test_a_run_without_threads_says_why(probe: Path, quick: list[str], policy: str) -> None:
+    words = ["--samples", "5", *quick, "--policy", policy]
+    result = run(probe, "TMR-P-LAT", *words, prefix=refuse("clone3=EPERM")).result
+    assert result.status == "denied"
+    assert "answers clone3 with EPERM" in (result.reason or "")
+    assert "a filter that knows clone3" in (result.remedy or "")
+
+
+@as_user
+@pytest.mark.parametrize(
+    ("prefix", "cause", "step"),
+    [
+        (USER, "capability", "setcap cap_sys_nice"),
+        (["prlimit", "--nproc=1:1", *USER], "thread_limit", "raise that limit"),
+        ([*USER, "--no-new-privs"], "confined", "grants the rights"),
+        ([*USER, "--bounding-set=-sys_nice"], "confined", "grants the rights"),
+        ([*USER, "unshare", "-Ur"], "user_namespace", "outside of the user namespace"),
+        (["prlimit", "--as=9000000", *USER], "thread_memory", "ulimit -v"),
+    ],
+    ids=["user", "ulimit -u", "no_new_privs", "bounding set", "unshare -r", "ulimit -v"],
+)
+def test_an_ordinary_user(open_to_all: Path, prefix: list[str], cause: str, step: str) -> None:
+    found, said = cause_and_step(open_to_all, prefix)
+    if cause == "confined":
+        step = step if "container" not in said else "start the container with --cap-add"
+    assert found == cause
+    assert step in said
+    assert ("setcap cap" in said) == (cause == "capability")
+
+
+@pytest.fixture
+def no_budget() -> Iterator[Path]:
+    group = GROUPS / f"hardstone-{uuid4().hex}"
+    try:
+        group.mkdir()
+        (group / "cpu.rt_runtime_us").write_text("0")
+    except OSError:
+        pytest.skip("no control groups with real-time budgets")
+    yield group
+    group.rmdir()
+
+
+def test_a_control_group_without_budget(probe: Path, no_budget: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can change groups")
+    into = ["sh", "-c", f'echo $$ > {no_budget}/tasks; exec "$@"', "sh"]
+    found, said = cause_and_step(probe, into)
+    assert found == "group_budget"
+    assert said == f"echo 100000 | tee {no_budget}/cpu.rt_runtime_us"
