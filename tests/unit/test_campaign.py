@@ -21,6 +21,7 @@ from hardstone.campaign import (
     Warned,
 )
 from hardstone.campaign.collect import Collector, tell_copies
+from hardstone.campaign.outcome import realtime_advice
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,
@@ -218,7 +219,12 @@ def test_without_realtime_it_measures_and_says_what_to_grant_unless_it_was_not_a
     outcome = play(sample.stream(FIRST, realtime=False, policy="other", priority=0))
     assert outcome.exit_code == EXIT_OK
     (advice,) = outcome.document.advice
-    assert "setcap cap_sys_nice,cap_ipc_lock=ep" in advice
+    assert "before the run it was granted" in advice
+    refused = sample.facts(limits__can_realtime=False, limits__realtime_cause="capability").facts
+    (advice,) = realtime_advice(outcome.document, refused, None)
+    assert advice.endswith("type: sudo setcap cap_sys_nice,cap_ipc_lock=ep hardstone-probe")
+    refused["limits.realtime_cause"] = "group_budget"
+    assert "setcap" not in str(realtime_advice(outcome.document, refused, None))
     assert play(sample.stream(FIRST, realtime=False), policy="other").document.advice == []
 
 

@@ -18,6 +18,8 @@ from hardstone.event_names import THRESHOLD
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.stats.trust import has_run
 
+_GRANTED_BEFORE = "before the run it was granted; the notes of the results name what refused it"
+
 
 def exit_code(
     document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
@@ -76,9 +78,9 @@ def realtime_advice(
     )
     if document.plan.policy == "other" or not is_lacking:
         return []
-    refusal = realtime_refusal(facts, probe_path)
+    refusal = realtime_refusal(facts, probe_path or "hardstone-probe")
     if refusal is None:
-        return []
+        return [f"not scheduled as real-time: {_GRANTED_BEFORE}"]
     steps = [f"type: {one.command}" if one.command else one.words for one in refusal.steps[:1]]
     reason = facts.get("limits.realtime_reason")
     return ["not scheduled as real-time: " + "; ".join(map(str, filter(None, [reason, *steps])))]
