@@ -86,6 +86,39 @@ static int dump(struct emit *emit, const char *path, bool is_json)
     return scratch ? EXIT_FINE : EXIT_INTERNAL;
 }
 
+/* Of facts, list and dump, which take seconds: they end also where a call never returns. */
+enum { DEADLINE_S = 45 };
+
+static void give_up(int number)
+{
+    static const char text[] = "hardstone-probe: ended after 45 s without an answer: a call of the "
+                               "system did not return; please report it\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(EXIT_NOT_MEASURED);
+}
+
+static void limit_life(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = give_up;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(DEADLINE_S);
+}
+
+/* The tool's probes end with it, also where they are not yet watching their input. */
+static void end_with_tool(const struct request *request)
+{
+    bool is_short = request->command == ARGS_FACTS || request->command == ARGS_LIST ||
+                    request->command == ARGS_DUMP;
+    if (is_short)
+        limit_life();
+    if (is_short || request->until_eof)
+        (void)port_end_with(getppid());
+}
+
 static int act(const struct request *request, struct emit *emit)
 {
     switch (request->command) {
@@ -130,6 +163,7 @@ int main(int argc, char *argv[])
     }
     struct emit emit;
     emit_open(&emit, STDOUT_FILENO);
+    end_with_tool(&request);
     int code = act(&request, &emit);
     return emit_flush(&emit) != 0 && code == EXIT_FINE ? EXIT_INTERNAL : code;
 }

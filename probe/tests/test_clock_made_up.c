@@ -33,6 +33,7 @@ static struct {
     int brackets;
     double part_ppm[PARTS];
     int64_t part_ns;
+    int sleep_error;
     bool is_stopped;                            /* CLOCK_MONOTONIC; not the counter */
     uint64_t read_step, read_count, read_ticks; /* of counter_read: a step each, and ... */
     uint64_t stray_ticks, stray_every;          /* ... at times an interruption */
@@ -65,6 +66,10 @@ int clock_gettime(clockid_t id, struct timespec *time)
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)left;
+    if (fake.sleep_error) {
+        errno = fake.sleep_error;
+        return -1;
+    }
     fake.now_ns += clock_timespec_ns(wanted);
     return 0;
 }
@@ -174,6 +179,15 @@ TEST(an_uneven_counter)
         if (!cases[i].is_even)
             CHECK_HOLDS(made_up.reason, "even rate");
     }
+}
+
+CLOCK_TEST(a_sleep_that_is_refused)
+{
+    fake.sleep_error = EPERM;
+    clock_open(&made_up, true, 0);
+    CHECK(!made_up.use_counter);
+    CHECK_HOLDS(made_up.reason, "nanosleep: Operation not permitted");
+    CHECK_SAME(clock_sleep(1), EPERM);
 }
 
 CLOCK_TEST(a_counter_that_stands_still)

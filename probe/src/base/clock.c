@@ -4,6 +4,7 @@
 
 #include "port/port.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +30,32 @@ static struct clock_anchor anchor_take(void)
     return best;
 }
 
-static void sleep_ns(int64_t ns)
+int clock_sleep(int64_t ns)
 {
     struct timespec rest = clock_ns_timespec(ns);
     while (nanosleep(&rest, &rest) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+static int sleep_until(int64_t until_ns)
+{
+    struct timespec until = clock_ns_timespec(until_ns);
+    int error;
+    while ((error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL)) == EINTR)
         ;
+    return error;
+}
+
+int clock_check_sleep(const char **call)
+{
+    *call = "clock_nanosleep";
+    int error = sleep_until(1); /* which has passed */
+    if (error)
+        return error;
+    *call = "nanosleep";
+    return clock_sleep(1);
 }
 
 /* Rate between two anchors, in Hz; 0 when the counter did not move forward. */
@@ -80,19 +102,30 @@ static bool is_even(const struct clock_anchor *anchors, double hz)
     return true;
 }
 
-static void take_anchors(const struct clock *clock, struct clock_anchor *anchors, int64_t base_ns)
+/* 0, or the error of a sleep between two anchors. */
+static int take_anchors(const struct clock *clock, struct clock_anchor *anchors, int64_t base_ns)
 {
     anchors[0] = clock->first;
     for (int i = 1; i < ANCHORS; i++) {
-        sleep_ns(base_ns / (ANCHORS - 1));
+        int error = clock_sleep(base_ns / (ANCHORS - 1));
+        if (error)
+            return error;
         anchors[i] = anchor_take();
     }
+    return 0;
 }
 
 static void calibrate(struct clock *clock)
 {
     struct clock_anchor anchors[ANCHORS];
-    take_anchors(clock, anchors, BASE_NS);
+    char reason[CLOCK_REASON_BYTES];
+    int error = take_anchors(clock, anchors, BASE_NS);
+    if (error) {
+        snprintf(reason, sizeof reason, "the counter could not be calibrated: nanosleep: %s",
+                 strerror(error));
+        clock_refuse(clock, reason);
+        return;
+    }
     double hz = rate_hz(&anchors[0], &anchors[ANCHORS - 1]);
     if (hz < LEAST_HZ)
         clock_refuse(clock, "the counter does not advance");
@@ -107,7 +140,8 @@ static void calibrate(struct clock *clock)
 static bool known_rate_holds(const struct clock *clock, double known_hz)
 {
     struct clock_anchor anchors[ANCHORS];
-    take_anchors(clock, anchors, CHECK_NS);
+    if (take_anchors(clock, anchors, CHECK_NS) != 0)
+        return false;
     const struct clock_anchor *last = &anchors[ANCHORS - 1];
     double hz = rate_hz(&anchors[0], last);
     if (hz < LEAST_HZ || bound_ppb(&anchors[0], last) > KNOWN_HZ_BOUND_PPB)

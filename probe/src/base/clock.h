@@ -88,6 +88,16 @@ static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
                      ((lower * (clock->mult & UINT32_MAX)) >> 32));
 }
 
+/* Sleeps for `ns`, also through signals: 0, or the errno value of nanosleep. */
+int clock_sleep(int64_t ns);
+
+/* Tries both calls that tests and load sleep with: 0, or an errno value and the name of the call. A
+ * loop around a call that is refused would spin instead of sleeping. */
+int clock_check_sleep(const char **call);
+#define CLOCK_SLEEP_REMEDY                                                                         \
+    "let this process sleep: a filter of system calls (seccomp) refuses it; of a container "       \
+    "--security-opt seccomp=unconfined, of a systemd unit SystemCallFilter="
+
 /* Converts a threshold of `ns` to ticks, rounded down. */
 uint64_t clock_ticks_of_ns(const struct clock *clock, int64_t ns);
 

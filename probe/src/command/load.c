@@ -195,6 +195,12 @@ static int run_load(const struct request *request, const struct load_setup *setu
 {
     struct load load;
     struct outcome outcome = {0};
+    const char *call;
+    int error = clock_check_sleep(&call);
+    if (error) {
+        outcome_set_errno(&outcome, error, call, CLOCK_SLEEP_REMEDY);
+        return refuse(&outcome);
+    }
     tell_start(setup);
     if (load_start(&load, setup, &outcome) != 0) {
         load_free(&load);

@@ -94,6 +94,10 @@ static void tell_monotonic(struct run *run)
 
 static int open_clock(struct run *run)
 {
+    const char *call;
+    int error = clock_check_sleep(&call);
+    if (error)
+        return outcome_set_errno(&run->outcome, error, call, CLOCK_SLEEP_REMEDY);
     clock_open(&run->clock, run->request->want_counter, run->request->counter_hz);
     if (!run->clock.use_counter && run->request->want_counter)
         tell_monotonic(run);

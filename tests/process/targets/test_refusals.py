@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,10 +16,12 @@ import msgspec
 import pytest
 
 from hardstone.doctor import realtime_refusal
+from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
 from hardstone.model import Facts
 from tests import machine, refusing
 from tests.conftest import ROOT
 from tests.running import run
+from tests.waiting import wait_until
 
 GROUPS = Path("/sys/fs/cgroup/cpu")
 USER = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
@@ -117,3 +121,60 @@ def test_a_control_group_without_budget(probe: Path, no_budget: Path) -> None:
     found, said = cause_and_step(probe, into)
     assert found == "group_budget"
     assert said == f"echo 100000 | tee {no_budget}/cpu.rt_runtime_us"
+
+
+# ---- nothing hangs, nothing stays ----
+
+
+@filtered
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+def test_where_sleeping_is_refused_nothing_spins(probe: Path, error: str) -> None:
+    prefix = refuse(f"clock_nanosleep={error}", f"nanosleep={error}")
+    done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=True)
+    assert b"could not be calibrated: nanosleep: " in done.stdout
+    stream = run(probe, "TMR-P-LAT", "--samples", "5", prefix=prefix)
+    assert stream.code == EXIT_PRIVILEGE
+    assert (stream.result.reason or "").startswith("clock_nanosleep: ")
+    assert "let this process sleep" in (stream.result.remedy or "")
+    done = subprocess.run([*prefix, probe, "load", "cpu"], capture_output=True, check=False)
+    assert done.returncode == EXIT_PRIVILEGE and b"clock_nanosleep: " in done.stderr
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    line = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return line is not None and int(line[1], 16) >> (number - 1) & 1 == 1
+
+
+def test_facts_have_a_deadline(probe: Path) -> None:
+    with subprocess.Popen([probe, "facts"], stdout=-1, stderr=-1, text=True) as process:
+        wait_until(lambda: catches(process.pid, signal.SIGALRM), "no deadline", 30)
+        process.send_signal(signal.SIGALRM)  # it has passed
+        _, said = process.communicate()
+    assert process.returncode == EXIT_UNTRUSTWORTHY
+    assert "ended after 45 s without an answer" in said
+
+
+STARTS = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def test_a_probe_ends_with_who_started_it_also_while_its_input_is_open(probe: Path) -> None:
+    words = [probe, "run", "CLK-P-BIN", "-D", "100s", "--until-eof"]
+    command = [sys.executable, "-c", STARTS, *map(str, words)]
+    with subprocess.Popen(command, stdin=-1, stdout=-1) as parent:
+        child = int((parent.stdout or sys.stdin.buffer).readline())
+        wait_until(lambda: catches(child, signal.SIGTERM), "it does not measure", 60)
+        parent.kill()
+        parent.wait()
+        wait_until(lambda: not is_alive(child), "the probe stays", 60)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
