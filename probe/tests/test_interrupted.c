@@ -409,7 +409,7 @@ TEST(no_tracefs)
     CHECK_SAME(run.arena->series_count, 1);
     expect_values(ALWAYS, SAMPLES, LATE_NS - TURN_NS, LATE_NS);
     expect_event("handler_not_seen", "timer: the interrupt's handler is not seen: no tracefs; "
-                                     "mount it: mount -t tracefs");
+                                     "mount it");
     end();
     reset();
     kernel.lacks_all = true;

@@ -22,6 +22,7 @@ _REMEDY = re.compile(r"(?:(.*): )?((?:sudo|hardstone|mkdir|make|rm) .*)")
 _SUGGESTED = re.compile(
     r"(?:sudo )?hardstone [A-Za-z0-9 _.=,:@-]+|sudo sysctl [a-z0-9_.]+=-?[0-9]+"
     r"|sudo apt install stress-ng|sudo chmod a\+rw /dev/cpu_dma_latency"
+    r"|mount -t tracefs tracefs /sys/kernel/tracing"
 )
 _SHELL_WORD = r"(?:[\w@%+=:,./~-]+|'[^']*')"
 _GRANTING = re.compile(

@@ -13,6 +13,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_USAGE, PrivilegeError
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, booted_models, make_plan, switched_models
+from hardstone.plan.numbers import parse_cpu_list
 from hardstone.plan.problems import nearest
 from hardstone.plan.rest import rest_of
 from hardstone.present.reproduce import run_command
@@ -406,6 +407,30 @@ def test_why_a_kernel_is_not_switched(facts: dict[str, Any], said: str) -> None:
     assert said in caught.value.cause and caught.value.exit_code == EXIT_PRIVILEGE
     assert "\n" not in str(caught.value)
     assert caught.value.remedy.endswith("run KRN-P-PRE --compare-preemption --target lab:debian")
+
+
+@pytest.mark.parametrize(
+    ("debugfs", "said", "remedy"),
+    [
+        ("not mounted", "debugfs is not mounted", "mount -t debugfs debugfs /sys/kernel/debug"),
+        ("none", "has no debugfs", "--target lab:debian"),
+        ("refused", "refuses to show it even to root", "--target lab:debian"),
+        ("mounted", "has no sched/preempt", "--target lab:debian"),
+    ],
+)
+def test_debugfs_is_mounted_where_that_is_what_is_missing(
+    debugfs: str, said: str, remedy: str
+) -> None:
+    with pytest.raises(PrivilegeError) as caught:
+        switched_models(UNSEEN | {"user.effective_id": 0, "kernel.debugfs": debugfs})
+    assert said in caught.value.cause
+    assert caught.value.remedy.endswith(remedy)
+
+
+def test_a_list_of_cpus_that_counts_down_is_no_list() -> None:
+    assert parse_cpu_list("0-1,3") == {0, 1, 3}
+    with pytest.raises(ValueError, match="'1-0' counts down: write 0-1"):
+        parse_cpu_list("1-0")
 
 
 def test_each_condition_is_measured_under_both_one_after_the_other() -> None:

@@ -89,7 +89,7 @@ bool status_is_missing(int error)
 /* Whether the error names the limit by itself, whatever call failed. */
 static bool is_certain(int error)
 {
-    return error == EMFILE || error == ENFILE || error == ENOSPC;
+    return error == EMFILE || error == ENFILE || error == ENOSPC || error == EROFS;
 }
 
 const char *status_limit_remedy(int error)
@@ -102,6 +102,11 @@ const char *status_limit_remedy(int error)
     case ENOSPC:
         return "make room: in shared memory (/dev/shm on Linux), or for System V semaphores "
                "(sysctl kernel.sem; ipcs -s lists the existing ones)";
+    case EROFS:
+        return "it is mounted read-only: mount it writable (shared memory is /dev/shm on Linux: "
+               "mount "
+               "-o remount,rw /dev/shm; of a container --tmpfs /dev/shm), or name another folder "
+               "(--dir)";
     case ENOMEM:
         return "raise the limits on memory (ulimit -v, ulimit -l), or free some";
     case EAGAIN:

@@ -58,8 +58,8 @@ int outcome_set_remedy(struct outcome *outcome, enum status status, struct remed
 /* outcome_set for a call that failed with `error`. EPERM, EACCES and the errors of
  * status_limit_remedy are STATUS_DENIED; ENOSYS, ENOTSUP and EINVAL are STATUS_UNSUPPORTED; others
  * are STATUS_FAILED. The reason reads "WHAT: message of the error". The remedy is that of
- * status_limit_remedy if `remedy` is NULL or the error itself names the limit (EMFILE, ENFILE,
- * ENOSPC). */
+ * status_limit_remedy if `remedy` is NULL or the error itself names the cause (EMFILE, ENFILE,
+ * ENOSPC, EROFS). */
 int outcome_set_errno(struct outcome *outcome, int error, const char *what, const char *remedy);
 
 /* The same with a command to type. */
@@ -75,8 +75,9 @@ const char *remedy_text(struct remedy remedy, char *text, size_t bytes);
 /* Whether `error` means that the system lacks the feature: ENOSYS, ENOTSUP, EINVAL. */
 bool status_is_missing(int error);
 
-/* Which limit to raise after `error`: EMFILE and ENFILE (open files), ENOSPC (shared memory,
- * System V semaphores), ENOMEM (memory), EAGAIN (threads, locked memory). NULL for other errors. */
+/* What to do after `error`: EMFILE and ENFILE (open files), ENOSPC (shared memory, System V
+ * semaphores), EROFS (read-only), ENOMEM (memory), EAGAIN (threads, locked memory). NULL for other
+ * errors. */
 const char *status_limit_remedy(int error);
 
 #endif

@@ -63,16 +63,18 @@ static int choose_cpus(const struct request *request, struct load_setup *setup)
         return 0;
     if (setup->cpu_count < 0)
         return complain("--cpus: this port cannot choose a CPU; leave it out");
-    struct cpus refused = cpus_without(&request->cpus, &setup->cpus);
+    struct cpus refused = cpus_without(&request->cpus, &setup->cpus), allowed = setup->cpus;
     setup->cpus = request->cpus;
     setup->cpu_count = cpus_count(&request->cpus);
     int cpu = cpus_first(&refused);
     if (cpu < 0)
         return 0;
-    char text[400], remedy[200];
-    snprintf(text, sizeof text,
-             "--cpus: CPU %d does not exist or is not allowed to this process; %s", cpu,
-             remedy_text(shield_remedy(cpu), remedy, sizeof remedy));
+    char text[500], remedy[200], list[160];
+    cpus_format_list(&allowed, list, sizeof list);
+    snprintf(
+        text, sizeof text,
+        "--cpus: CPU %d does not exist or is not allowed to this process, which may use %s; %s",
+        cpu, list, remedy_text(shield_remedy(cpu), remedy, sizeof remedy));
     return complain(text);
 }
 
@@ -206,9 +208,13 @@ static int run_load(const struct request *request, const struct load_setup *setu
         load_free(&load);
         return refuse(&outcome);
     }
+    bool is_recovered = load_settle(&load, should_stop);
+    if (!is_recovered && load_deny(&load, &outcome) != 0) {
+        load_free(&load);
+        return refuse(&outcome);
+    }
     if (request->json)
         send_header(emit, setup->spec);
-    bool is_recovered = load_settle(&load, should_stop);
     load_teller *tell = request->json ? send_event : tell_event;
     if (!is_recovered)
         load_unsettled_events(&load, tell, emit);

@@ -88,6 +88,14 @@ static void replace_supervisor(const struct supervisor_plan *plan, pid_t supervi
     scratch_remove(&plan->map->scratch);
 }
 
+/* The owner learns the error from the map: an exit code would look like a kill. */
+static void give_up(const struct supervisor_plan *plan, int error)
+{
+    atomic_store(&plan->map->fork_error, error);
+    atomic_store(&plan->map->stop, 1);
+    _exit(1);
+}
+
 static void be_guard(struct supervisor_plan *plan)
 {
     int kept[] = {plan->order, plan->gate}, told[2], lifeline[2];
@@ -103,7 +111,7 @@ static void be_guard(struct supervisor_plan *plan)
     worker_name("guard");
     port_adopt_orphans();
     if (pipe(told) != 0 || pipe(lifeline) != 0)
-        _exit(errno);
+        give_up(plan, errno);
     pid_t supervisor = port_fork();
     if (supervisor == 0) {
         close(told[0]);
@@ -111,7 +119,7 @@ static void be_guard(struct supervisor_plan *plan)
         supervisor_be(plan, lifeline[0], told[1]);
     }
     if (supervisor < 0)
-        _exit(errno);
+        give_up(plan, errno);
     atomic_store(&plan->map->supervisor, supervisor);
     close(told[1]);
     close(lifeline[0]);

@@ -318,6 +318,19 @@ bool load_settle(struct load *load, bool (*should_stop)(void))
     return is_good;
 }
 
+int load_deny(const struct load *load, struct outcome *outcome)
+{
+    int error = load->guard > 0 ? atomic_load(&load->map->fork_error) : 0;
+    for (int i = 0; error && i < load->map->slot_count; i++) {
+        int state = atomic_load(&load->map->slots[i].state);
+        if (state == WORKER_READY || state == WORKER_WORKS)
+            error = 0;
+    }
+    return error ? outcome_set_errno(outcome, error, "load: none of its processes could be started",
+                                     NULL)
+                 : 0;
+}
+
 /* ---- around the measurement ---- */
 
 /* Publish WINDOW_MOVES, take the snapshot, publish its time. A worker that used the old bound

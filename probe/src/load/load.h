@@ -66,6 +66,10 @@ void load_wait_ready(struct load *load);
  * the load ends, or `should_stop` (may be NULL) returns true; load_unsettled_events says which. */
 bool load_settle(struct load *load, bool (*should_stop)(void));
 
+/* After a load_settle that failed: -1 with the outcome if not one process could be started, so that
+ * there is no load at all; else 0. */
+int load_deny(const struct load *load, struct outcome *outcome);
+
 /* The processes of a term, and how many of them work; for the events of load_settle. */
 void load_working(const struct load *load, int term, int *working, int *processes);
 

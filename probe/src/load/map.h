@@ -79,7 +79,7 @@ struct load_map {
     _Atomic int64_t
         supervisor_ended_ns;        /* time at which the guard took over from it; 0: it did not */
     _Atomic int64_t guard_ended_ns; /* time at which the guard was found killed; 0: it was not */
-    atomic_int fork_error;          /* errno of the first failed fork or scratch folder */
+    atomic_int fork_error;          /* errno of the first failed pipe, fork or scratch folder */
     struct scratch scratch;
     bool has_cpus;
     struct cpus cpus;        /* affinity of processes that are not bound to one CPU */

@@ -78,7 +78,9 @@ static const char *bind_elsewhere(struct counter_watch *watch)
     struct cpus others = cpus_without(&allowed, measured);
     int other = cpus_first(&others);
     if (other < 0)
-        return "no CPU is allowed beside those that measure";
+        return cpus_count(&allowed) < 2
+                   ? "this process may use one CPU: allow it a second one (taskset, cpuset)"
+                   : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
     if (cpus_count(measured) > PORT_LOOK_CPUS)
         return "too many CPUs measure";
     int error = port_pin_for_now(other, &here);

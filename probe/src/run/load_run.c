@@ -52,9 +52,10 @@ static void tell(void *context, const char *name, int64_t at_ns, const struct da
 
 int load_run_settle(struct run *run)
 {
-    if (!load_settle(&run->load, NULL))
-        load_unsettled_events(&run->load, tell, run);
-    return 0;
+    if (load_settle(&run->load, NULL))
+        return 0;
+    load_unsettled_events(&run->load, tell, run);
+    return load_deny(&run->load, &run->outcome);
 }
 
 int load_run_stop(struct run *run)

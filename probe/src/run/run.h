@@ -71,6 +71,7 @@ struct run {
     struct cpus uses_cpu;
     bool is_measured_elsewhere; /* by threads on uses_cpu; the measuring thread only waits */
     bool is_realtime, is_locked, is_interrupted, is_stuck;
+    bool is_out_of_cpu_time; /* RLIMIT_CPU is nearly used up */
     bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;
     int64_t calibration_ns; /* time that the calibration took of the deadline */

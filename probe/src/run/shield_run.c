@@ -24,8 +24,13 @@ int shield_run_allowed_cpus(const struct run *run, struct cpus *allowed)
 
 int shield_run_deny(struct run *run, int cpu)
 {
-    return outcome_set_remedy(&run->outcome, STATUS_DENIED, shield_remedy(cpu),
-                              "CPU %d does not exist or is not allowed to this process", cpu);
+    struct cpus allowed;
+    char list[160];
+    (void)port_allowed_cpus(&allowed);
+    cpus_format_list(&allowed, list, sizeof list);
+    return outcome_set_remedy(
+        &run->outcome, STATUS_DENIED, shield_remedy(cpu),
+        "CPU %d does not exist or is not allowed to this process, which may use %s", cpu, list);
 }
 
 bool shield_run_excludes(struct run *run, int cpu)

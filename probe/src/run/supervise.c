@@ -13,11 +13,15 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <unistd.h>
 
-#define GRACE_NS INT64_C(3000000000) /* time for a test to stop on request */
-#define ALONE_NS INT64_C(500000000)  /* the same when a process that it needs has died */
+#define GRACE_NS INT64_C(3000000000)          /* time for a test to stop on request */
+#define ALONE_NS INT64_C(500000000)           /* the same when a process that it needs has died */
+#define CPU_TIME_MARGIN_NS INT64_C(250000000) /* CPU time to end the test and send the results */
+#define CPU_TIME_LOOK_NS INT64_C(20000000)
+#define MOST_CPU_S 4000000000U
 #define LAST_NS INT64_C(60000000000) /* time after that to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
@@ -273,9 +277,39 @@ static bool has_lost_cpu(struct run *run)
     return run->lost_cpu >= 0;
 }
 
+/* CPU time until the kernel kills this process without a word (RLIMIT_CPU); INT64_MAX: no limit. */
+static int64_t cpu_time_left_ns(void)
+{
+    struct rlimit limit;
+    struct timespec used;
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur >= MOST_CPU_S ||
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+        return INT64_MAX;
+    return (int64_t)limit.rlim_cur * CLOCK_NS_PER_S - clock_timespec_ns(&used);
+}
+
+static bool has_no_cpu_time(struct run *run)
+{
+    run->is_out_of_cpu_time = cpu_time_left_ns() < CPU_TIME_MARGIN_NS;
+    return run->is_out_of_cpu_time;
+}
+
+/* All CPUs together use up what is left of the CPU time no earlier than this. */
+static int64_t cpu_time_due_ns(int64_t now_ns)
+{
+    int64_t left_ns = cpu_time_left_ns();
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    if (left_ns == INT64_MAX)
+        return INT64_MAX;
+    int64_t wait_ns = left_ns / (cpus > 0 ? cpus : 1) - CPU_TIME_MARGIN_NS / 2;
+    return now_ns + (wait_ns > CPU_TIME_LOOK_NS ? wait_ns : CPU_TIME_LOOK_NS);
+}
+
 static int64_t next_ns(const struct run *run, int64_t until_ns)
 {
     int64_t due_ns = counter_watch_due_ns(run->counter_watch);
+    int64_t limit_ns = cpu_time_due_ns(clock_monotonic_ns());
+    due_ns = limit_ns < due_ns ? limit_ns : due_ns;
     return due_ns < until_ns ? due_ns : until_ns;
 }
 
@@ -299,7 +333,7 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
             stop_from_outside();
         look_each_second(run);
-        if (stop_came_from_outside() || is_alone(run) || has_lost_cpu(run))
+        if (stop_came_from_outside() || is_alone(run) || has_lost_cpu(run) || has_no_cpu_time(run))
             return false;
     }
 }
@@ -323,6 +357,11 @@ static bool stop_test(struct run *run, const sigset_t *mask)
     bool has_lost = is_alone(run);
     run->is_interrupted = stop_came_from_outside();
     run_request_stop();
+    if (run->is_out_of_cpu_time)
+        outcome_set(&run->outcome, STATUS_TIMEOUT,
+                    "raise the limit where it is set (ulimit -t unlimited, LimitCPU= of a service)",
+                    "stopped before the limit on CPU time (RLIMIT_CPU, ulimit -t) would have "
+                    "killed the probe; what was measured until then is kept");
     if (!run->is_interrupted && !has_lost && run->lost_cpu < 0)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",

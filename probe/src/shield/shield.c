@@ -151,8 +151,13 @@ static enum shield_answer check_cpus(struct shield *shield)
     struct cpus online;
     char list[160];
     if (port_online_cpus(&online) < 0)
-        return answer(shield, SHIELD_UNSUPPORTED, "use a port that can bind threads",
-                      "this port cannot tell CPUs apart");
+        return port_allowed_cpus(&online) < 0
+                   ? answer(shield, SHIELD_UNSUPPORTED, "use a port that can bind threads",
+                            "this port cannot tell CPUs apart")
+                   : answer(shield, SHIELD_UNSUPPORTED,
+                            "make it readable (Linux: mount -t sysfs sysfs /sys)",
+                            "the system does not tell which CPUs are online (Linux: "
+                            "/sys/devices/system/cpu/online cannot be read)");
     struct cpus missing = cpus_without(&shield->port.reserved, &online);
     shield->port.others = cpus_without(&online, &shield->port.reserved);
     cpus_format_list(cpus_first(&missing) >= 0 ? &missing : &shield->port.reserved, list,

@@ -59,6 +59,8 @@ def parse_cpu_list(text: str) -> set[int]:
             raise ValueError(f"{quote(text)} is not a list of CPUs")
         first = int(match[1])
         last = int(match[2] or first)
+        if last < first:
+            raise ValueError(f"{quote(text)} counts down: write {last}-{first}")
         if last - first > _MAX_CPUS:
             raise ValueError(f"{quote(text)} has too many CPUs")
         cpus.update(range(first, last + 1))

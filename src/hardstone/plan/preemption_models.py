@@ -12,6 +12,16 @@ OFF, ON = "none", "full"
 IN_THE_LAB = (
     "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
 )
+_MOUNT = "sudo mount -t debugfs debugfs /sys/kernel/debug"
+_WITHOUT_DEBUGFS = {
+    "none": "the kernel has no debugfs (CONFIG_DEBUG_FS)",
+    "not mounted": "debugfs is not mounted",
+    "refused": "the kernel refuses to show it even to root (lockdown), and to switch it",
+    "mounted": "debugfs has no sched/preempt",
+}
+_ANY_REASON = (
+    "debugfs is missing, or the kernel is locked down, which also keeps it from being switched"
+)
 _LEAST_FIRST = (OFF, "voluntary", "laziest", "lazy", ON)
 _CHARACTERS = 40
 
@@ -42,7 +52,7 @@ def _chosen(facts: Mapping[str, Scalar], known: Sequence[str]) -> Models:
     offered = {one.strip() for one in text.split(",")} if isinstance(text, str) else set()
     found = [one for one in known if one in offered]
     if len(found) < 2:
-        raise PrivilegeError(_why_not(facts, has_choices=bool(offered)), IN_THE_LAB)
+        raise PrivilegeError(_why_not(facts, has_choices=bool(offered)), _remedy(facts))
     return Models(found[0], found[-1], "; ".join(_remarks(facts, found[0], found[-1])))
 
 
@@ -67,7 +77,13 @@ def _why_not(facts: Mapping[str, Scalar], *, has_choices: bool) -> str:
         return "the target does not tell its preemption model, so it cannot be switched"
     if facts.get("user.effective_id") not in (0, None):
         return "only root sees and switches the preemption model: run it as root"
-    return (
-        f"the preemption model cannot be seen ({shown}): debugfs is missing, or the kernel is "
-        "locked down, which also keeps it from being switched"
+    why = _WITHOUT_DEBUGFS.get(str(facts.get("kernel.debugfs")), _ANY_REASON)
+    return f"the preemption model cannot be seen ({shown}): {why}"
+
+
+def _remedy(facts: Mapping[str, Scalar]) -> str:
+    """Mounting is enough where the kernel has a choice of models and lets them be read."""
+    is_enough = facts.get("kernel.preemption_is_dynamic") and (
+        facts.get("user.effective_id") == 0 and facts.get("kernel.debugfs") == "not mounted"
     )
+    return f"mount it, then measure again: {_MOUNT}" if is_enough else IN_THE_LAB

@@ -85,7 +85,8 @@ def _remedies(document: RunDocument) -> list[str]:
         return ["The plan asked for policy other. Repeat with --policy fifo."]
     refusal = realtime_refusal(document.system)
     steps = refusal.steps if refusal else []
-    return [f"Remedy: {one.command or one.words}." for one in steps[:1]] or [_ASK_DOCTOR]
+    said = [one.command or f"{one.words}." for one in steps[:1]]
+    return [f"Remedy: {one}" for one in said] or [_ASK_DOCTOR]
 
 
 def _unfinished(document: RunDocument) -> Banner | None:

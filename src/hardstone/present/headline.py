@@ -39,7 +39,16 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    return f"{document.status}, {started}{format_span(spent_ns)}{mark} of measuring"
+    return f"{status_text(document)}, {started}{format_span(spent_ns)}{mark} of measuring"
+
+
+def status_text(document: RunDocument) -> str:
+    """The status of the run; of one that came to its end how many tests did not: "2 failed of 3"."""
+    lacking = Counter(one.status for one in document.results if one.status != "measured")
+    if document.status != "complete" or not lacking:
+        return document.status
+    kinds = ", ".join(f"{count} {status}" for status, count in lacking.items())
+    return f"{kinds} of {len(document.results)}"
 
 
 def moment_text(utc: str | None) -> str:

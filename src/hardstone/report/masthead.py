@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 
 from hardstone.model import RunDocument
 from hardstone.present.caveats import Banner, caveats
-from hardstone.present.headline import conditions_text, kernel_text, moment_text, target_text
+from hardstone.present.headline import (
+    conditions_text,
+    kernel_text,
+    moment_text,
+    status_text,
+    target_text,
+)
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
 
@@ -38,7 +44,7 @@ def head_of(document: RunDocument) -> Head:
         subject=f"{target_text(document)}; {kernel_text(document.system)}",
         summary=_summary(document),
         banners=caveats(document),
-        status=document.status,
+        status=status_text(document),
         trust=_TRUST_WORDS[trust.grade],
         trust_grade=trust.grade,
         trust_reasons=trust.reasons,

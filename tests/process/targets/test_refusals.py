@@ -123,6 +123,81 @@ def test_a_control_group_without_budget(probe: Path, no_budget: Path) -> None:
     assert said == f"echo 100000 | tee {no_budget}/cpu.rt_runtime_us"
 
 
+# ---- other refusals, each with what helps ----
+
+
+def limited(probe: Path, limit: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", str(probe), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_load_without_a_process_is_no_load(probe: Path) -> None:
+    """The guard needs more descriptors than that, and was taken for killed."""
+    alone = limited(probe, "-n 8", "load", "cpu", "-D", "1s")
+    assert alone.returncode == EXIT_PRIVILEGE
+    assert "none of its processes could be started: Too many open files" in alone.stderr
+    assert "ulimit -n" in alone.stderr and "killed" not in alone.stderr
+    beside = limited(probe, "-n 8", "run", "CLK-P-BIN", "--samples", "5", "--load", "cpu", "--text")
+    assert beside.returncode == EXIT_PRIVILEGE
+    assert "denied: load: none of its processes could be started" in beside.stdout
+
+
+def test_a_limit_on_cpu_time_ends_the_test_and_not_the_probe(probe: Path) -> None:
+    done = limited(probe, "-t 1", "run", "CLK-P-BIN", "-D", "20s", "--text")
+    assert done.returncode == EXIT_UNTRUSTWORTHY, done.stderr
+    assert "timeout: stopped before the limit on CPU time" in done.stdout
+    assert "ulimit -t unlimited" in done.stdout
+
+
+def test_the_cpus_that_there_are_are_named(probe: Path) -> None:
+    one = str(machine.cpu())
+    done = subprocess.run(
+        ["taskset", "-c", one, probe, "load", "cpu", "--cpus", "1023"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"CPU 1023 does not exist or is not allowed to this process, which may use {one};" in (
+        done.stderr
+    )
+    stream = run(probe, "CLK-P-BIN", "--samples", "5", prefix=["taskset", "-c", one])
+    assert "allow it a second one (taskset, cpuset)" in stream.events["not_watched"].text
+
+
+def mounted(change: str, probe: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command where mounts are changed, for it alone."""
+    script = f'mount --make-rprivate / && {change} && exec "$@"'
+    command = ["unshare", "-m", "sh", "-c", script, "sh", str(probe), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
+    return done
+
+
+def test_without_sys_a_shield_says_what_it_misses(probe: Path) -> None:
+    done = mounted("umount -l /sys", probe, "shield", "--cpu", "0", "--", "true")
+    assert done.returncode == EXIT_PRIVILEGE
+    assert "/sys/devices/system/cpu/online cannot be read" in done.stderr
+    assert "mount -t sysfs sysfs /sys" in done.stderr and "use a port" not in done.stderr
+
+
+def test_shared_memory_that_is_read_only(probe: Path) -> None:
+    words = ("run", "MEM-B-LCK", "--samples", "5", "--text")
+    done = mounted("mount -t tmpfs -o ro none /dev/shm", probe, *words)
+    assert "Read-only file system" in done.stdout
+    assert "-> it is mounted read-only: mount it writable" in done.stdout
+    assert "make room" not in done.stdout
+
+
+def test_a_command_to_type_is_printed_once(probe: Path) -> None:
+    words = ("run", "TMR-P-LAT", "-p", "parts=auto", "--samples", "5", "--text")
+    done = mounted("(umount -l /sys/kernel/tracing || true) 2>/dev/null", probe, *words)
+    (note,) = (line for line in done.stdout.splitlines() if "are not seen" in line)
+    assert note.count("mount -t tracefs") <= 1
+    if "is not mounted" in note:
+        assert "mount it: mount -t tracefs tracefs /sys/kernel/tracing" in note
+
+
 # ---- nothing hangs, nothing stays ----
 
 

@@ -105,6 +105,7 @@ def test_what_is_not_known_is_said_and_hardware_is_not_blamed(
         "hardstone doctor",
         "sudo sysctl kernel.sched_rt_runtime_us=-1",
         "sudo apt install stress-ng",
+        "mount -t tracefs tracefs /sys/kernel/tracing",
         "sudo chmod a+rw /dev/cpu_dma_latency",
     ],
 )

@@ -156,7 +156,9 @@ def test_every_result_series_verdict_event_and_fact_appears(run: RunDocument, pa
 def test_a_run_that_was_not_real_time_says_so_before_anything_else() -> None:
     """With the machine's own remedy if it has one; without: golden/sample-page.txt."""
     document = sample.document(realtime=False, count=500)
-    document.system["limits.realtime_remedy"] = "ulimit -r 99"
+    document.system["limits.can_realtime"] = False
+    document.system["limits.realtime_cause"] = "soft_limit"
+    document.system["limits.rtprio_most"] = 99
     assert "Remedy: ulimit -r 99" in words(static(document))
 
 

@@ -20,7 +20,7 @@ from hardstone.model import (
     Verdict,
 )
 from hardstone.older.old_events import with_data
-from hardstone.present.headline import headline, result_conditions_text
+from hardstone.present.headline import headline, result_conditions_text, status_text
 from hardstone.present.notices import deviations
 from hardstone.stats.summary import summarise
 from hardstone.terminal.console import make_console
@@ -90,6 +90,15 @@ def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
     assert "nothing was measured" in conditions_of(denied)
     said = conditions_of(make.result("TMR-P-LAT", status="failed", complete=False))
     assert "nothing was measured" not in said and "how the tests ran is not known" in said
+
+
+def test_a_run_is_complete_only_where_its_tests_were_measured() -> None:
+    measured, failed = make.result("CLK-P-BIN"), make.result("TMR-P-LAT", status="failed")
+    denied = make.result("SEM-P-ARC", status="denied", series=[])
+    assert status_text(make.document(results=[measured])) == "complete"
+    said = status_text(make.document(results=[measured, failed, denied]))
+    assert said == "1 failed, 1 denied of 3"
+    assert status_text(make.document(results=[failed], status="interrupted")) == "interrupted"
 
 
 @pytest.mark.parametrize("status", ["failed", "timeout"])

@@ -61,7 +61,7 @@ static int make_table(struct background_writer *writer)
     writer->table = peer_memory(sizeof *writer->table, &cleanup->places[0]);
     if (!writer->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
-                                 "make room in shared memory (/dev/shm on Linux)");
+                                 "see that shared memory can be written (/dev/shm on Linux)");
     if (!peer_memory_is_shared(writer->table))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

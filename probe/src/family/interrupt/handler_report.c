@@ -7,16 +7,13 @@
 
 void handler_tell_not_seen(struct run *run, const char *source, const struct outcome *outcome)
 {
-    char text[2 * STATUS_TEXT_BYTES];
-    struct remedy remedy = {outcome->remedy, outcome->command[0] ? outcome->command : NULL};
-    remedy_text(remedy, text, sizeof text);
     arena_event(run->arena, "handler_not_seen", -1,
                 DATA(data_text("source", source), data_text("status", status_name(outcome->status)),
                      data_text("reason", outcome->reason),
                      outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
                      outcome->command[0] ? data_text("command", outcome->command) : data_none()),
                 "%s: the interrupt's handler is not seen: %.200s%s%.120s", source, outcome->reason,
-                text[0] ? "; " : "", text);
+                outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
 void handler_tell_seen(struct run *run, const char *source, const struct handler_seen *seen)

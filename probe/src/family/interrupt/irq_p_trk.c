@@ -137,9 +137,10 @@ static int prepare(struct run *run)
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system cannot start a second process (fork)");
     own->flood = port_shared_memory(sizeof *own->flood);
-    return own->flood ? 0
-                      : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
-                                          "make room in shared memory (/dev/shm on Linux)");
+    return own->flood
+               ? 0
+               : outcome_set_errno(&run->outcome, errno, "memory shared with the flood",
+                                   "see that shared memory can be written (/dev/shm on Linux)");
 }
 
 /* ---- the process ---- */

@@ -93,9 +93,6 @@ int interrupt_source_look(const struct run *run, int64_t id, struct outcome *out
 
 void interrupt_source_tell_missing(struct run *run, int64_t id, const struct outcome *outcome)
 {
-    char text[2 * STATUS_TEXT_BYTES];
-    struct remedy remedy = {outcome->remedy, outcome->command[0] ? outcome->command : NULL};
-    remedy_text(remedy, text, sizeof text);
     arena_event(run->arena, "source_missing", -1,
                 DATA(data_text("source", interrupt_source_names[id]),
                      data_text("status", status_name(outcome->status)),
@@ -103,7 +100,8 @@ void interrupt_source_tell_missing(struct run *run, int64_t id, const struct out
                      outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
                      outcome->command[0] ? data_text("command", outcome->command) : data_none()),
                 "interrupts of source %s are not measured: %.200s%s%.120s",
-                interrupt_source_names[id], outcome->reason, text[0] ? "; " : "", text);
+                interrupt_source_names[id], outcome->reason, outcome->remedy[0] ? "; " : "",
+                outcome->remedy);
 }
 
 static void set_no_device(struct outcome *outcome)

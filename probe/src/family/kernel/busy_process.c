@@ -188,7 +188,7 @@ int busy_process_open(struct busy_process *busy, struct run *run)
     busy->table = peer_memory(sizeof *busy->table, &busy->cleanup.places[0]);
     if (!busy->table)
         return outcome_set_errno(&run->outcome, errno, "memory for both processes",
-                                 "make room in shared memory (/dev/shm on Linux)");
+                                 "see that shared memory can be written (/dev/shm on Linux)");
     if (!peer_memory_is_shared(busy->table))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

@@ -87,16 +87,13 @@ int sections_check(struct run *run)
 
 static void tell_not_seen(struct run *run, const struct outcome *outcome)
 {
-    char text[2 * STATUS_TEXT_BYTES];
-    struct remedy remedy = {outcome->remedy, outcome->command[0] ? outcome->command : NULL};
-    remedy_text(remedy, text, sizeof text);
     arena_event(run->arena, "sections_not_seen", -1,
                 DATA(data_text("status", status_name(outcome->status)),
                      data_text("reason", outcome->reason),
                      outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
                      outcome->command[0] ? data_text("command", outcome->command) : data_none()),
                 "the true lengths of sections are not seen: %.240s%s%.120s", outcome->reason,
-                text[0] ? "; " : "", text);
+                outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
 static int refuse(struct sections *sections, const struct outcome *outcome)

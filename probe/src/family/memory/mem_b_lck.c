@@ -108,7 +108,7 @@ static int require_processes(struct run *run)
     own->shared = peer_memory(sizeof *own->shared, &own->cleanup.places[0]);
     if (!own->shared)
         return outcome_set_errno(&run->outcome, errno, "memory for all processes",
-                                 "make room in shared memory (/dev/shm on Linux)");
+                                 "see that shared memory can be written (/dev/shm on Linux)");
     if (!peer_memory_is_shared(own->shared))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no shared memory (shm_open)");

@@ -144,7 +144,7 @@ static int prepare(struct run *run)
     own->table = peer_memory(sizeof *own->table, &own->ipc_cleanup.places[0]);
     if (!own->table)
         return outcome_set_errno(&run->outcome, errno, "memory for three processes",
-                                 "make room in shared memory (/dev/shm on Linux)");
+                                 "see that shared memory can be written (/dev/shm on Linux)");
     if (!peer_has_scope(&own->ipc_cleanup, own->table, PEER_PROCESS))
         return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                            "this system has no memory that processes share (shm_open)");

@@ -111,7 +111,7 @@ void *peer_table(struct run *run, size_t bytes, const struct ipc_cleanup *ipc_cl
         peer_tell_scopes(run, ipc_cleanup, memory);
     else
         outcome_set_errno(&run->outcome, errno, what,
-                          "make room in shared memory (/dev/shm on Linux)");
+                          "see that shared memory can be written (/dev/shm on Linux)");
     return memory;
 }
 

@@ -17,9 +17,6 @@ void parts_worst_see(struct parts_worst *worst, const struct part_split *split, 
 
 void parts_tell_not_seen(struct run *run, enum parts_source source, const struct outcome *outcome)
 {
-    char text[2 * STATUS_TEXT_BYTES];
-    struct remedy remedy = {outcome->remedy, outcome->command[0] ? outcome->command : NULL};
-    remedy_text(remedy, text, sizeof text);
     arena_event(
         run->arena, "parts_not_seen", -1,
         DATA(source != SOURCE_NONE ? data_text("source", parts_source_name(source)) : data_none(),
@@ -27,8 +24,8 @@ void parts_tell_not_seen(struct run *run, enum parts_source source, const struct
              data_text("reason", outcome->reason),
              outcome->remedy[0] ? data_text("remedy", outcome->remedy) : data_none(),
              outcome->command[0] ? data_text("command", outcome->command) : data_none()),
-        "the parts of a wake-up are not seen: %.240s%s%.120s", outcome->reason, text[0] ? "; " : "",
-        text);
+        "the parts of a wake-up are not seen: %.240s%s%.120s", outcome->reason,
+        outcome->remedy[0] ? "; " : "", outcome->remedy);
 }
 
 static long long number(uint64_t value)

@@ -92,3 +92,42 @@ bool linux_read_debug(const char *system, const char *path, char *text, size_t b
     }
     return !*linux_root() && geteuid() == 0 && read_detached(system, path, text, bytes);
 }
+
+static bool is_in_kernel(const char *system)
+{
+    FILE *file = linux_open("/proc/filesystems");
+    char line[128];
+    bool is_found = false;
+    while (file && !is_found && fgets(line, sizeof line, file)) {
+        const char *name = strchr(line, '\t');
+        line[strcspn(line, "\n")] = '\0';
+        is_found = name && strcmp(name + 1, system) == 0;
+    }
+    if (file)
+        fclose(file);
+    return is_found;
+}
+
+static bool is_refusal(int error)
+{
+    return error == EPERM || error == EACCES;
+}
+
+const char *linux_debug_state(const char *system, const char *path)
+{
+    char place[256], whole[512], text[16];
+    if (mount_point(system, place, sizeof place)) {
+        snprintf(whole, sizeof whole, "%s/%s", place, path);
+        return !linux_read(whole, text, sizeof text) && is_refusal(errno) ? "refused" : "mounted";
+    }
+    if (!is_in_kernel(system))
+        return "none";
+    int mount = *linux_root() ? -1 : detached(system, READ_ONLY);
+    int file = mount < 0 ? -1 : openat(mount, path, O_RDONLY | O_CLOEXEC);
+    bool is_refused = mount >= 0 && file < 0 && is_refusal(errno);
+    if (file >= 0)
+        close(file);
+    if (mount >= 0)
+        close(mount);
+    return is_refused ? "refused" : "not mounted";
+}

@@ -61,6 +61,10 @@ void linux_emulation_facts(const struct port_fact_sink *sink,
  * cannot be read, or empty. */
 bool linux_read_debug(const char *system, const char *path, char *text, size_t bytes);
 
+/* Why `path` of `system` cannot be read: "none" (the kernel does not have the system), "not
+ * mounted", "refused" (by lockdown, say, whoever asks), "mounted" (it has no such file). */
+const char *linux_debug_state(const char *system, const char *path);
+
 /* Opens it through such a mount: a descriptor, which keeps the mount until it is closed, or -1 with
  * errno (ENODEV: the kernel does not have this file system; ENOSYS: no such mounts). */
 int linux_open_detached(const char *system, const char *path, int flags);

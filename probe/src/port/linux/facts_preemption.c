@@ -156,6 +156,7 @@ void linux_preemption_facts(const struct port_fact_sink *sink)
     sink->truth(sink->context, "kernel.realtime", is_rt);
     if (visible_facts(sink, is_rt ? "rt, " : ""))
         return;
+    sink->text(sink->context, "kernel.debugfs", linux_debug_state("debugfs", "sched/preempt"));
     if (is_rt)
         realtime_facts(sink, &names);
     else if (strstr(names.version, "PREEMPT_DYNAMIC"))
