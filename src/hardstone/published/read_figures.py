@@ -25,7 +25,8 @@ _NO_LOAD = "any"
 class Figure:
     """One published figure. `value` is a number, words, or a bound such as {"below": 0.1};
     `statistic` is None if it is words. `system` is the key of a system of the study. `params`
-    are the test parameters that the study fixes; `note` is what a reader must know."""
+    are the test parameters that the study fixes; `note` is what a reader must know.
+    `or_series`: the figure of a run is the larger of the addressed series and these."""
 
     study: str
     table: str
@@ -36,6 +37,7 @@ class Figure:
     value: float | str | dict[str, float]
     params: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
+    or_series: tuple[str, ...] = ()
 
 
 @cache
@@ -171,6 +173,7 @@ def _single(study: Study, single: FigureReading) -> Figure:
         unit=single.unit,
         value=value,
         note=_one_line(single.note),
+        or_series=tuple(single.or_series),
     )
 
 

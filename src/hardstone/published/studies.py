@@ -60,6 +60,7 @@ class FigureReading(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
     system: str | None = None
     statistic: str | None = None
     unit: str | None = None
+    or_series: list[str] = []
     note: str = ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hardstone.errors import InputError
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, RunDocument
 from hardstone.present.kernel_kinds import Stand, beside
 from hardstone.present.section_text import whole_length
 from hardstone.present.study_params import why_another
@@ -18,6 +19,7 @@ from hardstone.present.time_words import time_mark
 from hardstone.present.tire_published import comparable, is_of_sweep, told_of
 from hardstone.present.wording import format_value
 from hardstone.published import (
+    Address,
     AddressError,
     Figure,
     Resolved,
@@ -114,6 +116,7 @@ def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence
     alone = msgspec.structs.replace(document, results=[result])
     try:
         found = resolve(stand.address, alone)
+        others = [resolve(_of_series(stand.address, one), alone) for one in figures[0].or_series]
     except AddressError as error:
         return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
@@ -122,15 +125,35 @@ def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence
         return f"- ({why})"
     else:
         statistics = [one.statistic for one in figures if one.statistic] or ["max"]
-        told = ", ".join([f"{one} {_value(found, found.series, one)}" for one in statistics])
-    notes = list(filter(None, (stand.note, *found.notes, *doubts_of(found, document))))
+        largest = max([found, *others], key=_largest)
+        told = ", ".join([f"{one} {_value(largest, one)}" for one in statistics])
+    notes = [stand.note, _larger_of([found, *others]) if others else ""]
+    for one in (found, *others):
+        notes += [*one.notes, *doubts_of(one, document)]
+    notes = list(dict.fromkeys(filter(None, notes)))
     return f"{told} ({'; '.join(notes)})" if notes else told
 
 
-def _value(found: Resolved, series: Series, statistic: str) -> str:
+def _of_series(address: Address, name: str) -> Address:
+    return replace(address, parts=(*address.parts[:-1], name))
+
+
+def _largest(found: Resolved) -> int:
+    return (found.series.max if found.series is not None else None) or 0
+
+
+def _larger_of(found: Sequence[Resolved]) -> str:
+    """ "the larger of inverted 0 and ended_by_watchdog 1"."""
+    said = [f"{one.series.name} {_largest(one)}" for one in found if one.series is not None]
+    return f"the larger of {' and '.join(said)}"
+
+
+def _value(found: Resolved, statistic: str) -> str:
+    if found.series is None:
+        return "-"
     try:
         if is_of_kernel_time(statistic):
             return whole_length(length_of(found, statistic))
-        return format_value(value_of(series, statistic), series.unit)
+        return format_value(value_of(found.series, statistic), found.series.unit)
     except AddressError as error:
         return f"- ({error.cause})"

@@ -82,6 +82,16 @@ def resolution(*mechanisms: str) -> Result:
     return make.result("CLK-B-RES", series=series, conditions=conditions(), events=[bounded])
 
 
+def primitive(name: str, inverted: int, ended: int) -> list[Series]:
+    one = labelled("inverted", *[inverted] * 3, primitive=name)
+    other = labelled("ended_by_watchdog", *[ended] * 3, primitive=name)
+    return [msgspec.structs.replace(found, unit="count") for found in (one, other)]
+
+
+def primitives(*series: Series) -> Result:
+    return make.result("MUT-B-INV", series=list(series), conditions=conditions())
+
+
 def ring(**changed: Any) -> Result:
     series = [labelled("switch", 1_000, 2_000, 3_000, threads=128)]
     return make.result("THR-P-SLS", series=series, conditions=conditions(**changed))
@@ -125,6 +135,28 @@ ADD, SETITIMER = "add/time", "setitimer/expiry_step"
             SETITIMER,
             "min 60 us (upper bound of the step: latency and the time to arm the timer are "
             "included)",
+        ),
+        # vulnerable is what was inverted, and what locked up
+        (
+            primitives(*primitive("spin", 0, 1)),
+            "spin/inverted",
+            "max 1 (the larger of inverted 0 and ended_by_watchdog 1)",
+        ),
+        (
+            primitives(*primitive("semaphore", 1, 0)),
+            "semaphore/inverted",
+            "max 1 (the larger of inverted 1 and ended_by_watchdog 0)",
+        ),
+        (
+            primitives(*primitive("spin", 0, 0)),
+            "spin/inverted",
+            "max 0 (the larger of inverted 0 and ended_by_watchdog 0)",
+        ),
+        (
+            primitives(*primitive("spin", 0, 0)[:1]),
+            "spin/inverted",
+            "- (MUT-B-INV/spin/ended_by_watchdog: no series with spin, ended_by_watchdog; "
+            "there are primitive spin)",
         ),
         # a verdict that does not count fails nothing, and one that is missing was not seen
         (behaviour("THR-B-NEW", LOWERED.split(maxsplit=1)[0]), "verdicts", f"pass, but {LOWERED}"),
