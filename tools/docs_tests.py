@@ -86,8 +86,12 @@ def _labels(series: SeriesSpec) -> str:
     return ", ".join(f"{name} = {fixed[name]}" if name in fixed else name for name in series.labels)
 
 
+def _meaning(series: SeriesSpec) -> str:
+    return f"{series.meaning} ({series.possible})" if series.possible else series.meaning
+
+
 def _series(test: Descriptor) -> list[str]:
-    rows = [[f"`{one.name}`", one.unit, _labels(one), one.meaning] for one in test.series]
+    rows = [[f"`{one.name}`", one.unit, _labels(one), _meaning(one)] for one in test.series]
     parts = [table(["series", "unit", "labels", "a value is"], rows)] if rows else []
     return [*parts, *filter(None, [warm_up_text(test)])]
 

@@ -41,6 +41,7 @@ ARENA_TEST(plan_is_kept)
     arena_plan_label_text(&plan, 0, "mechanism", "timerfd");
     arena_plan_label_number(&plan, 0, "period_ns", -7);
     arena_plan_derived(&plan, 1, "max - mean");
+    arena_plan_range(&plan, 1, &(struct record_range){.least = RECORD_NO_LEAST, .most = 7});
     create();
     CHECK_SAME(arena->series_count, 2);
     CHECK_TEXT(arena->series[0].name, "jitter");
@@ -48,6 +49,10 @@ ARENA_TEST(plan_is_kept)
     CHECK_SAME(arena->series[0].labels[1].number, -7);
     CHECK_TEXT(arena->series[0].derived, "");
     CHECK_TEXT(arena->series[1].derived, "max - mean");
+    CHECK_SAME(arena->series[0].range.least, 0);
+    CHECK_SAME(arena->series[0].range.most, 0);
+    CHECK_SAME(arena->series[1].range.least, RECORD_NO_LEAST);
+    CHECK_SAME(arena->series[1].range.most, 7);
 }
 
 /* Their number is not fixed. */
@@ -59,6 +64,7 @@ ARENA_TEST(many_series)
     arena_plan_label_text(&plan, -1, "key", "text"); /* what a caller does with a -1 */
     arena_plan_label_number(&plan, -1, "key", 1);
     arena_plan_derived(&plan, -1, "formula");
+    arena_plan_range(&plan, -1, &(struct record_range){.least = 1});
     CHECK_SAME(plan.series_count, MANY);
     create();
     for (int i = 0; i < MANY; i++)

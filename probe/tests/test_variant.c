@@ -26,7 +26,7 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"wakeup", "ns", "period_ns,kind,mode=fast", "begin", "end"},
-    {"missed", "count", "kind,cpu", "what is counted", NULL, "of wakeup", {1000, 4}},
+    {"missed", "count", "kind,cpu", "what is counted", NULL, "of wakeup", {1000, 4}, {1, 9}},
     {0},
 };
 
@@ -148,13 +148,15 @@ VARIANT_TEST(order)
 
 /* ---- their series ---- */
 
-/* "missed count of wakeup 1000/4: kind red,0 cpu ,6": name, unit, derivation, shape, labels. */
+/* "missed count of wakeup 1000/4 1-9: kind red,0 cpu ,6": name, unit, derivation, shape, range,
+ * labels. */
 static const char *series_text(uint32_t place)
 {
     static char text[200];
     const struct arena_series *of = &run.plan.series[place];
-    int used = snprintf(text, sizeof text, "%s %s %s %d/%d:", of->name, of->unit, of->derived,
-                        (int)of->shape.most, (int)of->shape.sub_bits);
+    int used = snprintf(text, sizeof text, "%s %s %s %d/%d %d-%d:", of->name, of->unit, of->derived,
+                        (int)of->shape.most, (int)of->shape.sub_bits, (int)of->range.least,
+                        (int)of->range.most);
     for (int i = 0; i < (int)of->label_count; i++)
         used += snprintf(text + used, sizeof text - (size_t)used, " %s %s,%lld", of->labels[i].key,
                          of->labels[i].text, (long long)of->labels[i].number);
@@ -165,16 +167,16 @@ static const char *series_text(uint32_t place)
 VARIANT_TEST(series)
 {
     static const char *const texts[] = {
-        "wakeup ns  0/0: period_ns ,1000000 kind red,0 mode fast,0",
-        "missed count of wakeup 1000/4: kind red,0 cpu ,6",
-        "wakeup ns  0/0: period_ns ,20000000 kind red,0 mode fast,0",
-        "missed count of wakeup 1000/4: kind red,0 cpu ,6",
-        "wakeup ns  0/0: period_ns ,1000000 kind green,0 mode fast,0",
-        "missed count of wakeup 1000/4: kind green,0 cpu ,6",
-        "wakeup ns  0/0: period_ns ,1000000 kind azure,0 mode fast,0",
-        "missed count of wakeup 1000/4: kind azure,0 cpu ,6",
-        "wakeup ns  0/0: period_ns ,20000000 kind azure,0 mode fast,0",
-        "missed count of wakeup 1000/4: kind azure,0 cpu ,6",
+        "wakeup ns  0/0 0-0: period_ns ,1000000 kind red,0 mode fast,0",
+        "missed count of wakeup 1000/4 1-9: kind red,0 cpu ,6",
+        "wakeup ns  0/0 0-0: period_ns ,20000000 kind red,0 mode fast,0",
+        "missed count of wakeup 1000/4 1-9: kind red,0 cpu ,6",
+        "wakeup ns  0/0 0-0: period_ns ,1000000 kind green,0 mode fast,0",
+        "missed count of wakeup 1000/4 1-9: kind green,0 cpu ,6",
+        "wakeup ns  0/0 0-0: period_ns ,1000000 kind azure,0 mode fast,0",
+        "missed count of wakeup 1000/4 1-9: kind azure,0 cpu ,6",
+        "wakeup ns  0/0 0-0: period_ns ,20000000 kind azure,0 mode fast,0",
+        "missed count of wakeup 1000/4 1-9: kind azure,0 cpu ,6",
     };
     CHECK_SAME(variant_declare(&run), 0);
     CHECK_SAME(run.plan.series_count, 10);
@@ -204,7 +206,7 @@ VARIANT_TEST(no_cpu)
 {
     run.setup.cpu = -1;
     CHECK_SAME(variant_declare(&run), 0);
-    CHECK_TEXT(series_text(1), "missed count of wakeup 1000/4: kind red,0");
+    CHECK_TEXT(series_text(1), "missed count of wakeup 1000/4 1-9: kind red,0");
 }
 
 VARIANT_TEST(no_labels)
@@ -215,7 +217,7 @@ VARIANT_TEST(no_labels)
     test.series = plain;
     CHECK_SAME(variant_declare(&run), 0);
     CHECK(run.plan.series_count == 1 && run.plan.slot_count == 1);
-    CHECK_TEXT(series_text(0), "cost ns  0/0:");
+    CHECK_TEXT(series_text(0), "cost ns  0/0 0-0:");
 }
 
 /* ---- samples ---- */

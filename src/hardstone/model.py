@@ -84,6 +84,8 @@ class Series(msgspec.Struct, kw_only=True):
     `maxima_per_s` has the largest value of each interval of `maxima_interval_ns` (one second,
     or longer if the recorder or a document could not hold that many), null for an interval
     without values. `derived` is the formula of a series that was computed and not timed.
+    `possible_min` and `possible_max` bound what is possible; a value beyond them is wrong whatever
+    the system does (stats/contradictions.py). Older probes sent none.
     """
 
     name: Name
@@ -99,6 +101,8 @@ class Series(msgspec.Struct, kw_only=True):
     maxima_per_s: Annotated[list[Int64 | None], Meta(max_length=MOST_MAXIMA)] = []
     maxima_interval_ns: Int64 = 1_000_000_000
     derived: Text | None = None
+    possible_min: Int64 | None = None
+    possible_max: Int64 | None = None
 
 
 class Verdict(msgspec.Struct, kw_only=True):
@@ -607,6 +611,8 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     If nothing is timed (counts, values that a system reports), `begin` describes a value and
     `end` is empty. `derived` is the formula of a series that is computed and not timed. `fixed`
     has the values of labels that are the same in each of its series, {"part": "total"}.
+    `possible_min` and `possible_max` bound what is possible; with `within_measurement` a value is
+    no longer than the measurement either.
     """
 
     name: Name
@@ -616,6 +622,9 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     begin: Text
     end: Text
     derived: Text | None = None
+    possible_min: Int64 | None = None
+    possible_max: Int64 | None = None
+    within_measurement: bool = False
 
     @property
     def title(self) -> str:
@@ -626,6 +635,15 @@ class SeriesSpec(msgspec.Struct, kw_only=True):
     def meaning(self) -> str:
         """What a value means: "from BEGIN to END", or what is counted."""
         return f"from {self.begin} to {self.end}" if self.end else self.begin
+
+    @property
+    def possible(self) -> str:
+        """What is possible, where that is not all from 0 on: "0 to 1"; else ""."""
+        if self.possible_max is not None:
+            return f"{self.possible_min} to {self.possible_max}"
+        if self.possible_min is None:
+            return "may be negative" if self.derived else ""
+        return f"at least {self.possible_min}" if self.possible_min else ""
 
 
 class VerdictSpec(msgspec.Struct, kw_only=True):

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamSeries
+from hardstone.stats.contradictions import series_contradictions
+from hardstone.stats.trust import grade_run
 from tests import machine
 from tests.running import Stream, run
+from tests.unit.stats import make
 from tests.virtual.calls import DAY_NS
 
 pytestmark = [
@@ -114,6 +117,31 @@ def test_the_threshold_is_crossed_above_it(
     assert stream.result.status == ("failed" if crosses else "measured")
     assert stream.series("wakeup").count == (2 if crosses else 120)
     assert not crosses or f"{late_ns} ns is above 7000 ns" in (stream.result.reason or "")
+
+
+@pytest.mark.parametrize("words", [LAT, NANOSLEEP], ids=["TMR-P-LAT", "TMR-P-JIT"])
+@pytest.mark.parametrize("late_ns", [[-10 * MS], [1_000, -10 * MS, -300]], ids=["all", "some"])
+def test_wakeups_before_their_release_are_trusted_by_nobody(
+    shared_probe: Path, virtual_libc: Path, words: tuple[str, ...], late_ns: list[int]
+) -> None:
+    """clock_nanosleep returns at once: a latency cannot be shorter than none."""
+    result, problem = measure(shared_probe, virtual_libc, late_ns, *words).read_by_the_toolkit()
+    assert problem is None and result.status == "measured"
+    trust = grade_run(make.document(results=[result]))
+    early = sum(120 // len(late_ns) for late in late_ns if late < 0)
+    assert trust.grade == "untrustworthy"
+    assert f"{early} of 120 values are negative, down to -10 ms" in trust.reasons[0]
+    assert all(one.possible_min in (0, 1) for one in result.series)
+
+
+def test_late_wakeups_within_the_measurement_are_possible(
+    shared_probe: Path, virtual_libc: Path
+) -> None:
+    stream = measure(shared_probe, virtual_libc, PATTERNS[-1], *LAT)
+    result, _ = stream.read_by_the_toolkit()
+    assert not list(series_contradictions(result))
+    wakeup = stream.series("wakeup")
+    assert wakeup.possible_max == stream.result.duration_ns > (wakeup.max or 0)
 
 
 # ---- jitter ----

@@ -121,6 +121,10 @@ static void series_json(struct emit *emit, const struct test *test)
         emit_member_text(emit, "end", test->series[i].end ? test->series[i].end : "");
         emit_member_text_or_null(emit, "derived",
                                  test->series[i].derived ? test->series[i].derived : "");
+        stream_range_members(emit, &test->series[i].range);
+        emit_member_bool(emit, "within_measurement",
+                         test->series[i].range.most == 0 &&
+                             record_is_timed(test->series[i].unit, test->series[i].derived));
         emit_end_object(emit);
     }
     emit_end_array(emit);

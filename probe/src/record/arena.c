@@ -98,6 +98,12 @@ void arena_plan_derived(struct arena_plan *plan, int series, const char *formula
         copy_name(plan->series[series].derived, sizeof plan->series[series].derived, formula);
 }
 
+void arena_plan_range(struct arena_plan *plan, int series, const struct record_range *range)
+{
+    if (series >= 0)
+        plan->series[series].range = *range;
+}
+
 static void *allocate(size_t bytes)
 {
     void *memory = NULL;

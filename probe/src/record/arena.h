@@ -61,6 +61,7 @@ struct arena_series {
         late_label; /* place + 1 of a label whose number is not known before measuring; 0: none */
     uint32_t slot;
     struct record_shape shape;
+    struct record_range range;
     uint64_t kept_offset; /* of its latest compact form; 0: it still has its slot */
 };
 
@@ -177,6 +178,7 @@ void arena_plan_label_number(struct arena_plan *plan, int series, const char *ke
  * series is one of those that a test may need, and is not sent. */
 void arena_plan_late_label(struct arena_plan *plan, int series, const char *key);
 void arena_plan_derived(struct arena_plan *plan, int series, const char *formula);
+void arena_plan_range(struct arena_plan *plan, int series, const struct record_range *range);
 
 /* The series added last shares the slot of the earlier `series`: it is measured after it. */
 void arena_plan_share(struct arena_plan *plan, int series);

@@ -45,6 +45,21 @@ struct record_shape {
         .sub_bits = 7                                                                              \
     }
 
+/* Values that are possible, both ends included: one outside of them is wrong whatever the system
+ * does. A zeroed range: from 0 on, and a time that is no formula is no longer than the measurement.
+ */
+struct record_range {
+    int64_t least, most; /* most 0: as in a zeroed range */
+};
+#define RECORD_NO_LEAST INT64_MIN
+#define RECORD_NO_MOST INT64_MAX
+
+/* Whether values are times between two stamps. `derived`: NULL or empty without a formula. */
+static inline bool record_is_timed(const char *unit, const char *derived)
+{
+    return unit[0] == 'n' && unit[1] == 's' && unit[2] == '\0' && (!derived || !derived[0]);
+}
+
 struct record_worst {
     int64_t value_ns;
     int64_t at_ns;  /* since the start of the measurement */

@@ -252,6 +252,35 @@ static void labels(struct emit *emit, const struct arena_series *series)
     emit_raw(emit, "}");
 }
 
+static int64_t measured_ns(const struct arena *arena)
+{
+    return arena && arena->ended_ns > arena->started_ns && arena->started_ns > 0
+               ? arena->ended_ns - arena->started_ns
+               : 0;
+}
+
+static void bound(struct emit *emit, const char *name, bool is_there, int64_t value)
+{
+    if (is_there)
+        emit_member_integer(emit, name, value);
+    else
+        emit_member_null(emit, name);
+}
+
+void stream_range_members(struct emit *emit, const struct record_range *range)
+{
+    bound(emit, "possible_min", range->least != RECORD_NO_LEAST, range->least);
+    bound(emit, "possible_max", range->most != 0 && range->most != RECORD_NO_MOST, range->most);
+}
+
+static void range(struct emit *emit, const struct arena *arena, const struct arena_series *series)
+{
+    struct record_range range = series->range;
+    if (range.most == 0 && record_is_timed(series->unit, series->derived))
+        range.most = measured_ns(arena);
+    stream_range_members(emit, &range);
+}
+
 static void moments(struct emit *emit, const struct record *record)
 {
     emit_member_integer(emit, "count", (int64_t)record->count);
@@ -335,6 +364,7 @@ static void series_line(struct emit *emit, const struct arena *arena, uint32_t i
     emit_key(emit, "derived");
     emit_string_or_null(emit, series->derived);
     moments(emit, record);
+    range(emit, arena, series);
     emit_key(emit, "histogram");
     histogram(emit, record);
     emit_key(emit, "worst");
@@ -442,13 +472,6 @@ static void environment(struct emit *emit, const struct run *run)
     if (run->is_observed)
         counters(emit, run);
     emit_end_object(emit);
-}
-
-static int64_t measured_ns(const struct arena *arena)
-{
-    return arena && arena->ended_ns > arena->started_ns && arena->started_ns > 0
-               ? arena->ended_ns - arena->started_ns
-               : 0;
 }
 
 static void started_uptime(struct emit *emit, const struct arena *arena)

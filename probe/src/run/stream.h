@@ -28,4 +28,7 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
 void stream_instrument_members(struct emit *emit, const struct clock *clock,
                                const struct instrument *instrument);
 
+/* The bounds of a range; null where it has none. */
+void stream_range_members(struct emit *emit, const struct record_range *range);
+
 #endif

@@ -61,7 +61,9 @@ struct param_value {
 /* A series and the two events between which a value is timed. `labels`: separated by commas, each
  * the label of a parameter, or NAME=TEXT for a constant. If nothing is timed, `begin` says what a
  * value is and `end` is NULL. `derived`: formula, if computed from other series. `shape`: range and
- * resolution, if not the default. */
+ * resolution, if not the default. `range`: values that are possible, if not the default. Where the
+ * two stamps are of different clocks, the test bounds their error and takes a negative value within
+ * it for 0. */
 struct series_spec {
     const char *name;
     const char *unit;
@@ -70,6 +72,7 @@ struct series_spec {
     const char *end;
     const char *derived;
     struct record_shape shape;
+    struct record_range range;
 };
 
 /* One combination of values of the parameters that have a label. */

@@ -130,6 +130,7 @@ static int add_series(struct run *run, const struct variant *variant,
     }
     if (spec->derived)
         arena_plan_derived(&run->plan, series, spec->derived);
+    arena_plan_range(&run->plan, series, &spec->range);
     int own = series - variant->series;
     if (variant->series > 0 && !run->test->is_concurrent)
         arena_plan_share(&run->plan, own);

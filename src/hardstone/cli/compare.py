@@ -51,7 +51,7 @@ def command(
     SYSTEM is a run (an ID, the start of one, a name, or "last"; see runs) or published:KEY, a
     system of the literature (list published). A run under several loads or CPU configurations is
     one system for each. -o writes HTML, or PDF where the name of FILE ends in .pdf. --json prints
-    every figure with its source. Exits with 3 where figures of a run contradict each other.
+    every figure with its source. Exits with 3 where figures of a run cannot be true.
     """
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")

@@ -48,8 +48,8 @@ def command(
 
     RUN is an ID, the start of one, a name, or "last"; see runs. Without -o the
     report goes to the folder "reports" within the store. It is HTML, or PDF where the name of
-    FILE ends in .pdf. Exits with 3 where figures of the run contradict each other: the report
-    names them first, and marks them.
+    FILE ends in .pdf. Exits with 3 where figures of the run cannot be true: the report names
+    them first, and marks them.
     """
     one_array_thread()
     from hardstone.cli.messages import tell

@@ -48,8 +48,8 @@ def command(
 
     RUN is an ID, the start of one, a name, or "last"; see runs. TEST may be a pattern such as
     'MUT-*'. --json prints the whole document. With --why, RUN may be a published system such as
-    published:qnx, and --json prints the rating. Exits with 3 where figures of the run contradict
-    each other: they are named first, and marked.
+    published:qnx, and --json prints the rating. Exits with 3 where figures of the run cannot be
+    true: they are named first, and marked.
 
     --project foresees the largest of as many values again, by extreme values, where nothing speaks
     against that; else it says everything that does.

@@ -261,7 +261,7 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
 
 def _doubts(run: MeasuredRun, held: MeasuredSeries) -> Doubts:
     if is_contradictory(held.series):
-        return Doubts(barring=f"contradicts other figures of {run.id}")
+        return Doubts(barring=f"cannot be true: see the top of {run.id}")
     found = WeighedRun(run).doubts_of(held.result)
     return Doubts(
         f"{run.id}: {found.barring}" if found.barring else "",

@@ -146,7 +146,7 @@ def _series(address: Address, one: PairedRun) -> Series | str:
         return error.cause
     if series is None or not series.count:
         return "no values"
-    return "figures that contradict each other" if is_contradictory(series) else series
+    return "figures that cannot be true" if is_contradictory(series) else series
 
 
 def _result(address: Address, one: PairedRun) -> Result | str:

@@ -83,7 +83,7 @@ class WeighedRun:
         doubts = self.doubts_for(limit, found.result)
         other = [one for one in found.notes if one not in held.notes]
         if is_contradictory(found.series):
-            doubts = Doubts(barring="contradicts other figures of its run")
+            doubts = Doubts(barring="cannot be true: see the top of its run")
         elif other:
             doubts = Doubts(barring=f"not what was asked for: {', '.join(other)}")
         return FoundSeries(held, doubts)

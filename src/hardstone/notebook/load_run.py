@@ -25,7 +25,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
     published`). `store`: the folder of the store, by default that of the command line.
 
     InputError, with a remedy, if there is none or it cannot be read. Warns where figures of the
-    run contradict each other, and where a newer run of the name cannot be read.
+    run cannot be true, and where a newer run of the name cannot be read.
     """
     text = os.fspath(run)
     if text.startswith(PREFIX):

@@ -14,9 +14,9 @@ from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import Series, Unit
 from hardstone.present.wording import format_value, one_line
 from hardstone.stats.above import Above, above
+from hardstone.stats.contradictions import contradiction_of, is_contradictory
 from hardstone.stats.exceedance import exceedance
 from hardstone.stats.histogram import bins_of
-from hardstone.stats.identity import series_problem
 from hardstone.stats.layout import MAX_VALUE
 from hardstone.stats.miss_interval import ShareInterval, misses_of
 from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable
@@ -45,7 +45,7 @@ class RunSeries:
     """One series of a run, or what a study published of one. All figures are in `unit`.
 
     A figure that there is not is an InputError that says why: an empty series has no maximum, a
-    published one no distribution. UntrustworthyError where the figures contradict each other.
+    published one no distribution. UntrustworthyError where the figures cannot be true.
     """
 
     _held: Held
@@ -213,8 +213,8 @@ class RunSeries:
         if self.is_published:
             return f"{said}, published: {', '.join(self.statistics())}>"
         series = self._held.series
-        if series is None or series_problem(series) is not None:
-            return f"{said}: its figures contradict each other>"
+        if series is None or is_contradictory(series):
+            return f"{said}: its figures cannot be true>"
         worst = format_value(series.max, self.unit)
         return f"{said}: {series.count} values, max {worst}>" if series.count else f"{said}: empty>"
 
@@ -223,10 +223,10 @@ class RunSeries:
         """The distribution, once its figures were found to agree."""
         if self._held.series is None:
             raise self._without("a distribution")
-        problem = series_problem(self._held.series)
+        problem = contradiction_of(self._held.series)
         if problem is not None:
             raise UntrustworthyError(
-                f"{one_line(self.address)} contradicts itself: {problem}", "measure it again"
+                f"{one_line(self.address)} cannot be true: {problem}", "measure it again"
             )
         return self._held.series
 

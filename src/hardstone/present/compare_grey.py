@@ -136,7 +136,7 @@ def why_alone_grey(one: Held) -> str:
     if not isinstance(one, MeasuredSeries):
         return ""
     if not is_sound(one):
-        return "it contradicts other figures of its run"
+        return "it cannot be true: see the top of its run"
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 
 

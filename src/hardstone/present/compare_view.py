@@ -49,7 +49,7 @@ class ComparedCell:
 
     `is_grey` with `why`: it may not be compared with the reference. `worst_why`: why the worst
     alone may not, the mean and the ratio may. `marks` are short remarks on the figure ("equals the
-    tick", "contradicts ..."), `notes` longer ones. `ratio`: of the medians, to the reference, both
+    tick", "cannot be true"), `notes` longer ones. `ratio`: of the medians, to the reference, both
     measured, neither grey. `predictability`: worst over mean, of a rate mean over least. `more` has
     the figures for `ComparedRow.more`.
     """

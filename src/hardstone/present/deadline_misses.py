@@ -28,7 +28,7 @@ DERIVED = (
     "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
     "they bound nothing."
 )
-CONTRADICTORY = "figures of the series contradict each other"
+CONTRADICTORY = "figures of the series cannot be true"
 EMPTY = "no values"
 _FROM_PERCENT = 0.1  # from which on share_text has percent
 

@@ -25,8 +25,8 @@ __all__ = ["LEAST_VALUES", "PATH_NOT_TAKEN", "ProjectionText", "decisive_project
 LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 _LABEL_CHARACTERS = 120
 _UNREADABLE = "the histogram is not readable"
-_RUN_CONTRADICTORY = "other figures of the run contradict each other"
-_CONTRADICTORY = "figures of the series contradict each other"
+_RUN_CONTRADICTORY = "other figures of the run cannot be true"
+_CONTRADICTORY = "figures of the series cannot be true"
 
 
 @dataclass(frozen=True)

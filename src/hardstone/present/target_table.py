@@ -33,7 +33,7 @@ _MOST_CLAIMS = 12  # of one test
 _NOTE_CHARACTERS = 300
 RATIO_NOTE = "x: ratio to the first target; only of figures that can be compared"
 COUNTS_NOTE = "The worst observed has no ratio where the counts differ by more than 10 %."
-MARK_NOTE = f"{MARK} contradicts other figures of its run: do not use it"
+MARK_NOTE = f"{MARK} cannot be true: do not use it"
 Level = Literal["test", "series", "figure"]
 
 

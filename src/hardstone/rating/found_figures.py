@@ -11,9 +11,10 @@ import msgspec
 from hardstone.model import Result, Series
 from hardstone.published import Address, AddressError, resolve
 from hardstone.rating.criteria import FigureCriterion
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.contradictions import series_contradictions
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.subjects import (
+    CONTRADICTORY,
     Amount,
     Held,
     MeasuredRun,
@@ -24,7 +25,7 @@ from hardstone.subjects import (
 )
 
 _DEFAULT_BLOCK_NS = 10_000_000
-_CONTRADICTORY = Missing("contradicts other figures of its run")
+_CONTRADICTORY = Missing(CONTRADICTORY)
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,11 @@ def _amounts(
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
     """The series that fit; else those without values; else one with a smaller number than that
-    of the criterion, as where a system has fewer priorities."""
-    named = subject.held_of(criterion.test, criterion.series)
-    found = [one for one in named if _fits(one, criterion) and _is_sound(one)]
+    of the criterion, as where a system has fewer priorities. None where figures of one that fits
+    cannot be true: the others alone could flatter."""
+    found = _named(subject, criterion)
+    if not all(map(_is_sound, found)):
+        return []
     results = [one for one in subject.results if one.test == criterion.test]
     empty = (
         MeasuredSeries(subject.id, result, series)
@@ -141,6 +144,11 @@ def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[Measured
     ]
 
 
+def _named(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
+    named = subject.held_of(criterion.test, criterion.series)
+    return [one for one in named if _fits(one, criterion)]
+
+
 def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) -> Series | Missing:
     address = Address(criterion.test, (criterion.series,), criterion.labels)
     try:
@@ -149,11 +157,12 @@ def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) 
         return Missing(error.cause, error.remedy)
     if found.series is None:
         return Missing("it has no series")
-    return _CONTRADICTORY if is_contradictory(found.series) else found.series
+    is_wrong = any(one.series is found.series for one in series_contradictions(found.result))
+    return _CONTRADICTORY if is_wrong else found.series
 
 
 def _is_sound(one: MeasuredSeries) -> bool:
-    return _CONTRADICTORY.reason not in one.notes
+    return CONTRADICTORY not in one.notes
 
 
 def _fits(held: Held, criterion: FigureCriterion) -> bool:
@@ -177,6 +186,8 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     results = [one for one in subject.results if one.test == criterion.test]
     if not results:
         return Missing("not run", f"hardstone run {criterion.test}")
+    if not all(map(_is_sound, _named(subject, criterion))):
+        return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")
 

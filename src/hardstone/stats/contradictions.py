@@ -1,4 +1,9 @@
-"""Figures of a run that contradict each other: one rule for terminal, page and trust."""
+"""Figures of a run that cannot be true: one rule for terminal, page, trust, rating and gate.
+
+They contradict each other, or are values that are impossible whatever the system does: an event
+before its cause, a time longer than the measurement. The probe's descriptors state what is possible
+for each series (`struct series_spec`, probe/src/run/test.h).
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,16 @@ from hardstone.stats.identity import (
     pair_problem,
     series_problem,
 )
+from hardstone.stats.layout import MAX_VALUE, edges_of, parse_layout
+from hardstone.units import format_count, format_ns
 
-TITLE = "Figures that contradict each other"
+TITLE = "Figures that cannot be true"
 MARK = "!"
-MARK_NOTE = f"{MARK} contradicts other figures (see the top): do not use it"
+MARK_NOTE = f"{MARK} cannot be true (see the top): do not use it"
+_WRONG_CLOCK = "the clock or a timer is wrong: run CLK-B-RES TMR-B-EDGE"
+_OF_WRONG = "computed from figures that cannot be true"
+# The counter may run as far from CLOCK_MONOTONIC before the probe refuses it (base/clock.h).
+_CLOCKS_APART = 500e-6
 _MOST_TOLD = 20
 _MOST_CHARACTERS = 100
 
@@ -62,10 +73,23 @@ def _result_contradictions(result: Result) -> Iterator[Contradiction]:
         problem = load_problem(reached)
         if problem is not None:
             yield Contradiction(f"load {_shortened(reached.element)}", problem)
+    yield from series_contradictions(result)
+
+
+def series_contradictions(result: Result) -> Iterator[Contradiction]:
+    """Those of the series of a result. What is computed from a wrong one is wrong, too."""
+    is_source_wrong = False
+    derived = []
     for series in result.series:
-        problem = series_problem(series)
+        problem = contradiction_of(series)
         if problem is not None:
+            is_source_wrong = is_source_wrong or series.derived is None
             yield Contradiction(_series_name(series), problem, series)
+        elif series.derived is not None and series.count:
+            derived.append(series)
+    if is_source_wrong:
+        for series in derived:
+            yield Contradiction(_series_name(series), _OF_WRONG, series)
 
 
 def told(document: RunDocument, known: Sequence[Contradiction] | None = None) -> list[str]:
@@ -78,8 +102,54 @@ def told(document: RunDocument, known: Sequence[Contradiction] | None = None) ->
 
 
 def is_contradictory(series: Series) -> bool:
-    """Whether the figures of `series` contradict each other."""
-    return series_problem(series) is not None
+    """Whether figures of `series` cannot be true."""
+    return contradiction_of(series) is not None
+
+
+def contradiction_of(series: Series) -> str | None:
+    """Why figures of `series` cannot be true, or None."""
+    return series_problem(series) or _impossible(series)
+
+
+def _impossible(series: Series) -> str | None:
+    """Values of a sound series that are impossible: how many, and the worst of them."""
+    if series.min is None or series.max is None:
+        return None
+    is_timed = series.unit == "ns" and series.derived is None
+    least, most = series.possible_min, series.possible_max
+    if least is None and series.derived is None:
+        least = 0  # probes before these bounds
+    if least is not None and series.min < least:
+        count = series.histogram.underflow + _count_in(series, 0, least - 1)
+        if is_timed:
+            return f"{_beyond(series, count, 'negative, down to', series.min)}; {_WRONG_CLOCK}"
+        which = f"below {_said(series, least)}, down to"
+        return f"{_beyond(series, count, which, series.min)}, which is impossible"
+    slack = 0 if most is None or not is_timed else round(most * _CLOCKS_APART)
+    if most is None or series.max <= most + slack:
+        return None
+    count = max(1, series.histogram.overflow + _count_in(series, most + 1, MAX_VALUE))
+    if is_timed:
+        which = f"above the {_said(series, most)} of the measurement, up to"
+        return f"{_beyond(series, count, which, series.max)}; {_WRONG_CLOCK}"
+    which = f"above {_said(series, most)}, up to"
+    return f"{_beyond(series, count, which, series.max)}, which is impossible"
+
+
+def _beyond(series: Series, count: int, which: str, worst: int) -> str:
+    be = "is" if count == 1 else "are"
+    return f"{count} of {series.count} values {be} {which} {_said(series, worst)}"
+
+
+def _said(series: Series, value: int) -> str:
+    return format_ns(value) if series.unit == "ns" else format_count(value)
+
+
+def _count_in(series: Series, least: int, most: int) -> int:
+    """Values in the buckets that lie between both."""
+    bits = parse_layout(series.histogram.layout)
+    ends = ((edges_of(index, bits), count) for index, count in series.histogram.buckets)
+    return sum(count for (low, high), count in ends if least <= low and high <= most)
 
 
 def trust_of(document: RunDocument, known: Sequence[Contradiction] | None = None) -> Trust:

@@ -6,6 +6,7 @@ Counts and the histogram add, moments are pooled in closed form. The second reco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import msgspec
@@ -32,7 +33,14 @@ def joined_series(first: Series, second: Series, shift_ns: int) -> Series:
         worst=_worst(first, second, shift_ns),
         maxima_per_s=maxima,
         maxima_interval_ns=interval_ns,
+        possible_max=most_possible([first, second]),
     )
+
+
+def most_possible(found: Sequence[Series]) -> int | None:
+    """What no value of any of them can be above: each is of one of the measurements."""
+    most = [one.possible_max for one in found if one.possible_max is not None]
+    return max(most) if len(most) == len(found) else None
 
 
 def empty_like(series: Series) -> Series:
@@ -49,6 +57,8 @@ def empty_like(series: Series) -> Series:
         histogram=Histogram(layout=series.histogram.layout, buckets=[]),
         maxima_interval_ns=series.maxima_interval_ns,
         derived=series.derived,
+        possible_min=series.possible_min,
+        possible_max=series.possible_max,
     )
 
 

@@ -7,6 +7,7 @@ from heapq import nlargest
 from math import fsum, inf, sqrt
 
 from hardstone.model import Histogram, Series
+from hardstone.stats.joined_series import most_possible
 
 
 def merged(found: Sequence[Series]) -> Series | None:
@@ -38,6 +39,8 @@ def merged(found: Sequence[Series]) -> Series | None:
             kept, (one for part in filled for one in part.worst), key=lambda one: one.value_ns
         ),
         derived=first.derived,
+        possible_min=first.possible_min,
+        possible_max=most_possible(filled),
     )
 
 

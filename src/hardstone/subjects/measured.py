@@ -27,14 +27,14 @@ from hardstone.subjects.amount import Amount, Missing
 if TYPE_CHECKING:
     from hardstone.stats.kernel_operations import KernelTime
 
-CONTRADICTORY = "contradicts other figures of its run"
+CONTRADICTORY = "cannot be true: see the top of its run"
 _OWN_FIGURES = frozenset({"min", "mean", "max"})
 _KERNEL_TIME = ("time_90", "time_99")
 
 
 @dataclass(frozen=True)
 class MeasuredSeries:
-    """One series of a run. `is_wrong`: its figures contradict each other; None: not looked yet."""
+    """One series of a run. `is_wrong`: its figures cannot be true; None: not looked yet."""
 
     run_id: str
     result: Result
@@ -149,7 +149,7 @@ class MeasuredRun:
 
     @cached_property
     def contradictions(self) -> list[Contradiction]:
-        """Figures of the whole run that contradict each other."""
+        """Figures of the whole run that cannot be true."""
         return list(contradictions(self.document))
 
     @cached_property

@@ -9,8 +9,7 @@ from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.published import Resolved
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
-from hardstone.stats.contradictions import MARK
-from hardstone.stats.identity import series_problem
+from hardstone.stats.contradictions import MARK, contradiction_of
 from hardstone.units import format_count
 
 AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
@@ -23,9 +22,9 @@ def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
     if conditions.realtime is False:
         yield f"not scheduled as real-time: policy {conditions.policy}"
     if found.series is not None:
-        problem = series_problem(found.series)
+        problem = contradiction_of(found.series)
         if problem is not None:
-            yield f"{MARK} contradictory: {problem}"
+            yield f"{MARK} cannot be true: {problem}"
         yield from _doubts_of_work(found.series, found.result, document)
         if _is_bound(found.series, found.result):
             yield AT_MOST

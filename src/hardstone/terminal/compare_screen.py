@@ -270,7 +270,7 @@ def _legend(view: CompareView, width: int) -> Iterator[Text]:
     told = [
         (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
-        (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} contradicts others"),
+        (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
         (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
     ]
     text = "; ".join(text for is_there, text in told if is_there)

@@ -92,7 +92,8 @@ def _sentence(text: str) -> list[Text]:
 def _series_line(series: SeriesSpec) -> Text:
     varied = [label for label in series.labels if label not in series.fixed]
     labels = f", by {', '.join(map(spoken, varied))}" if varied else ""
-    return words(f"{spoken(series.title)} [{series.unit}{labels}]: {series.meaning}")
+    possible = f" ({series.possible})" if series.possible else ""
+    return words(f"{spoken(series.title)} [{series.unit}{labels}]: {series.meaning}{possible}")
 
 
 def _param_line(spec: ParamSpec) -> Text:

@@ -119,7 +119,7 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
 
 
 def contradiction_lines(document: RunDocument) -> Iterator[Text]:
-    """Figures that contradict each other, under a title; empty if there are none."""
+    """Figures that cannot be true, under a title; empty if there are none."""
     lines = told(document)
     if lines:
         yield Text(TITLE, style="bold red")

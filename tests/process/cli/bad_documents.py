@@ -124,6 +124,8 @@ CONTRADICTORY: Mapping[str, Callable[..., bytes]] = {
         "a negative count": {"count": -3},
         "a maximum below the minimum": {"max": 1},
         "a mean beyond the maximum": {"mean": 1e18},
+        "values below what is possible": {"possible_min": 10**12},
+        "values longer than the measurement": {"possible_max": 1},
     }.items()
 }
 

@@ -169,7 +169,7 @@ def test_what_contradicts_itself_is_shown_with_a_mark_and_exit_3(
         assert "TMR-P-LAT" in done.err or name.startswith("gate"), (name, done.err)
         check_words(done)
     if kind in DRAWN:
-        assert "contradict" in (out / "page.html").read_text()
+        assert "cannot be true" in (out / "page.html").read_text()
     assert not [name for name in kept(out) if name.endswith(".tmp")]
 
 

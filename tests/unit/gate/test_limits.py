@@ -259,7 +259,7 @@ def virtual(**facts: Any) -> RunDocument:
 @pytest.mark.parametrize(
     ("document", "reason", "is_barring"),
     [
-        (run(series=[changed_series(spread(2000), max=3)]), "contradict", True),
+        (run(series=[changed_series(spread(2000), max=3)]), "cannot be true", True),
         (run(trust=UNTRUSTED), "untrustworthy: X", True),
         (virtual(emulated=True), "emulated = true", True),
         (virtual(emulated=None), "may be emulated", True),

@@ -218,4 +218,4 @@ def test_a_contradictory_run_exits_as_elsewhere(
     run.results[0].series[0].mean = 1e9
     write_document(open_place(Store(tmp_path / "store").path), run)
     shown = hardstone("show", run.id, "--deadline", "1us", "--store", tmp_path / "store")
-    assert shown.code == EXIT_UNTRUSTWORTHY and "contradict" in shown.out
+    assert shown.code == EXIT_UNTRUSTWORTHY and "cannot be true" in shown.out

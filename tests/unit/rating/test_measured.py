@@ -292,6 +292,21 @@ def test_a_contradictory_figure_is_missing() -> None:
     assert rating.overall is None and "untrustworthy" in rating.rated_as
 
 
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_early_wakeups_earn_no_star(cpus: int) -> None:
+    """Nor do those of the other CPU, which came after their release."""
+    document = full_run()
+    result_of(document, "TMR-P-LAT").series = [
+        labelled("wakeup", {"part": "total", "cpu": str(cpu)}, *values)
+        for cpu, values in enumerate([(-10_000_000, -5_000), (3_000, 4_000)][:cpus])
+    ]
+    found = category(document, "timers")
+    assert any("TMR-P-LAT/total/wakeup: cannot be true" in text for text in found.missing)
+    assert "untrustworthy" in rating_of(document).rated_as
+    result_of(document, "TMR-P-JIT").series = []
+    assert category(document, "timers").stars is None
+
+
 @pytest.mark.parametrize(
     ("status", "reason"), [("denied", "no right"), ("unsupported", "none here")]
 )

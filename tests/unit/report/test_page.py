@@ -167,7 +167,7 @@ def test_an_unreadable_histogram_is_named_and_costs_only_its_own_figures() -> No
     document = sample.document(count=500)
     document.results[2].series[0].histogram = Histogram(layout="unknown/1", buckets=[(1, 1)])
     text = words(sketched(document))
-    assert "Figures that contradict each other CLK-P-BIN call" in text
+    assert "Figures that cannot be true CLK-P-BIN call" in text
     assert "jitter, period 1 ms, timer" in text
     assert "SEM-P-RTP" in text  # its ID, without a descriptor
 

@@ -23,6 +23,7 @@ from hardstone.present.wording import (
 from hardstone.report import machine
 from hardstone.report.figures_table import table_of
 from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
+from hardstone.stats.contradictions import MARK_NOTE
 from hardstone.stats.quantiles import Quantile
 from tests.unit.report import sample
 
@@ -96,6 +97,7 @@ def test_overflow_underflow_and_empty_series_are_said() -> None:
     table = table_of([odd, empty], None, 0.999, {})
     (first,) = table.rows
     assert first.notes == [
+        MARK_NOTE,
         "1 values below 0, not drawn",
         "1 values past the last bucket: not drawn, but included in count and maximum",
     ]

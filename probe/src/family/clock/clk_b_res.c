@@ -48,7 +48,8 @@ static const struct series_spec series[] = {
     {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
      "clock_getres"},
     {"step", "ns", "clock", "a reading of the clock",
-     "the next reading that differs, back to back, on each CPU in turn"},
+     "the next reading that differs, back to back, on each CPU in turn",
+     .range = {.most = RECORD_NO_MOST}}, /* somebody may set it forward by hours */
     {"expiry_step", "ns", "mechanism", "the expiry that was requested of a one-shot timer",
      "the first clock reading after the expiry of the next one, requested when the first had "
      "expired; the longer of two such pairs in a row"},
@@ -110,6 +111,7 @@ static int declare(struct run *run)
             add_series(plan, "step", subjects[i].name, STEP) != 0)
             return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");
         arena_plan_derived(plan, SERIES * i + CLAIMED, series[CLAIMED].derived);
+        arena_plan_range(plan, SERIES * i + STEP, &series[STEP].range);
     }
     if (expiry_step_declare(plan, STEP) != 0)
         return outcome_set_errno(&run->outcome, ENOMEM, "memory for the series", "free memory");

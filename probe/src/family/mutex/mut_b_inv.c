@@ -43,13 +43,18 @@ static const struct param_spec params[] = {
 
 enum { INVERTED, ENDED_BY_WATCHDOG, DELAY };
 
+#define EITHER                                                                                     \
+    {                                                                                              \
+        .most = 1                                                                                  \
+    }
+
 static const struct series_spec series[] = {
     {"inverted", "count", "primitive",
      "1: medium ran before high had the primitive and was done; 0: it did not; one value a round",
-     NULL, NULL, RECORD_SHAPE_COUNT},
+     NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
     {"ended_by_watchdog", "count", "primitive",
      "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value a round",
-     NULL, NULL, RECORD_SHAPE_COUNT},
+     NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
     {"delay", "ns", "primitive", "low has the primitive", "high has it"},
     {0},
 };

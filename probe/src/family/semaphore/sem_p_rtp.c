@@ -48,7 +48,8 @@ static const struct series_spec series[] = {
     {"context_switch", "ns", "kind,scope",
      "round trip / 2 - mean of signal and wait in one thread (SEM-P-SIG, or signal_wait); of kinds "
      "that only enter the kernel when somebody waits it includes two system calls",
-     NULL, "round_trip / 2 - mean(signal_wait of SEM-P-SIG in the same run, else its own)"},
+     NULL, "round_trip / 2 - mean(signal_wait of SEM-P-SIG in the same run, else its own)",
+     .range = {RECORD_NO_LEAST, 0}},
     {"signal_wait", "ns", "kind,scope", "before the signal (post)",
      "after the wait of the same thread, which never blocks"},
     {0},

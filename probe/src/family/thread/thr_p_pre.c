@@ -17,7 +17,8 @@
  * and one such value fails the result. By timer, low must have made turns while high slept. If it
  * made none it was not running, so that breaks no promise:
  *
- *   low_not_started    low has made no turn in this chunk yet. The sample is left out and repeated.
+ *   low_not_started    low has made no turn in this chunk yet, and the timer was not early. The
+ *                      sample is left out and repeated.
  *                      If low does not start in twenty chunks in a row, or never, the result fails.
  *   nobody_to_preempt  low made turns in this chunk, but none while high slept (an interrupt or
  *                      the hypervisor had the CPU from before high's sleep until its end). The
@@ -189,11 +190,12 @@ static void take_one_by_timer(struct own *own, struct record *record, uint64_t l
         ;
     int64_t now_ns = clock_monotonic_ns();
     uint64_t turns_now = atomic_load_explicit(&own->turns, memory_order_relaxed);
-    if (turns_now == own->turns_before) {
+    bool is_early = now_ns < release_ns; /* it may have left low no time to start */
+    if (turns_now == own->turns_before && !is_early) {
         leave_out(own, now_ns - release_ns);
         return;
     }
-    if (turns_now == turns)
+    if (turns_now == turns && !is_early)
         own->idle_count += own->run->is_warm_up ? 0 : 1;
     record_stamp(record, now_ns - release_ns, run_at_ns(own->run, now_ns), limit);
 }
