@@ -10,7 +10,7 @@ from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
 from hardstone.model import DataValue, Event, Result, RunDocument
-from hardstone.stats.calibrated import UNEQUAL, unequal_work
+from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.stats.conditions import conditions_in, listed, names_in
 
 # Shown as deviations, with the details of a shield, or in tables of their own.
@@ -29,7 +29,7 @@ _SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
 class Notice:
     """A deviation of `who`, a test or the name of a result. `command`: the remedy to run, or ""."""
 
-    kind: Literal["left", "status", "work", "load"]
+    kind: Literal["left", "status", "work", "block", "load"]
     who: str
     text: str
     command: str = ""
@@ -44,6 +44,7 @@ def deviations(document: RunDocument) -> list[Notice]:
         ),
         *_unfinished(document),
         *_unequal(document),
+        *_unsteady(document),
         *_load_short(document),
     ]
 
@@ -84,6 +85,13 @@ def _unequal(document: RunDocument) -> Iterator[Notice]:
     for test, names in unequal_work(document).items():
         differ = ", ".join(name.replace("_", " ") for name in names)
         yield Notice("work", test, f"{UNEQUAL}: {differ}")
+
+
+def _unsteady(document: RunDocument) -> Iterator[Notice]:
+    """Unloaded results that are no reference for those under load."""
+    names = names_in(document)
+    for result, text in unsteady_blocks(document):
+        yield Notice("block", names.name(result), f"{text}: {UNSTEADY}")
 
 
 def _load_short(document: RunDocument) -> Iterator[Notice]:

@@ -233,8 +233,10 @@ def stands_out(document: RunDocument) -> list[StandsOut]:
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     contradictory = sum(1 for _ in contradictions(document))
     if contradictory:
-        are = "contradictory figure" if contradictory == 1 else "contradictory figures"
-        yield StandsOut(f"{contradictory} {are}: do not use this run", is_grave=True)
+        are = "figure" if contradictory == 1 else "figures"
+        yield StandsOut(
+            f"{contradictory} {are} that cannot be true: do not use this run", is_grave=True
+        )
     unlike = deviations(document)
     left = [one for one in unlike if one.kind == "left"]
     if left:
@@ -258,6 +260,7 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     if any(one.kind == "work" for one in unlike):
         who = listed(one.who for one in unlike if one.kind == "work")
         yield StandsOut(f"{UNEQUAL}: {who}")
+    yield from (StandsOut(f"{one.who}: {one.text}") for one in unlike if one.kind == "block")
     yield from (one for one in lacking if not one.is_grave)
 
 

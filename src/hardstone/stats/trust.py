@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
-from hardstone.stats.calibrated import UNEQUAL, unequal_work
+from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
@@ -66,6 +66,13 @@ def _unequal_work(document: RunDocument) -> str | None:
     """Times of different amounts of work say nothing about the conditions."""
     tests = listed(unequal_work(document))
     return f"{UNEQUAL}: {tests}" if tests else None
+
+
+def _blocks_unsteady(document: RunDocument) -> str | None:
+    """What a load does is held against these."""
+    names = names_in(document)
+    found = [f"{names.name(result)}: {text}" for result, text in unsteady_blocks(document)]
+    return f"{'; '.join(found)}: {UNSTEADY}" if found else None
 
 
 def _load_short(document: RunDocument) -> str | None:
@@ -295,6 +302,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _stolen),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),
+    Rule("indicative", _blocks_unsteady),
     Rule("indicative", _not_realtime),
     Rule("indicative", _conditions_unknown),
     Rule("indicative", _counter_refused),

@@ -25,6 +25,8 @@ from hardstone.model import (
     Verdict,
 )
 from hardstone.plan import Request, make_plan
+from hardstone.present.notices import deviations
+from hardstone.present.overview import stands_out
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.trust import RULES, grade_run
 from tests.process.targets import sample
@@ -86,6 +88,30 @@ def untrusted(clock: str) -> RunDocument:
     return make.document(instrument=make.instrument(clock=clock, trusted=False))
 
 
+def blocks(
+    *took_ns: int, load: str = "none", params: int = 0, planned: int = 0, block_ns: object = 10**7
+) -> RunDocument:
+    """Blocks of 10 ms, whose operations a request gave or the run found."""
+    series = structs.replace(make.series(took_ns, "time"), labels={"kind": "add"})
+    asked = PlannedTest(
+        test="RSP-P-FIX",
+        params={"add_operations": planned},
+        samples=0,
+        duration_ns=0,
+        deadline_ns=0,
+        expected_ns=0,
+    )
+    result = make.result(
+        "RSP-P-FIX",
+        series=[series],
+        params={"add_operations": params, "block_ns": block_ns},
+        calibrated={"add_operations": 70},
+        conditions=Conditions(load=load, policy="fifo", realtime=True),
+    )
+    loaded = make.result("RSP-P-FIX", series=[], status="skipped")
+    return make.document(results=[result, loaded], plan=make.plan_of([asked]))
+
+
 UNPRIVILEGED = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
 MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
@@ -125,6 +151,8 @@ CASES = [
     ("indicative", "emulated", on(virtual__emulated=True)),
     ("indicative", "virtual time: each instruction takes the same time",
      on(virtual__time="instructions")),
+    ("indicative", "without load the median block took 21.0 ms (add), calibrated to 10 ms",
+     blocks(9_990_000, 21_000_000, 21_000_000)),
     ("indicative", "the load fell short", told("load_short")),
     ("indicative", "the load fell short", told("load_unseen")),
     ("indicative", "the load fell short", told("load_ended_early")),
@@ -461,3 +489,32 @@ def test_no_plan_breaks_the_grade(
     plan = make.plan_of(tests, profile=profile)
     found = reasons(plan, descriptors=DESCRIPTORS if has_descriptors else [])
     assert len(found) <= 1 and all(one.startswith(SHORTER) for one in found)
+
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("document", "is_told"),
+    [
+        (blocks(*[11 * MS - 10_000] * 9, 80 * MS), False),  # to 10 % a quiet system may be off
+        (blocks(*[11 * MS + 20_000] * 9), True),
+        (blocks(*[9 * MS + 10_000] * 9), False),
+        (blocks(*[8 * MS + 900_000] * 9), True),  # the calibration was what was disturbed
+        (blocks(*[10 * MS] * 5, *[90 * MS] * 4), False),  # the median, not the mean
+        (blocks(21 * MS, load="heavy"), False),  # that is what load does
+        (blocks(21 * MS, params=70), True),  # carried from another result of the run
+        (blocks(21 * MS, params=70, planned=70), False),  # a block of other work
+        (blocks(21 * MS, block_ns="10ms"), False),
+        (blocks(), False),
+    ],
+)
+def test_the_unloaded_median_is_held_against_the_calibrated_block(
+    document: RunDocument, is_told: bool
+) -> None:
+    reasons = [one for one in grade_run(document).reasons if "median block" in one]
+    assert bool(reasons) == is_told
+    notices = [one for one in deviations(document) if one.kind == "block"]
+    assert [one.who.partition(",")[0] for one in notices] == ["RSP-P-FIX"] * is_told
+    assert all("the CPU was busy" in one.text for one in notices)
+    assert any("median block" in one.text for one in stands_out(document)) == is_told
