@@ -8,12 +8,15 @@ import shutil
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bench.fuzz.inputs import RUN_ID, STREAM_TEST
+import hardstone.report
+from bench.fuzz.inputs import GOLDEN, RUN_ID, STREAM_TEST
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import HardstoneError
 from hardstone.gate import (
@@ -43,6 +46,7 @@ from hardstone.terminal.why_view import print_why
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
 _CHUNK_BYTES = 1 << 16
+_ACTIVE = ("iframe", "object", "embed", "base", "form", "link")
 
 
 class Undrawn(Drawer):
@@ -84,8 +88,8 @@ def judge(document: RunDocument, *, with_page: bool) -> None:
     with contextlib.suppress(HardstoneError):
         view = compare_view([*subjects[: MOST_SYSTEMS - 1], published_system("qnx")])
         print_comparison(view, out)
-        if with_page and "<script" in render_compare(view, bundle=lambda: None):
-            raise AssertionError("the page of the comparison holds a script")
+        if with_page:
+            check_page(render_compare(view, bundle=lambda: None))
     with contextlib.suppress(HardstoneError):
         held = check_against_runs(subjects, [subjects])
         print_gate(gate_document("baseline", [document.id], [document.id], held.checks), out)
@@ -107,9 +111,51 @@ def show(document: RunDocument, *, with_page: bool) -> None:
     check_steering(out.getvalue())
     if with_page:
         with Undrawn() as drawer:
-            page = render_html(document, bundle=lambda: None, drawer=drawer)
-        if "<script" in page:
-            raise AssertionError("the page holds a script")
+            check_page(render_html(document, bundle=lambda: None, drawer=drawer))
+
+
+class _Page(HTMLParser):
+    """What a browser would run or load of a page."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.scripts: list[str] = []
+        self.others: list[str] = []
+        self._in_script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._in_script = tag == "script"
+        if self._in_script:
+            self.scripts.append("")
+        if tag in _ACTIVE or (self._in_script and attrs):
+            self.others.append(f"<{tag}>")
+        for name, value in attrs:
+            where = "".join((value or "").split()).lower()
+            if name.startswith("on") or where.startswith(("javascript:", "data:text")):
+                self.others.append(f"<{tag} {name}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            self.scripts[-1] += data
+
+
+def check_page(text: str) -> None:
+    """AssertionError where a page runs or loads anything that this package did not write."""
+    page = _Page()
+    page.feed(text)
+    page.close()
+    foreign = [one for one in page.scripts if one not in _own_scripts()]
+    if foreign or page.others:
+        raise AssertionError(f"the page holds {[one[:80] for one in foreign] + page.others}")
+
+
+@cache
+def _own_scripts() -> set[str]:
+    folder = Path(hardstone.report.__file__).parent / "templates"
+    return {path.read_text("utf-8") for path in folder.glob("*.js")}
 
 
 def check_steering(text: str) -> None:
@@ -120,16 +166,25 @@ def check_steering(text: str) -> None:
         raise AssertionError(f"what is printed holds {[hex(ord(one)) for one in steering]}")
 
 
-def _stream(path: Path, _number: int) -> bool:
+def _stream(path: Path, number: int) -> bool:
     reader = StreamReader(STREAM_TEST)
     with path.open("rb") as file:
         for line in split_lines(iter(lambda: file.read(_CHUNK_BYTES), b"")):
             reader.feed(line)
             if reader.problem is not None:
                 break
-    result = reader.finish()
-    msgspec.convert(msgspec.to_builtins(result), Result)
+    result = msgspec.convert(msgspec.to_builtins(reader.finish()), Result)
+    document = msgspec.structs.replace(_around(), results=[result])
+    show(document, with_page=number % PAGES_EACH == 0)
+    if reader.is_complete:
+        judge(document, with_page=number % PAGES_EACH == 0)
     return reader.is_complete
+
+
+@cache
+def _around() -> RunDocument:
+    """A run for the result of a stream."""
+    return read_document(GOLDEN / "run-1.json")
 
 
 def _journal(path: Path, number: int) -> bool:
