@@ -15,12 +15,13 @@ Params = Mapping[str, ParamValue]
 def expected_ns(
     test: Descriptor, entry: Entry, samples: int, duration_ns: int, params: Params
 ) -> int:
-    """Time that `test` takes: its duration if it has one, else the time of its samples."""
+    """Time that `test` takes: its duration, or that of its samples; of both the shorter one."""
     round_ns = _sample_ns(test, params) * variant_count(test, params)
-    if duration_ns and entry.takes_duration:
-        return test.setup_ns + test.extra_samples * round_ns + duration_ns
+    least_ns = test.setup_ns + test.extra_samples * round_ns
     counted = _interrupts(params) or samples if entry.takes_samples else 0
-    return test.setup_ns + (test.extra_samples + counted) * round_ns
+    if duration_ns and entry.takes_duration:
+        return least_ns + min(duration_ns, counted * round_ns or duration_ns)
+    return least_ns + counted * round_ns
 
 
 def _interrupts(params: Params) -> int:

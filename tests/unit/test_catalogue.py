@@ -115,6 +115,8 @@ def test_expected_time_is_the_duration_where_there_is_one() -> None:
     params: dict[str, ParamValue] = {"interval_ns": 1_000_000}
     assert expected_ns(test, entry, 0, MINUTE_NS, params) == MINUTE_NS + test.setup_ns
     assert expected_ns(test, entry, 1000, 0, params) == 1_000_000_000 + test.setup_ns
+    assert expected_ns(test, entry, 1000, MINUTE_NS, params) == 1_000_000_000 + test.setup_ns
+    assert expected_ns(test, entry, 100_000, MINUTE_NS, params) == MINUTE_NS + test.setup_ns
 
 
 def test_a_test_that_nobody_catalogued_runs_with_its_defaults() -> None:

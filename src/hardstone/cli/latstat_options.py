@@ -12,14 +12,14 @@ from hardstone.errors import InputError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 LONGEST = "30d"
+_DEFAULT = "10m"
 _OPTIONS = (
     click.option(
         "-D",
         "--duration",
         metavar="TIME",
-        default="10m",
-        show_default=True,
-        help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {LONGEST} at most.",
+        help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {LONGEST} at most "
+        f"(default: {_DEFAULT}; with --samples as long as they take).",
     ),
     click.option(
         "-i",
@@ -96,12 +96,19 @@ def plan_words(options: Mapping[str, Any]) -> dict[str, Any]:
         **options,
         "profile": "soak",
         "name": options["name"] or "latstat",
-        "duration": LONGEST if options["duration"].strip() == "0" else options["duration"],
+        "duration": _duration(options["duration"], options["samples"]),
         "cpu": cpu,
         "params": (*options["params"], *params),
         "watched": threshold if is_watched else None,
         "is_recording": True,
     }
+
+
+def _duration(asked: str | None, samples: str | None) -> str:
+    """Samples without a length lift the limit of the default one."""
+    if asked is None:
+        return _DEFAULT if samples is None else LONGEST
+    return LONGEST if asked.strip() == "0" else asked
 
 
 def _cpus(text: str | None) -> tuple[str | None, str | None]:

@@ -281,6 +281,7 @@ def _planned(
     params = fill_params(test, wish.params, problems)
     check_cpu_params(test, params, wish.facts, problems)
     check_tire(test.id, params, problems)
+    is_timed = bool(count.duration_ns) and entry.takes_duration
     expected = expected_ns(test, entry, count.samples, count.duration_ns, params)
     if expected > MAX_DURATION_NS + _SECOND_NS * 60:
         cause = f"{test.id} would take about {format_span(expected)}"
@@ -290,7 +291,10 @@ def _planned(
         params=params,
         samples=count.samples,
         duration_ns=count.duration_ns,
-        deadline_ns=_deadline_ns(expected, bool(count.duration_ns) and entry.takes_duration),
+        deadline_ns=_deadline_ns(
+            expected_ns(test, entry, 0, count.duration_ns, params) if is_timed else expected,
+            is_timed,
+        ),
         expected_ns=expected,
         folder=wish.folder if _makes_files(test) else None,
     )

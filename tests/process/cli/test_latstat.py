@@ -59,6 +59,19 @@ def test_it_is_a_plan_of_one_test(hardstone: Hardstone, tmp_path: Path) -> None:
         assert done.document["tests"][0]["duration_ns"] == seconds * SECOND_NS
 
 
+def test_samples_take_as_long_as_they_take(hardstone: Hardstone, tmp_path: Path) -> None:
+    """The default length ended 300 million wake-ups after ten minutes."""
+    target = play(tmp_path, lines())
+    for more, seconds in (((), 300_000), (("-D", "24h"), 86_400)):
+        words = ("--samples", "300000000", *more, "--dry-run")
+        done = hardstone("latstat", "--target", target, *words, "--json")
+        (test,) = done.document["tests"]
+        assert test["expected_ns"] // SECOND_NS == seconds
+        assert test["deadline_ns"] > test["expected_ns"]
+    text = hardstone("latstat", "--target", target, "--samples", "300000000", "--dry-run").out
+    assert "about 3 d 11 h" in text
+
+
 def test_a_threshold_that_stops(hardstone: Hardstone, tmp_path: Path) -> None:
     noted = tmp_path / "noted"
     crossed = lines(crossed_ns=2500, status="failed", reason="threshold crossed")
