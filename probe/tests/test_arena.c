@@ -375,12 +375,23 @@ ARENA_TEST(too_many_verdicts)
 {
     create();
     for (int i = 0; i < ARENA_VERDICTS + 2; i++)
-        arena_verdict(arena, i % 2 == 0, "claim", "seen %d", i);
+        arena_verdict(arena, i % 2 == 0, 1, "claim", "seen %d", i);
     CHECK_SAME(arena->verdict_count, ARENA_VERDICTS);
     CHECK(arena->verdicts[62].pass && !arena->verdicts[63].pass);
     CHECK_TEXT(arena->verdicts[63].evidence, "seen 63");
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena->events[0].name, "too_many_verdicts");
+}
+
+ARENA_TEST(a_verdict_on_nothing_is_none)
+{
+    create();
+    arena_verdict(arena, true, 0, "claim", "0 of 0 hold");
+    arena_verdict(arena, false, 0, "other", "0 of 0 hold");
+    CHECK_SAME(arena->verdict_count, 0);
+    CHECK_SAME(arena->event_count, 2);
+    CHECK_TEXT(arena->events[0].name, "not_seen");
+    CHECK_HOLDS(arena->events[0].text, "claim: no verdict, because nothing was observed");
 }
 
 ARENA_TEST(long_texts_are_cut)
@@ -390,7 +401,7 @@ ARENA_TEST(long_texts_are_cut)
     text[sizeof text - 1] = '\0';
     create();
     arena_event(arena, text, -1, NO_DATA, "%s", text);
-    arena_verdict(arena, true, text, "%s", text);
+    arena_verdict(arena, true, 1, text, "%s", text);
     CHECK_SAME(strlen(arena->events[0].text), ARENA_TEXT_BYTES - 1);
     CHECK_SAME(strlen(arena->verdicts[0].evidence), ARENA_TEXT_BYTES - 1);
     CHECK_SAME(strlen(arena->verdicts[0].name), ARENA_NAME_BYTES - 1);

@@ -242,6 +242,19 @@ TEST(every_test_takes_its_defaults)
     }
 }
 
+/* Or it says by itself what it has looked at. */
+TEST(every_test_has_what_must_be_observed)
+{
+    for (int i = 0; test_register[i]; i++) {
+        const struct test *test = test_register[i];
+        int must = test->verdicts ? 1 : 0;
+        for (int j = 0; test->series && test->series[j].name; j++)
+            must += test->series[j].may_be_empty ? 0 : 1;
+        CHECK(must > 0);
+        CHECK(!test->counts_rounds || test->default_samples > 1);
+    }
+}
+
 TEST(load)
 {
     static const struct line wrong[] = {

@@ -35,7 +35,7 @@ static void fill(struct arena *arena)
     for (int i = 0; i < 1000; i++)
         record_value(arena_record(arena, 0), i * 37, i * INT64_C(10000000));
     arena_event(arena, "missed_periods", -1, NO_DATA, "an event");
-    arena_verdict(arena, true, "monotonic", "a verdict");
+    arena_verdict(arena, true, 1, "monotonic", "a verdict");
     arena_calibrated(arena, "turns", 4711);
     put_header(arena);
     snprintf(arena->conditions_json, sizeof arena->conditions_json, "{}");

@@ -69,7 +69,7 @@ static int look_at_clock(struct run *run)
     int64_t second_ns = clock_ns(clock, clock_ticks_of_ns(clock, 1000000000));
     arena_event(run->arena, "reads", -1, NO_DATA, "%s",
                 ahead_ns > AHEAD_NS / 2 ? "counter" : "monotonic");
-    arena_verdict(run->arena, second_ns > 999999000 && second_ns <= 1000000000, "second", "%lld",
+    arena_verdict(run->arena, second_ns > 999999000 && second_ns <= 1000000000, 1, "second", "%lld",
                   (long long)second_ns);
     return 0;
 }

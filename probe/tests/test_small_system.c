@@ -94,7 +94,7 @@ TEST(texts)
     struct arena *arena = new_arena(1);
     for (int i = 0; i < 20; i++) {
         arena_event(arena, "name", -1, NO_DATA, "%0300d", i);
-        arena_verdict(arena, true, "name", "%0300d", i);
+        arena_verdict(arena, true, 1, "name", "%0300d", i);
     }
     CHECK_SAME(arena->verdict_count, 8);
     CHECK_SAME(strlen(arena->events[7].text), 159);

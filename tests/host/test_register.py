@@ -36,6 +36,7 @@ from tests.host import few
 from tests.process.targets import sample
 from tests.running import Stream, measuring, run
 from tests.unit.stats import make
+from tests.virtual.test_nothing_observed import ON_A_KERNEL, check_is_honest
 
 REGISTER = sample.register()
 TESTS = {one.id: one for one in REGISTER.tests}
@@ -123,6 +124,27 @@ def check_worst(series: Series, duration_ns: int) -> None:
     assert len({worst.index for worst in series.worst}) == len(values)
     assert all(0 <= worst.index < series.count for worst in series.worst)
     assert all(0 <= worst.at_ns <= duration_ns + SLACK_NS for worst in series.worst)
+
+
+# ---- hardly anything observed ----
+
+
+@pytest.mark.parametrize("limit", [("--duration-ns", "1"), ("--samples", "1")], ids=" ".join)
+@pytest.mark.parametrize("test", sorted(ON_A_KERNEL))
+def test_hardly_anything_observed(
+    probe: Path, quick: list[str], test: str, limit: tuple[str, str]
+) -> None:
+    """The others: tests/virtual."""
+    stream = run(probe, test, *limit, *quick).checked()
+    check_is_honest(stream)
+
+
+def test_a_length_alone_keeps_the_size_of_a_step(probe: Path, quick: list[str]) -> None:
+    """A step of no interrupt loses none: each period passed, and the shortest won."""
+    words = ("-p", "source=timer", "-p", "period_min_ns=500us", "-p", "period_max_ns=1ms")
+    stream = run(probe, "IRQ-S-SUS", "--duration-ns", "30000000000", *words, *quick).checked()
+    steps = [one.data for one in stream.told("sustained_step")]
+    assert steps and all(int(one["interrupts_count"]) >= 10_000 for one in steps)
 
 
 # A value's time is that of the value, not of the burst that it was taken in.

@@ -426,8 +426,15 @@ void arena_calibrated(struct arena *arena, const char *param, int64_t value)
     atomic_store(&arena->calibrated_count, place + 1);
 }
 
-void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)
+void arena_verdict(struct arena *arena, bool pass, uint64_t observed_count, const char *name,
+                   const char *format, ...)
 {
+    if (observed_count == 0) {
+        arena_event(arena, "not_seen", -1,
+                    DATA(data_text("verdict", name), data_text("reason", "nothing_observed")),
+                    "%s: no verdict, because nothing was observed; measure for longer", name);
+        return;
+    }
     if (arena->verdict_count == ARENA_VERDICTS) {
         arena_event(arena, "too_many_verdicts", -1, DATA(data_text("verdict", name)),
                     "%s did not fit", name);

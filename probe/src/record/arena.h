@@ -249,9 +249,11 @@ const struct arena_event *arena_event_at(const struct arena *arena, uint32_t pla
 void arena_event_once(struct arena *arena, const char *name, const struct datum *data,
                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Adds a verdict; more than ARENA_VERDICTS are told as an event. */
-void arena_verdict(struct arena *arena, bool pass, const char *name, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Adds a verdict that rests on `observed_count` tries, values, readings or rounds; 1 for a scenario
+ * that was carried out. Nothing observed is no verdict, whatever `pass`: it becomes the event
+ * `not_seen`. More than ARENA_VERDICTS are told as an event. */
+void arena_verdict(struct arena *arena, bool pass, uint64_t observed_count, const char *name,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Notes the value that parameter `param` has after calibration. At most ARENA_CALIBRATED of them,
  * from one thread at a time. */

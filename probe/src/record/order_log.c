@@ -103,8 +103,8 @@ bool order_log_verdict(struct order_log *log, struct arena *arena, const char *n
     bool is_as_promised = order_log_is(log, promised);
     order_log_render(log, seen, sizeof seen);
     if (is_as_promised)
-        arena_verdict(arena, true, name, "%s", seen);
+        arena_verdict(arena, true, 1, name, "%s", seen);
     else
-        arena_verdict(arena, false, name, "seen: %s; promised: %s", seen, promised);
+        arena_verdict(arena, false, 1, name, "seen: %s; promised: %s", seen, promised);
     return is_as_promised;
 }

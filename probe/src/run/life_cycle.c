@@ -33,6 +33,8 @@ static int choose_limits(struct run *run)
 {
     const struct request *request = run->request;
     run->samples = request->has_counts ? request->samples : run->test->default_samples;
+    if (run->samples == 0 && run->test->counts_rounds)
+        run->samples = run->test->default_samples;
     run->duration_ns = request->has_counts ? request->duration_ns : run->test->default_duration_ns;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -179,10 +181,110 @@ static bool has_samples(const struct run *run)
     return false;
 }
 
+/* ---- nothing observed ---- */
+
+static bool may_be_empty(const struct test *test, const char *series)
+{
+    for (int i = 0; test->series && test->series[i].name; i++)
+        if (strcmp(test->series[i].name, series) == 0)
+            return test->series[i].may_be_empty;
+    return false;
+}
+
+/* Series that must have a value and have none; `first`: one of them. Those whose label stayed open
+ * were never begun. */
+static int without_value(const struct run *run, int *all, const struct arena_series **first)
+{
+    int count = 0;
+    *all = 0;
+    for (uint32_t i = 0; i < run->arena->series_count; i++) {
+        const struct arena_series *series = &run->arena->series[i];
+        if (may_be_empty(run->test, series->name) || !arena_is_named(run->arena, i))
+            continue;
+        (*all)++;
+        if (arena_count(run->arena, i) > 0)
+            continue;
+        if (count++ == 0)
+            *first = series;
+    }
+    return count;
+}
+
+static bool has_failed_verdict(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->arena->verdict_count; i++)
+        if (!run->arena->verdicts[i].pass)
+            return true;
+    return false;
+}
+
+static bool has_used_length(const struct run *run)
+{
+    return run->duration_ns > 0 &&
+           run->arena->ended_ns - run->arena->started_ns >= run->duration_ns;
+}
+
+/* A test with figures has measured nothing where all of them are empty, though it may have
+ * verdicts; one without figures, where it has no verdict. */
+static bool has_observed(const struct run *run)
+{
+    const struct arena_series *first;
+    int all, count = without_value(run, &all, &first);
+    if (all == 0)
+        return run->arena->verdict_count > 0 || run->observed_count > 0 || has_samples(run);
+    return count < all || has_failed_verdict(run);
+}
+
+/* "1 ns", "300 ms" */
+static const char *length_text(int64_t ns, char text[32])
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double amount = (double)ns;
+    int unit = 0;
+    for (; amount >= 1000 && unit < 3; unit++)
+        amount /= 1000;
+    snprintf(text, 32, "%.9g %s", amount, units[unit]);
+    return text;
+}
+
+/* The length is the cause where it was used up: a longer one may show another. */
+static void tell_nothing(struct run *run)
+{
+    char length[32];
+    if (has_used_length(run))
+        outcome_set(&run->outcome, STATUS_SKIPPED,
+                    "measure for longer (-D), or for a number of values (--samples)",
+                    "nothing was measured: the length of %s was over before the first value",
+                    length_text(run->duration_ns, length));
+    else
+        outcome_set(&run->outcome, STATUS_FAILED, "see the events for what happened instead",
+                    "nothing was measured: the test ended without a value or a verdict");
+}
+
+/* Before the test judges, which would take another cause for it. */
+static void check_length(struct run *run)
+{
+    char length[32];
+    const struct arena_series *first = NULL;
+    int all, count = without_value(run, &all, &first);
+    if (count == 0 || !has_used_length(run))
+        return;
+    if (!has_observed(run))
+        tell_nothing(run);
+    else
+        arena_event(run->arena, "no_values", -1,
+                    DATA(data_integer("series_count", count), data_integer("of_count", all),
+                         data_text("first", first->name),
+                         data_integer("length_ns", run->duration_ns)),
+                    "%d of %d series have no value (the first is %s): the length of %s was "
+                    "over before; measure for longer (-D), or for a number of values (--samples)",
+                    count, all, first->name, length_text(run->duration_ns, length));
+}
+
 /* Records in the result that the test ended early on request. */
 static void tell_interruption(struct run *run)
 {
-    if (!has_samples(run) && run->arena->verdict_count == 0)
+    if (!has_observed(run))
         outcome_set(&run->outcome, STATUS_SKIPPED, NULL, "stopped before anything was measured");
     else if (run->outcome.reason[0] == '\0')
         snprintf(run->outcome.reason, sizeof run->outcome.reason,
@@ -208,8 +310,13 @@ static int judge(struct run *run)
     arena_settle(run->arena);
     if (run->is_interrupted)
         tell_interruption(run);
-    if (run->outcome.status == STATUS_MEASURED && !run->is_interrupted && run->test->judge)
+    if (run->outcome.status != STATUS_MEASURED || run->is_interrupted)
+        return 0;
+    check_length(run);
+    if (run->test->judge)
         run->test->judge(run);
+    if (!has_observed(run))
+        tell_nothing(run);
     return 0;
 }
 

@@ -71,13 +71,14 @@ struct run {
     struct cpus uses_cpu;
     bool is_measured_elsewhere; /* by threads on uses_cpu; the measuring thread only waits */
     bool is_realtime, is_locked, is_interrupted, is_stuck;
-    bool is_out_of_cpu_time; /* RLIMIT_CPU is nearly used up */
+    bool is_out_of_cpu_time;   /* RLIMIT_CPU is nearly used up */
     bool is_touched_elsewhere; /* some memory was first touched on another CPU */
     int64_t started_utc_ns;
     int64_t calibration_ns; /* time that the calibration took of the deadline */
     int64_t start_ns;       /* CLOCK_MONOTONIC; at_ns counts from here; 0: not measuring yet */
     uint64_t samples;       /* the test's limits; 0: none */
     int64_t duration_ns;
+    uint64_t observed_count; /* of a test whose series may all be empty: what it has looked at */
     struct load load;
     int64_t load_average_milli; /* at the end of the measurement; -1: not known */
     struct port_environment before, after;

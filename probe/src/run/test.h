@@ -63,7 +63,8 @@ struct param_value {
  * value is and `end` is NULL. `derived`: formula, if computed from other series. `shape`: range and
  * resolution, if not the default. `range`: values that are possible, if not the default. Where the
  * two stamps are of different clocks, the test bounds their error and takes a negative value within
- * it for 0. */
+ * it for 0. `may_be_empty`: a good system gives no value, or one that lacks the subject. Without a
+ * value of any other series the test has measured nothing. */
 struct series_spec {
     const char *name;
     const char *unit;
@@ -73,6 +74,7 @@ struct series_spec {
     const char *derived;
     struct record_shape shape;
     struct record_range range;
+    bool may_be_empty;
 };
 
 /* One combination of values of the parameters that have a label. */
@@ -111,6 +113,8 @@ struct test {
     const struct verdict_spec *verdicts;
     unsigned needs;
     bool is_concurrent; /* variants are measured at the same time */
+    bool counts_rounds; /* samples is the size of its rounds, and not only a limit: with a length
+                         * alone it stays default_samples */
     uint64_t default_samples;
     int64_t default_duration_ns;
     int64_t setup_ns, sample_ns;

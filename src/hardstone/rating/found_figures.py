@@ -12,6 +12,7 @@ from hardstone.model import Result, Series
 from hardstone.published import Address, AddressError, resolve
 from hardstone.rating.criteria import FigureCriterion
 from hardstone.stats.contradictions import series_contradictions
+from hardstone.stats.identity import has_observed
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.subjects import (
     CONTRADICTORY,
@@ -87,7 +88,8 @@ def _fitting(
         return
     if criterion.test == SUSTAINED:
         yield from _none_sustained(subject, criterion, statistic, about)
-    if criterion.none_means and any(one.result.status == "measured" for one in fitting):
+    results = [one.result for one in fitting if one.result.status == "measured"]
+    if criterion.none_means and any(has_observed(result) for result in results):
         source = f"{subject.id} {fitting[0].address} {statistic}"
         none_seen = Amount("ns", statistic, source, value=0.0, notes=(criterion.none_means,))
         yield FoundFigure(fitting[0].address, none_seen, instead=about)

@@ -18,6 +18,7 @@ from hardstone.stats.conditions import names_in
 from hardstone.stats.identity import (
     duration_problem,
     load_problem,
+    observation_problem,
     pair_problem,
     series_problem,
 )
@@ -63,6 +64,9 @@ def contradictions(document: RunDocument) -> Iterator[Contradiction]:
 
 def _result_contradictions(result: Result) -> Iterator[Contradiction]:
     problem = duration_problem(result.duration_ns)
+    if problem is not None:
+        yield Contradiction("", problem)
+    problem = observation_problem(result)
     if problem is not None:
         yield Contradiction("", problem)
     if result.instrument is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from weakref import KeyedRef
 
 from hardstone.errors import InputError
-from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Series, Table, Window
+from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Result, Series, Table, Window
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -182,6 +182,24 @@ def pair_problem(pair: PairCost) -> str | None:
     if not pair.min <= pair.mean <= pair.max:
         return "the mean of the time-stamp pairs is not between minimum and maximum"
     return None
+
+
+_LONGEST_TICK_NS = 10_000_000  # of a kernel's timer
+
+
+def has_observed(result: Result) -> bool:
+    """Whether anything is behind `result`: a value, a verdict, or a loop that watched for so long
+    that a tick of the kernel was due."""
+    if result.verdicts or any(series.count for series in result.series):
+        return True
+    return sum(one.end_ns - one.begin_ns for one in result.windows) >= _LONGEST_TICK_NS
+
+
+def observation_problem(result: Result) -> str | None:
+    """What a result says that rests on nothing, or None."""
+    if result.status != "measured" or has_observed(result):
+        return None
+    return "measured, without a value or a verdict: nothing was observed"
 
 
 def duration_problem(duration_ns: int) -> str | None:

@@ -15,6 +15,7 @@ from hardstone.model import CombMark, Event, Noise, NoiseComb, Result, Series, W
 from hardstone.stats.comb import TOLERANCES_NS, hit_share
 from hardstone.stats.comb_names import TICK, Counted, NamedComb, named_combs
 from hardstone.stats.comb_search import find_combs
+from hardstone.stats.identity import has_observed
 from hardstone.stats.made_series import made_series
 from hardstone.stats.noise_gaps import BoolArray, Gaps, gaps_of, merged_gaps
 from hardstone.stats.noise_words import no_tick_words, notes_of
@@ -28,7 +29,7 @@ _WATCH = "gap_watch"
 
 def with_noise(result: Result) -> Result:
     """`result` with the series `tick` and `other`, and `noise`. What it had of them is replaced."""
-    if not result.windows:
+    if not result.windows or not has_observed(result):
         return result
     noise, series = _analysed(result)
     kept = [one for one in result.series if one.name not in _DERIVED]

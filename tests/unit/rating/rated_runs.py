@@ -41,6 +41,8 @@ def results(
         for one in rated_figures(name):
             result = found.setdefault(one.test, make.result(one.test, series=[], conditions=where))
             result.series.append(labelled(one.series, one.labels, *values(one)))
+            if one.none_means:  # what it was looked for in
+                result.series.append(labelled("step_time", one.labels, FAST_NS))
         for test in criteria.behaviours:
             claims = [Verdict(name="claim/case", passed=True, evidence="-")]
             found[test] = make.result(test, series=[], verdicts=claims, conditions=where)

@@ -15,6 +15,7 @@ from hardstone.model import (
     RunDocument,
     Trust,
     Verdict,
+    Window,
 )
 from hardstone.rating import CategoryRating, Rating, rate_run, special_attention
 from hardstone.stats.sustained import STEP
@@ -248,6 +249,8 @@ def test_without_a_tick_all_gaps_are_rated() -> None:
     decisive = category(document, "clock").decisive
     assert decisive.amount.value == 50_000 and decisive.instead
     result.series = [labelled("tick", {}), labelled("gap", {})]
+    assert category(document, "clock").stars is None  # nothing was watched
+    result.windows = [Window(begin_ns=0, end_ns=10_000_000, distance_ns=[], length_ns=[])]
     found = category(document, "clock")
     assert found.stars == 5.0
     assert found.decisive.amount.notes == ("no gap was seen",)

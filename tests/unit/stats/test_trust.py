@@ -23,16 +23,23 @@ from hardstone.model import (
     Scalar,
     Skew,
     Verdict,
+    Window,
 )
 from hardstone.plan import Request, make_plan
 from hardstone.present.notices import deviations
 from hardstone.present.overview import stands_out
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
+from hardstone.stats.contradictions import trust_of
+from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import RULES, grade_run
 from tests.process.targets import sample
 from tests.unit.stats import make
 
 MINUTE_NS = 60_000_000_000
+
+
+def _watched(span_ns: int) -> list[Window]:
+    return [Window(begin_ns=0, end_ns=span_ns, distance_ns=[], length_ns=[])]
 
 
 def of(**result: object) -> RunDocument:
@@ -255,6 +262,29 @@ def test_reasons_name_tests_and_figures_the_gravest_first(
     reasons = grade_run(document).reasons
     assert len(reasons) == len(starts)
     assert all(map(str.startswith, reasons, starts)), reasons
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_said"),
+    [
+        ({"series": []}, True),
+        ({"series": [make.series([])]}, True),
+        ({"series": [make.series([])], "windows": _watched(9_999_999)}, True),
+        ({"series": [make.series([])], "windows": _watched(10_000_000)}, False),
+        ({"series": [], "verdicts": [Verdict(name="a", passed=False, evidence="-")]}, False),
+        ({"series": [make.series([5])]}, False),
+        ({"series": [], "status": "skipped"}, False),
+    ],
+)
+def test_measured_without_an_observation_is_untrustworthy(
+    changed: dict[str, object], is_said: bool
+) -> None:
+    run = make.document(results=[make.result(**changed)])
+    said = "TMR-P-LAT: measured, without a value or a verdict: nothing was observed"
+    assert (said in trust_of(run).reasons) == is_said
+    assert (trust_of(run).grade == "untrustworthy") == is_said
+    noise = with_noise(run.results[0]).noise
+    assert bool(noise) == (bool(run.results[0].windows) and not is_said)
 
 
 def test_results_of_one_test_are_told_apart_by_their_conditions() -> None:

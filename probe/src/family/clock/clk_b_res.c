@@ -46,7 +46,7 @@ enum { MOST_READS = 50000000 };
 
 static const struct series_spec series[] = {
     {"claimed", "ns", "clock", "the resolution that clock_getres claims; one value a clock", NULL,
-     "clock_getres"},
+     "clock_getres", .may_be_empty = true},
     {"step", "ns", "clock", "a reading of the clock",
      "the next reading that differs, back to back, on each CPU in turn",
      .range = {.most = RECORD_NO_MOST}}, /* somebody may set it forward by hours */
@@ -264,12 +264,11 @@ static void read_everywhere(struct run *run, int place, const int *cpus, int cou
 {
     struct own *own = run->own;
     struct record *step = arena_record(run->arena, SERIES * place + STEP);
-    uint64_t reads = run->samples > 0 ? run->samples : READS;
     if (own->subjects[place].is_absent)
         return;
     for (int i = 0; i < count && !run_should_stop(); i++)
         if (count == 1 || go_to_cpu(run, cpus[i]))
-            read_steps(run, &own->subjects[place], step, reads);
+            read_steps(run, &own->subjects[place], step, run->samples);
 }
 
 static void claim(struct run *run)
@@ -325,13 +324,13 @@ static void tell_monotonic(struct run *run, const struct clock_subject *subject)
     snprintf(name, sizeof name, "monotonic/%.28s",
              subject->is_counter ? subject->name : subject->name + 6);
     if (subject->still_count > 0) {
-        arena_verdict(run->arena, false, name,
+        arena_verdict(run->arena, false, subject->still_read_count, name,
                       "does not move: %llu equal readings in %.1f s of running; CPUs: %d of %d",
                       (unsigned long long)subject->still_read_count,
                       (double)subject->still_ns / 1e9, subject->still_count, subject->cpu_count);
         return;
     }
-    arena_verdict(run->arena, subject->back_count == 0, name,
+    arena_verdict(run->arena, subject->back_count == 0, subject->read_count, name,
                   "%llu readings, CPUs in turn: %d; %llu steps back, the worst %lld ns",
                   (unsigned long long)subject->read_count, subject->cpu_count,
                   (unsigned long long)subject->back_count, (long long)-subject->back_worst_ns);
@@ -383,6 +382,7 @@ const struct test clk_b_res = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_A_CPU,
     .default_samples = READS,
+    .counts_rounds = true,
     .setup_ns = 1000000000 + EXPIRY_STEP_NS,
     .sample_ns = 2000,
     .declare = declare,

@@ -48,7 +48,7 @@ static const struct param_spec params[] = {
 /* The toolkit adds the last two. */
 static const struct series_spec series[] = {
     {"gap", "ns", "", "the last reading of the counter before a gap", "the first reading after it",
-     NULL},
+     .may_be_empty = true},
     {"tick", "ns", "", "the begin of a gap that recurs with the period of the kernel's tick",
      "its end", "gaps at the ticks found"},
     {"other", "ns", "", "the begin of any other gap", "its end", "gaps at no tick"},
@@ -59,6 +59,7 @@ enum { GAP, OF_THE_TOOLKIT = 2 };
 struct own {
     struct gap_log gap_log;
     uint64_t lost_count; /* gaps that are in the series, and not in the table */
+    int64_t watched_ns;
     struct gap gaps[GAPS_OF_WINDOW];
 };
 
@@ -167,6 +168,7 @@ static void watch_window(struct run *run, int64_t until_ns)
     take_counts(&window, &before, &after);
     take_gaps(run, &window);
     own->lost_count += window.dropped_count;
+    own->watched_ns += window.end_ns - window.begin_ns;
     if (!gap_table_add(run->arena, &window))
         own->lost_count += window.gap_count;
 }
@@ -186,6 +188,13 @@ static void tell_lost(const struct run *run)
                 (unsigned long long)own->lost_count, (unsigned long)table->gap_count);
 }
 
+/* In less time than the tick's period none had to come: no gap says nothing then. */
+static uint64_t ticks_due(const struct own *own)
+{
+    int64_t tick_ns = port_tick_ns();
+    return (uint64_t)(own->watched_ns / (tick_ns > 0 ? tick_ns : WINDOW_NS));
+}
+
 static int measure(struct run *run)
 {
     struct own *own = run->own;
@@ -202,6 +211,7 @@ static int measure(struct run *run)
         now_ns = clock_monotonic_ns();
     }
     tell_lost(run);
+    run->observed_count = ticks_due(own);
     return 0;
 }
 

@@ -84,7 +84,7 @@ static void tell_ring(struct run *run, const struct clock_ring *ring)
     }
     snprintf(name, sizeof name, "monotonic_across_cpus/%.16s",
              subject->is_counter ? subject->name : subject->name + 6);
-    arena_verdict(run->arena, ring->back_count == 0, name,
+    arena_verdict(run->arena, ring->back_count == 0, (uint64_t)ring->turn, name,
                   "%d readings in turn, CPUs: %d; %llu steps back, the worst %lld ns", ring->turn,
                   ring->count, (unsigned long long)ring->back_count,
                   (long long)-clock_subject_ns(&run->clock, subject, ring->back_worst));

@@ -29,7 +29,7 @@ void async_claim_end(const struct async_claim *claim, const char *seen)
     if (run_should_stop())
         return;
     snprintf(name, sizeof name, "%s/%s", claim->name, claim->kind);
-    arena_verdict(claim->run->arena, !claim->has_failed, name, "%s",
+    arena_verdict(claim->run->arena, !claim->has_failed, 1, name, "%s",
                   claim->has_failed ? claim->failure : seen);
 }
 

@@ -252,10 +252,10 @@ static int judge(struct run *run)
 {
     const struct own *own = run->own;
     if (own->least_allocated_bytes >= 0)
-        arena_verdict(run->arena, own->least_allocated_bytes >= own->file_bytes, verdicts[0].name,
-                      "right after the call the file had %lld KiB of %lld KiB on the device",
-                      (long long)(own->least_allocated_bytes >> 10),
-                      (long long)(own->file_bytes >> 10));
+        arena_verdict(
+            run->arena, own->least_allocated_bytes >= own->file_bytes, 1, verdicts[0].name,
+            "right after the call the file had %lld KiB of %lld KiB on the device",
+            (long long)(own->least_allocated_bytes >> 10), (long long)(own->file_bytes >> 10));
     if (file_has_values(run))
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, "use -p mode=appended",

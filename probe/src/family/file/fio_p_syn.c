@@ -282,7 +282,8 @@ static void judge_mode(struct run *run, enum mode mode)
     if (!own->was_measured[mode] || !synchronised_is_known(counted))
         return;
     snprintf(name, sizeof name, "%s/%s", verdicts[0].name, mode_names[mode]);
-    arena_verdict(run->arena, synchronised_holds(counted), name,
+    arena_verdict(run->arena, synchronised_holds(counted),
+                  counted->seen_count + counted->unseen_count, name,
                   "in %llu of %llu writes the device had counted new data when the call returned",
                   (unsigned long long)counted->seen_count,
                   (unsigned long long)counted->seen_count + counted->unseen_count);

@@ -71,7 +71,7 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"latency", "ns", "flood", "the programmed expiry",
-     "first reading of the clock by the thread that it wakes"},
+     "first reading of the clock by the thread that it wakes", .may_be_empty = true},
     {"added", "ns", "flood",
      "latency under the flood minus the median of those without it, in the blocks before and "
      "after; "

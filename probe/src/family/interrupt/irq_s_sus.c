@@ -110,6 +110,10 @@ static int check(struct run *run)
                            "period_min_ns is longer than period_max_ns");
     if (interrupts > 0)
         run->samples = (uint64_t)interrupts;
+    if (run->samples < 2)
+        return outcome_set(
+            &run->outcome, STATUS_UNSUPPORTED, "give at least 2: --samples, or -p interrupts",
+            "a step of %llu interrupts has no period", (unsigned long long)run->samples);
     run->series_left_out = 1; /* the series of steps, which `declare` adds */
     return interrupt_sources_check(run);
 }
@@ -375,6 +379,7 @@ const struct test irq_s_sus = {
     .series = series,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_A_CPU | TEST_COMPARES_CPUS,
     .default_samples = SAMPLES,
+    .counts_rounds = true,
     .setup_ns = 500000000,
     .sample_ns = 30000, /* over all steps */
     .check = check,

@@ -386,7 +386,8 @@ static void judge_faults(struct run *run)
         tell_not_tried(run);
         return;
     }
-    arena_verdict(run->arena, faults(locked) == 0, verdicts[FAULTS].name,
+    arena_verdict(run->arena, faults(locked) == 0, (uint64_t)locked->access_count,
+                  verdicts[FAULTS].name,
                   "locked: %lld minor and %lld major faults in %lld reads; not locked: %lld and "
                   "%lld in %lld",
                   (long long)locked->minor_faults, (long long)locked->major_faults,
@@ -437,7 +438,7 @@ static void judge_lock(struct run *run)
         snprintf(counted, sizeof counted,
                  "%lld KiB are locked (VmLck) of a working set of %lld KiB",
                  (long long)(table->locked_bytes / 1024), (long long)(table->bytes / 1024));
-    arena_verdict(run->arena, holds > 0, verdict, "%s; msync(MS_INVALIDATE), %s", counted,
+    arena_verdict(run->arena, holds > 0, 1, verdict, "%s; msync(MS_INVALIDATE), %s", counted,
                   invalidate);
 }
 

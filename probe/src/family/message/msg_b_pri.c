@@ -134,7 +134,7 @@ static void tell(struct run *run, bool holds, const char *claim, const char *evi
 {
     char name[ARENA_NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s", claim, variant_text(run, "kinds"));
-    arena_verdict(run->arena, holds, name, "%s", evidence);
+    arena_verdict(run->arena, holds, 1, name, "%s", evidence);
 }
 
 static void tell_order(struct run *run, const struct order_check *first,
@@ -209,7 +209,7 @@ static int judge_waiters(struct run *run, bool are_senders)
         return result;
     snprintf(name, sizeof name, "%s/mq/%s", are_senders ? "senders" : "receivers",
              variant_text(run, "scopes"));
-    arena_verdict(run->arena, holds, name, "%s", evidence);
+    arena_verdict(run->arena, holds, 1, name, "%s", evidence);
     return 0;
 }
 

@@ -55,7 +55,7 @@ static const struct series_spec series[] = {
     {"ended_by_watchdog", "count", "primitive",
      "1: the round locked up and the watchdog ended it; 0: it ended by itself; one value a round",
      NULL, NULL, RECORD_SHAPE_COUNT, EITHER},
-    {"delay", "ns", "primitive", "low has the primitive", "high has it"},
+    {"delay", "ns", "primitive", "low has the primitive", "high has it", .may_be_empty = true},
     {0},
 };
 

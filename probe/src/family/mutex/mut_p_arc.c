@@ -36,7 +36,7 @@ static const struct param_spec params[] = {
 
 static const struct series_spec series[] = {
     {"acquire", "ns", "protocol", "high before its request for the lock that low owns",
-     "low running again"},
+     "low running again", .may_be_empty = true},
     {"release", "ns", "protocol",
      "low before unlock; medium is ready, or with protocol none has run",
      "high running with the lock; with protocol protect its request is in between"},

@@ -250,10 +250,11 @@ static void judge_claims(struct run *run, const struct inventory *inventory)
             count_claim(&claims, option, &inventory->options[i]);
     }
     if (claims.broken_count > 0)
-        arena_verdict(run->arena, false, "claims_are_true", "%d of %d claims are false: %s",
-                      claims.broken_count, claims.claimed_count, claims.broken);
+        arena_verdict(run->arena, false, (uint64_t)claims.claimed_count, "claims_are_true",
+                      "%d of %d claims are false: %s", claims.broken_count, claims.claimed_count,
+                      claims.broken);
     else
-        arena_verdict(run->arena, true, "claims_are_true",
+        arena_verdict(run->arena, true, (uint64_t)claims.claimed_count, "claims_are_true",
                       "%d options are claimed and none of them fails%s%s", claims.claimed_count,
                       claims.open_count ? "; denied or not tried: " : "", claims.open);
 }
@@ -266,8 +267,8 @@ static void judge_priorities(struct run *run, const char *policy, const struct a
     snprintf(name, sizeof name, "priorities_32/%s", policy);
     if (answer->result == CALL_UNTRIED || (answer->result == CALL_DENIED && is_enough))
         return;
-    arena_verdict(run->arena, is_enough && !is_broken(answer->result), name, "%lld priorities%s%s",
-                  (long long)answer->number,
+    arena_verdict(run->arena, is_enough && !is_broken(answer->result), 1, name,
+                  "%lld priorities%s%s", (long long)answer->number,
                   answer->result == CALL_WORKS ? ", each of them was set" : "; ", answer->why);
 }
 
@@ -304,9 +305,9 @@ static void judge_limits(struct run *run, const struct inventory *inventory, boo
             look_at_limit(&seen, &posix_limits[i],
                           posix_limits[i].reach ? &inventory->limits[i] : NULL);
     if (seen.low[0])
-        arena_verdict(run->arena, false, name, "%s", seen.low);
+        arena_verdict(run->arena, false, 1, name, "%s", seen.low);
     else
-        arena_verdict(run->arena, true, name,
+        arena_verdict(run->arena, true, (uint64_t)seen.told_count, name,
                       "%d limits are told and none is below its minimum; calls reached the minimum "
                       "of %d%s%.200s",
                       seen.told_count, seen.reached_count,

@@ -357,14 +357,14 @@ static int judge(struct run *run)
     tell_others(run);
     if (sent == 0)
         return 0;
-    arena_verdict(run->arena, lost == 0, "delivered",
+    arena_verdict(run->arena, lost == 0, sent, "delivered",
                   "%llu sent, %llu handled, %llu turns of the busy process meanwhile", sent,
                   sent - lost, (unsigned long long)atomic_load(&own->table->turn_count));
     if (lost == 0 && late == 0 && own->loaded_count < sent / LOADED_PARTS) {
         tell_idle(run);
         return 0;
     }
-    arena_verdict(run->arena, lost == 0 && late == 0, "within_bound",
+    arena_verdict(run->arena, lost == 0 && late == 0, sent, "within_bound",
                   "bound %lld us: worst observed %lld.%01lld us, %llu of %llu later, %llu lost",
                   (long long)(own->bound_ns / 1000), (long long)(own->worst_ns / 1000),
                   (long long)(own->worst_ns % 1000 / 100), late, sent, lost);

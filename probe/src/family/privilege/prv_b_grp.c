@@ -222,7 +222,7 @@ static void judge_one(struct run *run, const char *claim, const char *right, boo
     struct own *own = run->own;
     char name[ARENA_NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s", claim, right);
-    arena_verdict(run->arena, is_right, name, "%s", evidence);
+    arena_verdict(run->arena, is_right, 1, name, "%s", evidence);
     own->verdict_count++;
 }
 

@@ -185,7 +185,7 @@ static void tell(struct run *run, enum order order, bool is_right, const char *e
     if (is_promised(semaphore_kind_of(run))) {
         snprintf(name, sizeof name, "%s/%s/%s", order_names[order], variant_text(run, "kinds"),
                  variant_text(run, "scopes"));
-        arena_verdict(run->arena, is_right, name, "%s", evidence);
+        arena_verdict(run->arena, is_right, 1, name, "%s", evidence);
     } else if (!is_right && own->other_order[0] == '\0') {
         snprintf(own->other_order, sizeof own->other_order, "%s: %.200s", order_names[order],
                  evidence);

@@ -378,7 +378,8 @@ static void judge_one(struct run *run, const char *claim, bool is_right, const c
     char name[ARENA_NAME_BYTES];
     snprintf(name, sizeof name, "%s/%s/%s", claim, variant_text(run, "receivers"),
              variant_text(run, "scopes"));
-    arena_verdict(run->arena, is_right, name, "%s", evidence);
+    arena_verdict(run->arena, is_right, ((struct own *)run->own)->totals.round_count, name, "%s",
+                  evidence);
 }
 
 #define JUDGE(claim, is_right, ...)                                                                \

@@ -68,7 +68,7 @@ static const struct series_spec series[] = {
     {"missed", "count", LABELS, "steps that missed their deadline, one value for each variant",
      NULL, NULL, RECORD_SHAPE_COUNT},
     {"lateness", "ns", LABELS, "deadline of a step that missed it",
-     "clock reading of its last thread at its end"},
+     "clock reading of its last thread at its end", .may_be_empty = true},
     {"step_time", "ns", LABELS, "clock reading of the first thread at the begin of a step",
      "clock reading of its last thread at its end"},
     {0},
@@ -223,7 +223,7 @@ static int judge(struct run *run)
 {
     const struct simulation *simulation = run->own;
     if (simulation->has_looked_late)
-        arena_verdict(run->arena, simulation->was_late_once, "late_once", "%s",
+        arena_verdict(run->arena, simulation->was_late_once, 1, "late_once", "%s",
                       simulation->late_evidence);
     return simulation_judge(run);
 }

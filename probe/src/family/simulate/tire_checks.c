@@ -43,7 +43,7 @@ void tire_find_rest(struct tire_trial *trial, struct tire_finding *found)
 
 static void tell(const struct run *run, const char *name, const struct tire_finding *found)
 {
-    arena_verdict(run->arena, found->is_good, name, "%s", found->evidence);
+    arena_verdict(run->arena, found->is_good, 1, name, "%s", found->evidence);
 }
 
 int tire_judge(struct run *run)

@@ -200,7 +200,7 @@ static void try_time_shared(struct long_use *use)
     }
     if (run_should_stop())
         return;
-    arena_verdict(use->run->arena, use->delayed_count == 0, "time_shared",
+    arena_verdict(use->run->arena, use->delayed_count == 0, use->wake_count, "time_shared",
                   "a spinning time-shared thread made a real-time one ready %llu times; it went on "
                   "before that one had run %llu times, for up to %lld us",
                   (unsigned long long)use->wake_count, (unsigned long long)use->delayed_count,

@@ -96,13 +96,13 @@ static void tell_ready_order(const struct levels *levels, int wrong)
 {
     const struct level *level = levels->level;
     if (wrong < 0)
-        arena_verdict(levels->run->arena, true, "ready_order",
+        arena_verdict(levels->run->arena, true, (uint64_t)levels->level_count, "ready_order",
                       "%d threads made ready in a random order, and in its reverse, ran from "
                       "priority %d down to %d",
                       levels->level_count, level[levels->level_count - 1].priority,
                       level[0].priority);
     else
-        arena_verdict(levels->run->arena, false, "ready_order",
+        arena_verdict(levels->run->arena, false, 1, "ready_order",
                       "priority %d ran before %d, which was ready too", level[wrong].priority,
                       level[wrong + 1].priority);
 }
@@ -153,12 +153,12 @@ static int tell_preempts(const struct levels *levels, uint64_t measuring_thread_
             wrong = lowest + i;
     }
     if (wrong < 0)
-        arena_verdict(levels->run->arena, true, "preempts",
+        arena_verdict(levels->run->arena, true, (uint64_t)good, "preempts",
                       "%d pairs of neighbours, priorities %d to %d: the higher one, made ready by "
                       "the lower one, ran before that one went on",
                       good, lowest, lowest + levels->level_count);
     else
-        arena_verdict(levels->run->arena, false, "preempts",
+        arena_verdict(levels->run->arena, false, 1, "preempts",
                       "priority %d made %d ready and went on before that one had run; %d of %d "
                       "pairs kept",
                       wrong, wrong + 1, good, levels->level_count);
@@ -175,7 +175,7 @@ static void tell_levels(const struct levels *levels, int kept_pairs)
     bool is_enough =
         named >= PRIORITY_LADDER_LEAST && (apart >= PRIORITY_LADDER_LEAST || apart == tried);
     arena_verdict(
-        levels->run->arena, is_enough, "levels",
+        levels->run->arena, is_enough, (uint64_t)tried, "levels",
         "the system offers %d priorities; of the %d that were tried, %d could be distinguished (at "
         "least %d must exist)",
         named, tried, apart, PRIORITY_LADDER_LEAST);

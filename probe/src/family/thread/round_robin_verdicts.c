@@ -75,17 +75,17 @@ static void judge_rotation(const struct round_robin *round_robin)
     struct arena *arena = round_robin->run->arena;
     int threads = round_robin->thread_count, rounds = round_robin->rounds;
     if (round_robin->kept_ns > 0)
-        arena_verdict(arena, false, "rotates",
+        arena_verdict(arena, false, 1, "rotates",
                       "one thread kept the CPU for %.3f s, while %d others were ready; a slice is "
                       "due after %.3f ms",
                       (double)round_robin->kept_ns / 1e9, threads - 1,
                       (double)round_robin->due_ns / 1e6);
     else if (round_robin->least_turns < rounds)
-        arena_verdict(arena, false, "rotates",
+        arena_verdict(arena, false, 1, "rotates",
                       "of %d slices in a burst one of %d threads got only %d, not %d",
                       rounds * threads, threads, round_robin->least_turns, rounds);
     else
-        arena_verdict(arena, true, "rotates",
+        arena_verdict(arena, true, (uint64_t)round_robin->complete_count, "rotates",
                       "%d threads, %d slices each in every one of %d bursts", threads, rounds,
                       round_robin->complete_count);
 }
@@ -105,8 +105,8 @@ static void judge_fairness(const struct round_robin *round_robin)
         used += (size_t)snprintf(shares + used, sizeof shares - used, "%s%.2f %%", i ? ", " : "",
                                  share * 100);
     }
-    arena_verdict(round_robin->run->arena, is_fair, "fair", "shares of %.3f s: %s",
-                  (double)sum_ns / 1e9, shares);
+    arena_verdict(round_robin->run->arena, is_fair, (uint64_t)sum_ns, "fair",
+                  "shares of %.3f s: %s", (double)sum_ns / 1e9, shares);
 }
 
 static void judge_length(const struct round_robin *round_robin)
@@ -121,7 +121,7 @@ static void judge_length(const struct round_robin *round_robin)
         return;
     bool is_right =
         mean_ns < claimed_ns * (1 + LENGTH_ERROR) && mean_ns > claimed_ns * (1 - LENGTH_ERROR);
-    arena_verdict(arena, is_right, "slice_length",
+    arena_verdict(arena, is_right, (uint64_t)later->count, "slice_length",
                   "%d later slices, mean %.3f ms (%.3f to %.3f); claimed: %.3f ms", later->count,
                   mean_ns / 1e6, (double)later->least_ns / 1e6, (double)later->most_ns / 1e6,
                   claimed_ns / 1e6);
@@ -136,7 +136,7 @@ static void judge_first_slice(const struct round_robin *round_robin)
         return;
     double difference_ns = mean_of(first) - mean_of(later), most_ns = allowed_ns(round_robin);
     bool is_like = difference_ns <= most_ns && difference_ns >= -most_ns;
-    arena_verdict(round_robin->run->arena, is_like, "first_slice",
+    arena_verdict(round_robin->run->arena, is_like, (uint64_t)first->count, "first_slice",
                   "%d first slices, mean %.3f ms (%.3f to %.3f); mean of the later ones %.3f ms",
                   first->count, mean_of(first) / 1e6, (double)first->least_ns / 1e6,
                   (double)first->most_ns / 1e6, mean_of(later) / 1e6);

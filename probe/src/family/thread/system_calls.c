@@ -112,7 +112,7 @@ static void tell_kind(const struct system_calls *calls)
                     "%s: no verdict, because the time-shared %s was never inside: %s", name,
                     peer_scope_names[calls->peer.scope], kind->title);
     else
-        arena_verdict(calls->run->arena, calls->delayed_count == 0, name,
+        arena_verdict(calls->run->arena, calls->delayed_count == 0, calls->inside_count, name,
                       "%llu times a real-time thread was made ready while a time-shared %s "
                       "was inside (%s); %llu times it went on before that thread had run and "
                       "blocked, for up to %lld us",

@@ -107,7 +107,7 @@ void system_threads_judge(struct system_threads *system)
                     "for more samples",
                     system->count, (unsigned long long)system->burst_count);
     else
-        arena_verdict(arena, system->ran_count == 0, "system_processes",
+        arena_verdict(arena, system->ran_count == 0, system->ready_count, "system_processes",
                       "of %d time-shared processes of the system that are bound to this CPU, %llu "
                       "times one was ready while a real-time thread was ready or spun, and %llu "
                       "times one ran, for up to %lld us",

@@ -242,7 +242,7 @@ static int play_round(struct own *own)
 
 static int rounds_of(const struct run *run)
 {
-    return run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
+    return run->samples < INT32_MAX ? (int)run->samples : INT32_MAX;
 }
 
 /* One round: 1 if the promise was kept, 0 if not, -1 with the outcome. */
@@ -269,7 +269,7 @@ static int try_scenario(struct own *own, const struct scenario *scenario, int po
     if (kept < 0 || run_should_stop())
         return kept < 0 ? -1 : 0;
     if (own->lower_error)
-        arena_verdict(run->arena, false, name, "the call that lowers it failed: %s",
+        arena_verdict(run->arena, false, 1, name, "the call that lowers it failed: %s",
                       strerror(own->lower_error));
     else
         order_log_verdict(&own->log, run->arena, name, scenario->promised);
@@ -307,6 +307,7 @@ const struct test thr_b_new = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
     .default_samples = ROUNDS,
+    .counts_rounds = true,
     .setup_ns = 300000000,
     .sample_ns = 50000000,
     .prepare = prepare,

@@ -72,7 +72,7 @@ struct own {
 
 static int rounds_of(const struct run *run)
 {
-    return run->samples > 0 && run->samples < INT32_MAX ? (int)run->samples : ROUNDS;
+    return run->samples < INT32_MAX ? (int)run->samples : INT32_MAX;
 }
 
 static int prepare(struct run *run)
@@ -116,6 +116,7 @@ const struct test thr_b_pri = {
     .verdicts = verdicts,
     .needs = TEST_NEEDS_REALTIME | TEST_NEEDS_ONE_CPU,
     .default_samples = ROUNDS,
+    .counts_rounds = true,
     .setup_ns = 1500000000,
     .sample_ns = 900000000,
     .prepare = prepare,

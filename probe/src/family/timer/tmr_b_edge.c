@@ -62,7 +62,8 @@ static void tell(struct run *run, bool pass, const char *claim, enum timer_kind 
                  const char *evidence)
 {
     char name[ARENA_NAME_BYTES];
-    arena_verdict(run->arena, pass, verdict_name(name, sizeof name, claim, kind), "%s", evidence);
+    arena_verdict(run->arena, pass, 1, verdict_name(name, sizeof name, claim, kind), "%s",
+                  evidence);
 }
 
 static void tell_error(struct run *run, const char *claim, enum timer_kind kind, int error)

@@ -46,7 +46,8 @@ static const struct series_spec series[] = {
      NULL,
      NULL,
      RECORD_SHAPE_COUNT,
-     {.least = 1}},
+     {.least = 1},
+     true},
     {0},
 };
 enum { JITTER, OVERRUN };
