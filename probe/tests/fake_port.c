@@ -46,7 +46,8 @@ static int visit(int cpu, int error)
 
 ANSWERS(int, port_pin_for_now, (int cpu, struct cpus *before), visit(cpu, fake_port.pin_error));
 ANSWERS(int, port_pin_back, (const struct cpus *before), visit(-1, fake_port.pin_back_error));
-ANSWERS(bool, port_is_bound_to, (int cpu), false);
+ANSWERS(bool, port_thread_cpus, (pid_t thread, struct cpus *cpus), false);
+ANSWERS(bool, port_cpuset, (char *group, size_t bytes, char *command, size_t command_bytes), false);
 ANSWERS(int, port_current_cpu, (void), fake_port.current_cpu > 0 ? fake_port.current_cpu : -1);
 
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)

@@ -20,6 +20,7 @@ struct made_up_thread {
     bool is_there;
     int cpu;
     long delay_ns, minor, major, migrations, involuntary; /* migrations -1: not counted */
+    int bound_cpu; /* that it may use alone; 0: it may use several */
 };
 
 static struct {
@@ -35,6 +36,7 @@ static struct {
     long throttled, throttled_us, outer_throttled;
     struct made_up_thread main_thread;      /* the supervisor */
     struct made_up_thread threads[THREADS]; /* with the ids from getpid() + 1 on */
+    enum watch_held held;
     struct arena *arena;
     struct counter_watch *watch;
     _Atomic pid_t second;
@@ -52,9 +54,13 @@ WRAP(int, clock_gettime, clockid_t id, struct timespec *time)
 
 WRAP(int, sched_getaffinity, pid_t thread, size_t bytes, cpu_set_t *set)
 {
-    (void)thread;
+    int place = thread - getpid() - 1;
     memset(set, 0, bytes);
     *set = world.bound;
+    if (place < 0 || place >= THREADS || world.threads[place].bound_cpu == 0)
+        return 0;
+    CPU_ZERO(set);
+    CPU_SET((size_t)world.threads[place].bound_cpu, set);
     return 0;
 }
 
@@ -192,7 +198,7 @@ static bool open_world(void)
 static void begin(const char *cpus)
 {
     static struct arena_plan plan;
-    struct counter_watch_setup setup = {.second = &world.second};
+    struct counter_watch_setup setup = {.second = &world.second, .held = world.held};
     struct outcome outcome = {.status = STATUS_MEASURED};
     cpus_parse_list(cpus, &setup.measured);
     memset(&plan, 0, sizeof plan);
@@ -291,6 +297,13 @@ static const struct arena_event *event(const char *name)
 static void expect_event(const char *name, const char *part)
 {
     CHECK_HOLDS(event(name) ? event(name)->text : NULL, part);
+}
+
+/* CPU that the looks found lost; -1: none. */
+static int lost_cpu(void)
+{
+    struct cpu_taken taken = counter_watch_taken(world.watch);
+    return taken.is_found ? taken.cpu : -1;
 }
 
 /* ---- counters ---- */
@@ -633,12 +646,12 @@ WORLD_TEST(a_cpu_that_goes_offline)
     world.online = "0-6\n";
     begin("1,7"); /* CPU 7 was never there */
     pass_second();
-    CHECK_SAME(counter_watch_lost_cpu(world.watch), -1);
+    CHECK_SAME(lost_cpu(), -1);
     world.online = "0,2-6\n";
     world.gone = 1;
     world.steal_ticks[2] = 1;
     pass_second_with_value(0);
-    CHECK_SAME(counter_watch_lost_cpu(world.watch), 1);
+    CHECK_SAME(lost_cpu(), 1);
     CHECK_SAME(counted(kept(1, 1), ARENA_STEAL_NS), -1);
 }
 
@@ -728,4 +741,106 @@ WORLD_TEST(clocks_without_looks)
     world.monotonic_ns += 10 * SECOND_NS;
     end();
     CHECK(event("wall_clock_set") && !event("suspended"));
+}
+
+/* ---- where the threads are ---- */
+
+static void begin_bound(enum watch_held held)
+{
+    world.held = held;
+    world.threads[0].bound_cpu = 1;
+    begin("1");
+}
+
+WORLD_TEST(a_thread_that_stays)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    pass_second();
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
+}
+
+/* What the kernel does when the CPU is taken from the cpuset, or goes offline. */
+WORLD_TEST(a_thread_that_is_bound_elsewhere)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    pass_second();
+    int64_t sure_ns = world.monotonic_ns;
+    world.threads[0].bound_cpu = world.threads[0].cpu = 2;
+    pass_second();
+    struct cpu_taken taken = counter_watch_taken(world.watch);
+    CHECK_SAME(lost_cpu(), 1);
+    CHECK_SAME(taken.sure_ns, sure_ns);
+    CHECK_SAME(taken.found_ns, sure_ns + SECOND_NS);
+    CHECK(!taken.is_offline);
+}
+
+WORLD_TEST(a_thread_that_is_bound_no_more)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    world.threads[0].bound_cpu = 0;
+    pass_second();
+    CHECK_SAME(lost_cpu(), 1);
+}
+
+/* Linux 6.2 and later take it back when the cpuset has the CPU again. */
+WORLD_TEST(a_thread_that_was_away_between_two_looks)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    pass_second();
+    world.threads[0].migrations += 2;
+    pass_second();
+    CHECK_SAME(lost_cpu(), 1);
+}
+
+WORLD_TEST(one_that_ends_is_not_moved)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    pass_second();
+    world.threads[0].is_there = false;
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
+}
+
+/* It is seen first with the affinity of its creator, then binds itself. */
+WORLD_TEST(a_new_thread_is_held_from_the_second_look_on)
+{
+    begin_bound(WATCH_HOLDS_ALL);
+    world.threads[1] =
+        (struct made_up_thread){.is_there = true, .cpu = 1, .bound_cpu = 1, .migrations = 1};
+    pass_second();
+    world.threads[1].bound_cpu = world.threads[1].cpu = 2;
+    world.threads[1].migrations++;
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
+    world.threads[1].bound_cpu = world.threads[1].cpu = 1;
+    world.threads[1].migrations++;
+    pass_second();
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
+    world.threads[1].bound_cpu = 2;
+    pass_second();
+    CHECK_SAME(lost_cpu(), 1);
+}
+
+/* The measuring thread visits the CPUs on which it starts others. */
+WORLD_TEST(threads_that_start_later)
+{
+    begin_bound(WATCH_HOLDS_LATER);
+    world.threads[0].migrations += 2;
+    pass_second();
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
+    world.threads[0].migrations++;
+    pass_second();
+    CHECK_SAME(lost_cpu(), 1);
+}
+
+WORLD_TEST(threads_that_change_their_cpu)
+{
+    begin_bound(WATCH_HOLDS_NONE);
+    pass_second();
+    world.threads[0].bound_cpu = 2;
+    pass_second();
+    CHECK_SAME(lost_cpu(), -1);
 }

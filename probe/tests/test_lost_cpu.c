@@ -1,5 +1,6 @@
-/* A run whose CPU goes offline while it measures: it ends, says so, and keeps what it has. The
- * kernel's files are made up; the test that measures changes them. */
+/* A run whose CPU is taken while it measures: it ends, says so, and gives no figures, since some
+ * may be of another CPU. The kernel's files and the affinity are made up; the test that measures
+ * changes them. */
 #include "base/posix_source.h"
 
 #include "child_run.h"
@@ -8,9 +9,16 @@
 #include "run/counter_watch.h"
 #include "run/run.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
+enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE };
+
+static enum loss loss;
+static int own_cpu;
+static atomic_bool is_taken, is_moved; /* from the cpuset; the threads, by that */
 static const char *online_then;
 static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
 static atomic_int looks;
@@ -21,33 +29,70 @@ WRAP(void, counter_watch_look, struct counter_watch *watch)
     atomic_fetch_add(&looks, 1);
 }
 
+WRAP(int, sched_getaffinity, pid_t thread, size_t bytes, cpu_set_t *set)
+{
+    int error = __real_sched_getaffinity(thread, bytes, set);
+    if (atomic_load(&is_moved) && thread == 0 && CPU_COUNT(set) == 1) {
+        CPU_ZERO(set);
+        CPU_SET((size_t)(own_cpu == 0), set);
+    }
+    return error;
+}
+
+WRAP(int, sched_setaffinity, pid_t thread, size_t bytes, const cpu_set_t *set)
+{
+    errno = EINVAL;
+    bool is_refused = atomic_load(&is_taken) && CPU_COUNT(set) == 1 && CPU_ISSET(own_cpu, set);
+    return is_refused ? -1 : __real_sched_setaffinity(thread, bytes, set);
+}
+
 static const struct series_spec series[] = {{"value", "ns", "", "nothing", NULL}, {0}};
+
+static void lose(void)
+{
+    if (loss == OFFLINE || loss == NONE)
+        machine_put("/sys/devices/system/cpu/online", online_then);
+    if (loss == GROUP)
+        machine_put("/proc/self/cpuset", "/other\n");
+    atomic_store(&is_moved, loss >= CPUSET);
+    atomic_store(&is_taken, loss == CPUSET || loss == GROUP);
+}
 
 static int measure(struct run *run)
 {
     static const struct timespec rest = {0, 10000000};
     record_value(arena_record(run->arena, 0), 4711, 0);
-    machine_put("/sys/devices/system/cpu/online", online_then);
+    lose();
+    if (loss >= CPUSET) /* as a test whose next thread cannot be started there */
+        return outcome_set_errno(&run->outcome, EINVAL, "starting the waiters", "raise ulimit -u");
     while (!run_should_stop() && (wanted_looks == 0 || atomic_load(&looks) < wanted_looks))
         nanosleep(&rest, NULL); /* who looks, once a second, may wait for a CPU */
     return 0;
 }
 
+static int lose_early(struct run *run)
+{
+    lose();
+    return outcome_set_errno(&run->outcome, EINVAL, "preparing", NULL);
+}
+
+static struct test invented = {.id = "INVENTED",
+                               .title = "loses its CPU",
+                               .needs = TEST_NEEDS_A_CPU,
+                               .setup_ns = 1000000,
+                               .series = series,
+                               .measure = measure};
+
 static void take_test(struct request *request)
 {
-    static struct test invented = {.id = "INVENTED",
-                                   .title = "loses its CPU",
-                                   .needs = TEST_NEEDS_A_CPU,
-                                   .setup_ns = 1000000,
-                                   .series = series,
-                                   .measure = measure};
     request->test = &invented;
 }
 
 /* NULL where no CPU is left to look from. */
-static const char *stream_of(bool is_lost, int wanted)
+static const char *stream_of(enum loss wanted_loss, int wanted)
 {
-    char cpu[16], others[CPUS_TEXT_BYTES], all[CPUS_TEXT_BYTES];
+    static char others[CPUS_TEXT_BYTES], all[CPUS_TEXT_BYTES];
+    char cpu[16];
     char *words[] = {"hardstone-probe", "run",   "SEM-P-SIG", "--clock", "monotonic",
                      "--policy",        "other", "--cpu",     cpu,       NULL};
     struct cpus allowed;
@@ -56,14 +101,18 @@ static const char *stream_of(bool is_lost, int wanted)
         tap_skip("a second CPU has to look");
         return NULL;
     }
-    snprintf(cpu, sizeof cpu, "%d", cpus_last(&allowed));
+    own_cpu = cpus_last(&allowed);
+    snprintf(cpu, sizeof cpu, "%d", own_cpu);
     cpus_format_list(&allowed, all, sizeof all);
     cpus_remove(&allowed, cpus_last(&allowed));
     cpus_format_list(&allowed, others, sizeof others);
     machine_open();
     machine_put("/sys/devices/system/cpu/online", all);
-    online_then = is_lost ? others : all;
-    wanted_looks = is_lost ? 0 : 2;
+    machine_put("/proc/self/cpuset", "/measured\n");
+    machine_put("/sys/fs/cgroup/cpuset/measured/cpuset.cpus", others);
+    loss = wanted_loss;
+    online_then = loss == OFFLINE ? others : all;
+    wanted_looks = loss == NONE ? 2 : 0;
     const char *text = child_run(words, take_test, &code);
     CHECK_SAME(code, wanted);
     machine_close();
@@ -72,22 +121,70 @@ static const char *stream_of(bool is_lost, int wanted)
 
 TEST(a_cpu_that_goes_offline)
 {
-    const char *text = stream_of(true, 3);
+    const char *text = stream_of(OFFLINE, 3);
     if (!text)
         return;
     CHECK_HOLDS(text, "\"name\":\"cpu_went_offline\"");
+    CHECK_HOLDS(text, "\"cause\":\"offline\"");
+    CHECK_HOLDS(text, "\"sure_until_ns\":");
     CHECK_HOLDS(text, "\"status\":\"failed\",\"reason\":\"CPU ");
-    CHECK_HOLDS(text, "went offline while it was measured; what was measured until then is kept");
-    CHECK_HOLDS(text, "\"max\":4711");
+    CHECK_HOLDS(text, "went offline between ");
+    CHECK_HOLDS(text, "no figures are given, since some may be of another CPU");
+    CHECK(strstr(text, "4711") == NULL && strstr(text, "\"type\":\"series\"") == NULL);
     CHECK_HOLDS(text, "\"interrupted\":false");
 }
 
 TEST(one_that_stays)
 {
-    const char *text = tap_is_wrapped() ? stream_of(false, 0) : NULL;
+    const char *text = tap_is_wrapped() ? stream_of(NONE, 0) : NULL;
     if (!text)
         return;
-    CHECK(strstr(text, "cpu_went_offline") == NULL);
+    CHECK(strstr(text, "cpu_went_offline") == NULL && strstr(text, "cpu_was_left") == NULL);
     CHECK_HOLDS(text, "\"status\":\"measured\"");
+    CHECK_HOLDS(text, "\"max\":4711");
     CHECK_HOLDS(text, "\"type\":\"interval\"");
+}
+
+/* Its next thread could not be started: that is the consequence. */
+TEST(one_that_the_cpuset_loses)
+{
+    const char *text = tap_is_wrapped() ? stream_of(CPUSET, 3) : NULL;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"name\":\"cpu_was_left\"");
+    CHECK_HOLDS(text, "\"cause\":\"cpuset\"");
+    CHECK_HOLDS(text, "the cpuset of its control group /measured does not have that CPU any more");
+    CHECK_HOLDS(text, "\"command\":\"cat /sys/fs/cgroup/cpuset/measured/cpuset.cpus\"");
+    CHECK(strstr(text, "starting the waiters") == NULL && strstr(text, "ulimit") == NULL);
+    CHECK(strstr(text, "4711") == NULL);
+}
+
+TEST(one_whose_process_is_moved)
+{
+    const char *text = tap_is_wrapped() ? stream_of(GROUP, 3) : NULL;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "it was moved to the control group /other, whose cpuset does not have that");
+    CHECK_HOLDS(text, "\"group\":\"/other\"");
+}
+
+TEST(one_that_is_back)
+{
+    const char *text = tap_is_wrapped() ? stream_of(FOR_A_WHILE, 3) : NULL;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"cause\":\"affinity\"");
+    CHECK_HOLDS(text, "a thread of the test was moved off CPU ");
+    CHECK(strstr(text, "4711") == NULL);
+}
+
+TEST(one_that_is_lost_before)
+{
+    invented.prepare = lose_early;
+    const char *text = tap_is_wrapped() ? stream_of(CPUSET, 3) : NULL;
+    invented.prepare = NULL;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "does not have that CPU any more; nothing was measured");
+    CHECK(strstr(text, "preparing") == NULL);
 }

@@ -1,6 +1,7 @@
 /* Threads and control groups (version 1, version 2, none) under a shield: change, refusal with its
  * reason, undo. The kernel is made up (made_up_kernel.h). */
 #include "made_up_kernel.h"
+#include "port/linux/affinity.h"
 #include "tap.h"
 
 #include <unistd.h>
@@ -525,7 +526,7 @@ TEST_IN(begin(NULL), made_up_close(), a_thread_that_has_the_id_of_another)
     CHECK_SAME(apply(), 0);
     reuse(PINNED);
     cpus_parse_list("1-2", &own);
-    CHECK_SAME(linux_task_set_mask(PINNED, &own), 0);
+    CHECK_SAME(linux_affinity_set(PINNED, &own), 0);
     reuse(ANYWHERE); /* with an affinity as the shield gave it, by its own wish or its maker's */
     CHECK(made_up_undo(counts) != NULL);
     CHECK_SAME(counts[PORT_UNDO_FOREIGN], 0); /* it is not said to have changed */
@@ -546,7 +547,7 @@ TEST_IN(begin(NULL), made_up_close(), threads_that_ask_for_something_else_meanwh
     struct cpus wish;
     CHECK_SAME(apply(), 0);
     cpus_parse_list("1", &wish);
-    CHECK_SAME(linux_task_set_mask(ANYWHERE, &wish), 0);
+    CHECK_SAME(linux_affinity_set(ANYWHERE, &wish), 0);
     undo_all_but_one(PORT_UNDO_FOREIGN,
                      "thread 101 has the affinity 1 now, not the 0-2 that the shield set");
     CHECK_TEXT(made_up_mask_of(ANYWHERE), "1");

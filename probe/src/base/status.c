@@ -134,6 +134,8 @@ int outcome_set_errno_remedy(struct outcome *outcome, int error, const char *wha
 {
     if (!remedy.words || is_certain(error))
         remedy = (struct remedy){status_limit_remedy(error), NULL};
+    if (outcome->status == STATUS_MEASURED)
+        outcome->error = error;
     return outcome_set_remedy(outcome, status_of_errno(error), remedy, "%s: %s", what,
                               strerror(error));
 }

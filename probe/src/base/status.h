@@ -28,6 +28,7 @@ struct outcome {
     char reason[STATUS_TEXT_BYTES];
     char remedy[STATUS_TEXT_BYTES];
     char command[STATUS_COMMAND_BYTES];
+    int error; /* errno value that it follows from; 0: from none */
 };
 
 /* Exit codes of the probe; the toolkit uses the same. The command `shield` adds some. */

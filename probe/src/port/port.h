@@ -35,8 +35,14 @@ struct cpus;
 int port_pin_for_now(int cpu, struct cpus *before);
 int port_pin_back(const struct cpus *before);
 
-/* Whether the calling thread may run on `cpu` only; false also where the system does not tell. */
-bool port_is_bound_to(int cpu);
+/* Stores the CPUs that `thread`, of any process (0: the caller), may use. False: there is no such
+ * thread, or the system does not tell. */
+bool port_thread_cpus(pid_t thread, struct cpus *cpus);
+
+/* Stores the control group whose cpuset limits the CPUs of this process in `group`, and in
+ * `command`, unless NULL, what to type to see them, "" if that is not known. False: there is none,
+ * or the system does not tell. */
+bool port_cpuset(char *group, size_t bytes, char *command, size_t command_bytes);
 
 /* CPU that the caller runs on; -1: not known. */
 int port_current_cpu(void);

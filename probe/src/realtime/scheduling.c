@@ -77,6 +77,7 @@ int scheduling_choose_cpu(struct run *run)
         run->setup.cpu = choose_one(run->request, &allowed);
     else
         run->uses_cpu = allowed;
+    run->placement.was_allowed = cpus_has(&allowed, run->setup.cpu);
     return run->test->needs & TEST_NEEDS_ONE_CPU ? one_cpu_require(run) : 0;
 }
 

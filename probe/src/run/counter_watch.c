@@ -32,7 +32,7 @@ struct counter_watch {
     bool is_bound;
     int cpu_count;
     int64_t begun_ns, looked_ns, due_ns;
-    int lost_cpu;
+    struct cpu_taken taken;          /* offline */
     char *group;                     /* that limits the CPU time; NULL: none */
     int64_t throttled, throttled_ns; /* at the last look; -1: not known */
     struct counter_totals totals;
@@ -125,7 +125,6 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
     }
     watch->setup = *setup;
     watch->at_threads = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    watch->lost_cpu = -1;
     watch->due_ns = INT64_MAX;
     watch->group = setup->group ? strdup(setup->group) : find_group();
     const char *why = bind_elsewhere(watch);
@@ -171,8 +170,12 @@ static void find_lost_cpu(struct counter_watch *watch, bool is_first)
     for (int cpu = cpus_first(&watch->setup.measured); cpu >= 0;
          cpu = cpus_next(&watch->setup.measured, cpu), place++) {
         bool is_online = cpus_has(&online, cpu);
-        if (watch->cpus[place].was_online && !is_online && watch->lost_cpu < 0)
-            watch->lost_cpu = cpu;
+        if (watch->cpus[place].was_online && !is_online && !watch->taken.is_found)
+            watch->taken = (struct cpu_taken){.is_found = true,
+                                              .is_offline = true,
+                                              .cpu = cpu,
+                                              .sure_ns = watch->looked_ns,
+                                              .found_ns = clock_monotonic_ns()};
         if (is_first)
             watch->cpus[place].was_online = is_online;
     }
@@ -189,7 +192,7 @@ void counter_watch_begin(struct counter_watch *watch)
     int cpu = cpus_first(&watch->setup.measured);
     clock_watch_begin(&watch->clocks);
     thread_watch_begin(&watch->threads, &watch->setup.measured, watch->setup.process,
-                       atomic_load(watch->setup.second));
+                       atomic_load(watch->setup.second), watch->setup.held);
     read_throttling(watch, &watch->throttled, &watch->throttled_ns);
     watch->totals = (struct counter_totals){-1, -1, watch->throttled < 0 ? -1 : 0,
                                             watch->throttled_ns < 0 ? -1 : 0};
@@ -289,9 +292,10 @@ int64_t counter_watch_due_ns(const struct counter_watch *watch)
     return watch ? watch->due_ns : INT64_MAX;
 }
 
-int counter_watch_lost_cpu(const struct counter_watch *watch)
+struct cpu_taken counter_watch_taken(const struct counter_watch *watch)
 {
-    return watch ? watch->lost_cpu : -1;
+    static const struct cpu_taken none;
+    return !watch ? none : watch->taken.is_found ? watch->taken : watch->threads.taken;
 }
 
 void counter_watch_end(struct counter_watch *watch, struct counter_totals *totals)

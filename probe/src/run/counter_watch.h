@@ -15,6 +15,7 @@
 
 #include "base/cpus.h"
 #include "record/arena.h"
+#include "run/thread_watch.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@ struct counter_watch_setup {
     struct cpus measured;        /* empty: not known */
     pid_t process;               /* that measures; 0: this one */
     const _Atomic pid_t *second; /* another process of the test; 0: none */
+    enum watch_held held;
     const char *group; /* that limits the CPU time of the process, "": none; NULL: of this one */
 };
 
@@ -59,8 +61,9 @@ void counter_watch_look(struct counter_watch *watch);
 /* Reads the threads only: some are about to end. */
 void counter_watch_look_at_threads(struct counter_watch *watch);
 
-/* Measured CPU that the last look found offline; -1: none. */
-int counter_watch_lost_cpu(const struct counter_watch *watch);
+/* What the looks have found until now: a measured CPU that went offline, or that a bound thread was
+ * moved off. `watch` may be NULL. */
+struct cpu_taken counter_watch_taken(const struct counter_watch *watch);
 
 /* The last look, at the end of the measurement, while its threads are there. */
 void counter_watch_end(struct counter_watch *watch, struct counter_totals *totals);

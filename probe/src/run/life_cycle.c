@@ -7,6 +7,7 @@
 #include "run/dma_latency.h"
 #include "run/load_run.h"
 #include "run/outside_look.h"
+#include "run/placement.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/skew.h"
@@ -418,6 +419,8 @@ static __attribute__((noinline)) int run_steps(const struct request *request)
             error = send_header(&run, &emit);
     if (done < STEPS && !run.is_stuck)
         release_early(&run);
+    if (done < STEPS && !run.is_stuck)
+        placement_explain(&run);
     int sent = send_rest(&run, &emit);
     if (run.is_stuck)
         _exit(exit_code(&run, error || sent));

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "port/shield.h"
 #include "realtime/scheduling.h"
+#include "run/placement.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@
 enum { PATIENCE_MS = 10000, GROUP_BYTES = 600 };
 
 struct shared {
-    _Atomic int lost_cpu;
+    struct cpu_taken taken;
+    _Atomic bool is_taken; /* `taken` is whole */
     struct counter_totals totals;
     char group[GROUP_BYTES]; /* of the probe, when it has moved */
 };
@@ -57,6 +59,7 @@ static void begin(struct looker *looker)
         .measured = run_measured_cpus(looker->run),
         .process = looker->probe,
         .second = &looker->second,
+        .held = placement_held(looker->run),
         .group = looker->shared->group,
     };
     looker->watch = counter_watch_open(&setup);
@@ -64,10 +67,22 @@ static void begin(struct looker *looker)
         counter_watch_begin(looker->watch);
 }
 
+/* True: it is new. */
+static bool note_taken(struct looker *looker)
+{
+    struct cpu_taken taken = counter_watch_taken(looker->watch);
+    if (!taken.is_found || atomic_load(&looker->shared->is_taken))
+        return false;
+    looker->shared->taken = taken;
+    atomic_store(&looker->shared->is_taken, true);
+    return true;
+}
+
 static void end(struct looker *looker)
 {
     if (looker->watch)
         counter_watch_end(looker->watch, &looker->shared->totals);
+    note_taken(looker);
     trace_ring_end(looker->run->trace_ring, looker->run->arena);
 }
 
@@ -95,11 +110,8 @@ static void look(struct looker *looker)
 {
     counter_watch_look(looker->watch);
     trace_ring_look(looker->run->trace_ring, looker->run->arena);
-    int lost_cpu = counter_watch_lost_cpu(looker->watch);
-    if (lost_cpu < 0 || atomic_load(&looker->shared->lost_cpu) >= 0)
-        return;
-    atomic_store(&looker->shared->lost_cpu, lost_cpu);
-    kill(looker->probe, SIGCHLD);
+    if (note_taken(looker))
+        kill(looker->probe, SIGCHLD);
 }
 
 static bool is_told_before(const struct looker *looker, int64_t due_ns)
@@ -147,7 +159,6 @@ static int start(struct run *run, struct outside_look *outside)
     outside->shared = port_shared_memory(sizeof *outside->shared);
     if (!outside->shared || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
         return errno;
-    atomic_store(&outside->shared->lost_cpu, -1);
     port_give_to_forks(run->arena, (size_t)run->arena->bytes);
     outside->process = port_fork();
     int error = outside->process < 0 ? errno : 0;
@@ -211,9 +222,11 @@ void outside_look_ask(struct run *run, enum look_word word)
     counter_watch_tell_none(run->arena, "the process that looks has ended, or does not answer");
 }
 
-int outside_look_lost_cpu(const struct run *run)
+struct cpu_taken outside_look_taken(const struct run *run)
 {
-    return run->outside_look ? atomic_load(&run->outside_look->shared->lost_cpu) : -1;
+    static const struct cpu_taken none;
+    const struct outside_look *outside = run->outside_look;
+    return outside && atomic_load(&outside->shared->is_taken) ? outside->shared->taken : none;
 }
 
 void outside_look_stop(struct run *run)

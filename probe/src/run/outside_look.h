@@ -7,6 +7,8 @@
 #ifndef HS_RUN_OUTSIDE_LOOK_H
 #define HS_RUN_OUTSIDE_LOOK_H
 
+#include "run/thread_watch.h"
+
 #include <stdbool.h>
 
 struct run;
@@ -26,8 +28,10 @@ bool outside_look_is_there(const struct run *run);
  * Where it does not answer any more, the event `not_watched` tells so. */
 void outside_look_ask(struct run *run, enum look_word word);
 
-/* Measured CPU that it found offline; -1: none. It sends SIGCHLD when it finds one. */
-int outside_look_lost_cpu(const struct run *run);
+/* A measured CPU that was lost, as it found (counter_watch_taken). It sends SIGCHLD when it finds
+ * one.
+ */
+struct cpu_taken outside_look_taken(const struct run *run);
 
 /* Ends it. */
 void outside_look_stop(struct run *run);

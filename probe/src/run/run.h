@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { RUN_SIGNALS = 4 };
+enum { RUN_SIGNALS = 4, RUN_GROUP_BYTES = 256 };
 
 /* Process state that supervise_measure changes and supervise_end restores. */
 struct run_watch {
@@ -33,6 +33,15 @@ struct run_watch {
     timer_t last_resort; /* ends the process */
     bool has_priority;   /* supervisor raised; the next two are its original values */
     int policy, priority;
+};
+
+/* Whether its threads are where they should be (run/placement.h). */
+struct run_placement {
+    bool was_allowed;            /* the CPU of the run, when it was chosen */
+    char group[RUN_GROUP_BYTES]; /* whose cpuset is this process's, before it measured */
+    atomic_int left;             /* CPU + 1 that a thread found itself off; 0: none */
+    struct cpu_taken taken;
+    bool has_no_figures; /* they are left out of the result */
 };
 
 /* Bound on the exit latency of idle states (run/dma_latency.h). */
@@ -96,7 +105,7 @@ struct run {
     _Atomic pid_t needed;               /* see supervise_process */
     const char *needed_party;
     const char *lost_party; /* of the supervisor: the party that died; NULL: none */
-    int lost_cpu;           /* a measured CPU that went offline; -1: none */
+    struct run_placement placement;
 };
 
 /* Locks memory again after a fork: a page that it shared costs a fault at its first write. Nothing
@@ -108,6 +117,10 @@ bool run_should_stop(void);
 
 /* Asks the test to stop. */
 void run_request_stop(void);
+
+/* For a thread of the test that has to be bound to `cpu` (-1: to none): notes that it is not, and
+ * asks the test to stop. Not where the system does not tell. Any thread may call it. */
+void run_check_place(struct run *run, int cpu);
 
 /* Has the kernel's trace (--trace) end with a value that ends the measurement. */
 void run_hold_trace(const struct run *run);

@@ -521,13 +521,8 @@ static void footer_line(struct emit *emit, uint32_t event_count, const struct ar
     end_line(emit);
 }
 
-void stream_rest(struct emit *emit, const struct run *run)
+static void figures(struct emit *emit, const struct run *run)
 {
-    if (run->instrument.pair_count > 0)
-        instrument_line(emit, run);
-    uint32_t event_count = events(emit, run->arena);
-    load_lines(emit, &run->load);
-    intervals(emit, run->arena);
     traces(emit, run->arena);
     window_lines(emit, run->arena);
     table_lines(emit, run->arena);
@@ -535,8 +530,19 @@ void stream_rest(struct emit *emit, const struct run *run)
         if (arena_is_named(run->arena, i))
             series_line(emit, run->arena, i, run->befores, run->scratch);
     verdicts(emit, run->arena);
+}
+
+void stream_rest(struct emit *emit, const struct run *run)
+{
+    if (run->instrument.pair_count > 0)
+        instrument_line(emit, run);
+    uint32_t event_count = events(emit, run->arena);
+    load_lines(emit, &run->load);
+    intervals(emit, run->arena);
+    if (!run->placement.has_no_figures)
+        figures(emit, run);
     result_line(emit, run);
-    footer_line(emit, event_count, run->arena);
+    footer_line(emit, event_count, run->placement.has_no_figures ? NULL : run->arena);
 }
 
 void stream_without_arena(struct emit *emit, const struct run *run)

@@ -4,6 +4,7 @@
 
 #include "realtime/scheduling.h"
 #include "run/outside_look.h"
+#include "run/placement.h"
 #include "run/stop.h"
 #include "run/variant.h"
 
@@ -123,6 +124,13 @@ void supervise_look_at_threads(struct run *run)
     ask_to_look(run, LOOK_AT_THREADS);
 }
 
+/* Of the calling thread, the measuring one. */
+static void check_place(struct run *run)
+{
+    if (placement_held(run) == WATCH_HOLDS_ALL)
+        run_check_place(run, run->setup.cpu);
+}
+
 /* Rests at the end: the measurement has the whole real-time budget. */
 static void calibrate(void *argument)
 {
@@ -130,6 +138,7 @@ static void calibrate(void *argument)
     rt_budget_init(&run->rt_budget);
     if (run->test->calibrate(run) == 0 && !run_should_stop())
         rt_budget_rest_ahead(&run->rt_budget, run->rt_budget.burst_ns);
+    check_place(run);
     tell_done(run);
 }
 
@@ -144,7 +153,9 @@ static void measure(void *argument)
     run->start_ns = clock_monotonic_ns();
     run->arena->started_ns = run->start_ns;
     run->arena->started_uptime_ns = port_uptime_ns();
+    check_place(run);
     run->test->measure ? run->test->measure(run) : variants_measure(run);
+    check_place(run);
     run->arena->ended_ns = clock_monotonic_ns();
     load_end(&run->load);
     port_usage(&run->usage_after);
@@ -266,15 +277,16 @@ static void look_each_second(struct run *run)
         return;
     counter_watch_look(run->counter_watch);
     trace_ring_look(run->trace_ring, run->arena);
-    if (run->lost_cpu < 0)
-        run->lost_cpu = counter_watch_lost_cpu(run->counter_watch);
 }
 
 static bool has_lost_cpu(struct run *run)
 {
-    if (run->lost_cpu < 0)
-        run->lost_cpu = outside_look_lost_cpu(run);
-    return run->lost_cpu >= 0;
+    struct cpu_taken *taken = &run->placement.taken;
+    if (!taken->is_found)
+        *taken = counter_watch_taken(run->counter_watch);
+    if (!taken->is_found)
+        *taken = outside_look_taken(run);
+    return taken->is_found;
 }
 
 /* CPU time until the kernel kills this process without a word (RLIMIT_CPU); INT64_MAX: no limit. */
@@ -362,7 +374,7 @@ static bool stop_test(struct run *run, const sigset_t *mask)
                     "raise the limit where it is set (ulimit -t unlimited, LimitCPU= of a service)",
                     "stopped before the limit on CPU time (RLIMIT_CPU, ulimit -t) would have "
                     "killed the probe; what was measured until then is kept");
-    if (!run->is_interrupted && !has_lost && run->lost_cpu < 0)
+    if (!run->is_interrupted && !has_lost && !run->placement.taken.is_found)
         outcome_set(&run->outcome, STATUS_TIMEOUT,
                     "allow more time (--deadline-ns) or ask for fewer samples",
                     "not finished after %.1f s; what was measured until then is kept",
@@ -381,17 +393,6 @@ static bool stop_test(struct run *run, const sigset_t *mask)
     return false;
 }
 
-static void tell_lost_cpu(struct run *run)
-{
-    arena_event(run->arena, "cpu_went_offline", -1, DATA(data_integer("cpu", run->lost_cpu)),
-                "CPU %d, which was measured, went offline: the measurement was stopped",
-                run->lost_cpu);
-    outcome_set(&run->outcome, STATUS_FAILED,
-                "keep the CPU online while it is measured, and run the test again",
-                "CPU %d went offline while it was measured; what was measured until then is kept",
-                run->lost_cpu);
-}
-
 static void note_stuck(struct run *run)
 {
     run->is_stuck = true;
@@ -400,8 +401,7 @@ static void note_stuck(struct run *run)
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
-    if (run->lost_cpu >= 0)
-        tell_lost_cpu(run);
+    placement_tell(run);
     outcome_set(&run->outcome, STATUS_TIMEOUT,
                 "please report it: the test ignored the request to stop",
                 "the test did not end on request; what was measured is kept");
@@ -486,8 +486,8 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
         return;
     if (run->lost_party)
         supervise_ended_early(run, run->lost_party);
-    if (run->lost_cpu >= 0)
-        tell_lost_cpu(run);
+    (void)has_lost_cpu(run);
+    placement_tell(run);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
     lower_supervisor(run);
@@ -525,7 +525,6 @@ static int start_measuring_thread(struct run *run, struct rt_thread *measuring_t
 static int supervise_thread(struct run *run, void (*body)(void *))
 {
     struct rt_thread measuring_thread;
-    run->lost_cpu = -1;
     if (pipe(run->done_pipe) != 0)
         return outcome_set_errno(&run->outcome, errno, "a pipe", "raise ulimit -n");
     run->watch.has_pipe = true;
@@ -560,9 +559,12 @@ int supervise_calibrate(struct run *run)
 
 int supervise_measure(struct run *run)
 {
-    struct counter_watch_setup setup = {
-        .arena = run->arena, .measured = run_measured_cpus(run), .second = &run->needed};
+    struct counter_watch_setup setup = {.arena = run->arena,
+                                        .measured = run_measured_cpus(run),
+                                        .second = &run->needed,
+                                        .held = placement_held(run)};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
+    placement_begin(run);
     if (run->trace_ring && trace_ring_start(run->trace_ring, &run->outcome) != 0)
         return -1;
     if (!outside_look_is_there(run))

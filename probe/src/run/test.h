@@ -32,6 +32,8 @@ enum test_needs {
     TEST_NEEDS_A_CPU = 16,
     /* Makes files in the folder of --dir. */
     TEST_NEEDS_FILES = 32,
+    /* Its threads change their CPU themselves while it measures: they are not held to be moved. */
+    TEST_CHANGES_CPU = 64,
 };
 
 enum param_unit { PARAM_NS, PARAM_COUNT, PARAM_BYTES, PARAM_CPU, PARAM_NAME };

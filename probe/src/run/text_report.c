@@ -142,10 +142,11 @@ void text_report(struct emit *emit, const struct run *run)
 {
     head(emit, run);
     const struct arena *arena = run->arena;
-    if (arena && arena->series_count > 0)
+    bool has_figures = arena && !run->placement.has_no_figures;
+    if (has_figures && arena->series_count > 0)
         series_table(emit, arena, run->scratch);
     calibrated(emit, arena);
-    for (uint32_t i = 0; arena && i < arena->verdict_count; i++)
+    for (uint32_t i = 0; has_figures && i < arena->verdict_count; i++)
         emit_format(emit, "%s  %s: %s\n", arena->verdicts[i].pass ? "pass" : "FAIL",
                     arena->verdicts[i].name, arena->verdicts[i].evidence);
     if (arena)

@@ -2,8 +2,12 @@
 
 #include "run/thread_watch.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 #include <unistd.h>
+
+enum { MIGRATIONS = 3 };
 
 static const enum arena_counter counters[WATCH_COUNTERS] = {ARENA_RUN_DELAY_NS, ARENA_MINOR_FAULTS,
                                                             ARENA_MAJOR_FAULTS, ARENA_MIGRATIONS,
@@ -24,9 +28,46 @@ static bool read_thread(const struct thread_watch *watch, struct watched_thread 
     now[0] = read.run_delay_ns;
     now[1] = read.minor_faults;
     now[2] = read.major_faults;
-    now[3] = read.migrations >= 0 ? read.migrations : thread->moves;
+    now[MIGRATIONS] = read.migrations >= 0 ? read.migrations : thread->moves;
     now[4] = read.involuntary_switches;
     return true;
+}
+
+/* The only CPU that a thread may use, -1 for several. False: it has ended, or that is not told. */
+static bool read_binding(const struct watched_thread *thread, int *cpu)
+{
+    struct cpus cpus;
+    if (!port_thread_cpus(thread->thread, &cpus))
+        return false;
+    *cpu = cpus_count(&cpus) == 1 ? cpus_first(&cpus) : -1;
+    return true;
+}
+
+static void lose(struct thread_watch *watch, struct watched_thread *thread)
+{
+    if (!watch->taken.is_found)
+        watch->taken = (struct cpu_taken){.is_found = true,
+                                          .cpu = thread->kept_cpu,
+                                          .sure_ns = watch->looked_ns,
+                                          .found_ns = clock_monotonic_ns()};
+    thread->kept_cpu = -1;
+}
+
+/* A thread that is about to bind itself still has the affinity of its creator: one that is new is
+ * held to nothing before its second look. */
+static void check_place(struct thread_watch *watch, struct watched_thread *thread,
+                        int64_t migrations, bool is_at_its_place)
+{
+    bool is_still = migrations == thread->last[MIGRATIONS];
+    int cpu;
+    if (watch->held == WATCH_HOLDS_NONE || !read_binding(thread, &cpu))
+        return;
+    if (thread->kept_cpu >= 0 && (cpu != thread->kept_cpu || !is_still))
+        lose(watch, thread);
+    else if (cpus_has(&watch->measured, cpu) && is_still &&
+             (is_at_its_place || cpu == thread->bound_cpu))
+        thread->kept_cpu = cpu;
+    thread->bound_cpu = cpu;
 }
 
 static void add_grown(struct thread_watch *watch, struct watched_thread *thread,
@@ -49,7 +90,8 @@ static struct watched_thread *find(struct thread_watch *watch, pid_t process, pi
     return NULL;
 }
 
-static void add(struct thread_watch *watch, pid_t process, pid_t id, bool is_at_work)
+static void add(struct thread_watch *watch, pid_t process, pid_t id, bool is_at_work,
+                bool is_at_its_place)
 {
     if (watch->count == WATCH_THREADS) {
         watch->is_short = true;
@@ -59,9 +101,10 @@ static void add(struct thread_watch *watch, pid_t process, pid_t id, bool is_at_
     memset(thread, 0, sizeof *thread);
     thread->process = process;
     thread->thread = id;
-    thread->cpu = thread->last_cpu = -1;
+    thread->cpu = thread->last_cpu = thread->bound_cpu = thread->kept_cpu = -1;
     if (!read_thread(watch, thread, thread->last))
         return;
+    check_place(watch, thread, thread->last[MIGRATIONS], is_at_its_place);
     thread->is_there = true;
     thread->is_partial = is_at_work;
     watch->is_total_partial |= is_at_work;
@@ -79,8 +122,10 @@ static void look_at_process(struct thread_watch *watch, pid_t process, pid_t lef
             continue;
         struct watched_thread *thread = find(watch, process, watch->found[i]);
         if (!thread) {
-            add(watch, process, watch->found[i], !is_asked_for);
+            add(watch, process, watch->found[i], !is_asked_for,
+                watch->looked_ns == 0 && watch->held == WATCH_HOLDS_ALL);
         } else if (read_thread(watch, thread, now)) {
+            check_place(watch, thread, now[MIGRATIONS], false);
             add_grown(watch, thread, now);
             thread->is_there = true;
         }
@@ -89,16 +134,19 @@ static void look_at_process(struct thread_watch *watch, pid_t process, pid_t lef
 
 static void look_at_all(struct thread_watch *watch, pid_t second, bool is_asked_for)
 {
+    int64_t now_ns = clock_monotonic_ns();
     look_at_process(watch, watch->process, watch->process > 0 ? watch->process : getpid(),
                     is_asked_for);
     if (second > 0)
         look_at_process(watch, second, 0, is_asked_for);
+    watch->looked_ns = now_ns;
 }
 
 void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
-                        pid_t second)
+                        pid_t second, enum watch_held held)
 {
     memset(watch, 0, sizeof *watch);
+    watch->held = held;
     watch->measured = *measured;
     watch->process = process;
     look_at_all(watch, second, true);

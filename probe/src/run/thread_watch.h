@@ -4,7 +4,10 @@
  *
  * A thread counts for the measured CPU on which it was seen first, also when it is moved away. What
  * a thread did before it was seen first, or after it was seen last, is not known: where a thread
- * came or went between two looks, a sum of 0 is not known either. */
+ * came or went between two looks, a sum of 0 is not known either.
+ *
+ * A thread that is bound to one measured CPU, and was at the look before, has to stay there: if its
+ * affinity changes or it migrates, it was moved from outside, and `taken` tells when. */
 #ifndef HS_RUN_THREAD_WATCH_H
 #define HS_RUN_THREAD_WATCH_H
 
@@ -16,6 +19,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* A CPU that a test does not have any more. Times: CLOCK_MONOTONIC. */
+struct cpu_taken {
+    bool is_found;
+    bool is_offline; /* seen by who looks */
+    int cpu;
+    int64_t sure_ns;  /* latest look at which the test had it; 0: none */
+    int64_t found_ns; /* 0: not while it measured */
+};
+
+/* Which threads have to stay on the CPU that they are bound to: all, those that start in the
+ * measurement (the measuring thread visits their CPUs to start them), or none (they change it
+ * themselves). */
+enum watch_held { WATCH_HOLDS_ALL, WATCH_HOLDS_LATER, WATCH_HOLDS_NONE };
+
 enum { WATCH_THREADS = HS_WATCH_THREADS, WATCH_COUNTERS = 5 };
 
 struct watched_thread {
@@ -26,6 +43,8 @@ struct watched_thread {
     bool was_asked_for;    /* the last look was made because threads were about to end */
     int64_t moves;         /* seen as changes of its CPU, where the kernel does not count them */
     int last_cpu;
+    int bound_cpu;                 /* at the last look; -1: to none, or to several */
+    int kept_cpu;                  /* that it must be bound to from now on; -1: none yet */
     int64_t last[WATCH_COUNTERS];  /* -1: not known */
     int64_t grown[WATCH_COUNTERS]; /* in this interval; -1: not known */
 };
@@ -37,6 +56,9 @@ struct thread_watch {
     int64_t total[WATCH_COUNTERS];
     bool is_total_partial;
     pid_t process; /* 0: this one */
+    enum watch_held held;
+    struct cpu_taken taken;
+    int64_t looked_ns; /* the last look; 0: none yet */
     struct watched_thread threads[WATCH_THREADS];
     pid_t found[WATCH_THREADS + 2]; /* with the main thread, and one that is too many */
 };
@@ -44,7 +66,7 @@ struct thread_watch {
 /* Lists the threads of `process` (0: this one) without its first one, which only waits, and of
  * `second`, and takes the counters to compare with. */
 void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
-                        pid_t second);
+                        pid_t second, enum watch_held held);
 
 /* Reads all threads. `is_asked_for`: threads that are new are not at work yet, and those that are
  * about to end do nothing more. */

@@ -164,6 +164,7 @@ const struct test pos_b_inv = {
     .source = "[O] Obenland 2000, tables 1 to 3",
     .params = params,
     .verdicts = verdicts,
+    .needs = TEST_CHANGES_CPU,
     .setup_ns = INT64_C(600000000),
     .sample_ns = 1,
     .declare = declare,

@@ -37,19 +37,6 @@ void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int 
     run_request_stop();
 }
 
-void sleeper_tell_unbound(const struct sleeper *sleeper)
-{
-    if (!sleeper->is_unbound)
-        return;
-    arena_event(sleeper->run->arena, "cpu_was_left", -1, DATA(data_integer("cpu", sleeper->cpu)),
-                "the thread on CPU %d is no longer bound to it: the CPU went offline meanwhile, or "
-                "somebody moved the thread; some of its values may be of other CPUs",
-                sleeper->cpu);
-    outcome_set(&sleeper->run->outcome, STATUS_FAILED,
-                "keep the CPU online while it is measured, and run the test again",
-                "the thread on CPU %d did not stay there; what was measured is kept", sleeper->cpu);
-}
-
 void sleeper_tell_missed(const struct sleeper *sleeper, int cpu)
 {
     const struct record *missed = sleeper->missed;

@@ -25,7 +25,6 @@ struct sleeper {
     struct late backlog[SLEEPER_BACKLOG];
     struct rt_thread rt_thread;
     int cpu;
-    bool is_unbound; /* at the end, and it was bound at the begin */
 };
 
 /* Records up to `steps` missed releases, oldest first. */
@@ -36,9 +35,6 @@ int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_n
 
 /* Tells the latency above the threshold, stops the trace and asks the test to stop. */
 void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
-
-/* Tells that it is not, and that its values are not those of one CPU. */
-void sleeper_tell_unbound(const struct sleeper *sleeper);
 
 /* Adds the event about missed releases, if there are any. */
 void sleeper_tell_missed(const struct sleeper *sleeper, int cpu);

@@ -225,9 +225,8 @@ static void sleep_and_measure(struct sleeper *sleeper)
 /* The kernel unbinds the threads of a CPU that goes offline, and they stay so when it is back. */
 static void sleep_and_measure_there(struct sleeper *sleeper)
 {
-    bool was_bound = port_is_bound_to(sleeper->cpu);
     sleep_and_measure(sleeper);
-    sleeper->is_unbound = was_bound && !port_is_bound_to(sleeper->cpu);
+    run_check_place(sleeper->run, sleeper->cpu);
 }
 
 static void be_sleeper(void *argument)
@@ -262,7 +261,6 @@ static void tell_ended(struct run *run, const struct sleeper *sleeper)
     if (own->parts && wakeup_parts_is_timerlat(own->parts))
         sleeper_tell_missed(sleeper, sleeper->cpu);
     tell_crossed(run, sleeper);
-    sleeper_tell_unbound(sleeper);
 }
 
 static int measure_on_each(struct run *run, struct own *own)

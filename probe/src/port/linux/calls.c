@@ -5,6 +5,7 @@
 #include "port/port.h"
 
 #include "base/cpus.h"
+#include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
 #include <errno.h>
@@ -23,84 +24,90 @@ const char *port_name(void)
     return "linux";
 }
 
+/* ---- affinity ---- */
+
 int port_allowed_cpus(struct cpus *allowed)
 {
-    cpu_set_t set;
-    cpus_clear(allowed);
     /* of the main thread, which is never bound; the caller may be */
-    if (sched_getaffinity(getpid(), sizeof set, &set) != 0)
-        return -1;
-    for (int cpu = 0; cpu < PORT_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            cpus_add(allowed, cpu);
-    return cpus_count(allowed);
+    return linux_affinity_get(getpid(), allowed) == 0 ? cpus_count(allowed) : -1;
+}
+
+bool port_thread_cpus(pid_t thread, struct cpus *cpus)
+{
+    return linux_affinity_get(thread, cpus) == 0;
+}
+
+static bool only(int cpu, struct cpus *set)
+{
+    cpus_clear(set);
+    cpus_add(set, cpu);
+    return cpus_has(set, cpu);
 }
 
 int port_pin_self(int cpu)
 {
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
-        return EINVAL;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+    struct cpus wanted;
+    return only(cpu, &wanted) ? linux_affinity_set(0, &wanted) : EINVAL;
 }
 
-/* Affinity of the calling thread. */
-static int get_binding(struct cpus *binding)
+int port_pin_for_now(int cpu, struct cpus *before)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return errno;
-    memset(binding, 0, sizeof *binding);
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            cpus_add(binding, cpu);
-    return 0;
+    struct cpus wanted;
+    int error = linux_affinity_get(0, before);
+    if (error || !only(cpu, &wanted))
+        return error ? error : EINVAL;
+    return cpus_same(before, &wanted) ? 0 : linux_affinity_set(0, &wanted);
 }
 
 static bool is_bound_to(const struct cpus *wanted)
 {
     struct cpus now;
-    return get_binding(&now) == 0 && cpus_same(&now, wanted);
-}
-
-int port_pin_for_now(int cpu, struct cpus *before)
-{
-    struct cpus wanted = {{0}};
-    int error = get_binding(before);
-    if (error || cpu < 0 || cpu >= PORT_CPUS)
-        return error ? error : EINVAL;
-    cpus_add(&wanted, cpu);
-    return cpus_same(before, &wanted) ? 0 : port_pin_self(cpu);
+    return linux_affinity_get(0, &now) == 0 && cpus_same(&now, wanted);
 }
 
 int port_pin_back(const struct cpus *before)
 {
-    cpu_set_t set;
-    if (is_bound_to(before))
-        return 0;
-    CPU_ZERO(&set);
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
-        if (cpus_has(before, cpu))
-            CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+    return is_bound_to(before) ? 0 : linux_affinity_set(0, before);
 }
 
-bool port_is_bound_to(int cpu)
+/* Words of the shell are cut at anything else than these. */
+static bool is_plain(const char *path)
 {
-    struct cpus only;
-    cpus_clear(&only);
-    if (cpu < 0 || cpu >= PORT_CPUS)
+    return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "/._-:@+")] == '\0';
+}
+
+static void compose_command(const char *group, char *command, size_t bytes)
+{
+    static const char *const forms[] = {"/sys/fs/cgroup/cpuset%s/cpuset.cpus",
+                                        "/sys/fs/cgroup%s/cpuset.cpus.effective"};
+    char path[512];
+    command[0] = '\0';
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !command[0]; i++) {
+        snprintf(path, sizeof path, forms[i], strcmp(group, "/") == 0 ? "" : group);
+        if (is_plain(path) && strlen(path) + 5 <= bytes && linux_exists(path))
+            snprintf(command, bytes, "cat %s", path);
+    }
+}
+
+bool port_cpuset(char *group, size_t bytes, char *command, size_t command_bytes)
+{
+    if (!linux_read("/proc/self/cpuset", group, bytes))
         return false;
-    cpus_add(&only, cpu);
-    return is_bound_to(&only);
+    for (char *at = group; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = '?';
+    if (command)
+        compose_command(group, command, command_bytes);
+    return true;
 }
 
 int port_current_cpu(void)
 {
     return sched_getcpu();
 }
+
+/* ---- the counter ---- */
 
 static bool has_flag(const char *flags, const char *flag)
 {

@@ -5,6 +5,7 @@
 #include "port/file.h"
 #include "port/port.h"
 
+#include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
 #include <ctype.h>
@@ -33,12 +34,7 @@ void *port_shared_memory(size_t bytes)
 
 int port_bind_self(const struct cpus *cpus)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu = 0; cpu < PORT_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (cpus_has(cpus, cpu))
-            CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0 ? 0 : errno;
+    return linux_affinity_set(0, cpus);
 }
 
 int port_end_with(pid_t parent)

@@ -3,6 +3,8 @@
 #endif
 #include "port/privilege.h"
 
+#include "port/linux/affinity.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -17,7 +19,6 @@
 #include <linux/capability.h>
 
 enum {
-    MOST_CPUS = 1024,
     IO_CLASS_SHIFT = 13,
     IO_CLASS_REALTIME = 1,
     IO_LEVEL = 4,
@@ -104,10 +105,7 @@ int port_try_io_realtime(void)
 
 int port_try_affinity(pid_t process)
 {
-    cpu_set_t set[MOST_CPUS / (8 * sizeof(cpu_set_t)) + 1];
-    if (sched_getaffinity(process, sizeof set, set) != 0)
-        return errno;
-    return sched_setaffinity(process, sizeof set, set) == 0 ? 0 : errno;
+    return linux_affinity_set_again(process);
 }
 
 static int try_open(const char *path)
@@ -124,7 +122,7 @@ int port_try_offline(void)
 {
     char path[64];
     int error = ENOENT;
-    for (int cpu = 0; cpu < MOST_CPUS && error == ENOENT; cpu++) {
+    for (int cpu = 0; cpu < PORT_CPUS && error == ENOENT; cpu++) {
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
         error = try_open(path);
     }

@@ -4,6 +4,7 @@
 #endif
 #include "port/linux/shield.h"
 
+#include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
 #include <errno.h>
@@ -180,7 +181,7 @@ static int bind_all(struct port_shield *shield, const char *why, char *text, siz
     char own[CPUS_TEXT_BYTES];
     const char *inherited_affinity[] = {"heirs", own};
     struct cpus mask;
-    int moved = 0, error = linux_task_mask(0, &mask);
+    int moved = 0, error = linux_affinity_get(0, &mask);
     cpus_format_list(&mask, own, sizeof own);
     journal_note(shield->journal, 2, inherited_affinity);
     if (error == 0)
@@ -331,9 +332,9 @@ int port_shield_enter(const struct port_shield *shield)
         linux_groups_join(file, group, "cgroup.procs"))
         error = linux_shield_write(shield, file, id);
     if (error == 0)
-        error = linux_task_mask(0, &mask);
+        error = linux_affinity_get(0, &mask);
     if (error == 0 && !cpus_same(&mask, &shield->reserved))
-        error = linux_task_set_mask(0, &shield->reserved);
+        error = linux_affinity_set(0, &shield->reserved);
     return error;
 }
 

@@ -102,10 +102,6 @@ bool linux_task_is_kernel(const struct linux_task *task);
 void linux_task_each(const struct port_shield *shield,
                      bool (*visit)(const struct linux_task *task, void *context), void *context);
 
-/* Affinity of thread `id` (0: the caller): sched_getaffinity and sched_setaffinity. */
-int linux_task_mask(pid_t id, struct cpus *mask);
-int linux_task_set_mask(pid_t id, const struct cpus *mask);
-
 /* Takes the reserved CPUs out of the affinity of kernel threads, or of all threads but this
  * process's. Adds the number of changed threads to *moved; the notes name those that the kernel
  * refused to move. */

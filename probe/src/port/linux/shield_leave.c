@@ -2,6 +2,8 @@
  * descendants too, and gives all CPUs to a group that cannot be removed. */
 #include "port/linux/shield.h"
 
+#include "port/linux/affinity.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +108,8 @@ static bool is_forked(const struct port_shield *shield, const struct forked *for
         if (forked->id[i] == id)
             return false;
     return linux_task_read(shield, id, &task) && !linux_task_is_kernel(&task) &&
-           task.start >= forked->since && linux_task_mask(id, &mask) == 0 && cpus_same(&mask, cpus);
+           task.start >= forked->since && linux_affinity_get(id, &mask) == 0 &&
+           cpus_same(&mask, cpus);
 }
 
 /* Moves them into `group`, each once; returns how many. */

@@ -5,6 +5,8 @@
 #endif
 #include "port/linux/shield.h"
 
+#include "port/linux/affinity.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -111,28 +113,6 @@ void linux_task_each(const struct port_shield *shield,
 
 /* ---- affinity ---- */
 
-int linux_task_mask(pid_t id, struct cpus *mask)
-{
-    cpu_set_t set;
-    memset(mask, 0, sizeof *mask);
-    if (sched_getaffinity(id, sizeof set, &set) != 0)
-        return errno;
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            cpus_add(mask, cpu);
-    return 0;
-}
-
-int linux_task_set_mask(pid_t id, const struct cpus *mask)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu = 0; cpu < CPU_SETSIZE && cpu < PORT_CPUS; cpu++)
-        if (cpus_has(mask, cpu))
-            CPU_SET(cpu, &set);
-    return sched_setaffinity(id, sizeof set, &set) == 0 ? 0 : errno;
-}
-
 static int note_task(struct port_shield *shield, const char *kind, const struct linux_task *task,
                      const struct cpus *before, const struct cpus *ours)
 {
@@ -193,7 +173,7 @@ static bool wish_for(const struct linux_task *task, void *context)
     struct cpus mask;
     bool is_kernel = linux_task_is_kernel(task);
     if ((pass->kernel_only && !is_kernel) || task->process == pass->self ||
-        linux_task_mask(task->id, &mask) != 0 || !cpus_overlap(&mask, &shield->reserved))
+        linux_affinity_get(task->id, &mask) != 0 || !cpus_overlap(&mask, &shield->reserved))
         return true;
     if (is_kernel && task->flags & FLAG_BOUND) {
         note_bound(pass, task, &mask);
@@ -229,7 +209,7 @@ static int bind_wished(const struct pass *pass)
     int moved = 0;
     for (size_t i = 0; i < pass->count; i++) {
         const struct wish *wish = &pass->wishes[i];
-        int error = linux_task_set_mask(wish->task.id, &wish->ours);
+        int error = linux_affinity_set(wish->task.id, &wish->ours);
         char name[NAME_BYTES];
         name_task(name, &wish->task);
         if (error == 0)
@@ -263,7 +243,7 @@ static bool note_mask(const struct linux_task *task, void *context)
 {
     struct port_shield *shield = context;
     struct cpus mask;
-    if (task->flags & FLAG_BOUND || linux_task_mask(task->id, &mask) != 0)
+    if (task->flags & FLAG_BOUND || linux_affinity_get(task->id, &mask) != 0)
         return true;
     struct cpus ours = cpus_kept_off(&mask, &shield->reserved, &shield->others);
     note_task(shield, "mask", task, &mask, &ours);
@@ -313,7 +293,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
         return PORT_UNDO_REFUSED;
     }
     if (!linux_task_read(shield, written.id, &task) || task.start != written.start ||
-        linux_task_mask(written.id, &now) != 0 || cpus_same(&now, &written.before))
+        linux_affinity_get(written.id, &now) != 0 || cpus_same(&now, &written.before))
         return PORT_UNDO_NOTHING;
     if (strcmp(record->field[0], "task") == 0 && !cpus_same(&now, &written.ours)) {
         char list[80];
@@ -324,7 +304,7 @@ enum port_undo linux_shield_undo_task(struct port_shield *shield,
             (long)written.id, list, record->field[4]);
         return PORT_UNDO_FOREIGN;
     }
-    int error = linux_task_set_mask(written.id, &written.before);
+    int error = linux_affinity_set(written.id, &written.before);
     if (error == 0 || error == ESRCH)
         return PORT_UNDONE;
     if (!linux_task_read(shield, written.id, &task) || task.start != written.start)
@@ -382,13 +362,13 @@ static bool give_back(const struct linux_task *task, void *context)
     const struct inherited_affinity *inherited_affinity = context;
     struct cpus mask;
     if (linux_task_is_kernel(task) || task->start <= inherited_affinity->since ||
-        is_written(inherited_affinity, task) || linux_task_mask(task->id, &mask) != 0)
+        is_written(inherited_affinity, task) || linux_affinity_get(task->id, &mask) != 0)
         return true;
     const struct written *maker = maker_of(inherited_affinity, task, &mask);
     if (maker)
-        linux_task_set_mask(task->id, &maker->before);
+        linux_affinity_set(task->id, &maker->before);
     else if (cpus_same(&mask, &inherited_affinity->reserved))
-        linux_task_set_mask(task->id, &inherited_affinity->owners);
+        linux_affinity_set(task->id, &inherited_affinity->owners);
     return true;
 }
 

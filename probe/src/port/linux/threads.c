@@ -4,6 +4,7 @@
 #endif
 #include "port/port.h"
 
+#include "port/linux/affinity.h"
 #include "port/linux/files.h"
 
 #include <fcntl.h>
@@ -78,9 +79,9 @@ static bool is_time_shared(pid_t process)
 
 static bool is_bound(pid_t process, int cpu)
 {
-    cpu_set_t set;
-    return sched_getaffinity(process, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1 &&
-           cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &set);
+    struct cpus cpus;
+    return linux_affinity_get(process, &cpus) == 0 && cpus_count(&cpus) == 1 &&
+           cpus_has(&cpus, cpu);
 }
 
 enum { KTHREADD = 2 };

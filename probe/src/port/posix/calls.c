@@ -44,9 +44,16 @@ int port_pin_back(const struct cpus *before)
     return ENOTSUP;
 }
 
-bool port_is_bound_to(int cpu)
+bool port_thread_cpus(pid_t thread, struct cpus *cpus)
 {
-    (void)cpu;
+    (void)thread;
+    cpus_clear(cpus);
+    return false;
+}
+
+bool port_cpuset(char *group, size_t bytes, char *command, size_t command_bytes)
+{
+    (void)group, (void)bytes, (void)command, (void)command_bytes;
     return false;
 }
 
