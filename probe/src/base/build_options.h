@@ -18,7 +18,7 @@
 
 /* Number of CPUs supported, numbered from 0; a CPU set takes one bit for each. */
 #ifndef HS_CPUS
-#define HS_CPUS 1024
+#define HS_CPUS 8192
 #endif
 
 /* Threads of a test whose run delay can be told (realtime/run_delay.h); with more a pause of the

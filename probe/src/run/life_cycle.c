@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 /* STACK_BYTES: stack of run_steps and its callees, plus arguments and environment, which may take
- * 128 KiB of the same limit. */
-enum { STACK_BYTES = 256 * 1024 };
+ * 128 KiB of the same limit, and the texts of CPU sets of a shield. */
+enum { STACK_BYTES = 256 * 1024 + 8 * CPUS_TEXT_BYTES };
 
 /* ---- the steps of the life cycle, in their order ---- */
 

@@ -9,7 +9,7 @@ from hardstone.model import Scalar
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _GROUP = re.compile(r"@([A-Za-z_][\w.-]{0,31})=(\d{1,2})", re.ASCII)
-_MOST_CPUS = 4096
+_MOST_CPUS = 65_536
 
 
 def derive(facts: Mapping[str, Scalar], probe_path: str | None = None) -> dict[str, Scalar]:

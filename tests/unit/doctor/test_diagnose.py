@@ -363,6 +363,7 @@ def test_a_command_without_its_facts_is_no_command() -> None:
     [
         ("0-2,5", [0, 1, 2, 5]),
         ("3", [3]),
+        ("0-8191", list(range(8192))),
         ("", []),
         (None, []),
         ("0-99999", []),

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SOFTIRQ_LINE_BYTES = 64 + (PORT_CPUS < 4096 ? PORT_CPUS : 4096) * 11 };
-
 /* Steal time: eighth number of a line "cpuN ..." of /proc/stat, in units of 1/_SC_CLK_TCK s. */
 static int64_t steal_of(const char *numbers)
 {
@@ -92,54 +90,4 @@ void port_environment(int cpu, struct port_environment *environment)
     port_steal(&one, &environment->steal_ns);
     port_interrupt_lines(&one, add_line, environment);
     environment->thermal_throttles = thermal_throttles(cpu);
-}
-
-/* "NET_RX: 12 34": the number in column `column`; -1: there is none. */
-static int64_t number_in_column(const char *at, int column)
-{
-    for (; column > 0 && *at; column--) {
-        at += strspn(at, " ");
-        at += strspn(at, "0123456789");
-    }
-    at += strspn(at, " ");
-    return isdigit((unsigned char)*at) ? strtoll(at, NULL, 10) : -1;
-}
-
-/* The column of a CPU in "CPU0 CPU2": those online; -1: none. */
-static int column_of(const char *heading, int cpu)
-{
-    int column = 0;
-    for (const char *at = strstr(heading, "CPU"); at; at = strstr(at + 3, "CPU"), column++)
-        if (strtol(at + 3, NULL, 10) == cpu)
-            return column;
-    return -1;
-}
-
-static void take_softirqs(const char *line, int column, struct port_softirqs *softirqs)
-{
-    line += strspn(line, " ");
-    const char *colon = strchr(line, ':');
-    int64_t count = colon ? number_in_column(colon + 1, column) : -1;
-    if (count < 0)
-        return;
-    if (strncmp(line, "NET_RX:", 7) == 0)
-        softirqs->packets = count;
-    else if (strncmp(line, "BLOCK:", 6) == 0)
-        softirqs->disk = count;
-    else if (strncmp(line, "HRTIMER:", 8) == 0)
-        softirqs->timers = count;
-}
-
-void port_softirqs(int cpu, struct port_softirqs *softirqs)
-{
-    struct linux_lines lines;
-    char line[SOFTIRQ_LINE_BYTES];
-    *softirqs = (struct port_softirqs){-1, -1, -1};
-    if (!linux_lines_open(&lines, "/proc/softirqs"))
-        return;
-    bool has_heading = linux_lines_next(&lines, line, sizeof line);
-    int column = has_heading ? column_of(line, cpu) : -1;
-    while (column >= 0 && linux_lines_next(&lines, line, sizeof line))
-        take_softirqs(line, column, softirqs);
-    linux_lines_close(&lines);
 }

@@ -26,7 +26,7 @@ static void number_fact(const struct port_fact_sink *sink, const char *name, con
 /* A list of CPUs that may be empty; older kernels print "(null)" then. */
 static bool list_fact(const struct port_fact_sink *sink, const char *name, const char *path)
 {
-    char text[1024];
+    char text[CPUS_TEXT_BYTES];
     if (!linux_read_any(path, text, sizeof text))
         return false;
     sink->text(sink->context, name, strcmp(text, "(null)") == 0 ? NULL : text);
@@ -161,7 +161,7 @@ static void machine_facts(const struct port_fact_sink *sink)
 {
     cpu_model_fact(sink);
     product_facts(sink);
-    text_fact(sink, "cpu.online", "/sys/devices/system/cpu/online");
+    list_fact(sink, "cpu.online", "/sys/devices/system/cpu/online");
     text_fact(sink, "cpu.possible", "/sys/devices/system/cpu/possible");
     smt_fact(sink);
     mitigation_facts(sink);

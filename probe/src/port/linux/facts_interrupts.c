@@ -38,7 +38,7 @@ static void mark_target(void *context, int cpu)
 /* Effective affinity; older kernels have only the affinity mask. */
 static void look_where(struct served *served, int interrupt)
 {
-    char path[96], list[1024];
+    char path[96], list[CPUS_TEXT_BYTES];
     snprintf(path, sizeof path, "/proc/irq/%d/effective_affinity_list", interrupt);
     if (!linux_read(path, list, sizeof list)) {
         snprintf(path, sizeof path, "/proc/irq/%d/smp_affinity_list", interrupt);
@@ -69,7 +69,7 @@ static void read_line(struct served *served, const char *line)
 
 static bool read_all(struct served *served)
 {
-    enum { LINE_BYTES = PORT_CPUS * 11 + 400 };
+    enum { LINE_BYTES = PORT_CPUS * 11 + 4096 };
     FILE *file = linux_open("/proc/interrupts");
     char *line = file ? malloc(LINE_BYTES) : NULL;
     served->is_known = true;

@@ -61,6 +61,29 @@ bool linux_lines_next(struct linux_lines *lines, char *line, size_t bytes)
     return is_there;
 }
 
+/* The next byte, which stays; -1: there is none. */
+static int look_ahead(struct linux_lines *lines)
+{
+    if (lines->at == lines->used && !read_part(lines))
+        return -1;
+    return (unsigned char)lines->part[lines->at];
+}
+
+bool linux_lines_word(struct linux_lines *lines, char *word, size_t bytes)
+{
+    size_t length = 0;
+    int next;
+    while ((next = look_ahead(lines)) == ' ')
+        lines->at++;
+    for (; next >= 0 && next != ' ' && next != '\n'; next = look_ahead(lines)) {
+        if (length + 1 < bytes)
+            word[length++] = (char)next;
+        lines->at++;
+    }
+    word[length] = '\0';
+    return length > 0;
+}
+
 void linux_lines_close(struct linux_lines *lines)
 {
     close(lines->file);

@@ -47,6 +47,11 @@ bool linux_lines_open(struct linux_lines *lines, const char *path);
 bool linux_lines_next(struct linux_lines *lines, char *line, size_t bytes);
 void linux_lines_close(struct linux_lines *lines);
 
+/* The next word of the line that `next` would give, cut to `bytes` - 1: for lines that are longer
+ * than memory should be. False, with an empty word: the line has no more, and `next` gives what is
+ * behind the last word that was read. */
+bool linux_lines_word(struct linux_lines *lines, char *word, size_t bytes);
+
 /* Asks the file `path`, /dev/cpu_dma_latency, to keep CPUs out of idle states that take longer than
  * `us` to leave, until `descriptor` is closed. `in_force_us`: the lowest bound of all programs. 0,
  * or an errno value (EAGAIN: the kernel did not keep the bound). */

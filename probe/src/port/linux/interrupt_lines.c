@@ -1,5 +1,6 @@
-/* The lines of /proc/interrupts. Machines have a thousand CPUs, each a column: the file is read
- * once for all CPUs that are asked for, line by line. */
+/* The lines of /proc/interrupts and /proc/softirqs. Machines have thousands of CPUs, each a column:
+ * a file is read once for all CPUs that are asked for, word by word, because the measuring thread
+ * has no room for a line. */
 #include "base/posix_source.h"
 
 #include "port/port.h"
@@ -10,66 +11,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    COLUMN_BYTES = 11, /* a count of 10 digits and a space */
-    MOST_COLUMNS = PORT_CPUS < 4096 ? PORT_CPUS : 4096,
-    LINE_BYTES = 4096 + MOST_COLUMNS * COLUMN_BYTES,
-    NAME_BYTES = 80,
-};
+enum { WORD_BYTES = 64, REST_BYTES = 512, NAME_BYTES = 80 };
 
 struct table {
-    int columns;               /* CPUs online; fewer than that in a line: not a count of each */
+    int columns;               /* fewer than that in a line: not a count of each CPU */
     int asked;                 /* CPUs asked for */
     int place[PORT_LOOK_CPUS]; /* column of each, rising; -1: none */
     int64_t counts[PORT_LOOK_CPUS];
 };
 
-/* "CPU0 CPU1 CPU3": the columns of CPUs that are online, rising. */
-static void read_heading(struct table *table, const char *line, const struct cpus *cpus)
+/* "CPU0 CPU1 CPU3": the columns of CPUs, rising. */
+static void read_heading(struct table *table, struct linux_lines *lines, const struct cpus *cpus)
 {
+    char word[WORD_BYTES];
     int cpu = cpus_first(cpus);
     table->columns = table->asked = 0;
-    for (const char *at = strstr(line, "CPU"); at; at = strstr(at + 3, "CPU")) {
-        long number = strtol(at + 3, NULL, 10);
+    for (; linux_lines_word(lines, word, sizeof word); table->columns++) {
+        long number = strncmp(word, "CPU", 3) == 0 ? strtol(word + 3, NULL, 10) : -1;
         for (; cpu >= 0 && cpu <= number && table->asked < PORT_LOOK_CPUS;
              cpu = cpus_next(cpus, cpu))
             table->place[table->asked++] = cpu == number ? table->columns : -1;
-        table->columns++;
     }
     for (; cpu >= 0 && table->asked < PORT_LOOK_CPUS; cpu = cpus_next(cpus, cpu))
         table->place[table->asked++] = -1;
 }
 
-/* Stores the counts of a line whose numbers begin at `at`; returns where they end. NULL: it has not
- * one for each CPU. */
-static const char *read_counts(struct table *table, const char *at)
+/* Stores the counts of a line. False: it has not one for each CPU. */
+static bool read_counts(struct table *table, struct linux_lines *lines)
 {
+    char word[WORD_BYTES];
     int asked = 0;
     for (int i = 0; i < table->asked; i++)
         table->counts[i] = -1;
     for (int column = 0; column < table->columns; column++) {
-        at += strspn(at, " ");
-        if (!isdigit((unsigned char)*at))
-            return NULL;
+        if (!linux_lines_word(lines, word, sizeof word) || !isdigit((unsigned char)*word))
+            return false;
         while (asked < table->asked && table->place[asked] < 0)
             asked++;
         if (asked < table->asked && table->place[asked] == column)
-            table->counts[asked++] = strtoll(at, NULL, 10);
-        at += strspn(at, "0123456789");
+            table->counts[asked++] = strtoll(word, NULL, 10);
     }
-    return at;
+    return true;
 }
 
 /* "24: IO-APIC 5-edge   ACPI:Ged" has the name of the device behind its last gap of two spaces;
  * "RES: Rescheduling interrupts" is all name. */
-static void compose_name(char name[NAME_BYTES], const char *line, size_t id_bytes, const char *rest)
+static void compose_name(char name[NAME_BYTES], const char *id, const char *rest)
 {
     rest += strspn(rest, " ");
-    if (isdigit((unsigned char)*line))
+    if (isdigit((unsigned char)*id))
         for (const char *gap = strstr(rest, "  "); gap; gap = strstr(rest, "  "))
             rest = gap + strspn(gap, " ");
-    size_t used = id_bytes < NAME_BYTES / 2 ? id_bytes : NAME_BYTES / 2;
-    memcpy(name, line, used);
+    size_t used = strnlen(id, NAME_BYTES / 2);
+    memcpy(name, id, used);
     name[used++] = ' ';
     size_t left = strlen(rest), room = NAME_BYTES - 1 - used;
     left = left < room ? left : room;
@@ -79,29 +73,22 @@ static void compose_name(char name[NAME_BYTES], const char *line, size_t id_byte
     name[used] = '\0';
 }
 
-static uint32_t key_of(const char *name, size_t bytes)
+static uint32_t key_of(const char *id)
 {
     uint32_t key = 2166136261u;
-    for (size_t i = 0; i < bytes; i++)
-        key = (key ^ (unsigned char)name[i]) * 16777619u;
+    for (; *id; id++)
+        key = (key ^ (unsigned char)*id) * 16777619u;
     return key;
 }
 
-static bool take_line(struct table *table, const char *line, struct port_interrupt_line *found,
-                      char name[NAME_BYTES])
+/* A line "ID: count count ... rest"; false after the last. `is_whole`: it has a count of each CPU.
+ */
+static bool next_line(struct table *table, struct linux_lines *lines, char id[WORD_BYTES],
+                      char rest[REST_BYTES], bool *is_whole)
 {
-    line += strspn(line, " ");
-    const char *colon = strchr(line, ':');
-    const char *rest = colon ? read_counts(table, colon + 1) : NULL;
-    if (!rest)
-        return false;
-    size_t id_bytes = (size_t)(colon - line) + 1;
-    compose_name(name, line, id_bytes, rest);
-    found->key = key_of(line, id_bytes);
-    found->is_timer = strncmp(line, "LOC:", 4) == 0 || strstr(rest, "arch_timer");
-    found->name = name;
-    found->counts = table->counts;
-    return true;
+    bool is_there = linux_lines_word(lines, id, WORD_BYTES);
+    *is_whole = is_there && id[strlen(id) - 1] == ':' && read_counts(table, lines);
+    return linux_lines_next(lines, rest, REST_BYTES);
 }
 
 bool port_interrupt_lines(const struct cpus *cpus,
@@ -110,16 +97,50 @@ bool port_interrupt_lines(const struct cpus *cpus,
 {
     struct linux_lines lines;
     struct table table;
-    struct port_interrupt_line found;
-    char line[LINE_BYTES], name[NAME_BYTES];
+    char id[WORD_BYTES], rest[REST_BYTES], name[NAME_BYTES];
+    bool is_whole;
     if (!linux_lines_open(&lines, "/proc/interrupts"))
         return false;
-    bool has_heading = linux_lines_next(&lines, line, sizeof line);
-    if (has_heading)
-        read_heading(&table, line, cpus);
-    while (has_heading && linux_lines_next(&lines, line, sizeof line))
-        if (take_line(&table, line, &found, name))
-            take(context, &found);
+    read_heading(&table, &lines, cpus);
+    bool has_heading = linux_lines_next(&lines, rest, sizeof rest);
+    while (has_heading && next_line(&table, &lines, id, rest, &is_whole)) {
+        if (!is_whole)
+            continue;
+        compose_name(name, id, rest);
+        const struct port_interrupt_line found = {.key = key_of(id),
+                                                  .is_timer = strcmp(id, "LOC:") == 0 ||
+                                                              strstr(rest, "arch_timer"),
+                                                  .name = name,
+                                                  .counts = table.counts};
+        take(context, &found);
+    }
     linux_lines_close(&lines);
     return has_heading;
+}
+
+/* Its columns are all possible CPUs. */
+void port_softirqs(int cpu, struct port_softirqs *softirqs)
+{
+    struct linux_lines lines;
+    struct table table;
+    struct cpus one;
+    char id[WORD_BYTES], rest[REST_BYTES];
+    bool is_whole;
+    *softirqs = (struct port_softirqs){-1, -1, -1};
+    cpus_clear(&one);
+    cpus_add(&one, cpu);
+    if (cpus_first(&one) < 0 || !linux_lines_open(&lines, "/proc/softirqs"))
+        return;
+    read_heading(&table, &lines, &one);
+    bool has_heading = linux_lines_next(&lines, rest, sizeof rest);
+    while (has_heading && next_line(&table, &lines, id, rest, &is_whole))
+        if (!is_whole)
+            continue;
+        else if (strcmp(id, "NET_RX:") == 0)
+            softirqs->packets = table.counts[0];
+        else if (strcmp(id, "BLOCK:") == 0)
+            softirqs->disk = table.counts[0];
+        else if (strcmp(id, "HRTIMER:") == 0)
+            softirqs->timers = table.counts[0];
+    linux_lines_close(&lines);
 }

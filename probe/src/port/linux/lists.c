@@ -17,7 +17,7 @@ bool linux_each_cpu(const char *list, void (*take)(void *context, int cpu), void
 
 bool linux_each_online(void (*take)(void *context, int cpu), void *context)
 {
-    char list[1024];
+    char list[CPUS_TEXT_BYTES];
     return linux_read("/sys/devices/system/cpu/online", list, sizeof list) &&
            linux_each_cpu(list, take, context);
 }
