@@ -50,6 +50,12 @@ void load_wait_ready(struct load *load)
     (void)load;
 }
 
+int load_deny(const struct load *load, struct outcome *outcome)
+{
+    (void)load, (void)outcome;
+    return 0;
+}
+
 bool load_settle(struct load *load, bool (*should_stop)(void))
 {
     (void)load, (void)should_stop;
