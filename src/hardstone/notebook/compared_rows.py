@@ -45,6 +45,7 @@ class Comparison:
                 "year": one.year,
                 "trust": one.trust,
                 "stars": one.rating.overall,
+                "lowest_stars": one.rating.lowest,
                 "is_at_most": one.rating.is_at_most,
                 "is_reference": one.is_reference,
                 "apart": one.apart,

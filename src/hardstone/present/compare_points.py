@@ -16,6 +16,7 @@ from hardstone.present.compare_view import (
     SystemColumn,
     SystemPoints,
 )
+from hardstone.present.stars_text import category_number, certain_stars
 from hardstone.present.wording import ratio_text, shorten
 from hardstone.rating import CategoryRating
 from hardstone.subjects import Amount
@@ -97,7 +98,7 @@ def _positive(facts: _Facts) -> Iterator[str]:
     if column.trust == "untrustworthy":
         return
     if not column.mark:  # times of an emulated processor, or instructions, are held against nothing
-        good = [one for one in _calibrated(column) if (one.stars or 0) >= GOOD_STARS]
+        good = [one for one in _calibrated(column) if _certain(one) >= GOOD_STARS]
         yield from _category_texts(good, column)
         yield from _below(cells, facts.yardsticks[0])
     spread = _largest_spread(cells)
@@ -139,6 +140,10 @@ def _calibrated(column: SystemColumn) -> list[CategoryRating]:
     return [one for one in found if one.is_calibrated and one.stars is not None]
 
 
+def _certain(one: CategoryRating) -> float:
+    return certain_stars(one.stars or 0, one.lowest_stars)
+
+
 def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> Iterator[str]:
     """The first with their figures, the others by name."""
     for one in found[:_MOST_CATEGORIES]:
@@ -149,7 +154,7 @@ def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> It
 
 
 def _stars_text(one: CategoryRating) -> str:
-    return f"{one.category} {'at most ' if one.is_at_most else ''}{one.stars:g}"
+    return f"{one.category} {category_number(one)}"
 
 
 def _category_text(one: CategoryRating, *, is_exact: bool) -> str:

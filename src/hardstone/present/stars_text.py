@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardstone.model import RunDocument
-from hardstone.rating import CategoryRating, Rating, rate_run
+from hardstone.rating import CategoryRating, RatedFigure, Rating, rate_run
 from hardstone.stats.conditions import names_in
 from hardstone.subjects import MeasuredRun
 
@@ -17,26 +17,54 @@ def stars_glyphs(stars: float) -> str:
     return _FULL * full + _HALF * half + _EMPTY * (_MOST - full - half)
 
 
-def stars_number(stars: float | None, *, is_at_most: bool = False) -> str:
-    """ "4.5", "at most 4.5", "-" for none."""
+def stars_number(
+    stars: float | None,
+    *,
+    is_at_most: bool = False,
+    lowest: float | None = None,
+    at_most: str = "at most ",
+    to: str = " to ",
+) -> str:
+    """ "4.5", "at most 4.5", "1 to 4.5" for a range, "-" for none."""
     if stars is None:
         return "-"
-    return f"{'at most ' if is_at_most else ''}{stars:g}"
+    if lowest is not None and lowest < stars:
+        return f"{lowest:g}{to}{stars:g}"
+    return f"{at_most if is_at_most else ''}{stars:g}"
+
+
+def certain_stars(stars: float, lowest: float | None) -> float:
+    """What is drawn: of a range its lower end."""
+    return stars if lowest is None else lowest
 
 
 def stars_text(rating: Rating) -> str:
     """The overall rating with what keeps it from being the full one, or why there is none."""
     if rating.overall is None:
         return f"no overall rating: {rating.why_none}"
-    number = stars_number(rating.overall, is_at_most=rating.is_at_most)
-    text = f"{stars_glyphs(rating.overall)} {number} of {_MOST}"
+    number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
+    text = f"{stars_glyphs(certain_stars(rating.overall, rating.lowest))} {number} of {_MOST}"
     return f"{text} ({', '.join(rating.rated_as)})" if rating.rated_as else text
 
 
 def category_text(rating: CategoryRating) -> str:
-    """ "threads 3.5", "timers <= 4" where figures are missing."""
-    bound = "<= " if rating.is_at_most else ""
-    return f"{rating.category} {bound}{stars_number(rating.stars)}"
+    """ "threads 3.5", "timers <= 4" where figures are missing, "messages 1 to 4" of few values."""
+    return f"{rating.category} {category_number(rating, at_most='<= ')}"
+
+
+def category_number(rating: CategoryRating, at_most: str = "at most ") -> str:
+    """The stars of a category without its name; "none (stand-in)" where no star follows."""
+    if rating.stars is None and rating.has_stand_ins:
+        return "none (stand-in)"
+    return stars_number(
+        rating.stars, is_at_most=rating.is_at_most, lowest=rating.lowest_stars, at_most=at_most
+    )
+
+
+def score_text(figure: RatedFigure) -> str:
+    """ "4.41", "0 to 4.41" for a range."""
+    lowest = f"{figure.lowest_score:g} to " if figure.lowest_score < figure.score else ""
+    return f"{lowest}{figure.score:.2f}"
 
 
 def headline_reason(rated: list[tuple[MeasuredRun, Rating]]) -> str:
@@ -57,7 +85,7 @@ def run_stars_lines(document: RunDocument) -> list[str]:
     rating = rated[0][1] if rated else None
     if rating is None or all(one.stars is None for one in rating.categories):
         return []
-    known = [one for one in rating.categories if one.stars is not None]
+    known = [one for one in rating.categories if one.stars is not None or one.has_stand_ins]
     groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))
     parts = "; ".join(", ".join(map(category_text, one)) for one in groups if one)
     if rating.overall is None:

@@ -50,6 +50,21 @@ def mean_scores(category: str, figures: Sequence[RatedFigure]) -> list[float]:
     return known + [BEST] * (_means_count(category) - len(known))
 
 
+def lowest_category_score(category: str, figures: Sequence[RatedFigure]) -> float:
+    """The same of the lowest scores. What is missing counts as worst."""
+    criteria = load_criteria()
+    known = rated_figures(category)
+    worst = [one.lowest_score for one in figures if one.role == "worst"]
+    is_lacking = len(worst) < sum("worst" in one.roles for one in known)
+    lowest = 0.0 if is_lacking else min(worst, default=BEST)
+    count = _means_count(category)
+    if not count:
+        return lowest
+    average = sum(one.lowest_score for one in figures if one.role != "worst") / count
+    weights = criteria.worst_weight + criteria.mean_weight
+    return (criteria.worst_weight * lowest + criteria.mean_weight * average) / weights
+
+
 def weighted_mean(scores: Mapping[str, float]) -> float:
     """The mean of the calibrated categories by their weights; a missing one counts as perfect."""
     weights = {name: one.weight for name, one in load_criteria().categories.items() if one.weight}

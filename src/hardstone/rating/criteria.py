@@ -15,10 +15,15 @@ Reading = Literal["", "beyond block"]
 
 
 class Instead(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """A series of the same test that stands in for a missing one; `about` says what it is."""
+    """A series of the same test that stands in for a missing one; `about` says what it is.
+
+    `is_stricter`: it holds all that the figure would hold, so it is rated in its place. Of any
+    other stand-in no star follows.
+    """
 
     series: str
     about: str
+    is_stricter: bool = False
     labels: dict[str, str] = {}
     none_means: str = ""
 
@@ -35,7 +40,7 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     reading: Reading = ""
     none_means: str = ""
     instead: list[Instead] = []
-    fails_if_any: str = ""
+    interrupts: int = 0
 
     @property
     def address(self) -> str:
@@ -52,10 +57,12 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
 
 
 class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What a category is rated by. `weight` 0: not calibrated."""
+    """What a category is rated by. `weight` 0: not calibrated. `why_no_stars`: it has none, and
+    no figures."""
 
     weight: int
-    figures: list[FigureCriterion]
+    figures: list[FigureCriterion] = []
+    why_no_stars: str = ""
     behaviours: list[str] = []
 
     def each_figure(self) -> list[FigureCriterion]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import msgspec
@@ -13,6 +13,7 @@ from hardstone.published import Address, AddressError, resolve
 from hardstone.rating.criteria import FigureCriterion
 from hardstone.stats.contradictions import series_contradictions
 from hardstone.stats.identity import has_observed
+from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.subjects import (
     CONTRADICTORY,
@@ -32,12 +33,15 @@ _CONTRADICTORY = Missing(CONTRADICTORY)
 @dataclass(frozen=True)
 class FoundFigure:
     """`amount` as it is measured or published; `block_ns` is what it contains of undisturbed
-    processing; `instead`: what it stands for, "" for the figure of the criterion itself."""
+    processing; `instead`: what it stands for, "" for the figure of the criterion itself.
+    `too_few`: why it rests on fewer values than the criterion states; "" if it does not."""
 
     address: str
     amount: Amount
     block_ns: int = 0
     instead: str = ""
+    is_stand_in: bool = False
+    too_few: str = ""
 
 
 def find_figure(
@@ -57,7 +61,8 @@ def find_figure(
             instead=[],
         )
         found = _worst_of(_fitting(subject, stand_in, statistic, one.about))
-        substitutes += [] if found is None else [found]
+        if found is not None:
+            substitutes.append(replace(found, is_stand_in=not one.is_stricter))
     return _worst_of(substitutes) or why_missing(subject, criterion)
 
 
@@ -83,7 +88,9 @@ def _fitting(
     for measured in fitting:
         block_ns = _block_ns(measured.result)
         if measured.series.count:
-            yield from _amounts(measured, criterion, statistic, about, block_ns)
+            too_few = _why_too_few(subject, measured, criterion)
+            for one in _amounts(measured, criterion, statistic, about, block_ns):
+                yield replace(one, too_few=too_few)
     if any(one.series.count for one in fitting):
         return
     if criterion.test == SUSTAINED:
@@ -92,7 +99,25 @@ def _fitting(
     if criterion.none_means and any(has_observed(result) for result in results):
         source = f"{subject.id} {fitting[0].address} {statistic}"
         none_seen = Amount("ns", statistic, source, value=0.0, notes=(criterion.none_means,))
-        yield FoundFigure(fitting[0].address, none_seen, instead=about)
+        too_few = _why_too_few(subject, fitting[0], criterion)
+        yield FoundFigure(fitting[0].address, none_seen, instead=about, too_few=too_few)
+
+
+def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCriterion) -> str:
+    """The worst of more values is worse, and nothing bounds by how much."""
+    if criterion.interrupts:
+        steps = steps_of([measured.result])
+        passed = [one for one in steps if one.passed and one.source == criterion.labels["source"]]
+        shortest = min(passed, key=lambda one: one.period_ns, default=None)
+        count = shortest.interrupts if shortest else 0
+        wanted = criterion.interrupts
+        return f"{count:,} of {wanted:,} interrupts at this period" if count < wanted else ""
+    count = measured.series.count
+    if not measured.result.complete or measured.result.interrupted:
+        return f"cut off after {count:,} values"
+    document = run.document
+    is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))
+    return f"{count:,} values, fewer than a standard run takes" if is_short else ""
 
 
 def _none_sustained(

@@ -25,12 +25,11 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True)
 class Needed:
     """Changes that bring a category to a score: each figure at most its limit in ns, each of the
-    behaviours passes, and nothing of `without` happens. `configuration`: what the system may take
-    to configure, for an overall rating."""
+    behaviours passes. `configuration`: what the system may take to configure, for an overall
+    rating."""
 
     limits: list[tuple[RatedFigure, float]] = field(default_factory=list)
     behaviours: list[str] = field(default_factory=list)
-    without: list[str] = field(default_factory=list)
     configuration: str = ""
 
     def text(self) -> str:
@@ -45,8 +44,6 @@ class Needed:
             yield f"the {word} {', '.join(dict.fromkeys(addresses))} at most {format_ns(limit)}"
         if self.behaviours:
             yield f"{listed(self.behaviours)} must hold"
-        if self.without:
-            yield f"not again {listed(self.without)}"
         if self.configuration:
             yield f"configuration: {self.configuration}"
 
@@ -69,9 +66,8 @@ def to_reach(rating: CategoryRating, score: float) -> Needed:
     criteria = load_criteria()
     is_capped = score > criteria.category_cap
     behaviours = rating.failed if is_capped else []
-    without = rating.failed_here if is_capped else []
     if figures_score(rating.category, rating.figures) >= score:
-        return Needed(behaviours=behaviours, without=without)
+        return Needed(behaviours=behaviours)
     score = min(score + _ROUNDING, BEST)
     means = mean_scores(rating.category, rating.figures)
     weight = criteria.mean_weight if means else 0
@@ -82,7 +78,7 @@ def to_reach(rating: CategoryRating, score: float) -> Needed:
     limits = _below(rating, ("worst",), worst)
     if weight and wanted_average > average:
         limits += _below(rating, ("mean", "uncontended"), _level(means, wanted_average))
-    return Needed(limits, behaviours, without)
+    return Needed(limits, behaviours)
 
 
 def _below(

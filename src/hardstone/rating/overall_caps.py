@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from hardstone.rating.category_score import weighted_mean
 from hardstone.rating.criteria import load_criteria
 from hardstone.rating.stars import CategoryRating
 
@@ -33,3 +34,17 @@ def overall_caps(categories: Iterable[CategoryRating], configuration: str) -> li
         text = f"counted behaviours fail ({', '.join(failing)}): at most {criteria.overall_cap:g}"
         caps.append(OverallCap(criteria.overall_cap, text))
     return caps
+
+
+def lowest_overall(categories: Sequence[CategoryRating], configuration: str) -> float:
+    """The least that the overall score can be, where every range ends at its lower end."""
+    criteria = load_criteria()
+    lowest = {one.category: one.lowest_score for one in categories if not one.why_no_stars}
+    caps = [
+        weighted_mean(lowest),
+        min(lowest.values()) + criteria.lowest_margin,
+        criteria.configurations.get(configuration, max(criteria.configurations.values())),
+    ]
+    if any(one.failed or one.has_unknown_claims for one in categories):
+        caps.append(criteria.overall_cap)
+    return min(caps)

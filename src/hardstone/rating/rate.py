@@ -7,11 +7,17 @@ perfect, so each that becomes known can only lower one; where it is missing, sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import RunDocument
-from hardstone.rating.category_score import figure_score, figures_score, weighted_mean
+from hardstone.rating.category_score import (
+    figure_score,
+    figures_score,
+    lowest_category_score,
+    weighted_mean,
+)
 from hardstone.rating.configured import configuration_of, is_loaded, rated_as
 from hardstone.rating.criteria import (
     CategoryCriteria,
@@ -20,10 +26,10 @@ from hardstone.rating.criteria import (
     load_criteria,
     rated_figures,
 )
-from hardstone.rating.curve import halves
+from hardstone.rating.curve import BEST, halves
 from hardstone.rating.found_figures import find_figure, rated_value
 from hardstone.rating.half_more import category_half_more, overall_half_more
-from hardstone.rating.overall_caps import overall_caps
+from hardstone.rating.overall_caps import lowest_overall, overall_caps
 from hardstone.rating.stars import CategoryRating, RatedFigure, Rating
 from hardstone.subjects import MeasuredRun, Missing, PublishedSystem, Subject, subjects_of
 
@@ -39,6 +45,7 @@ def rate(subject: Subject) -> Rating:
     """The stars of `subject`."""
     categories = [_category(subject, *one) for one in load_criteria().categories.items()]
     scores = {one.category: one.score for one in categories if one.score is not None}
+    is_range = any(one.lowest_stars is not None for one in categories)
     unknown = [one.category for one in categories if one.is_calibrated and one.score is None]
     configuration = configuration_of(subject)
     mean = weighted_mean(scores)
@@ -51,17 +58,21 @@ def rate(subject: Subject) -> Rating:
         why_none=f"no worst figure is known of {', '.join(unknown)}" if unknown else "",
         categories=categories,
         caps=[] if unknown else [cap.text for cap in caps if cap.score < mean],
-        rated_as=rated_as(subject),
+        rated_as=_rated_as(subject, categories),
         configuration=configuration,
         study_stars=subject.stars if isinstance(subject, PublishedSystem) else None,
+        lowest=halves(min(lowest_overall(categories, configuration), score))
+        if is_range and score is not None
+        else None,
     )
     return replace(rating, next_half=overall_half_more(rating))
 
 
 def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> CategoryRating:
+    if criteria.why_no_stars:
+        return _not_rated(name, criteria)
     figures: list[RatedFigure] = []
     missing: list[str] = []
-    late: list[str] = []
     for criterion in rated_figures(name):
         for role in criterion.roles:
             found = _rated_figure(subject, criterion, role)
@@ -69,26 +80,58 @@ def _category(subject: Subject, name: str, criteria: CategoryCriteria) -> Catego
                 missing.append(f"{role} of {criterion.address}: {_brief(found.reason)}")
                 continue
             figures.append(found)
-            if criterion.fails_if_any and rated_value(found.amount) > 0:
-                late.append(f"{found.address}: {criterion.fails_if_any}")
     failed, unknown = _behaviours(subject, criteria.behaviours)
     worst = [one for one in figures if one.role == "worst"]
+    cap = load_criteria().category_cap
     score = figures_score(name, figures) if worst else None
-    if score is not None and (failed or late):
-        score = min(score, load_criteria().category_cap)
+    if score is not None and failed:
+        score = min(score, cap)
+    own = [one for one in worst if not one.is_stand_in]
+    lowest = min(lowest_category_score(name, figures), cap if failed or unknown else BEST)
+    is_range = bool(worst) and any(one.why_range for one in figures)
     rating = CategoryRating(
         category=name,
-        stars=None if score is None else halves(score),
+        stars=halves(score) if score is not None and own else None,
         score=score,
         is_calibrated=criteria.weight > 0,
         is_at_most=bool(missing or unknown) or _is_open(figures),
         figures=figures,
-        decisive=min(worst, key=_place_of_worst, default=None),
+        decisive=min(own, key=_place_of_worst, default=None),
         failed=failed,
-        failed_here=late,
         missing=missing + unknown,
+        lowest_stars=halves(lowest) if is_range else None,
+        lowest_score=lowest,
+        has_unknown_claims=bool(unknown),
     )
     return replace(rating, next_half=category_half_more(rating))
+
+
+def _not_rated(name: str, criteria: CategoryCriteria) -> CategoryRating:
+    return CategoryRating(
+        category=name,
+        stars=None,
+        score=None,
+        is_calibrated=False,
+        is_at_most=False,
+        figures=[],
+        decisive=None,
+        failed=[],
+        missing=[],
+        why_no_stars=criteria.why_no_stars,
+    )
+
+
+def _rated_as(subject: Subject, categories: Sequence[CategoryRating]) -> list[str]:
+    """Where stars are a range, the headline says what of."""
+    found = rated_as(subject)
+    stand_ins = [one.category for one in categories if one.has_stand_ins]
+    if stand_ins:
+        found.append(f"stand-ins: {' '.join(stand_ins)}")
+    few = [one.category for one in categories if one.has_few_values]
+    if few:
+        is_all = len(few) == sum(bool(one.figures) for one in categories)
+        found.append("too few values" if is_all else f"too few values: {' '.join(few)}")
+    return found
 
 
 def _is_open(figures: list[RatedFigure]) -> bool:
@@ -110,7 +153,20 @@ def _rated_figure(
     if isinstance(found, Missing):
         return found
     score = figure_score(rated_value(found.amount), role, found.block_ns)
-    return RatedFigure(found.address, role, found.amount, score, found.instead, found.block_ns)
+    why_range = found.instead if found.is_stand_in else found.too_few
+    # More values can only raise a worst; a mean and what a device would take may be anything.
+    is_bound = role == "worst" and not found.is_stand_in
+    return RatedFigure(
+        found.address,
+        role,
+        found.amount,
+        BEST if why_range and not is_bound else score,
+        found.instead,
+        found.block_ns,
+        lowest_score=0.0 if why_range or found.amount.above else score,
+        why_range=why_range,
+        is_stand_in=found.is_stand_in,
+    )
 
 
 def _behaviours(subject: Subject, tests: list[str]) -> tuple[list[str], list[str]]:

@@ -137,8 +137,9 @@ def _categories(view: CompareView) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _stars_of(rating: Rating, category: str) -> tuple[float | None, bool]:
+def _stars_of(rating: Rating, category: str) -> tuple[float | None, bool, str, float | None]:
+    """What the macro `stars` takes."""
     for one in rating.categories:
         if one.category == category:
-            return one.stars, one.is_at_most
-    return None, False
+            return one.stars, one.is_at_most, "", one.lowest_stars
+    return None, False, "", None

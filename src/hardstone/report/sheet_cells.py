@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_view import ClaimRow, ComparedCell, ComparedRow, SystemColumn
+from hardstone.present.stars_text import category_number, stars_number
 from hardstone.present.wording import shorten
 from hardstone.rating import Rating
 from hardstone.subjects import Amount, Missing
@@ -14,15 +15,15 @@ from hardstone.subjects import Amount, Missing
 def stars_cell(rating: Rating) -> str:
     if rating.overall is None:
         return f"none: {shorten(rating.why_none, 80)}"
-    bound = "at most " if rating.is_at_most else ""
+    number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
     more = f" ({', '.join(rating.rated_as)})" if rating.rated_as else ""
-    return f"{bound}{rating.overall:g} of 5{more}"
+    return f"{number} of 5{more}"
 
 
 def category_cell(rating: Rating, name: str) -> str:
     for one in rating.categories:
-        if one.category == name and one.stars is not None:
-            return f"{'<= ' if one.is_at_most else ''}{one.stars:g}"
+        if one.category == name:
+            return category_number(one, at_most="<= ")
     return "-"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hardstone.present.stars_text import stars_number
+from hardstone.present.stars_text import certain_stars, score_text, stars_number
 from hardstone.present.wording import shorten
 from hardstone.rating import CategoryRating, load_criteria
 from hardstone.report.shown_figure import BRIEF_CHARACTERS, ShownFigure, shown_figure
@@ -54,6 +54,8 @@ def _series_rows(group: SeriesGroup, has_names: bool, is_wide: bool) -> Markup:
 
 FILTERS: dict[str, Callable[..., object]] = {
     "stars_number": stars_number,
+    "certain_stars": certain_stars,
+    "score_text": score_text,
     "shown": _shown,
     "brief": _brief,
     "missing_groups": _missing_groups,

@@ -34,7 +34,8 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     """A run as a list shows it. `tests` counts its results.
 
     `stars`: the overall rating, of the loaded condition where there are several; None: too little
-    is known for one. `is_at_most`: figures are missing, each of which can only lower it.
+    is known for one. `is_at_most`: figures are missing, each of which can only lower it. `lowest`:
+    stars from there to `stars` are possible with the values that were taken; None: not a range.
     `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
     """
 
@@ -48,6 +49,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     target: str
     stars: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
     is_at_most: bool = False
+    lowest: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
     rated_as: str = ""
     formula: str = ""
 
@@ -84,6 +86,7 @@ def entry_of(document: RunDocument) -> RunEntry:
         target=document.plan.target,
         stars=rating.overall,
         is_at_most=rating.is_at_most,
+        lowest=rating.lowest,
         rated_as=", ".join(rating.rated_as),
         formula=rating.formula,
     )

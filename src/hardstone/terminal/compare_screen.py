@@ -24,6 +24,7 @@ from hardstone.present.compare_view import (
     ConditionRow,
     SystemColumn,
 )
+from hardstone.present.stars_text import stars_number
 from hardstone.present.wording import one_line, ratio_text, shorten
 from hardstone.rating import Rating
 from hardstone.subjects import Amount
@@ -169,10 +170,14 @@ def _order(cell: ComparedCell) -> float:
 
 
 def stars_short(rating: Rating) -> str:
-    """ "4.5", "<=4.5" where figures are missing, "-" where there are too few."""
-    if rating.overall is None:
-        return "-"
-    return f"{'<=' if rating.is_at_most else ''}{rating.overall:g}"
+    """ "4.5", "<=4.5" where figures are missing, "1-4" for a range, "-" where there are too few."""
+    return stars_number(
+        rating.overall,
+        is_at_most=rating.is_at_most,
+        lowest=rating.lowest,
+        at_most="<=",
+        to="-",
+    )
 
 
 def _cell(cell: ComparedCell, width: int) -> Text:
@@ -272,6 +277,7 @@ def _legend(view: CompareView, width: int) -> Iterator[Text]:
         (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
         (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
         (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
+        (any(map(_is_range, view.columns)), "1-4: stars from stand-ins or too few values"),
     ]
     text = "; ".join(text for is_there, text in told if is_there)
     yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
@@ -289,7 +295,13 @@ def _why(view: CompareView) -> Iterator[Text]:
 
 
 def _is_at_most(column: SystemColumn) -> bool:
-    return column.rating.is_at_most and column.rating.overall is not None
+    rating = column.rating
+    return rating.is_at_most and rating.overall is not None and not _is_range(column)
+
+
+def _is_range(column: SystemColumn) -> bool:
+    lowest, overall = column.rating.lowest, column.rating.overall
+    return lowest is not None and overall is not None and lowest < overall
 
 
 def _labelled(

@@ -50,10 +50,13 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
 
 
 def _stars(entry: RunEntry) -> str:
-    """ "4.5", "<= 4.5" where figures are missing, with a star where it is not the full rating."""
+    """ "4.5", "<= 4.5" where figures are missing, "1.0-4.5" for a range, with a star where it is
+    not the full rating."""
     if entry.stars is None:
         return "-"
     bound = "<= " if entry.is_at_most else ""
+    if entry.lowest is not None and entry.lowest < entry.stars:
+        bound = f"{entry.lowest:.1f}-"
     return f"{bound}{entry.stars:.1f}{'*' if entry.rated_as else ' '}"
 
 

@@ -10,7 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from hardstone.present.amount_text import amount_text
-from hardstone.present.stars_text import headline_reason, stars_glyphs, stars_number, stars_text
+from hardstone.present.stars_text import (
+    category_number,
+    certain_stars,
+    headline_reason,
+    score_text,
+    stars_glyphs,
+    stars_text,
+)
 from hardstone.present.wording import format_value, one_line
 from hardstone.rating import CategoryRating, RatedFigure, Rating, load_criteria, special_attention
 from hardstone.rating.overall_caps import overall_caps
@@ -77,12 +84,7 @@ def _print_category(console: Console, rating: CategoryRating) -> None:
     counts = load_criteria().categories[rating.category].weight
     how = f"counts {counts} of {sum(one.weight for one in load_criteria().categories.values())}"
     kind = how if rating.is_calibrated else "not calibrated"
-    if rating.stars is None or rating.score is None:
-        _print_wrapped(console, "", f"{rating.category}: no worst figure is known ({kind})", "bold")
-    else:
-        number = stars_number(rating.stars, is_at_most=rating.is_at_most)
-        head = f"{rating.category} {stars_glyphs(rating.stars)} {number}"
-        _print_wrapped(console, "", f"{head} (score {rating.score:.2f}, {kind})", "bold")
+    _print_wrapped(console, "", f"{rating.category}{_head(rating)}{kind})", "bold")
     for figure in rating.figures:
         is_decisive = figure is rating.decisive
         _print_figure(console, figure, is_decisive=is_decisive)
@@ -90,12 +92,25 @@ def _print_category(console: Console, rating: CategoryRating) -> None:
         _print_wrapped(console, "source", rating.decisive.amount.source)
     for text in _grouped(rating.failed):
         _print_wrapped(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
-    for text in rating.failed_here:
-        _print_wrapped(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
+    if rating.why_no_stars:
+        _print_wrapped(console, "why none", rating.why_no_stars)
     for text in rating.missing:
         _print_wrapped(console, "missing", text)
     if rating.next_half:
         _print_wrapped(console, "half more", rating.next_half)
+
+
+def _head(rating: CategoryRating) -> str:
+    if rating.why_no_stars:
+        return ": not rated ("
+    if rating.stars is None or rating.score is None:
+        what = "only stand-ins are known" if rating.has_stand_ins else "no worst figure is known"
+        return f": no stars, {what} ("
+    drawn = stars_glyphs(certain_stars(rating.stars, rating.lowest_stars))
+    score = f"{rating.score:.2f}"
+    if rating.lowest_stars is not None:
+        score = f"{rating.lowest_score:.2f} to {score}"
+    return f" {drawn} {category_number(rating)} (score {score}, "
 
 
 def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -> None:
@@ -104,10 +119,11 @@ def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -
     value = amount_text(figure.amount)
     times = f" x {factor}" if factor > 1 else ""
     beyond = f" beyond {format_value(figure.block_ns, 'ns')}" if figure.block_ns else ""
-    scored = f"{value}{beyond}{times} -> {figure.score:.2f}"
+    scored = f"{value}{beyond}{times} -> {score_text(figure)}"
     mark = ", decides" if is_decisive else ""
     style = "bold" if is_decisive else ""
-    notes = "; ".join(filter(None, (figure.instead, *figure.amount.notes)))
+    told = dict.fromkeys((figure.instead, figure.why_range, *figure.amount.notes))
+    notes = "; ".join(filter(None, told))
     text = f"{figure.address} {scored}{mark}" + (f" ({notes})" if notes else "")
     _print_wrapped(console, _ROLES[figure.role], text, style)
 

@@ -49,7 +49,7 @@ def test_runs_are_listed_oldest_first(filled: Store) -> None:
     assert [entry.id for entry in entries] == IDS
     said = {"name": "run 0", "status": "complete", "grade": "full", "tests": 1, "target": "local"}
     said |= {"profile": "standard", "started_utc": "2026-11-20T00:00:00Z"}
-    said |= {"stars": None, "is_at_most": True, "rated_as": "", "formula": FORMULA}
+    said |= {"stars": None, "is_at_most": True, "lowest": None, "rated_as": "", "formula": FORMULA}
     assert msgspec.to_builtins(entries[0]) == {"id": IDS[0], **said}
 
 
@@ -103,7 +103,7 @@ BAD_SUMMARIES: dict[str, Callable[[bytes], bytes]] = {
         FORMULA.encode(), b"hardstone.rating/0"
     ).replace(b'"stars":null', b'"stars":1.0'),
     "without stars": lambda content: re.sub(
-        rb',"(formula|stars|is_at_most|rated_as)":[^,}]*', b"", content
+        rb',"(formula|stars|is_at_most|lowest|rated_as)":[^,}]*', b"", content
     ),
 }
 
@@ -200,7 +200,7 @@ def rows(store: Store) -> int:
         "UPDATE runs SET stars = -1",
         "PRAGMA user_version = 99",
         "INSERT INTO runs VALUES ('x', 'x', 'x', 'complete', 'full', 1, 'quick', 'local', 1, 0, "
-        "'', 'hardstone.rating/1', 1, 1)",
+        "NULL, '', 'hardstone.rating/2', 1, 1)",
     ],
 )
 def test_an_index_that_does_not_fit_the_documents_is_mended(filled: Store, damage: str) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from hardstone.model import Conditions, Plan, Result, RunDocument, Series, Verdict
+from hardstone.model import Conditions, Event, Plan, Result, RunDocument, Series, Verdict
 from hardstone.rating import load_criteria
 from hardstone.rating.criteria import FigureCriterion, rated_figures
+from hardstone.stats.sustained import STEP
 from tests.unit.stats import make
 
 FAST_NS = 1000
@@ -25,10 +26,22 @@ def labelled(name: str, labels: dict[str, str], *values: int) -> Series:
 
 
 def fast(criterion: FigureCriterion) -> Iterable[int]:
-    """A block of its length, no step late, all else in a microsecond."""
-    if criterion.reading:
-        return (BLOCK_NS, BLOCK_NS)
-    return () if criterion.none_means else (FAST_NS, FAST_NS)
+    """A block of its length, all else in a microsecond."""
+    return (BLOCK_NS, BLOCK_NS) if criterion.reading else (FAST_NS, FAST_NS)
+
+
+def search(source: str, *steps: tuple[int, int], interrupts: int = 10**9) -> list[Event]:
+    """Steps of IRQ-S-SUS: period and interrupts that were lost."""
+    rest = {"source": source, "interrupts_count": interrupts, "is_source_limited": False}
+    rest |= {"late_count": 0, "merged_count": 0}
+    return [
+        Event(
+            name=STEP,
+            text="-",
+            data={**rest, "period_ns": period_ns, "lost_count": lost, "passed": lost == 0},
+        )
+        for period_ns, lost in steps
+    ]
 
 
 def results(
@@ -41,8 +54,8 @@ def results(
         for one in rated_figures(name):
             result = found.setdefault(one.test, make.result(one.test, series=[], conditions=where))
             result.series.append(labelled(one.series, one.labels, *values(one)))
-            if one.none_means:  # what it was looked for in
-                result.series.append(labelled("step_time", one.labels, FAST_NS))
+            if one.interrupts:
+                result.events = search("external", (FAST_NS, 0))
         for test in criteria.behaviours:
             claims = [Verdict(name="claim/case", passed=True, evidence="-")]
             found[test] = make.result(test, series=[], verdicts=claims, conditions=where)

@@ -18,10 +18,17 @@ from hardstone.model import (
     Window,
 )
 from hardstone.rating import CategoryRating, Rating, rate_run, special_attention
-from hardstone.stats.sustained import STEP
 from hardstone.subjects import subjects_of
 from tests.process.targets import sample
-from tests.unit.rating.rated_runs import conditions, full_run, labelled, planned, result_of, results
+from tests.unit.rating.rated_runs import (
+    conditions,
+    full_run,
+    labelled,
+    planned,
+    result_of,
+    results,
+    search,
+)
 from tests.unit.stats import make
 
 
@@ -64,7 +71,6 @@ QUICK = planned(["heavy"], ["shared"], profile="quick")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (of_result("TMR-P-LAT", interrupted=True), "incomplete"),
         (of_result("MSG-P-LAT", status="timeout"), "incomplete"),
         (fields(status="incomplete"), "incomplete"),
         (facts(emulated=True), "emulated"),
@@ -74,7 +80,6 @@ QUICK = planned(["heavy"], ["shared"], profile="quick")
         (of_result("TMR-P-LAT", conditions=TIME_SHARED), "not scheduled as real-time"),
         (fields(trust=Trust(grade="untrustworthy", reasons=["throttled"])), "untrustworthy"),
         (of_result("TMR-P-LAT", events=SHORT_LOAD), "the load fell short"),
-        (fields(plan=QUICK), "shorter than standard"),
     ],
 )
 def test_what_keeps_a_rating_from_being_the_full_one(
@@ -83,6 +88,39 @@ def test_what_keeps_a_rating_from_being_the_full_one(
     document = full_run()
     change(document)
     assert rating_of(document).rated_as == [said]
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "stars"),
+    [
+        (
+            of_result("TMR-P-LAT", interrupted=True),
+            ["incomplete", "too few values: timers"],
+            ("timers", 1.0, 5.0),
+        ),
+        (
+            fields(plan=QUICK),
+            ["shorter than standard", "too few values"],
+            ("clock", 0.0, 5.0),
+        ),
+        (
+            of_result("IRQ-S-SUS", events=search("external", (31_000, 0), interrupts=300)),
+            ["too few values: interrupts"],
+            ("interrupts", 1.5, 5.0),
+        ),
+    ],
+)
+def test_fewer_values_than_stated_give_a_range(
+    change: Callable[[RunDocument], None], said: list[str], stars: tuple[str, float, float]
+) -> None:
+    """More values can only raise a worst: few bound the stars from above, nothing from below."""
+    document = full_run()
+    change(document)
+    rating = rating_of(document)
+    assert rating.rated_as == said
+    found = category(document, stars[0])
+    assert (found.lowest_stars, found.stars) == stars[1:]
+    assert rating.lowest is not None and rating.lowest <= stars[1] + 1.5 < rating.overall
 
 
 OTHER = ["a load other than heavy"]
@@ -110,7 +148,7 @@ def test_a_lighter_load_is_rated_as_such(load: str, rated_as: list[str]) -> None
     ("test", "name", "asked", "is_told"),
     [
         ("TMR-P-LAT", "interval_ns", 10_000, True),
-        ("SIM-S-RT", "step_ns", 10_000_000_000, True),
+        ("SIM-S-RT", "step_ns", 10_000_000_000, False),  # not rated
         ("RSP-P-FIX", "add_operations", 1, True),
         ("IRQ-P-LAT", "source", ["ipi"], True),
         ("SIG-B-QUE", "burst", 1, True),
@@ -194,50 +232,60 @@ def test_the_headline_is_under_load_in_the_first_configuration() -> None:
     ]
 
 
-def test_other_sources_of_interrupts_stand_in_for_a_device() -> None:
+STAND_INS = (
+    ("IRQ-P-LAT", "delivery"),
+    ("IRQ-P-DLT", "service"),
+    ("IRQ-P-TLT", "send_to_thread"),
+    ("IRQ-S-SUS", "minimal_period"),
+)
+
+
+def test_of_a_stand_in_for_a_device_no_star_follows() -> None:
+    """Deliveries by another CPU are another interval: a device's may be anything."""
+    document = full_run()
+    for test, series in STAND_INS:
+        result = result_of(document, test)
+        result.series = [
+            labelled(series, {"source": source}, ns, ns)
+            for source, ns in (("ipi", 4_000), ("timer", 6_000))
+        ]
+        if test == "IRQ-S-SUS":
+            result.events = search("ipi", (4_000, 0), interrupts=300)
+    rating, found = rating_of(document), category(document, "interrupts")
+    assert found.stars is None and found.decisive is None
+    assert {one.why_range for one in found.figures} == {one.instead for one in found.figures}
+    assert found.figures[0].address == "IRQ-P-LAT/timer/delivery"  # the worse of them is shown
+    assert "in place of a device" in found.figures[0].instead
+    assert rating.rated_as == ["stand-ins: interrupts"]
+    assert (rating.lowest, rating.overall) == (1.5, 5.0)
+
+
+def test_one_figure_of_a_device_is_an_upper_end() -> None:
     document = full_run()
     latency = result_of(document, "IRQ-P-LAT")
-    assert category(document, "interrupts").figures[0].instead == ""
-    latency.series = [
-        labelled("delivery", {"source": source}, ns, ns)
-        for source, ns in (("ipi", 40_000), ("timer", 60_000))
-    ]
+    latency.series = [labelled("delivery", {"source": "ipi"}, 900_000)]
     found = category(document, "interrupts")
-    assert not found.is_at_most
-    assert found.decisive.address == "IRQ-P-LAT/timer/delivery"  # the worse of them
-    assert "in place of a device" in found.decisive.instead
-    latency.series = latency.series[:1]
-    assert category(document, "interrupts").figures[0].address == "IRQ-P-LAT/ipi/delivery"
-
-
-def search(*steps: tuple[int, int]) -> list[Event]:
-    """Steps of IRQ-S-SUS: period and interrupts that were lost."""
-    rest = {"source": "ipi", "interrupts_count": 1000, "is_source_limited": False}
-    rest |= {"late_count": 0, "merged_count": 0}
-    return [
-        Event(
-            name=STEP,
-            text="-",
-            data={**rest, "period_ns": period_ns, "lost_count": lost, "passed": lost == 0},
-        )
-        for period_ns, lost in steps
-    ]
+    assert (found.lowest_stars, found.stars) == (1.0, 5.0)
+    latency.series.append(labelled("latency", {"source": "external"}, 1000, 40_000))
+    found = category(document, "interrupts")
+    assert found.lowest_stars is None and found.stars < 4
 
 
 def test_a_search_that_no_period_passed_is_no_gap() -> None:
     """Else a system that loses interrupts at every rate would have the best score."""
     document = full_run()
     result = result_of(document, "IRQ-S-SUS")
-    result.series = [labelled("minimal_period", {"source": "ipi"})]
-    result.events = search((50_000, 7), (100_000, 3))
+    result.series = [labelled("minimal_period", {"source": "external"})]
+    result.events = search("external", (50_000, 7), (100_000, 3))
     found = category(document, "interrupts")
     assert found.decisive.amount.above == 100_000
     assert found.is_at_most and found.score < 3.5
-    result_of(document, "IRQ-P-LAT").series = [labelled("delivery", {"source": "ipi"}, 1000, 10**9)]
+    labels = {"source": "external"}
+    result_of(document, "IRQ-P-LAT").series = [labelled("latency", labels, 1000, 10**9)]
     found = category(document, "interrupts")
-    assert found.decisive.address == "IRQ-P-LAT/ipi/delivery"
+    assert found.decisive.address == "IRQ-P-LAT/external/latency"
     assert not found.is_at_most  # the lowest score is reached, whatever the bound stands for
-    result.events = search((50_000, 7), (100_000, 0))  # it was sustained, and the value is gone
+    result.events = search("external", (50_000, 7), (100_000, 0))  # sustained, the value is gone
     found = category(document, "interrupts")
     assert found.is_at_most and any("IRQ-S-SUS" in text for text in found.missing)
 
@@ -334,23 +382,15 @@ def test_a_failed_claim_of_a_run_is_named_and_thousands_stay_a_line() -> None:
     assert "and 4997 more must hold" in found.next_half
 
 
-def test_a_step_that_missed_its_deadline_is_named() -> None:
+def test_one_size_of_the_simulation_gives_no_star() -> None:
+    """A step of 13 us at 400 masses is no answer to which size is the largest that is held."""
     document = full_run()
-    result_of(document, "SIM-S-RT").series = [
-        labelled("lateness", {"masses": "400", "threads": str(n), "solver": "semaphore"}, *late)
-        for n, late in ((1, ()), (2, (5_000,)))
-    ]
+    labels = {"masses": "400", "threads": "1", "solver": "semaphore"}
+    document.results.append(make.result("SIM-S-RT", series=[labelled("lateness", labels, 13_000)]))
     found = category(document, "application")
-    assert found.stars == 2.0 and found.score == 2.0
-    assert found.failed_here == ["SIM-S-RT/400/2/semaphore/lateness: a step missed its deadline"]
-    assert found.next_half.startswith("not again SIM-S-RT/400/2/semaphore/lateness")
-
-
-def test_a_simulation_that_did_not_run_is_missing() -> None:
-    """No late step was recorded either, which says nothing."""
-    document = full_run()
-    result_of(document, "SIM-S-RT").status = "failed"
-    assert category(document, "application").stars is None
+    assert (found.stars, found.figures, found.is_at_most) == (None, [], False)
+    assert "hardstone simulate searches it" in found.why_no_stars
+    assert rating_of(document).overall == 5.0
 
 
 def test_an_empty_run_and_one_of_another_test_are_not_rated() -> None:
