@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "expected_time": {"model", "catalogue"},
     "facts": set(),
     "formula": set(),
+    "toml_text": set(),
     "stats": LEAVES | {"catalogue", "expected_time"},
     "older": LEAVES | {"calling"},
     "stream": LEAVES | {"stats", "older"},
@@ -39,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "rating": LEAVES | {"stats", "catalogue", "formula", "published", "subjects"},
     "plan": LEAVES | {"catalogue", "expected_time"},
     "doctor": LEAVES,
-    "gate": LEAVES | {"stats", "published", "subjects"},
+    "gate": LEAVES | {"toml_text", "stats", "published", "subjects"},
     "schema": {"model", "doctor", "stats", "gate", "present"},
     "present": LEAVES
     | {
@@ -58,7 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     "store": LEAVES
     | {"collector", "files", "formula", "memory", "stats", "stream", "older", "rating"},
     "lab": LEAVES | {"files"},
-    "targets": LEAVES | {"files", "memory", "lab"},
+    "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
 }
 # What lays out for a terminal may look into whatever it lays out.

@@ -21,7 +21,6 @@ claims = "hold"
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,6 +30,7 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.gate.limit import ABOVE, CLAIMS, Limit, Value, parse_value, quantile_of
 from hardstone.published import Address, parse_address
+from hardstone.toml_text import parse_toml
 
 LIMITS_SCHEMA = "hardstone.limits/1"
 _MOST_LIMITS = 10_000
@@ -97,7 +97,7 @@ def read_limits(data: bytes, tests: Collection[str], name: str = "limits") -> li
 
 def _decoded(data: bytes, name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return parse_toml(data)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise LimitsError([f"{name}: line {line} is not UTF-8"]) from None

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from hardstone.files import replace_file
+from hardstone.files import followed, is_regular, read_regular, replace_file
 from hardstone.lab.archive import Entry, folder, make_archive, plain, program
 from hardstone.lab.extra_device import loaded_modules
 from hardstone.lab.kernels import Kernel
@@ -19,6 +19,7 @@ _CONSOLE = Entry("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
 _INIT = Path(__file__).with_name("init.sh")
 _USERS = b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
 KEPT_COUNT = 16
+_MOST_BYTES = 256 * 2**20  # of a program or module
 
 
 def initramfs_for(kernel: Kernel, programs: Programs, device: str | None = None) -> Path:
@@ -27,12 +28,16 @@ def initramfs_for(kernel: Kernel, programs: Programs, device: str | None = None)
     archive = make_archive(_entries(kernel, programs, device))
     path = lab_folder() / "initramfs" / f"{hashlib.sha256(archive).hexdigest()[:32]}.cpio"
     with lab_errors("write the initramfs to", path.parent):
-        if not (path.is_file() and path.read_bytes() == archive):
+        if not (is_regular(path, len(archive)) and _read(path) == archive):
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, archive, 0o644, is_durable=False)
             _forget_old(path)
         os.utime(path)  # the one in use is the newest
     return path
+
+
+def _read(path: Path) -> bytes:
+    return read_regular(followed(path), _MOST_BYTES)
 
 
 def _entries(kernel: Kernel, programs: Programs, device: str | None) -> list[Entry]:
@@ -43,11 +48,11 @@ def _entries(kernel: Kernel, programs: Programs, device: str | None) -> list[Ent
         _CONSOLE,
         program("init", _INIT.read_bytes()),
         plain("etc/passwd", _USERS),
-        program("bin/busybox", kernel.busybox.read_bytes()),
-        program("bin/hardstone-guest", programs.guest.read_bytes()),
-        program("bin/hardstone-probe", programs.probe.read_bytes()),
-        *(plain(f"boot/config-{kernel.release}", path.read_bytes()) for path in config),
-        *(plain(f"modules/{path.name}", path.read_bytes()) for path in modules),
+        program("bin/busybox", _read(kernel.busybox)),
+        program("bin/hardstone-guest", _read(programs.guest)),
+        program("bin/hardstone-probe", _read(programs.probe)),
+        *(plain(f"boot/config-{kernel.release}", _read(path)) for path in config),
+        *(plain(f"modules/{path.name}", _read(path)) for path in modules),
     ]
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
-from hardstone.files import replace_file
+from hardstone.files import read_regular, replace_file
 from hardstone.report.own_cache import own_cache
 from hardstone.report.safe import can_be_inlined
 
 _LEAST_BYTES = 100_000
 _DIGEST_BYTES = 64
+_MOST_BYTES = 64 * 2**20
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
@@ -58,7 +59,7 @@ def _is_sound(script: str) -> bool:
 
 def _read(path: Path) -> str | None:
     try:
-        data = path.read_bytes()
+        data = read_regular(path, _MOST_BYTES)
         if path.stat().st_uid != os.getuid():
             return None
         digest, script = data[:_DIGEST_BYTES], data[_DIGEST_BYTES + 1 :]

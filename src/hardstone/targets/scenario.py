@@ -46,7 +46,6 @@ Steps after `cut` at the end, `hang`, `vanish` or `exit` are not reached.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -55,7 +54,9 @@ from typing import Any
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import followed, read_regular
 from hardstone.model import ClockCheck, Event, LoadReached, PlannedTest, Status
+from hardstone.toml_text import parse_toml
 
 SCHEMA = "hardstone.scenario/1"
 _MAX_FILE_BYTES = 1 << 24
@@ -179,9 +180,7 @@ def load_scenario(path: Path) -> LoadedScenario:
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
-            raise InputError(f"{path} is too large", f"at most {_MAX_FILE_BYTES >> 20} MiB")
-        return path.read_bytes()
+        return read_regular(followed(path), _MAX_FILE_BYTES)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{path} cannot be read: {reason}", "name a scenario file") from error
@@ -190,7 +189,7 @@ def _read(path: Path) -> bytes:
 def _parse(path: Path, raw: bytes) -> Scenario:
     try:
         if path.suffix == ".toml":
-            return msgspec.convert(tomllib.loads(raw.decode("utf-8")), Scenario)
+            return msgspec.convert(parse_toml(raw), Scenario)
         return msgspec.json.decode(raw, type=Scenario)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         text = str(error)[:200]

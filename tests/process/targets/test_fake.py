@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,21 @@ def test_steps_that_end_a_test(
         line.decode()
 
 
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "missing", "a flood"])
+def test_what_is_no_scenario_file_is_said_and_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "link"
+    place = {"a device": Path("/dev/zero"), "a folder": tmp_path}.get(kind, tmp_path / "odd")
+    path.symlink_to(place)
+    if kind == "a pipe":
+        os.mkfifo(place)
+    if kind == "a flood":
+        with place.open("wb") as file:
+            file.truncate(1 << 40)
+    words = {"missing": "No such file", "a flood": "more than 16777216 bytes"}.get(kind, kind)
+    with pytest.raises(InputError, match=words):
+        FakeTarget(path).probe_list()
+
+
 def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
     target = fake(tmp_path, "one", {"vanish": True})
     with pytest.raises(ProbeError, match="does not contain SEM-P-SIG"):
@@ -128,7 +144,7 @@ def test_a_target_that_vanishes_stays_away(tmp_path: Path) -> None:
         ),
         ("s.json", b"\xff\x00\xfe", "not a scenario"),
         ("s.toml", b"\xff\x00\xfe", "not a scenario"),
-        ("s.json", b"\0" * ((1 << 24) + 1), "too large"),
+        ("s.json", b"\0" * ((1 << 24) + 1), "more than 16777216 bytes"),
         ("missing.toml", None, "cannot be read"),
         (".", None, "cannot be read"),
     ],

@@ -131,6 +131,9 @@ def test_a_wrong_limit_is_told_in_one_line(entry: str, told: str) -> None:
     ("data", "told"),
     [
         (b"schema = ", "at end of document"),
+        (b"a = 1\n" + b".".join([b"a"] * 5_000) + b" = 1", "more than 64 parts (at line 2)"),
+        (b"x = {" + b" . ".join([b'"a"'] * 5_000) + b" = 1}", "more than 64 parts (at line 1)"),
+        (b"[" + b".".join([b"'a'"] * 5_000) + b"]", "more than 64 parts (at line 1)"),
         (b'schema = "hardstone.limits/1"\n[[limit]\n', "line 2"),
         (b"a = 1\n# \xff\n", "line 2 is not UTF-8"),
         (b"a = " + b"[" * 5000, "limits.toml: "),
