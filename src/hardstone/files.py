@@ -29,6 +29,8 @@ _REMEDIES = {
     errno.EROFS: "it is on a read-only file system: mount it writable",
     errno.EACCES: "give yourself access",
     errno.EPERM: "give yourself access",
+    errno.ENOLCK: "it is on a file system that does not lock files: use one of this machine",
+    errno.ENOMEM: "free some memory, or raise the limit: ulimit -v",
     errno.ENOTDIR: "move the file that is in the way",
     errno.EEXIST: "move the file that is in the way",
 }
@@ -58,6 +60,18 @@ def remedy_of(error: OSError, elsewhere: str) -> str:
     if isinstance(error, OddFileError):
         return "move it away"
     return f"{_REMEDIES.get(error.errno or 0, 'check the disk')}, or {elsewhere}"
+
+
+def is_memory_short(error: BaseException | None) -> bool:
+    """Whether memory ran out, or the address space of a limit, also where a library was loaded."""
+    while error is not None:
+        is_system = isinstance(error, OSError) and error.errno == errno.ENOMEM
+        if isinstance(error, MemoryError) or is_system:
+            return True
+        if isinstance(error, ImportError) and "failed to map segment" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def check_regular(mode: int) -> None:

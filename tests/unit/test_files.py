@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.files import replace_file
+from hardstone.files import is_memory_short, remedy_of, replace_file
 from tests.process.store.faults import files_up_to
 
 Call = tuple[str, Path]
@@ -95,3 +96,15 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     replace_file(tmp_path / "file", b"new", None, is_durable=False)
     assert (tmp_path / "foreign").read_bytes() == b"foreign"
     assert not (tmp_path / "file").is_symlink()
+
+
+def test_short_memory_is_known_by_its_cause() -> None:
+    loaded = ImportError("numpy")
+    loaded.__cause__ = ImportError("libscipy_openblas.so: failed to map segment from shared object")
+    short = [MemoryError(), OSError(errno.ENOMEM, "-"), loaded]
+    assert all(map(is_memory_short, short))
+    assert not any(map(is_memory_short, (None, ImportError("no such"), OSError(errno.ENOENT, "-"))))
+
+
+def test_a_file_system_without_locks_has_a_remedy() -> None:
+    assert "does not lock files" in remedy_of(OSError(errno.ENOLCK, "-"), "elsewhere")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +18,15 @@ from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     EXIT_OK,
+    EXIT_PRIVILEGE,
     EXIT_USAGE,
     HardstoneError,
     InputError,
+    PrivilegeError,
 )
+from hardstone.files import is_memory_short
+
+_LEAST_BYTES = 192 * 2**20
 
 COMMANDS = {
     "evaluate": "evaluate",
@@ -91,7 +97,22 @@ def hardstone(ctx: click.Context) -> int:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         return EXIT_USAGE
+    check_memory(resource.getrlimit(resource.RLIMIT_AS)[0])
     return EXIT_OK
+
+
+def check_memory(limit_bytes: int) -> None:
+    """PrivilegeError under a limit of address space that does not even load numpy: the library
+    below it would end the process with exit code 1, which means a crossed threshold."""
+    if limit_bytes == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each thread would take its share
+    if limit_bytes < _LEAST_BYTES:
+        raise PrivilegeError(
+            f"memory is limited to {limit_bytes >> 20} MiB (ulimit -v), and hardstone takes "
+            f"{_LEAST_BYTES >> 20} MiB",
+            "raise the limit: ulimit -v unlimited",
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -191,5 +212,8 @@ def _unexpected(error: Exception) -> int:
         return _tell(text, EXIT_USAGE)
     if os.environ.get("HARDSTONE_DEBUG"):
         raise error
+    if is_memory_short(error):
+        text = "too little memory: free some, or raise the limit (ulimit -v)"
+        return _tell(f"{text}; stored runs stay: hardstone runs", EXIT_PRIVILEGE)
     text = f"internal error: {type(error).__name__}: {error}"
     return _tell(f"{text}; HARDSTONE_DEBUG=1 shows the traceback", EXIT_INTERNAL)

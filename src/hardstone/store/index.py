@@ -136,7 +136,9 @@ class Index:
             return {}
         except OSError as error:
             reason = error.strerror or str(error)
-        except (sqlite3.Error, MemoryError) as error:
+        except MemoryError:
+            return {}  # the summaries take less
+        except sqlite3.Error as error:
             reason = str(error)
         self._is_foreign = True
         self._say(

@@ -89,6 +89,21 @@ def test_an_error_of_our_own_has_its_exit_code(
     assert capfd.readouterr().err == f"hardstone: {said}\n"
 
 
+def test_short_memory_is_no_internal_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library below numpy would end the process with 1, a crossed threshold."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.delenv("HARDSTONE_DEBUG", raising=False)
+    with pytest.raises(PrivilegeError, match="limited to 97 MiB"):
+        main.check_memory(97 << 20)
+    main.check_memory(1 << 30)
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert main.run(failing(MemoryError())) == EXIT_PRIVILEGE
+    said = capfd.readouterr().err
+    assert "too little memory" in said and "hardstone runs" in said
+
+
 def test_the_package_is_run_as_the_command_is(tmp_path: Path) -> None:
     source = Path(__file__).resolve().parents[3] / "src"
     done = subprocess.run(
