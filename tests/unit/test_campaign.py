@@ -110,7 +110,7 @@ def test_a_good_run(play: Play) -> None:
 @pytest.mark.parametrize(
     ("steps", "status", "words", "code"),
     [
-        ([*BEGUN, {"hang": True}], "timeout", "did not end within its deadline", EXIT_USAGE),
+        ([*BEGUN, {"hang": True}], "timeout", "did not end within its deadline", EXIT_UNREACHABLE),
         ([{"exit": 2, "stderr": "no such option"}], "failed", "code 2: no such option", FAILED),
         ([{"garbage_bytes": 400}], "failed", "line 1: not JSON", EXIT_USAGE),
         ([{"exit": 0}], "failed", "ended before its footer", EXIT_USAGE),
@@ -138,6 +138,9 @@ def test_a_probe_that_goes_wrong_loses_one_test(
     if code == EXIT_USAGE:
         assert first.command == "hardstone probe build"
         assert warned == [f"{FIRST}: {first.reason}; {first.remedy}: {first.command}"]
+    elif code == EXIT_UNREACHABLE:  # a new build changes nothing about a time-out
+        assert "continue what is stopped" in (first.remedy or "") and not first.command
+        assert warned == [f"{FIRST}: {first.reason}; {first.remedy}"]
     else:
         assert warned == []
 
@@ -309,7 +312,7 @@ class Recorded(FakeTarget):
 
 @pytest.mark.parametrize(
     ("step", "status", "code"),
-    [("hang", "timeout", EXIT_USAGE), ("vanish", "failed", EXIT_UNREACHABLE)],
+    [("hang", "timeout", EXIT_UNREACHABLE), ("vanish", "failed", EXIT_UNREACHABLE)],
 )
 def test_the_recording_of_a_probe_that_hung_or_was_lost_is_read(
     tmp_path: Path, store: Store, step: str, status: str, code: int

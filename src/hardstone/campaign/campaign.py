@@ -50,7 +50,6 @@ from hardstone.stats.moved import environment_moved
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
 from hardstone.store import Journal, Store, StoreError
-from hardstone.targets.alone import WAITING
 from hardstone.targets.base import Stop, Target, run_options
 
 Answer = TypeVar("Answer")
@@ -82,12 +81,15 @@ class Campaign:
         on_event: Callable[[CampaignEvent], None] = lambda event: None,
         why_end: Callable[[RunDocument], str | None] = lambda document: None,
         more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
+        wait_s: float | None = None,
     ) -> None:
         """`why_end` is called after each result: with a reason, the other tests are skipped.
 
         `more` is called once all tests of the plan have a result: what it gives is added to the
-        plan and measured, until it gives none.
+        plan and measured, until it gives none. `wait_s`: the longest wait for another measurement
+        of the machine; None: until it has ended.
         """
+        self._wait_s = wait_s
         self._target = target
         self._store = store
         self._on_event = on_event
@@ -99,6 +101,7 @@ class Campaign:
         self._is_announced = False
         self._is_cut_short = False
         self._is_broken = False
+        self._is_silent = False
 
     def run(
         self,
@@ -117,8 +120,9 @@ class Campaign:
             stop_on_signals(self._stop),
             self._target.alone(
                 self._stop,
-                lambda: self._warn(WAITING),
+                self._warn,
                 lambda why: self._warn(f"{why}; {_UNLOCKED}"),
+                self._wait_s,
             ),
             closing(self._journal(document, resumes)) as journal,
         ):
@@ -133,7 +137,8 @@ class Campaign:
             self._close(document, facts)
             keeper.finish()
         self._on_event(RunFinished((resumes or document).id, self._stop.is_abort))
-        code = exit_code(document, is_target_gone=self._gone is not None, is_broken=self._is_broken)
+        is_gone = self._gone is not None or self._is_silent
+        code = exit_code(document, is_target_gone=is_gone, is_broken=self._is_broken)
         if resumes is not None and not self._is_of_its_own(keeper.path, document):
             document = joined_run(resumes, document)
             code = worst_code((code, standing_code(document)))
@@ -214,8 +219,9 @@ class Campaign:
             self._gone = error.cause
             self._warn(str(error))
             return error.result
-        if measured.is_broken:
-            self._is_broken = True
+        self._is_broken = self._is_broken or measured.is_broken
+        self._is_silent = self._is_silent or measured.is_silent
+        if measured.is_broken or measured.is_silent:
             result = measured.result
             name = collector.names.name(result)
             self._warn(f"{name}: {result.reason}; {remedy_text(result.remedy, result.command)}")

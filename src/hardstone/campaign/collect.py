@@ -19,6 +19,7 @@ from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     QUIET,
     REBUILD,
+    SILENT_REMEDY,
     BrokenStreamError,
     ProbeError,
     ProbeTimeoutError,
@@ -80,10 +81,12 @@ class Collector:
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of a test, and whether the probe broke the contract of its stream."""
+    """The result of a test, whether the probe broke the contract of its stream, and whether it did
+    not answer in time."""
 
     result: Result
     is_broken: bool = False
+    is_silent: bool = False
 
 
 def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
@@ -108,6 +111,9 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
     is_broken = not reader.is_complete if error is None else isinstance(error, BrokenStreamError)
     if is_broken:
         result.remedy, result.command = parted(QUIET if is_noisy else REBUILD)
+    is_silent = isinstance(error, ProbeTimeoutError)
+    if is_silent:
+        result.remedy, result.command = parted(SILENT_REMEDY)
     if error and backing is not None and not result.series and common.journal.has_recording():
         _salvage(common.target, result, backing)
     if backing is not None:
@@ -118,7 +124,7 @@ def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]
         result = with_noise(result)
     if isinstance(error, TargetError):
         raise TargetGoneError(error, result_under(planned, result))
-    return Measured(result_under(planned, result), is_broken)
+    return Measured(result_under(planned, result), is_broken, is_silent)
 
 
 def skipped(planned: PlannedTest, plan: Plan, reason: str) -> Result:

@@ -26,8 +26,9 @@ def exit_code(
 ) -> int:
     """0 only if every requested test was measured and can be trusted.
 
-    `is_broken`: the probe sent something else than a stream, which is bad input. A behaviour
-    that fails is a finding about the system and not an error.
+    `is_target_gone`: it cannot be reached, or its probe does not answer. `is_broken`: the probe
+    sent something else than a stream, which is bad input. A behaviour that fails is a finding about
+    the system and not an error.
     """
     results = document.results
     is_whole = all(map(is_measured, results))

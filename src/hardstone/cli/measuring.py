@@ -107,7 +107,9 @@ def run_one(
     output: Path | None = options["output"]
     store = open_store(options["store"], prepared.target)
     with reporter or make_reporter(quiet=options["quiet"]) as telling:
-        campaign = Campaign(prepared.target, store, telling.take, more=more)
+        campaign = Campaign(
+            prepared.target, store, telling.take, more=more, wait_s=options.get("wait_s")
+        )
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:

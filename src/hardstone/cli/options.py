@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from hardstone.errors import InputError
+from hardstone.units import parse_duration_ns
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -29,6 +30,20 @@ class _StoreFolder(click.Path):
                 "--store: the name of the folder is empty", "name one, or leave it out"
             )
         return super().convert(value, param, ctx)
+
+
+class _Wait(click.ParamType):  # type: ignore[type-arg]
+    """A time that may be 0, in seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            return 0.0 if str(value) == "0" else parse_duration_ns(str(value)) / 1e9
+        except ValueError as error:
+            raise InputError(f"--wait: {error}", "give a time such as 30s or 10m") from None
 
 
 _SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
@@ -114,6 +129,13 @@ condition_options = (
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
 )
 run_options = (
+    click.option(
+        "--wait",
+        "wait_s",
+        type=_Wait(),
+        metavar="TIME",
+        help="Longest wait for another measurement on the machine (default: until it ends).",
+    ),
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pwd
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hardstone.files import take_lock
+from hardstone.errors import TargetError
+from hardstone.files import one_line, take_lock
+from hardstone.units import format_span
 
-WAITING = "Another hardstone measurement is running on this machine; waiting for it to finish."
 _NAME = "hardstone-measuring.lock"
 _LOOK_AGAIN_S = 0.2
+_WAITS = "waiting for it to finish"
+_MOST_BYTES = 1 << 16  # of a file in /proc
+_COMMAND_CHARACTERS = 100
+_PROC = Path("/proc")
+Flock = Callable[[int], bool]
 
 
 def default_lock_file() -> Path:
@@ -25,40 +33,137 @@ def default_lock_file() -> Path:
     return folder / _NAME
 
 
+def _own_lock_file() -> Path:
+    """One of this user alone."""
+    return Path(tempfile.gettempdir()) / f"hardstone-{os.geteuid()}-measuring.lock"
+
+
 @contextmanager
 def measuring_alone(
     is_stopped: Callable[[], bool],
-    on_wait: Callable[[], None],
+    on_wait: Callable[[str], None],
     on_unlocked: Callable[[str], None],
     lock_file: Path | None = None,
+    *,
+    wait_s: float | None = None,
+    own_lock_file: Path | None = None,
+    flock: Flock = take_lock,
 ) -> Iterator[None]:
     """Holds the measuring lock of this machine; the kernel releases it with the process.
 
-    If another process holds it, calls `on_wait` once and waits until it is free or `is_stopped`.
-    If the file cannot be opened or made, nothing is locked and `on_unlocked` is called with the
-    reason; measuring continues.
+    If another process holds it, calls `on_wait` once with who that is, and waits until it is free
+    or `is_stopped`: TargetError after `wait_s`. Where the common lock cannot be taken,
+    `on_unlocked` is called with the reason, and a lock of this user alone is taken; where that
+    cannot be taken either, measuring continues without.
     """
-    path = lock_file or default_lock_file()
+    common = lock_file or default_lock_file()
+    own = own_lock_file or _own_lock_file()
+    reasons = []
+    for path in (common, own):
+        try:
+            file = _opened(path)
+            if path is own:
+                _check_own(file)
+            held = _waited_for(file, path, is_stopped, on_wait, wait_s, flock)
+        except OSError as error:
+            reasons.append(f"the lock {path} cannot be taken: {error.strerror or error}")
+            continue
+        if reasons:
+            on_unlocked(f"{reasons[0]}; only other measurements of this user are waited for")
+        break
+    else:
+        held = -1
+        on_unlocked("; ".join(reasons))
     try:
-        file = _opened(path)
-    except OSError as error:
-        on_unlocked(f"the lock {path} cannot be opened: {error.strerror or error}")
-        yield
-        return
-    try:
-        if not take_lock(file):
-            on_wait()
-            while not is_stopped() and not take_lock(file):
-                time.sleep(_LOOK_AGAIN_S)
         yield
     finally:
+        if held >= 0:
+            os.close(held)
+
+
+def _check_own(file: int) -> None:
+    """In a folder of all users, anybody may have made it, and hold it for ever."""
+    if os.fstat(file).st_uid != os.geteuid():
         os.close(file)
+        raise OSError(errno.EPERM, "it belongs to another user")
+
+
+def _waited_for(
+    file: int,
+    path: Path,
+    is_stopped: Callable[[], bool],
+    on_wait: Callable[[str], None],
+    wait_s: float | None,
+    flock: Flock,
+) -> int:
+    """`file` of `path`, locked unless `is_stopped`; closed by an error. OSError where it cannot be
+    locked."""
+    try:
+        if not flock(file):
+            who = holder_text(file)
+            ends_at = None if wait_s is None else time.monotonic() + wait_s
+            on_wait(f"Another hardstone measurement is running on this machine{who}; {_WAITS}.")
+            while not is_stopped() and not flock(file):
+                if ends_at is not None and time.monotonic() >= ends_at:
+                    raise _held_too_long(path, holder_text(file), wait_s or 0.0)
+                time.sleep(_LOOK_AGAIN_S)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _held_too_long(path: Path, who: str, wait_s: float) -> TargetError:
+    span = format_span(round(wait_s * 1e9))
+    return TargetError(
+        f"another measurement holds {path} for longer than {span}{who}",
+        "end it, or wait longer: --wait TIME",
+    )
+
+
+def holder_text(descriptor: int, proc: Path = _PROC) -> str:
+    """Who holds a flock on the file, as far as /proc tells: " (pid 7 of user root: COMMAND)"."""
+    pid = _holder(os.fstat(descriptor), proc)
+    if pid is None:
+        return ""
+    folder = proc / str(pid)
+    if not folder.exists():
+        return f" (pid {pid} took the lock and has ended; fuser names who has it)"
+    with suppress(OSError, ValueError):
+        user = _user_name(folder.stat().st_uid)
+        words = _read(folder / "cmdline").rstrip(b"\0").replace(b"\0", b" ")
+        command = one_line(words.decode("utf-8", "replace"))[:_COMMAND_CHARACTERS]
+        return f" (pid {pid} of user {user}{command and f': {command}'})"
+    return f" (pid {pid})"
+
+
+def _holder(state: os.stat_result, proc: Path) -> int | None:
+    """The process that took the flock, of this name space."""
+    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+    with suppress(OSError, ValueError):
+        for line in _read(proc / "locks").decode("ascii", "replace").splitlines():
+            words = line.split()
+            if len(words) > 5 and words[1] == "FLOCK" and words[5] == place and int(words[4]) > 0:
+                return int(words[4])
+    return None
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MOST_BYTES)
+
+
+def _user_name(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _opened(path: Path) -> int:
     """Without O_CREAT first: in a sticky folder the kernel refuses that even to root for a file
     of another user (fs.protected_regular)."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         return os.open(path, flags)
     except FileNotFoundError:

@@ -8,7 +8,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from hardstone.errors import EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError, InputError
+from hardstone.errors import (
+    EXIT_UNREACHABLE,
+    EXIT_UNTRUSTWORTHY,
+    EXIT_USAGE,
+    HardstoneError,
+    InputError,
+)
 from hardstone.memory import Recorder
 from hardstone.model import (
     ClockCheck,
@@ -23,6 +29,10 @@ from hardstone.model import (
 from hardstone.targets.reaching import SILENT, Notices
 
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
+SILENT_REMEDY = (
+    "the target hangs or is busy, or the probe is stopped: end other work there, continue what is "
+    "stopped, and try again"
+)
 QUIET = "others write to the target's console; silence them there (dmesg -n 1), then run it again"
 
 
@@ -60,8 +70,14 @@ class BrokenStreamError(ProbeError):
     exit_code = EXIT_USAGE
 
 
-class ProbeTimeoutError(BrokenStreamError):
-    """The probe did not end before its deadline, and was ended."""
+class ProbeTimeoutError(ProbeError):
+    """The probe did not end before its deadline, and was ended: it hangs, is stopped, or gets no
+    CPU. A new build changes nothing about that."""
+
+    exit_code = EXIT_UNREACHABLE
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause, SILENT_REMEDY)
 
 
 class Stop(threading.Event):
@@ -128,10 +144,15 @@ class Target(Recorder, Protocol):
         """Lets go of the target; may be called twice, and never fails."""
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
         """Locks the target for one measurement; waits for another one until `stop`.
 
+        `on_wait` is called once with who holds the lock. TargetError after `wait_s`, if given.
         If it cannot be locked, `on_unlocked` is called with the reason, and there is no wait.
         """
 

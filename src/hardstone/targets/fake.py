@@ -52,7 +52,11 @@ class FakeTarget:
         """Nothing is held."""
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
         return nullcontext()
 

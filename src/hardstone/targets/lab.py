@@ -34,7 +34,7 @@ from hardstone.lab.qemu import (
 from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.lab.unpacked_kernel import unpacked_kernel
 from hardstone.model import ClockCheck, Facts, Scalar
-from hardstone.targets.alone import WAITING, measuring_alone
+from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import ProbeError, Stop, WrongModelError
 from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
@@ -90,7 +90,7 @@ class LabTransport:
 
     def open(self, notices: Notices = SILENT) -> None:
         """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
-        with measuring_alone(lambda: False, lambda: notices.warn(WAITING), lambda why: None):
+        with measuring_alone(lambda: False, notices.warn, lambda why: None):
             self._booted(notices)
 
     def close(self) -> None:
@@ -99,10 +99,14 @@ class LabTransport:
             guest.close()
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
         """A guest measures with the CPUs of this machine."""
-        return measuring_alone(stop.is_set, on_wait, on_unlocked)
+        return measuring_alone(stop.is_set, on_wait, on_unlocked, wait_s=wait_s)
 
     def clock_check(self) -> ClockCheck | None:
         guest = self._booted()

@@ -35,11 +35,15 @@ class LocalTransport:
         """Nothing is held between calls."""
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
         from hardstone.targets.alone import measuring_alone
 
-        return measuring_alone(stop.is_set, on_wait, on_unlocked)
+        return measuring_alone(stop.is_set, on_wait, on_unlocked, wait_s=wait_s)
 
     def probe_path(self) -> str | None:
         return str(self._executable())

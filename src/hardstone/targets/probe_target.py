@@ -54,9 +54,13 @@ class ProbeTarget:
         self._transport.close()
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
-        return self._transport.alone(stop, on_wait, on_unlocked)
+        return self._transport.alone(stop, on_wait, on_unlocked, wait_s)
 
     def probe_path(self) -> str | None:
         return self._transport.probe_path()
@@ -123,10 +127,8 @@ class ProbeTarget:
         try:
             output = collect(self._transport, arguments, deadline_s)
         except ProbeTimeoutError as error:
-            raise TargetError(
-                f"hardstone-probe {arguments[0]}: {error.cause}",
-                "the target hangs or is busy: end other work there, and try again",
-            ) from error
+            cause = f"hardstone-probe {arguments[0]}: {error.cause}"
+            raise TargetError(cause, error.remedy) from error
         except BrokenStreamError as error:
             raise InputError(f"hardstone-probe {arguments[0]}: {error.cause}", REBUILD) from error
         except ProbeError as error:

@@ -60,7 +60,11 @@ class Transport(Protocol):
         """Lets go of the system; may be called twice, and never fails."""
 
     def alone(
-        self, stop: Stop, on_wait: Callable[[], None], on_unlocked: Callable[[str], None]
+        self,
+        stop: Stop,
+        on_wait: Callable[[str], None],
+        on_unlocked: Callable[[str], None],
+        wait_s: float | None = None,
     ) -> AbstractContextManager[None]:
         """Locks the system for one measurement; as `Target.alone`."""
 
