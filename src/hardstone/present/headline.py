@@ -43,7 +43,7 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
 
 
 def status_text(document: RunDocument) -> str:
-    """The status of the run; of one that came to its end how many tests did not: "2 failed of 3"."""
+    """The status of the run; of one at its end how many tests did not: "2 failed of 3"."""
     lacking = Counter(one.status for one in document.results if one.status != "measured")
     if document.status != "complete" or not lacking:
         return document.status
