@@ -28,7 +28,7 @@ from hardstone.store.place import Place
 from tests import sweeps
 from tests.process.cli.conftest import Done
 from tests.process.cli.recordings import BOOT, lines
-from tests.process.cli.test_latstat import SUS, search_lines, step
+from tests.process.cli.test_latstat import SUS, period, search_lines, step
 from tests.process.cli.test_load import CPU, FOOTER, HEADER, RUNS, SEARCH
 from tests.process.cli.test_posix import inventory, register
 from tests.process.cli.test_published import ring
@@ -163,7 +163,10 @@ def targets() -> dict[str, tuple[dict[str, list[Any]], dict[str, Any]]]:
         "no-choice": preemption(DYNAMIC | {"kernel.preemption_choices": None}),
         "recorded": ({"TMR-P-LAT": lines(seconds=600)}, {}),
         "cut": ({"TMR-P-LAT": lines(is_cut=True)}, {"facts": booted}),
-        "search": ({SUS: search_lines(step(1000), begin_s=100, is_cut=True)}, {"facts": booted}),
+        "search": (
+            {SUS: search_lines(step(1000), period("timer", 7000), begin_s=100, is_cut=True)},
+            {"facts": booted},
+        ),
         "crossed": (
             {"TMR-P-LAT": lines(crossed_ns=2500, status="failed", reason="threshold crossed")},
             {},
