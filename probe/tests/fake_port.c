@@ -5,6 +5,8 @@
 #include "port/port.h"
 #include "tap.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,10 +135,14 @@ int port_bound_processes(int cpu, pid_t *list, int most)
     return fake_port.bound_count;
 }
 
-bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
+bool port_realtime_budget(struct port_realtime_budget *budget)
 {
-    *runtime_ns = fake_port.runtime_ns;
-    *period_ns = fake_port.period_ns;
+    memset(budget, 0, sizeof *budget);
+    budget->runtime_ns = fake_port.runtime_ns;
+    budget->period_ns = fake_port.period_ns;
+    budget->most_ns = fake_port.most_ns;
+    if (fake_port.group)
+        snprintf(budget->group, sizeof budget->group, "%s", fake_port.group);
     return fake_port.has_budget;
 }
 

@@ -14,7 +14,8 @@ struct fake_port {
     void (*on_pin)(void);      /* called when a thread is bound */
     void (*on_visit)(int cpu); /* called by port_pin_for_now; by port_pin_back with -1 */
     bool has_budget;
-    int64_t runtime_ns, period_ns;
+    int64_t runtime_ns, period_ns, most_ns;
+    const char *group;
     int64_t tick_ns; /* 0: not known */
     bool counts_waits;
     bool has_no_processes;     /* port_has_processes is false */

@@ -338,6 +338,7 @@ static void measure_bursts(int bursts, const char *wanted)
     fake_run_parse(words, bursts * THREAD_COUNT * ROUNDS_DUE);
     fake_port.has_budget = has_budget;
     CHECK(fake_run_prepare());
+    run.rt_budget.has_limit = has_budget;
     run.rt_budget.burst_ns = burst_ns();
     run.rt_budget.rest_ns = run.rt_budget.burst_ns / 4;
     run.rt_budget.started_ns = run.start_ns;

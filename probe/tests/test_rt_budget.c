@@ -8,6 +8,8 @@
 #include "realtime/rt_budget.h"
 #include "tap.h"
 
+#include <string.h>
+
 enum { MOST_STEPS = 100000 };
 
 #define STEP_NS INT64_C(50000)
@@ -86,7 +88,7 @@ TEST(share_of_every_window)
     for (int i = 0; i < 3; i++) {
         int64_t runtime_ns = runtimes_ns[i];
         init(true, runtime_ns, period_ns);
-        CHECK_TEXT(rt_budget_lift_command(), "sudo sysctl kernel.sched_rt_runtime_us=-1");
+        CHECK_TEXT(rt_budget_lift_command(&rt_budget), "sudo sysctl kernel.sched_rt_runtime_us=-1");
         int count = spin_and_rest(&rt_budget, 12 * period_ns);
         CHECK(count < MOST_STEPS);
         CHECK(most_used_ns(count, period_ns) < runtime_ns);
@@ -107,6 +109,8 @@ TEST(budget_is_taken_by_four_fifths)
 TEST(without_budget_the_system_lives)
 {
     init(false, 0, 0);
+    CHECK(rt_budget_lift_command(&rt_budget) == NULL);
+    CHECK_SAME(rt_budget_pause_ns(&rt_budget), 0);
     CHECK_SAME(rt_budget.burst_ns, 900000000);
     CHECK_SAME(rt_budget.rest_ns, 100000000);
 }
@@ -118,4 +122,31 @@ TEST(no_rest_before_the_burst_is_over)
     int64_t from_ns = fake_now_ns;
     CHECK_SAME(rt_budget_rest(&rt_budget), from_ns);
     CHECK_SAME(rt_budget.rested_ns, 0);
+}
+
+/* What a shell would not read as one word, and what would be cut, is typed by nobody. */
+TEST(the_budget_of_a_group_is_raised_in_its_file)
+{
+    char long_path[200];
+    memset(long_path, 'x', sizeof long_path - 1);
+    long_path[sizeof long_path - 1] = '\0';
+    const struct {
+        const char *group, *command;
+    } rows[] = {
+        {"/sys/fs/cgroup/cpu,cpuacct/user.slice/a@1",
+         "echo 950000 | sudo tee /sys/fs/cgroup/cpu,cpuacct/user.slice/a@1/cpu.rt_runtime_us"},
+        {"/sys/fs/cgroup/cpu/a;reboot", "hardstone doctor"},
+        {"/sys/fs/cgroup/cpu/$(b)", "hardstone doctor"},
+        {"/sys/fs/cgroup/cpu/two words", "hardstone doctor"},
+        {long_path, "hardstone doctor"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fake_port.group = rows[i].group;
+        fake_port.most_ns = 950000000;
+        init(true, 100000000, 1000000000);
+        CHECK_TEXT(rt_budget_lift_command(&rt_budget), rows[i].command);
+        CHECK_SAME(rt_budget.burst_ns, 80000000);
+        CHECK_SAME(rt_budget_pause_ns(&rt_budget), 900000000);
+    }
+    fake_port.group = NULL;
 }

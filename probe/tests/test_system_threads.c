@@ -85,6 +85,7 @@ static void begin(int processes)
                                    .runtime_ns = 950 * MS,
                                    .period_ns = 1000 * MS};
     run.arena = arena_create(&run.plan, NULL, &run.outcome);
+    rt_budget_init(&run.rt_budget);
     threads.run = calls.run = &run;
     system_threads_open(&threads);
     calls.party = &party;

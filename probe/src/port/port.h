@@ -151,9 +151,16 @@ bool port_thread_times(pid_t process, pid_t thread, struct port_thread_times *ti
  * stored, or -1 if they are not told. */
 int port_bound_processes(int cpu, pid_t *list, int most);
 
-/* Real-time throttling: real-time threads may use `runtime_ns` of every `period_ns`. False: there
- * is no such limit, or it is off. */
-bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns);
+/* Real-time throttling: real-time threads may use `runtime_ns` of every `period_ns`, the tightest
+ * of the system's limit and those of the control group of this process and of each group above it.
+ * `group`: folder of the group that has it; "": the system. `most_ns`: as much as those above it
+ * would allow. False: there is no such limit, or it is off. */
+enum { PORT_CPU_GROUP_BYTES = 600 };
+struct port_realtime_budget {
+    int64_t runtime_ns, period_ns, most_ns;
+    char group[PORT_CPU_GROUP_BYTES];
+};
+bool port_realtime_budget(struct port_realtime_budget *budget);
 
 /* Period of the kernel's clock tick; -1: not known. */
 int64_t port_tick_ns(void);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#define UNKNOWN_PAUSE_NS INT64_C(50000000) /* per second: the default of Linux */
+/* The default of Linux. What else takes the CPU does not take longer where a control group's budget
+ * is small. */
+#define MOST_PAUSE_NS INT64_C(50000000)
 
 enum { TOLD = 3 };
 
@@ -24,14 +26,12 @@ static int64_t used_cpu_ns(const struct cpu_loss *cpu_loss)
 
 void cpu_loss_open(struct cpu_loss *cpu_loss, const struct run *run)
 {
-    int64_t runtime_ns, period_ns;
+    int64_t pause_ns = rt_budget_pause_ns(&run->rt_budget);
     memset(cpu_loss, 0, sizeof *cpu_loss);
     cpu_loss->run = run;
     cpu_loss->rested_ns = cpu_loss->steal_ns = -1;
-    cpu_loss->pause_ns = UNKNOWN_PAUSE_NS;
-    cpu_loss->is_limited = port_realtime_budget(&runtime_ns, &period_ns) && runtime_ns < period_ns;
-    if (cpu_loss->is_limited)
-        cpu_loss->pause_ns = period_ns - runtime_ns;
+    cpu_loss->is_limited = pause_ns > 0;
+    cpu_loss->pause_ns = pause_ns > 0 && pause_ns < MOST_PAUSE_NS ? pause_ns : MOST_PAUSE_NS;
 }
 
 int cpu_loss_add_process(struct cpu_loss *cpu_loss, pid_t process)
@@ -140,7 +140,7 @@ int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run)
         return 0;
     struct remedy remedy = {
         "end what runs at a higher priority, or lift the limit on real-time threads",
-        rt_budget_lift_command()};
+        rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_FAILED, remedy,
         "the CPU was not given to the test in %d bursts, for up to %lld us: the "

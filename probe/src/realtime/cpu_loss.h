@@ -17,7 +17,7 @@ struct cpu_loss {
     bool has_peer;
     clockid_t peer;                      /* CPU-time clock of a second process of the test */
     bool is_limited;                     /* real-time throttling is on, as far as the port knows */
-    int64_t pause_ns;                    /* what throttling takes per period; 50 ms if unknown */
+    int64_t pause_ns;                    /* what throttling takes per period; at most 50 ms */
     int64_t begin_wall_ns, begin_cpu_ns; /* of the burst */
     int cut_count;                       /* bursts that lost too much */
     const struct run *run;

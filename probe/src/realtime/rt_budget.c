@@ -3,30 +3,57 @@
 #include "realtime/rt_budget.h"
 
 #include "base/clock.h"
-#include "port/port.h"
 
-#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
-const char *rt_budget_lift_command(void)
+/* Whether a shell takes `path` as one word, as it is. */
+static bool is_plain_word(const char *path)
 {
-    int64_t runtime_ns, period_ns;
-    return port_realtime_budget(&runtime_ns, &period_ns)
-               ? "sudo sysctl kernel.sched_rt_runtime_us=-1" /* only Linux has a budget */
-               : NULL;
+    return path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                             "/._,:@%+=-")] == '\0';
+}
+
+/* In a group: as much as those above it allow, if no other group uses it. */
+static void choose_command(struct rt_budget *rt_budget)
+{
+    const struct port_realtime_budget *limit = &rt_budget->limit;
+    char *command = rt_budget->lift_command;
+    size_t bytes = sizeof rt_budget->lift_command;
+    if (!limit->group[0]) {
+        snprintf(command, bytes, "sudo sysctl kernel.sched_rt_runtime_us=-1");
+        return;
+    }
+    int length = snprintf(command, bytes, "echo %lld | sudo tee %s/cpu.rt_runtime_us",
+                          (long long)(limit->most_ns / 1000), limit->group);
+    if (length < 0 || (size_t)length >= bytes || !is_plain_word(limit->group))
+        snprintf(command, bytes, "hardstone doctor");
+}
+
+const char *rt_budget_lift_command(const struct rt_budget *rt_budget)
+{
+    return rt_budget->has_limit ? rt_budget->lift_command : NULL;
 }
 
 void rt_budget_init(struct rt_budget *rt_budget)
 {
-    int64_t runtime_ns, period_ns;
-    if (port_realtime_budget(&runtime_ns, &period_ns)) {
-        rt_budget->burst_ns = runtime_ns / 5 * 4;
-        rt_budget->rest_ns = period_ns - rt_budget->burst_ns;
+    const struct port_realtime_budget *limit = &rt_budget->limit;
+    rt_budget->has_limit = port_realtime_budget(&rt_budget->limit);
+    if (rt_budget->has_limit) {
+        rt_budget->burst_ns = limit->runtime_ns / 5 * 4;
+        rt_budget->rest_ns = limit->period_ns - rt_budget->burst_ns;
+        choose_command(rt_budget);
     } else {
         rt_budget->burst_ns = CLOCK_NS_PER_S / 10 * 9;
         rt_budget->rest_ns = CLOCK_NS_PER_S / 10;
     }
     rt_budget->started_ns = clock_monotonic_ns();
     rt_budget->rested_ns = 0;
+}
+
+int64_t rt_budget_pause_ns(const struct rt_budget *rt_budget)
+{
+    return rt_budget->has_limit ? rt_budget->limit.period_ns - rt_budget->limit.runtime_ns : 0;
 }
 
 int64_t rt_budget_rest(struct rt_budget *rt_budget)

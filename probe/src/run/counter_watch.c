@@ -17,7 +17,7 @@
 
 #define LOOK_NS INT64_C(1000000000)
 
-enum { GROUP_BYTES = 600, RECENT = 2 };
+enum { RECENT = 2 };
 
 /* Counters of a measured CPU. */
 struct of_cpu {
@@ -112,7 +112,7 @@ static void free_all(struct counter_watch *watch)
 /* NULL: there is none, or no memory. */
 static __attribute__((noinline)) char *find_group(void)
 {
-    char group[GROUP_BYTES];
+    char group[PORT_CPU_GROUP_BYTES];
     return port_throttling_group(group, sizeof group) ? strdup(group) : NULL;
 }
 

@@ -21,13 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 10000, GROUP_BYTES = 600 };
+enum { PATIENCE_MS = 10000 };
 
 struct shared {
     struct cpu_taken taken;
     _Atomic bool is_taken; /* `taken` is whole */
     struct counter_totals totals;
-    char group[GROUP_BYTES]; /* of the probe, when it has moved */
+    char group[PORT_CPU_GROUP_BYTES]; /* of the probe, when it has moved */
 };
 
 struct outside_look {
@@ -208,7 +208,7 @@ void outside_look_ask(struct run *run, enum look_word word)
     const struct request_to_look request = {word, atomic_load(&run->needed)};
     if (!outside_look_is_there(run))
         return;
-    if (word == LOOK_BEGINS && !port_throttling_group(outside->shared->group, GROUP_BYTES))
+    if (word == LOOK_BEGINS && !port_throttling_group(outside->shared->group, PORT_CPU_GROUP_BYTES))
         outside->shared->group[0] = '\0';
     bool is_sent =
         send(outside->socket, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request;

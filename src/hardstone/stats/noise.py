@@ -124,7 +124,8 @@ def _budget(result: Result) -> Budget:
     is_linux = data.get("system") == "Linux" and len(numbers) >= 2
     is_linux = is_linux and all(one.isascii() and one.isdigit() for one in numbers[:2])
     release = (int(numbers[0][:9]), int(numbers[1][:9])) if is_linux else None
-    return Budget(watch.get("rt_runtime_ns"), watch.get("rt_period_ns"), release)
+    is_of_group = data.get("is_budget_of_group") is True
+    return Budget(watch.get("rt_runtime_ns"), watch.get("rt_period_ns"), release, is_of_group)
 
 
 # ---- combs as the document has them ----

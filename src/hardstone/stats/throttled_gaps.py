@@ -27,6 +27,7 @@ class Budget:
     runtime_ns: int | None
     period_ns: int | None
     release: tuple[int, int] | None
+    is_of_group: bool = False
 
     @property
     def left_ns(self) -> tuple[int, int]:
@@ -38,7 +39,10 @@ class Budget:
 
     @property
     def name(self) -> str:
-        """From Linux 6.12 on only the fair server takes CPU time from real-time threads."""
+        """From Linux 6.12 on only the fair server, and the budget of a control group, take CPU time
+        from real-time threads."""
+        if self.is_of_group:
+            return THROTTLING
         is_new = self.release is not None and self.release >= _FAIR_SINCE
         return FAIR_SERVER if is_new or self.runtime_ns is None else THROTTLING
 

@@ -36,6 +36,15 @@ SPOILT: dict[str, dict[str, Any]] = {
     "throttling-tight": {"kernel__rt_runtime_us": 500_000},
     "throttling": {"kernel__rt_runtime_us": 950_000},
     "fair-server": {"kernel__release": "6.12.0"},
+    "group-throttling": {
+        "kernel__rt_runtime_us": 950_000,
+        "limits__group_rt_runtime_us": 100_000,
+    },
+    "cpu-quota": {
+        "limits__quota_us": 20_000,
+        "limits__quota_period_us": 100_000,
+        "limits__quota_file": "/sys/fs/cgroup/a b;c/cpu.max",
+    },
     "tick-rate": {"kernel__hz": 249},
     "clock-source": {"kernel__clocksource": "hpet"},
     "governor": {"power__governors": "performance, powersave"},
@@ -136,6 +145,10 @@ INNOCENT: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("throttling", (), {"kernel__rt_runtime_us": -1}),
     ("throttling", (), {"kernel__rt_runtime_us": 950_000, "kernel__release": "6.12.0"}),
     ("throttling-tight", (), {"kernel__rt_runtime_us": 500_000, "kernel__release": "6.12.0"}),
+    # at -1 the kernel holds no group to its budget
+    ("group-throttling", (), {"limits__group_rt_runtime_us": 100_000}),
+    ("group-throttling", (), {"kernel__rt_runtime_us": 950_000, "limits__group_path": None}),
+    ("group-throttling", (), {"kernel__rt_runtime_us": 100_000}),
     ("fair-server", (), {"kernel__release": "6.11.9"}),
     (
         "fair-server",

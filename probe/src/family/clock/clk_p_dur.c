@@ -6,9 +6,10 @@
  * keeps the tick on; where the kernel stops the tick of a CPU with one task (nohz_full), none is
  * seen.
  *
- * The loop watches for windows of up to 250 ms. Between two of them the thread converts the gaps of
- * the last one, reads the kernel's counts of interrupts, and rests where that is due, so that a
- * rest is no gap and no missing tick. The toolkit finds the tick among the gaps (docs/method.md).
+ * The loop watches for windows of up to 250 ms, or as long as a burst of the real-time budget.
+ * Between two of them the thread converts the gaps of the last one, reads the kernel's counts of
+ * interrupts, and rests where that is due, so that a rest is no gap and no missing tick. The
+ * toolkit finds the tick among the gaps (docs/method.md).
  *
  * How it could be wrong: what takes less than the threshold is not seen, and what comes between two
  * windows neither. A thread that is not real-time loses the CPU to others, in gaps like those of
@@ -63,10 +64,19 @@ struct own {
     struct gap gaps[GAPS_OF_WINDOW];
 };
 
+/* The thread rests between two windows only: one has to fit into a burst. */
+static int64_t window_ns(const struct run *run, const struct rt_budget *rt_budget)
+{
+    bool has_rests = run_number(run, "rest") == YES;
+    return has_rests && rt_budget->burst_ns < WINDOW_NS ? rt_budget->burst_ns : WINDOW_NS;
+}
+
 /* Windows of the whole measurement, or as many as the toolkit reads. */
 static uint32_t window_room(const struct run *run)
 {
-    int64_t windows = run->plan.duration_ns / (WINDOW_NS / 2) + 16;
+    struct rt_budget rt_budget;
+    rt_budget_init(&rt_budget);
+    int64_t windows = run->plan.duration_ns / (window_ns(run, &rt_budget) / 2) + 16;
     return windows < GAP_TABLE_WINDOWS ? (uint32_t)windows : GAP_TABLE_WINDOWS;
 }
 
@@ -87,22 +97,26 @@ static int prepare(struct run *run)
 static void tell_watch(const struct run *run)
 {
     const struct own *own = run->own;
-    int64_t runtime_ns = -1, period_ns = -1, tick_ns = port_tick_ns();
+    const struct rt_budget *rt_budget = &run->rt_budget;
+    const struct port_realtime_budget *limit = &rt_budget->limit;
+    bool has_budget = rt_budget->has_limit;
+    int64_t tick_ns = port_tick_ns();
     int64_t threshold_ns = clock_ns(&run->clock, own->gap_log.threshold);
     struct utsname system;
-    bool has_budget = port_realtime_budget(&runtime_ns, &period_ns);
     bool has_name = uname(&system) >= 0;
-    arena_event(run->arena, "gap_watch", run_event_at_ns(run, clock_monotonic_ns()),
-                DATA(data_integer("threshold_ns", threshold_ns),
-                     data_integer("turn_ns", clock_ns(&run->clock, own->gap_log.turn)),
-                     tick_ns > 0 ? data_integer("tick_ns", tick_ns) : data_none(),
-                     has_budget ? data_integer("rt_runtime_ns", runtime_ns) : data_none(),
-                     has_budget ? data_integer("rt_period_ns", period_ns) : data_none(),
-                     data_text("system", has_name ? system.sysname : ""),
-                     data_text("release", has_name ? system.release : "")),
-                "a gap is what lasts %lld ns or more; a turn of the loop takes %lld ns%s",
-                (long long)threshold_ns, (long long)clock_ns(&run->clock, own->gap_log.turn),
-                run->clock.use_counter ? "" : ", which reads clock_gettime and not the counter");
+    arena_event(
+        run->arena, "gap_watch", run_event_at_ns(run, clock_monotonic_ns()),
+        DATA(data_integer("threshold_ns", threshold_ns),
+             data_integer("turn_ns", clock_ns(&run->clock, own->gap_log.turn)),
+             tick_ns > 0 ? data_integer("tick_ns", tick_ns) : data_none(),
+             has_budget ? data_integer("rt_runtime_ns", limit->runtime_ns) : data_none(),
+             has_budget ? data_integer("rt_period_ns", limit->period_ns) : data_none(),
+             has_budget ? data_bool("is_budget_of_group", limit->group[0] != '\0') : data_none(),
+             data_text("system", has_name ? system.sysname : ""),
+             data_text("release", has_name ? system.release : "")),
+        "a gap is what lasts %lld ns or more; a turn of the loop takes %lld ns%s",
+        (long long)threshold_ns, (long long)clock_ns(&run->clock, own->gap_log.turn),
+        run->clock.use_counter ? "" : ", which reads clock_gettime and not the counter");
 }
 
 /* Values still to take: the last window may hold more. */
@@ -150,13 +164,13 @@ static int64_t count_interrupts(const struct run *run, struct port_environment *
     return from_ns + (clock_monotonic_ns() - from_ns) / 2;
 }
 
-static void watch_window(struct run *run, int64_t until_ns)
+static void watch_window(struct run *run, int64_t longest_ns, int64_t until_ns)
 {
     struct own *own = run->own;
     struct port_environment before, after;
     struct gap_window window = {0};
     int64_t counted_from_ns = count_interrupts(run, &before), now_ns = run_anchor(run);
-    int64_t left_ns = until_ns - now_ns < WINDOW_NS ? until_ns - now_ns : WINDOW_NS;
+    int64_t left_ns = until_ns - now_ns < longest_ns ? until_ns - now_ns : longest_ns;
     own->gap_log.count = 0;
     own->gap_log.dropped_count = 0;
     uint64_t begin = clock_ticks(&run->clock);
@@ -203,11 +217,12 @@ static int measure(struct run *run)
     gap_log_open(&own->gap_log, &run->clock, own->gaps, GAPS_OF_WINDOW);
     tell_watch(run);
     struct run_budget budget = run_budget(run, 1);
+    int64_t longest_ns = window_ns(run, &run->rt_budget);
     int64_t now_ns = clock_monotonic_ns();
     while (run_budget_left(&budget, run_record(run, GAP)->count, now_ns)) {
         if (has_rests)
-            rt_budget_rest_ahead(&run->rt_budget, WINDOW_NS);
-        watch_window(run, budget.end_ns);
+            rt_budget_rest_ahead(&run->rt_budget, longest_ns);
+        watch_window(run, longest_ns, budget.end_ns);
         now_ns = clock_monotonic_ns();
     }
     tell_lost(run);

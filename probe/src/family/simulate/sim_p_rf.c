@@ -71,12 +71,13 @@ static int declare(struct run *run)
 static void tell_paused(struct run *run, const struct simulation *simulation)
 {
     const struct team *team = &simulation->team;
-    int64_t cpu_ns = team->members[0].cpu_ns, runtime_ns, period_ns;
+    const struct rt_budget *rt_budget = &run->rt_budget;
+    int64_t cpu_ns = team->members[0].cpu_ns;
     bool is_realtime = simulation->policy != POLICY_OTHER;
-    if (!is_realtime || team->threads != 1 || cpu_ns < 0 ||
-        !port_realtime_budget(&runtime_ns, &period_ns) ||
-        simulation->wall_ns - cpu_ns < (period_ns - runtime_ns) / 2)
+    if (!is_realtime || team->threads != 1 || cpu_ns < 0 || !rt_budget->has_limit ||
+        simulation->wall_ns - cpu_ns < rt_budget_pause_ns(rt_budget) / 2)
         return;
+    int64_t runtime_ns = rt_budget->limit.runtime_ns, period_ns = rt_budget->limit.period_ns;
     arena_event(run->arena, "real_fast_paused", run_at_ns(run, clock_monotonic_ns()),
                 DATA(data_integer("masses_count", simulation->tire.masses),
                      data_text("policy", policy_names[simulation->policy]),

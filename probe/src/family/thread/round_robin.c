@@ -52,7 +52,7 @@ static int refuse_length(struct round_robin *round_robin)
     struct run *run = round_robin->run;
     struct remedy remedy = {"shorten the slices (Linux: kernel.sched_rr_timeslice_ms), or lift the "
                             "limit on real-time threads",
-                            rt_budget_lift_command()};
+                            rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_UNSUPPORTED, remedy,
         "two slices of %lld ms for each of %d threads do not fit into the %lld ms "

@@ -45,7 +45,7 @@ static bool was_seen(const struct round_robin *round_robin, int kind, const char
 {
     static const char *const names[] = {"first", "later"};
     struct arena *arena = round_robin->run->arena;
-    const char *command = rt_budget_lift_command();
+    const char *command = rt_budget_lift_command(&round_robin->run->rt_budget);
     long long burst_ms = (long long)(round_robin->run->rt_budget.burst_ns / 1000000);
     if (round_robin->kept_ns > 0 && round_robin->slices[kind].count == 0)
         arena_event_once(arena, "not_seen",
@@ -149,7 +149,7 @@ static int refuse_verdict(struct round_robin *round_robin)
     struct remedy remedy = {"end what takes the CPU from the test; if the slices are long, shorten "
                             "them (Linux: kernel.sched_rr_timeslice_ms), or lift the limit on "
                             "real-time threads",
-                            rt_budget_lift_command()};
+                            rt_budget_lift_command(&run->rt_budget)};
     return outcome_set_remedy(
         &run->outcome, STATUS_FAILED, remedy,
         "no verdict: %d bursts of %lld ms ended before each of %d threads had its %d "

@@ -262,19 +262,6 @@ int64_t port_tick_ns(void)
     return is_known ? (int64_t)step.tv_sec * 1000000000 + step.tv_nsec : -1;
 }
 
-bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
-{
-    int64_t runtime_us, period_us;
-    if (!linux_read_number("/proc/sys/kernel/sched_rt_runtime_us", &runtime_us) ||
-        !linux_read_number("/proc/sys/kernel/sched_rt_period_us", &period_us))
-        return false;
-    if (runtime_us < 0 || period_us <= 0)
-        return false;
-    *runtime_ns = runtime_us * 1000;
-    *period_ns = period_us * 1000;
-    return true;
-}
-
 void port_usage(struct port_usage *usage)
 {
     struct rusage used;

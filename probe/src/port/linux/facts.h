@@ -56,6 +56,23 @@ bool linux_hypervisor_by_names(char *name, size_t bytes);
 void linux_emulation_facts(const struct port_fact_sink *sink,
                            const struct linux_emulation *emulation);
 
+/* Where control groups limit the CPU time of this process: `limit_us` of each `period_us` is the
+ * tightest of its group and of those above it; -1: none has a limit. `group`: folder of the group
+ * that has it. `above_share`: what the groups above that one leave it, at most 1. `file`: of the
+ * group, with a quota. */
+struct linux_group_limit {
+    int64_t limit_us, period_us;
+    double above_share;
+    const char *file;
+    char group[PORT_CPU_GROUP_BYTES];
+};
+
+/* Of real-time threads (cpu.rt_runtime_us, version 1 only); false: not known. */
+bool linux_group_budget(struct linux_group_limit *limit);
+
+/* Of time-shared threads (cpu.cfs_quota_us; cpu.max); false: not known. */
+bool linux_group_quota(struct linux_group_limit *limit);
+
 /* Reads the file `path` of `system` ("debugfs", "tracefs") without white space at its end. If that
  * is not mounted and the caller is root, through a private mount that ends with the call. False:
  * cannot be read, or empty. */

@@ -42,13 +42,24 @@ static void capability_facts(const struct port_fact_sink *sink)
 
 static void group_facts(const struct port_fact_sink *sink)
 {
-    char path[600];
-    int64_t budget_us;
-    if (!linux_group_budget_us(&budget_us))
-        return;
-    sink->number(sink->context, "limits.group_rt_runtime_us", budget_us);
-    if (linux_cpu_group(path, sizeof path))
-        sink->text(sink->context, "limits.group_path", path);
+    struct linux_group_limit limit;
+    char path[PORT_CPU_GROUP_BYTES + 32];
+    if (linux_group_budget(&limit))
+        sink->text(sink->context, "limits.group_path", limit.limit_us < 0 ? NULL : limit.group);
+    if (limit.limit_us >= 0) {
+        sink->number(sink->context, "limits.group_rt_runtime_us", limit.limit_us);
+        sink->number(sink->context, "limits.group_rt_period_us", limit.period_us);
+        sink->number(sink->context, "limits.group_rt_above_ppm",
+                     (int64_t)(limit.above_share * 1000000));
+    }
+    if (linux_group_quota(&limit)) {
+        sink->number(sink->context, "limits.quota_us", limit.limit_us);
+        if (limit.limit_us < 0)
+            return;
+        sink->number(sink->context, "limits.quota_period_us", limit.period_us);
+        snprintf(path, sizeof path, "%s/%s", limit.group, limit.file);
+        sink->text(sink->context, "limits.quota_file", path);
+    }
 }
 
 void linux_right_facts(const struct port_fact_sink *sink)

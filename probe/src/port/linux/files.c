@@ -166,53 +166,6 @@ bool linux_cpuinfo(const char *name, char *value, size_t bytes)
     return is_found;
 }
 
-/* Path of the cpu controller's group within its hierarchy. */
-static bool cpu_group(char *path, size_t bytes)
-{
-    FILE *file = linux_open("/proc/self/cgroup");
-    char line[1024];
-    bool is_found = false;
-    while (file && !is_found && fgets(line, sizeof line, file)) {
-        char *controllers = strchr(line, ':');
-        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *group = '\0';
-        char list[256];
-        snprintf(list, sizeof list, ",%s,", controllers + 1);
-        group[1 + strcspn(group + 1, "\n")] = '\0';
-        is_found = strstr(list, ",cpu,") != NULL;
-        if (is_found)
-            snprintf(path, bytes, "%s", group + 1);
-    }
-    if (file)
-        fclose(file);
-    return is_found;
-}
-
-bool linux_cpu_group(char *path, size_t bytes)
-{
-    static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-    char group[512];
-    if (!cpu_group(group, sizeof group))
-        return false;
-    for (size_t i = 0; i < sizeof mounts / sizeof mounts[0]; i++) {
-        snprintf(path, bytes, "%s%s", mounts[i], strcmp(group, "/") == 0 ? "" : group);
-        if (linux_exists(path))
-            return true;
-    }
-    return false;
-}
-
-bool linux_group_budget_us(int64_t *budget_us)
-{
-    char group[600], path[640];
-    if (!linux_cpu_group(group, sizeof group))
-        return false;
-    snprintf(path, sizeof path, "%s/cpu.rt_runtime_us", group);
-    return linux_read_number(path, budget_us);
-}
-
 bool linux_boot_option(const char *name, char *value, size_t bytes)
 {
     char line[4096];

@@ -72,11 +72,4 @@ struct linux_mount {
 };
 bool linux_mount_read(char *line, struct linux_mount *mount);
 
-/* Folder of this process's control group of the cpu controller (version 1). False: that is not
- * mounted at its usual place. */
-bool linux_cpu_group(char *path, size_t bytes);
-
-/* cpu.rt_runtime_us of this process's control group; false: groups have none here. */
-bool linux_group_budget_us(int64_t *budget_us);
-
 #endif

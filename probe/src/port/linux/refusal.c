@@ -156,7 +156,7 @@ static bool is_granted(int64_t limit)
 static void set_realtime(struct port_refusal *refusal, int error)
 {
     struct linux_rights rights;
-    int64_t budget_us;
+    struct linux_group_limit budget;
     linux_rights_read(&rights);
     bool has_right = rights.has_nice || is_granted(rights.rtprio);
     if (error != EPERM)
@@ -184,7 +184,7 @@ static void set_realtime(struct port_refusal *refusal, int error)
             "grant hardstone-probe cap_sys_nice and cap_ipc_lock (setcap); the commands are in",
             "CAP_SYS_NICE is missing, and RLIMIT_RTPRIO is 0");
         refusal->command = DOCTOR_COMMAND;
-    } else if (linux_group_budget_us(&budget_us) && budget_us == 0)
+    } else if (linux_group_budget(&budget) && budget.limit_us == 0)
         set(refusal, "group_budget",
             "write a budget into its cpu.rt_runtime_us, or start from the root group; rights do "
             "not help",

@@ -264,9 +264,9 @@ int port_bound_processes(int cpu, pid_t *list, int most)
     return -1;
 }
 
-bool port_realtime_budget(int64_t *runtime_ns, int64_t *period_ns)
+bool port_realtime_budget(struct port_realtime_budget *budget)
 {
-    (void)runtime_ns, (void)period_ns;
+    memset(budget, 0, sizeof *budget);
     return false;
 }
 
