@@ -63,27 +63,27 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
 def _group_limits(facts: Mapping[str, Scalar]) -> Iterator[tuple[str, Scalar]]:
     """Where a control group is tighter than the system. Without a limit of the system
     (sched_rt_runtime_us -1) the kernel holds no group to its budget."""
-    system, used = _ratio(facts, "kernel.rt"), _ratio(facts, "limits.group_rt")
+    system = _ratio(facts.get("kernel.rt_runtime_us"), facts.get("kernel.rt_period_us"))
+    period = facts.get("limits.group_rt_period_us")
+    used = _ratio(facts.get("limits.group_rt_runtime_us"), period)
     group, above = facts.get("limits.group_path"), facts.get("limits.group_rt_above_ppm")
     is_lifted = facts.get("kernel.rt_runtime_us") == -1
     if "limits.group_path" in facts and (group is None or is_lifted):
         yield "derived.throttling_group", None
     elif system is not None and used is not None:
         yield "derived.throttling_group", group if used < system else None
-    period = facts.get("limits.group_rt_period_us")
     if isinstance(period, int) and isinstance(above, int):
         most = min(above / 1e6, 1.0 if system is None else system)
         yield "derived.group_raised_us", int(most * period)
     file, quota = facts.get("limits.quota_file"), facts.get("limits.quota_us")
     if isinstance(file, str):
-        is_second = file.endswith("cpu.max")
+        is_second = file.endswith("max")
         every = f" {facts.get('limits.quota_period_us')}" if is_second else ""
         yield "derived.quota_lifted", "max" if is_second else "-1"
         yield "derived.quota_set", f"{quota}{every}"
 
 
-def _ratio(facts: Mapping[str, Scalar], name: str) -> float | None:
-    runtime, period = facts.get(f"{name}_runtime_us"), facts.get(f"{name}_period_us")
+def _ratio(runtime: Scalar, period: Scalar) -> float | None:
     if not isinstance(runtime, int) or not isinstance(period, int) or runtime < 0 or period <= 0:
         return None
     return runtime / period
