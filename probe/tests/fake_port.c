@@ -115,6 +115,17 @@ void port_leave_session(void)
     setsid();
 }
 
+pid_t port_own_id(void)
+{
+    return 0;
+}
+
+bool port_wait_for_stop(int end)
+{
+    (void)end;
+    return false;
+}
+
 int port_threads(pid_t process, pid_t *threads, int most)
 {
     for (int i = 0; i < 2 && i < most; i++)

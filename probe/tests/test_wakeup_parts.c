@@ -494,7 +494,7 @@ RUN_TEST(a_breach_stops_the_trace, PARTS_WISH_NONE)
     run.trace_ring = trace_ring_open(&cpus, &run.outcome);
     if (CHECK(run.trace_ring != NULL)) {
         CHECK(!atomic_load(&kernel.is_given));
-        sleeper_cross(&sleepers[0], 700, 5, FIRST_CPU);
+        (void)sleeper_cross(&sleepers[0], 700, 5, FIRST_CPU);
         CHECK(atomic_load(&kernel.is_given));
         CHECK(run_should_stop());
     }

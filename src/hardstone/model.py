@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 STREAM_SCHEMA = "hardstone.stream/3"
 RUN_SCHEMA = "hardstone.run/3"
@@ -77,6 +77,15 @@ class Worst(msgspec.Struct, kw_only=True, omit_defaults=True):
     before_thread: Int64 | None = None
 
 
+class Stopped(msgspec.Struct, kw_only=True):
+    """Values that were under way while the program was stopped (SIGSTOP, Ctrl-Z, a debugger, the
+    freezer of a control group). They are in no other figure: with `count` of the series they are
+    all that were attempted. `worst` is the largest."""
+
+    count: Int64
+    worst: Int64
+
+
 class Series(msgspec.Struct, kw_only=True):
     """One distribution. `min`, `mean`, `stddev` and `max` are exact, null when empty.
 
@@ -86,6 +95,7 @@ class Series(msgspec.Struct, kw_only=True):
     without values. `derived` is the formula of a series that was computed and not timed.
     `possible_min` and `possible_max` bound what is possible; a value beyond them is wrong whatever
     the system does (stats/contradictions.py). Older probes sent none.
+    `stopped` is left out where the program was not stopped.
     """
 
     name: Name
@@ -103,6 +113,7 @@ class Series(msgspec.Struct, kw_only=True):
     derived: Text | None = None
     possible_min: Int64 | None = None
     possible_max: Int64 | None = None
+    stopped: Stopped | UnsetType = UNSET
 
 
 class Verdict(msgspec.Struct, kw_only=True):

@@ -37,6 +37,12 @@ static inline void wide_add_square(struct wide *sum, int64_t value)
     sum->high += (int64_t)high + (sum->low < low ? 1 : 0);
 }
 
+static inline void wide_subtract(struct wide *from, const struct wide *what)
+{
+    from->high -= what->high + (from->low < what->low ? 1 : 0);
+    from->low -= what->low;
+}
+
 static inline double wide_to_double(const struct wide *sum)
 {
     if (sum->high >= 0)

@@ -3,6 +3,7 @@
 #include "base/posix_optional.h"
 #include "record/arena.h"
 #include "record/arena_layout.h"
+#include "record/stops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PLAN_ROOM = 1 }; /* doubled when it is full */
+enum {
+    PLAN_ROOM = 1, /* doubled when it is full */
+    STOPS_TOLD = 4 /* the last ones each; those before together */
+};
 
 static void copy_name(char *to, size_t bytes, const char *from)
 {
@@ -282,7 +286,8 @@ static void keep(struct arena *arena, struct record *record)
     uint32_t number = (uint32_t)(record->owner - 1);
     struct arena_series *series = &arena->series[number];
     uint64_t before = series->kept_offset ? kept_count((char *)arena + series->kept_offset) : 0;
-    if (record->count == before)
+    stops_take_out(arena, record);
+    if (record->count == before && record->stopped_count == 0)
         return;
     record_settle(record);
     char *to = (char *)arena + arena->kept_end;
@@ -322,8 +327,10 @@ struct record *arena_record(struct arena *arena, int number)
 
 void arena_settle(struct arena *arena)
 {
-    for (uint32_t i = 0; i < arena->slot_count; i++)
+    for (uint32_t i = 0; i < arena->slot_count; i++) {
         record_settle(arena_slot(arena, i));
+        stops_take_out(arena, arena_slot(arena, i));
+    }
 }
 
 size_t arena_scratch_bytes(const struct arena *arena)
@@ -414,6 +421,36 @@ void arena_event_once(struct arena *arena, const char *name, const struct datum 
             return;
     }
     arena_event(arena, name, -1, data, "%s", text);
+}
+
+static void tell_stop(struct arena *arena, const struct arena_stop *stop)
+{
+    int64_t least_ns = stop->least_ns, ended_ns = stop->ended_ns - arena->started_ns;
+    char length[64] = "";
+    if (least_ns > 0)
+        snprintf(length, sizeof length, " for at least %.3f s", (double)least_ns / 1e9);
+    arena_event(arena, "stopped", ended_ns > 0 ? ended_ns : -1,
+                DATA(data_integer("least_ns", least_ns)),
+                "the program was stopped%s and went on (SIGSTOP, Ctrl-Z, a debugger, the freezer "
+                "of its control group): the values that were under way are kept apart",
+                length);
+}
+
+void arena_tell_stops(struct arena *arena)
+{
+    uint64_t count = arena->stop_count, told = count < STOPS_TOLD ? count : STOPS_TOLD;
+    int64_t least_ns = 0;
+    for (uint64_t i = count > ARENA_STOPS ? count - ARENA_STOPS : 0; i < count; i++)
+        if (count - i <= told)
+            tell_stop(arena, &arena->stops[i % ARENA_STOPS]);
+        else
+            least_ns += arena->stops[i % ARENA_STOPS].least_ns;
+    if (count > told)
+        arena_event(arena, "stopped", -1,
+                    DATA(data_integer("least_ns", least_ns),
+                         data_integer("more_count", (int64_t)(count - told))),
+                    "the program was stopped %llu times before, for at least %.3f s together",
+                    (unsigned long long)(count - told), (double)least_ns / 1e9);
 }
 
 void arena_calibrated(struct arena *arena, const char *param, int64_t value)

@@ -32,6 +32,7 @@ enum {
     ARENA_VERDICTS = HS_ARENA_VERDICTS,
     ARENA_CALIBRATED = 8,
     ARENA_INTERVALS = HS_ARENA_INTERVALS,
+    ARENA_STOPS = 32, /* the last ones */
     ARENA_TRACES = HS_ARENA_TRACES,
     ARENA_TRACE_LINES = HS_ARENA_TRACE_LINES,
     ARENA_TRACE_BYTES = 128,
@@ -123,6 +124,12 @@ struct arena_trace {
     _Atomic uint64_t begun;
 };
 
+/* A stop of the process (record/stops.h). */
+struct arena_stop {
+    _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
+    _Atomic int64_t least_ns; /* its longest value: it lasted that long or longer; 0: not known */
+};
+
 struct arena {
     char magic[8];
     uint64_t bytes;
@@ -142,6 +149,8 @@ struct arena {
     struct arena_verdict verdicts[ARENA_VERDICTS];
     _Atomic uint32_t calibrated_count; /* counts only entries that are whole */
     struct arena_calibrated calibrated[ARENA_CALIBRATED];
+    _Atomic uint64_t stop_count; /* may exceed ARENA_STOPS */
+    struct arena_stop stops[ARENA_STOPS];
     uint32_t interval_lost; /* intervals with a worst value that found no room */
     uint32_t more_events;   /* places beyond ARENA_EVENTS, behind the series */
     struct arena_interval intervals[ARENA_INTERVALS];
@@ -223,9 +232,12 @@ uint32_t arena_named_count(const struct arena *arena);
  * first, and the event `series_not_kept` tells how many values are lost. */
 struct record *arena_record(struct arena *arena, int series);
 
-/* Completes what records do a few steps at a time (record_settle). Call it when nothing records any
- * more, before they are read. */
+/* Completes what records do a few steps at a time (record_settle), and takes out the values of
+ * stops. Call it when nothing records any more, before they are read. */
 void arena_settle(struct arena *arena);
+
+/* Tells as events when the process was stopped (stops.h). After arena_settle. */
+void arena_tell_stops(struct arena *arena);
 
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
  * arena_scratch_bytes. An empty record where nothing was recorded. */

@@ -6,6 +6,7 @@
 #include "record/gap_table.h"
 #include "record/recover.h"
 #include "record/row_table.h"
+#include "record/stops.h"
 #include "record/trace_table.h"
 
 #include <errno.h>
@@ -170,7 +171,9 @@ static struct arena *repair(struct arena *arena)
     for (uint32_t i = 0; i < arena->slot_count; i++) {
         choose_slot_or_kept(arena, arena_slot(arena, i));
         recover(arena, arena_slot(arena, i));
+        stops_take_out(arena, arena_slot(arena, i));
     }
+    arena_tell_stops(arena);
     return arena;
 }
 

@@ -150,6 +150,8 @@ static void make_empty(struct record *record, const struct record_shape *shape)
     record->maxima_used = 1;
     record->worst_floor = INT64_MIN;
     record->worst_count = 0;
+    record->stopped_count = 0;
+    record->stopped_worst = INT64_MIN;
     memset(record->buckets, 0, record->bucket_count * sizeof record->buckets[0]);
     for (uint32_t i = 0; i < record->maxima_capacity; i++)
         record_maxima(record)[i] = RECORD_NO_MAXIMUM;
@@ -293,6 +295,132 @@ void record_advance_maxima(struct record *record, int64_t at_ns)
         record->maxima_used++;
         record->maxima_end_ns += record->maxima_interval_ns;
     }
+}
+
+/* ---- values of a stop ---- */
+
+void record_count_stopped(struct record *record, uint64_t count, int64_t worst)
+{
+    record->stopped_count += count;
+    if (count > 0 && worst > record->stopped_worst)
+        record->stopped_worst = worst;
+}
+
+/* Of what `worst` no longer has, nothing is above worst_floor. */
+static int64_t bound_of_rest(const struct record *record)
+{
+    uint32_t used = record->bucket_count;
+    while (used > 0 && record->buckets[used - 1] == 0)
+        used--;
+    if (used == 0 || record->overflow > 0)
+        return record->worst_floor;
+    int64_t high = record_bucket_high(used - 1, record->sub_bits);
+    return high < record->worst_floor ? high : record->worst_floor;
+}
+
+static int64_t least_of_rest(const struct record *record, int64_t bound)
+{
+    uint32_t i = 0;
+    if (record->worst_count == record->count)
+        return record->worst[record->worst_count - 1].value_ns;
+    while (record->underflow == 0 && i < record->bucket_count && record->buckets[i] == 0)
+        i++;
+    int64_t low = record_bucket_low(i, record->sub_bits);
+    return record->underflow > 0 || low < bound ? bound : low;
+}
+
+/* Place of the maximum of a value that was recorded at `at_ns`. */
+static uint32_t interval_of(const struct record *record, int64_t at_ns)
+{
+    int64_t place = at_ns > 0 ? at_ns / record->maxima_interval_ns : 0;
+    return place < record->maxima_used ? (uint32_t)place : record->maxima_used - 1;
+}
+
+static void take_out_maximum(struct record *record, const struct record_worst *out)
+{
+    uint32_t place = interval_of(record, out->at_ns), last = record->maxima_used - 1;
+    int64_t *maxima = record_maxima(record), largest = RECORD_NO_MAXIMUM;
+    if (place < last && maxima[place] != out->value_ns)
+        place++; /* recorded a little later */
+    if (maxima[place] == out->value_ns) {
+        maxima[place] = RECORD_NO_MAXIMUM;
+        for (uint64_t i = 0; i < record->worst_count; i++)
+            if (interval_of(record, record->worst[i].at_ns) == place &&
+                record->worst[i].value_ns > maxima[place])
+                maxima[place] = record->worst[i].value_ns;
+    }
+    for (uint32_t i = 0; i <= last; i++)
+        largest = maxima[i] > largest ? maxima[i] : largest;
+    if (record->worst_count > 0 || largest == record->max)
+        return;
+    bool is_in_bucket = largest >= 0 && largest <= record->limit && record->max <= record->limit &&
+                        record_bucket((uint64_t)largest, record->sub_bits) ==
+                            record_bucket((uint64_t)record->max, record->sub_bits);
+    if (is_in_bucket)
+        record->max = largest;
+    else
+        maxima[place] = record->max;
+}
+
+static void take_out_moments(struct record *record, int64_t value)
+{
+    double left = (double)record->count, count = left + 1, mean = record->recovered_mean;
+    struct wide square = {0, 0};
+    wide_add_square(&square, value - record->shift);
+    wide_subtract(&record->sum_of_squares, &square);
+    wide_add(&record->sum, record->shift - value);
+    if (!record->is_recovered)
+        return;
+    double squares = record->recovered_stddev * record->recovered_stddev * (count - 1);
+    record->recovered_mean = mean + (mean - (double)value) / left;
+    squares -= ((double)value - mean) * ((double)value - record->recovered_mean);
+    record->recovered_stddev = left > 1 && squares > 0 ? sqrt(squares / (left - 1)) : 0;
+    record->is_recovered--;
+}
+
+static void take_out_of_histogram(struct record *record, int64_t value)
+{
+    record->count--;
+    if (value < 0)
+        record->underflow--;
+    else if (value > record->limit)
+        record->overflow--;
+    else
+        record->buckets[record_bucket((uint64_t)value, record->sub_bits)]--;
+}
+
+/* With nothing left the next value is the first one again. */
+static void take_out_last(struct record *record)
+{
+    record->min = INT64_MAX;
+    record->max = INT64_MIN;
+    record->sum = record->sum_of_squares = (struct wide){0, 0};
+    record->is_recovered = 0;
+    record->worst_floor = INT64_MIN;
+    for (uint32_t i = 0; i < record->maxima_used; i++)
+        record_maxima(record)[i] = RECORD_NO_MAXIMUM;
+}
+
+void record_take_out(struct record *record, uint64_t place)
+{
+    const struct record_worst out = record->worst[place];
+    record_settle(record);
+    begin_change(&record->worst_begun);
+    record->worst_count--;
+    for (uint64_t i = place; i < record->worst_count; i++)
+        record->worst[i] = record->worst[i + 1];
+    end_change(&record->worst_done);
+    take_out_of_histogram(record, out.value_ns);
+    record_count_stopped(record, 1, out.value_ns);
+    if (record->count == 0) {
+        take_out_last(record);
+        return;
+    }
+    take_out_moments(record, out.value_ns);
+    record->max = record->worst_count > 0 ? record->worst[0].value_ns : bound_of_rest(record);
+    if (out.value_ns == record->min)
+        record->min = least_of_rest(record, out.value_ns);
+    take_out_maximum(record, &out);
 }
 
 double record_mean(const struct record *record)

@@ -84,6 +84,8 @@ struct record {
     struct wide sum, sum_of_squares; /* of value - shift */
     uint64_t is_recovered; /* count of the values in the two moments that follow: see recover.h */
     double recovered_mean, recovered_stddev;
+    uint64_t stopped_count; /* taken out, or never put in, because of a stop (stops.h) ... */
+    int64_t stopped_worst;  /* ... and the largest of them */
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */
     uint64_t worst_count;
@@ -159,6 +161,14 @@ void record_advance_maxima(struct record *record, int64_t at_ns);
 /* Completes a halving of the maxima. To be called by the thread that records, or when none does any
  * more, before the maxima are read; a copy that was taken during one is recovered (recover.h). */
 void record_settle(struct record *record);
+
+/* Takes the value worst[place] out of all figures, and counts it as stopped. The maximum is then
+ * exact while `worst` has another value, else an upper bound within the resolution; its second
+ * keeps what `worst` has of it. To be called as record_settle. */
+void record_take_out(struct record *record, uint64_t place);
+
+/* Counts values that were kept out before they were recorded. */
+void record_count_stopped(struct record *record, uint64_t count, int64_t worst);
 
 /* The count and the histogram alone. */
 static inline void record_hold(struct record *record, int64_t value)

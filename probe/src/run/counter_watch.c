@@ -192,7 +192,9 @@ void counter_watch_begin(struct counter_watch *watch)
     int cpu = cpus_first(&watch->setup.measured);
     clock_watch_begin(&watch->clocks);
     thread_watch_begin(&watch->threads, &watch->setup.measured, watch->setup.process,
-                       atomic_load(watch->setup.second), watch->setup.held);
+                       atomic_load(watch->setup.second),
+                       watch->setup.waits ? atomic_load(watch->setup.waits) : 0,
+                       watch->setup.held);
     read_throttling(watch, &watch->throttled, &watch->throttled_ns);
     watch->totals = (struct counter_totals){-1, -1, watch->throttled < 0 ? -1 : 0,
                                             watch->throttled_ns < 0 ? -1 : 0};

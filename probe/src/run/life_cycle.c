@@ -309,6 +309,7 @@ static int calibrate(struct run *run)
 static int judge(struct run *run)
 {
     arena_settle(run->arena);
+    arena_tell_stops(run->arena);
     if (run->is_interrupted)
         tell_interruption(run);
     if (run->outcome.status != STATUS_MEASURED || run->is_interrupted)

@@ -38,7 +38,7 @@ struct outside_look {
 
 struct request_to_look {
     enum look_word word;
-    pid_t second;
+    pid_t second, waits;
 };
 
 /* ---- the process ---- */
@@ -48,7 +48,7 @@ struct looker {
     struct shared *shared;
     pid_t probe;
     int socket;
-    _Atomic pid_t second;
+    _Atomic pid_t second, waits;
     struct counter_watch *watch;
 };
 
@@ -60,6 +60,7 @@ static void begin(struct looker *looker)
         .process = looker->probe,
         .second = &looker->second,
         .held = placement_held(looker->run),
+        .waits = &looker->waits,
         .group = looker->shared->group,
     };
     looker->watch = counter_watch_open(&setup);
@@ -95,6 +96,7 @@ static void do_as_told(struct looker *looker)
     if (got != (ssize_t)sizeof told)
         _exit(0);
     atomic_store(&looker->second, told.second);
+    atomic_store(&looker->waits, told.waits);
     if (told.word == LOOK_BEGINS)
         begin(looker);
     else if (told.word == LOOK_ENDS)
@@ -205,7 +207,8 @@ static bool is_answered(const struct outside_look *outside)
 void outside_look_ask(struct run *run, enum look_word word)
 {
     struct outside_look *outside = run->outside_look;
-    const struct request_to_look request = {word, atomic_load(&run->needed)};
+    const struct request_to_look request = {word, atomic_load(&run->needed),
+                                            atomic_load(&run->stopped_watch.id)};
     if (!outside_look_is_there(run))
         return;
     if (word == LOOK_BEGINS && !port_throttling_group(outside->shared->group, PORT_CPU_GROUP_BYTES))

@@ -15,6 +15,7 @@
 #include "record/before_table.h"
 #include "run/counter_watch.h"
 #include "run/instrument.h"
+#include "run/stopped_watch.h"
 #include "run/test.h"
 #include "run/trace_ring.h"
 
@@ -31,7 +32,8 @@ struct run_watch {
     sigset_t mask;
     struct sigaction actions[RUN_SIGNALS];
     timer_t last_resort; /* ends the process */
-    bool has_priority;   /* supervisor raised; the next two are its original values */
+    struct sigaction last_action;
+    bool has_priority; /* supervisor raised; the next two are its original values */
     int policy, priority;
 };
 
@@ -56,8 +58,9 @@ struct run {
     struct counter_watch *counter_watch; /* of the supervisor, while the test measures */
     struct counter_totals counter_totals;
     struct outside_look *outside_look; /* NULL: the supervisor looks */
-    struct trace_ring *trace_ring;     /* with --trace */
-    atomic_int looks;                  /* that it has made on request of a measuring thread */
+    struct stopped_watch stopped_watch;
+    struct trace_ring *trace_ring; /* with --trace */
+    atomic_int looks;              /* that it has made on request of a measuring thread */
     const struct request *request;
     const struct test *test;
     struct outcome outcome;

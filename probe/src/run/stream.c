@@ -349,6 +349,17 @@ static void maxima(struct emit *emit, const struct record *record)
     emit_raw(emit, "]");
 }
 
+/* Left out where the program was not stopped. */
+static void stopped(struct emit *emit, const struct record *record)
+{
+    if (record->stopped_count == 0)
+        return;
+    emit_member_object(emit, "stopped");
+    emit_member_integer(emit, "count", (int64_t)record->stopped_count);
+    emit_member_integer(emit, "worst", record->stopped_worst);
+    emit_end_object(emit);
+}
+
 static void series_line(struct emit *emit, const struct arena *arena, uint32_t index,
                         const struct before_table *befores, struct record *scratch)
 {
@@ -369,6 +380,7 @@ static void series_line(struct emit *emit, const struct arena *arena, uint32_t i
     histogram(emit, record);
     emit_key(emit, "worst");
     worst(emit, record, index, befores);
+    stopped(emit, record);
     emit_key(emit, "maxima_interval_ns");
     emit_integer(emit, record->maxima_interval_ns);
     emit_key(emit, "maxima_per_s");

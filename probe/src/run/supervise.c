@@ -227,6 +227,36 @@ static void restore_signals(const struct run_watch *watch)
         sigaction(watched[i], &watch->actions[i], NULL);
 }
 
+static void set_last_resort(const struct run_watch *watch, int64_t after_ns)
+{
+    struct itimerspec when;
+    memset(&when, 0, sizeof when);
+    when.it_value = clock_ns_timespec(after_ns);
+    if (watch->has_last_resort)
+        timer_settime(watch->last_resort, 0, &when, NULL);
+}
+
+/* The time may have passed while the program was stopped: so the first signal grants the supervisor
+ * some time to move its deadline, and the second one ends the process. */
+static void on_last_resort(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    signal(number, SIG_DFL);
+    if (info->si_code == SI_TIMER)
+        set_last_resort(info->si_value.sival_ptr, GRACE_NS);
+    else
+        raise(number);
+}
+
+static void catch_last_resort(struct sigaction *before)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = on_last_resort;
+    sigaction(LAST_SIGNAL, &action, before);
+}
+
 /* A kernel timer whose signal ends the process, whatever else is stuck. */
 static void arm_last_resort(struct run_watch *watch, int64_t after_ns)
 {
@@ -234,13 +264,12 @@ static void arm_last_resort(struct run_watch *watch, int64_t after_ns)
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = LAST_SIGNAL;
+    event.sigev_value.sival_ptr = watch;
     if (timer_create(CLOCK_MONOTONIC, &event, &watch->last_resort) != 0)
         return;
+    catch_last_resort(&watch->last_action);
     watch->has_last_resort = true;
-    struct itimerspec when;
-    memset(&when, 0, sizeof when);
-    when.it_value = clock_ns_timespec(after_ns);
-    timer_settime(watch->last_resort, 0, &when, NULL);
+    set_last_resort(watch, after_ns);
 }
 
 /* True at the end of standard input or after an error; its contents are ignored. */
@@ -325,14 +354,38 @@ static int64_t next_ns(const struct run *run, int64_t until_ns)
     return due_ns < until_ns ? due_ns : until_ns;
 }
 
+/* A time in which the program was stopped does not count for the deadline: it moves by the time
+ * since the supervisor was awake last, which is that long or a little longer. Here, because the
+ * thread that notes a stop may come second. */
+static bool moves_deadline(struct run *run, uint64_t *stops, int64_t awake_ns, int64_t *until_ns)
+{
+    static const struct timespec pause = {0, 20000000};
+    int64_t now_ns = clock_monotonic_ns();
+    if (run->stopped_watch.is_there && now_ns >= *until_ns &&
+        atomic_load(&run->arena->stop_count) == *stops)
+        nanosleep(&pause, NULL);
+    uint64_t count = atomic_load(&run->arena->stop_count);
+    if (count == *stops)
+        return false;
+    *stops = count;
+    *until_ns += now_ns - awake_ns;
+    catch_last_resort(NULL);
+    set_last_resort(&run->watch, *until_ns - now_ns + GRACE_NS + LAST_NS);
+    return true;
+}
+
 /* Sleeps until the test is done (true), or until `until_ns`, a stop request from outside, or the
  * death of the process or CPU that the test depends on (false). */
 static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_input, int64_t until_ns)
 {
+    uint64_t stops = atomic_load(&run->arena->stop_count);
+    int64_t awake_ns = clock_monotonic_ns();
     for (;;) {
+        bool is_moved = moves_deadline(run, &stops, awake_ns, &until_ns);
         int64_t now_ns = clock_monotonic_ns(), left_ns = next_ns(run, until_ns) - now_ns;
-        if (now_ns >= until_ns)
+        if (!is_moved && now_ns >= until_ns)
             return false;
+        awake_ns = now_ns;
         struct timespec left = clock_ns_timespec(left_ns > 0 ? left_ns : 0);
         fd_set descriptors;
         FD_ZERO(&descriptors);
@@ -562,17 +615,20 @@ int supervise_measure(struct run *run)
     struct counter_watch_setup setup = {.arena = run->arena,
                                         .measured = run_measured_cpus(run),
                                         .second = &run->needed,
-                                        .held = placement_held(run)};
+                                         .held = placement_held(run),
+                                         .waits = &run->stopped_watch.id};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
     placement_begin(run);
     if (run->trace_ring && trace_ring_start(run->trace_ring, &run->outcome) != 0)
         return -1;
     if (!outside_look_is_there(run))
         run->counter_watch = counter_watch_open(&setup);
+    stopped_watch_start(&run->stopped_watch, run->arena);
     int error = supervise_thread(run, measure);
     run->is_observed = !error;
     if (run->is_stuck)
         return error;
+    stopped_watch_end(&run->stopped_watch);
     if (!outside_look_is_there(run))
         trace_ring_end(run->trace_ring, run->arena);
     counter_watch_close(run->counter_watch);
@@ -583,8 +639,10 @@ int supervise_measure(struct run *run)
 void supervise_end(struct run *run)
 {
     struct run_watch *watch = &run->watch;
-    if (watch->has_last_resort)
+    if (watch->has_last_resort) {
         timer_delete(watch->last_resort);
+        sigaction(LAST_SIGNAL, &watch->last_action, NULL);
+    }
     if (watch->has_signals)
         restore_signals(watch);
     if (watch->has_pipe) {

@@ -116,9 +116,9 @@ static void look_at_process(struct thread_watch *watch, pid_t process, pid_t lef
                             bool is_asked_for)
 {
     int64_t now[WATCH_COUNTERS];
-    int count = port_threads(process, watch->found, WATCH_THREADS + 2);
+    int count = port_threads(process, watch->found, WATCH_THREADS + 3);
     for (int i = 0; i < count; i++) {
-        if (watch->found[i] == left_out)
+        if (watch->found[i] == left_out || watch->found[i] == watch->waits)
             continue;
         struct watched_thread *thread = find(watch, process, watch->found[i]);
         if (!thread) {
@@ -143,12 +143,13 @@ static void look_at_all(struct thread_watch *watch, pid_t second, bool is_asked_
 }
 
 void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
-                        pid_t second, enum watch_held held)
+                        pid_t second, pid_t waits, enum watch_held held)
 {
     memset(watch, 0, sizeof *watch);
     watch->held = held;
     watch->measured = *measured;
     watch->process = process;
+    watch->waits = waits;
     look_at_all(watch, second, true);
 }
 

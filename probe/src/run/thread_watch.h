@@ -59,14 +59,16 @@ struct thread_watch {
     enum watch_held held;
     struct cpu_taken taken;
     int64_t looked_ns; /* the last look; 0: none yet */
+    pid_t waits;   /* thread that is not watched; 0: none */
     struct watched_thread threads[WATCH_THREADS];
-    pid_t found[WATCH_THREADS + 2]; /* with the main thread, and one that is too many */
+    pid_t found[WATCH_THREADS + 3]; /* with two that wait, and one that is too many */
 };
 
 /* Lists the threads of `process` (0: this one) without its first one, which only waits, and of
- * `second`, and takes the counters to compare with. */
+ * `second`, and takes the counters to compare with. `waits`: a thread of `process` that does not
+ * measure either; 0: none. */
 void thread_watch_begin(struct thread_watch *watch, const struct cpus *measured, pid_t process,
-                        pid_t second, enum watch_held held);
+                        pid_t second, pid_t waits, enum watch_held held);
 
 /* Reads all threads. `is_asked_for`: threads that are new are not at work yet, and those that are
  * about to end do nothing more. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hardstone.model import Instrument, Series
+from hardstone.model import Instrument, Series, Stopped
 from hardstone.present.quantile_text import Cell, bound_text, level_text, quantile_cell
 from hardstone.present.wording import format_value, series_text, work_text, worst_value
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
@@ -98,5 +98,11 @@ def _notes(
         lost = format_count(series.histogram.overflow)
         notes.append(
             f"{lost} values past the last bucket: not drawn, but included in count and maximum"
+        )
+    if isinstance(series.stopped, Stopped):
+        apart = format_count(series.stopped.count)
+        worst = format_value(series.stopped.worst, series.unit)
+        notes.append(
+            f"kept apart, because the program was stopped: {apart}, the worst {worst}; in no figure"
         )
     return notes

@@ -9,7 +9,17 @@ from typing import NamedTuple
 from weakref import KeyedRef
 
 from hardstone.errors import InputError
-from hardstone.model import YEAR_NS, Histogram, LoadReached, PairCost, Result, Series, Table, Window
+from hardstone.model import (
+    YEAR_NS,
+    Histogram,
+    LoadReached,
+    PairCost,
+    Result,
+    Series,
+    Stopped,
+    Table,
+    Window,
+)
 from hardstone.stats.layout import MAX_VALUE, edges_of, last_index, parse_layout
 
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
@@ -105,13 +115,23 @@ def series_problem(series: Series) -> str | None:
     the first and the last bucket in use; the worst value and the largest of the maxima
     are the maximum; every integer fits into 64 bits; the interval of maxima is a time.
     """
-    problem = histogram_problem(series.histogram) or _range_problem(series)
+    problem = (
+        histogram_problem(series.histogram) or _range_problem(series) or _stopped_problem(series)
+    )
     if problem is not None:
         return problem
     held = total_count(series.histogram)
     if held != series.count:
         return f"the histogram holds {held} values but the count is {series.count}"
     return _figure_problem(series)
+
+
+def _stopped_problem(series: Series) -> str | None:
+    if not isinstance(series.stopped, Stopped):
+        return None
+    if series.stopped.count < 1 or series.stopped.count + series.count > MAX_VALUE:
+        return f"{series.stopped.count} values were kept apart because of a stop"
+    return None if series.stopped.worst > 0 else "the worst value of a stop is not above 0"
 
 
 def _figure_problem(series: Series) -> str | None:

@@ -6,12 +6,13 @@ Counts and the histogram add, moments are pooled in closed form. The second reco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import sqrt
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from hardstone.model import MOST_MAXIMA, Histogram, Series, Worst
+from hardstone.model import MOST_MAXIMA, Histogram, Series, Stopped, Worst
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 
 _WORST = 32  # what the probe keeps
@@ -41,6 +42,16 @@ def most_possible(found: Sequence[Series]) -> int | None:
     """What no value of any of them can be above: each is of one of the measurements."""
     most = [one.possible_max for one in found if one.possible_max is not None]
     return max(most) if len(most) == len(found) else None
+        stopped=joined_stopped((first, second)),
+    )
+
+
+def joined_stopped(found: Iterable[Series]) -> Stopped | UnsetType:
+    """What stops of the program kept out of all of them."""
+    apart = [one.stopped for one in found if isinstance(one.stopped, Stopped)]
+    if not apart:
+        return UNSET
+    return Stopped(count=sum(one.count for one in apart), worst=max(one.worst for one in apart))
 
 
 def empty_like(series: Series) -> Series:

@@ -7,7 +7,7 @@ from heapq import nlargest
 from math import fsum, inf, sqrt
 
 from hardstone.model import Histogram, Series
-from hardstone.stats.joined_series import most_possible
+from hardstone.stats.joined_series import joined_stopped, most_possible
 
 
 def merged(found: Sequence[Series]) -> Series | None:
@@ -41,6 +41,7 @@ def merged(found: Sequence[Series]) -> Series | None:
         derived=first.derived,
         possible_min=first.possible_min,
         possible_max=most_possible(filled),
+        stopped=joined_stopped(found),
     )
 
 

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from hardstone import event_names
-from hardstone.model import Instrument, Result, RunDocument, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
+from hardstone.model import Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
 from hardstone.stats.kind_of_time import counts_instructions, is_emulated
 from hardstone.stats.run_length import has_short_profile, shorter_than_standard
-from hardstone.units import format_count, format_span
+from hardstone.units import format_count, format_ns, format_span
 
 _MOST_WITHOUT = 0.01  # of the wake-ups that slept
+_MOST_SERIES = 3
+_MINUTE_NS = 60_000_000_000
 
 
 def has_run(result: Result) -> bool:
@@ -144,6 +146,47 @@ def _stolen(document: RunDocument) -> str | None:
     return tests and (
         f"steal time during {tests}: {_milliseconds(total_ns)} in total, counted in kernel ticks"
     )
+
+
+def _stopped(document: RunDocument) -> str | None:
+    """What a stop made late is in no figure; that it happened is said all the same."""
+    names = names_in(document)
+    said = [text for one in document.results if (text := _stops_of(names.name(one), one))]
+    return "; ".join(said) or None
+
+
+def _stops_of(test: str, result: Result) -> str | None:
+    stops = [event for event in result.events if event.name == event_names.STOPPED]
+    if not stops:
+        return None
+    counts = [event.data.get("more_count", 1) for event in stops]
+    count = sum(one for one in counts if isinstance(one, int))
+    lengths = [event.data.get("least_ns") for event in stops]
+    known_ns = sum(one for one in lengths if isinstance(one, int))
+    when = [event.at_ns for event in stops if event.at_ns is not None]
+    many = f" {format_count(count)} times" if count > 1 else ""
+    length = f" for at least {_brief(known_ns)}" if known_ns > 0 else ""
+    moment = f", until {_brief(when[0])}" if len(when) == count == 1 else ""
+    return f"the program was stopped{many}{length}{moment} during {test}: {_kept_apart(result)}"
+
+
+def _brief(span_ns: int) -> str:
+    return format_ns(span_ns) if span_ns < _MINUTE_NS else format_span(span_ns)
+
+
+def _kept_apart(result: Result) -> str:
+    """By series, since one wake-up has a value in several."""
+    apart = [(one, one.stopped) for one in result.series if isinstance(one.stopped, Stopped)]
+    if not apart:
+        return "no value was under way"
+    said = [
+        f"{series.name} {format_count(stopped.count)}, worst "
+        f"{_brief(stopped.worst) if series.unit == 'ns' else format_count(stopped.worst)}"
+        for series, stopped in apart[:_MOST_SERIES]
+    ]
+    more = len(apart) - len(said)
+    rest = [f"{more} more series"] if more else []
+    return f"values kept apart: {'; '.join([*said, *rest])}"
 
 
 def _clocked_down(document: RunDocument) -> str | None:
@@ -300,6 +343,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _emulated),
     Rule("indicative", _virtual),
     Rule("indicative", _stolen),
+    Rule("indicative", _stopped),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),
     Rule("indicative", _blocks_unsteady),

@@ -16,6 +16,7 @@
 #include "base/posix_source.h"
 
 #include "realtime/burst.h"
+#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -135,6 +136,7 @@ static void measure_via(struct run *run)
     own->inside_ns = own->warm_up_ns = 0;
     variant_sample(run, &own->burst, CALL, 1, take_batch);
     rested_ns = run->rt_budget.rested_ns - rested_ns;
+    stops_take_out(run->arena, run_record(run, CALL));
     if (run_record(run, CALL)->count == 0)
         return;
     tell_coverage(run, clock_monotonic_ns() - from_ns - rested_ns - own->warm_up_ns);

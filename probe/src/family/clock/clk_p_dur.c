@@ -19,6 +19,7 @@
 
 #include "family/shared/gap_log.h"
 #include "record/gap_table.h"
+#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -132,13 +133,24 @@ static void take_gaps(struct run *run, struct gap_window *window)
 {
     struct own *own = run->own;
     uint32_t room, count = gaps_wanted(run);
+    bool is_cut = false; /* where the program was stopped: what comes later is not in the table */
     struct gap_entry *entries = gap_table_free(run->arena, &room);
     for (uint32_t i = 0; i < count; i++) {
         int64_t begin_ns = run_at_ticks(run, own->gaps[i].begin);
         int64_t end_ns = run_at_ticks(run, own->gaps[i].end);
         record_value(run_record(run, GAP), end_ns - begin_ns, end_ns);
+        if (!is_cut && stops_touch(run->arena, end_ns - begin_ns, end_ns)) {
+            is_cut = true;
+            room = i;
+            window->end_ns = begin_ns;
+            window->interrupts = window->timer_interrupts = -1; /* of the whole window */
+        }
         if (i < room)
             entries[i] = (struct gap_entry){begin_ns, end_ns - begin_ns};
+    }
+    if (is_cut) {
+        window->gap_count = room;
+        return;
     }
     if (count < own->gap_log.count)
         window->end_ns = run_at_ticks(run, own->gaps[count].begin);

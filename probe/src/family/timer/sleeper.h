@@ -13,6 +13,7 @@ enum { SLEEPER_BACKLOG = 2048, SLEEPER_STEPS = 128 };
 struct late {
     int64_t next_ns; /* lateness of the next missed release */
     int64_t at_ns;
+    bool is_judged; /* it is not of a stop of the program, or misses so few that it matters not */
 };
 
 struct sleeper {
@@ -27,14 +28,20 @@ struct sleeper {
     int cpu;
 };
 
-/* Records up to `steps` missed releases, oldest first. */
-void sleeper_expand(struct sleeper *sleeper, uint64_t steps);
+/* Records up to `steps` missed releases, oldest first. Those of a wake-up that missed many wait
+ * until it is sure that the program was not stopped then (record/stops.h), and are left out if it
+ * was: `now_ns` since the start of the measurement. */
+void sleeper_expand(struct sleeper *sleeper, int64_t now_ns, uint64_t steps);
+
+/* Records all, when nothing is measured any more. */
+void sleeper_end(struct sleeper *sleeper);
 
 /* Notes a wake-up late by `late_ns` >= interval; returns the number of releases it missed. */
 int64_t sleeper_note_late(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns);
 
-/* Tells the latency above the threshold, stops the trace and asks the test to stop. */
-void sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
+/* Tells the latency above the threshold, stops the trace and asks the test to stop. False, if the
+ * program was stopped then: nothing was done, but some time has passed. */
+bool sleeper_cross(struct sleeper *sleeper, int64_t late_ns, int64_t at_ns, int cpu);
 
 /* Adds the event about missed releases, if there are any. */
 void sleeper_tell_missed(const struct sleeper *sleeper, int cpu);

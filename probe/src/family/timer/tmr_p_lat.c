@@ -155,6 +155,15 @@ static void sleep_until(int64_t release_ns)
         ;
 }
 
+/* The first release ahead: those until now are not missed, since the thread did something else. */
+static int64_t next_release(const struct sleeper *sleeper, int64_t release_ns)
+{
+    int64_t passed_ns = clock_monotonic_ns() - release_ns;
+    if (passed_ns < 0)
+        return release_ns;
+    return release_ns + (passed_ns / sleeper->interval_ns + 1) * sleeper->interval_ns;
+}
+
 /* `ring` NULL: totals only. A constant for each caller, so that those pay nothing for the parts. */
 static inline __attribute__((always_inline)) void sleep_and_take(struct sleeper *sleeper,
                                                                  struct part_ring *ring)
@@ -174,12 +183,13 @@ static inline __attribute__((always_inline)) void sleep_and_take(struct sleeper 
         release_ns += sleeper->interval_ns;
         if (late_ns >= sleeper->interval_ns)
             release_ns += sleeper_note_late(sleeper, late_ns, at_ns) * sleeper->interval_ns;
-        if (sleeper->threshold_ns > 0 && late_ns > sleeper->threshold_ns)
-            sleeper_cross(sleeper, late_ns, at_ns, port_current_cpu());
+        if (sleeper->threshold_ns > 0 && late_ns > sleeper->threshold_ns &&
+            !sleeper_cross(sleeper, late_ns, at_ns, port_current_cpu()))
+            release_ns = next_release(sleeper, release_ns);
         if (sleeper->count > 0)
-            sleeper_expand(sleeper, SLEEPER_STEPS);
+            sleeper_expand(sleeper, at_ns, SLEEPER_STEPS);
     }
-    sleeper_expand(sleeper, UINT64_MAX);
+    sleeper_end(sleeper);
     sleeper_tell_missed(sleeper, port_current_cpu());
 }
 
@@ -255,11 +265,13 @@ static int start_sleeper(struct run *run, struct sleeper *sleeper)
 }
 
 /* After the parts have ended: with timerlat the reader has recorded, and crossed the threshold. */
-static void tell_ended(struct run *run, const struct sleeper *sleeper)
+static void tell_ended(struct run *run, struct sleeper *sleeper)
 {
     const struct own *own = run->own;
-    if (own->parts && wakeup_parts_is_timerlat(own->parts))
+    if (own->parts && wakeup_parts_is_timerlat(own->parts)) {
+        sleeper_end(sleeper);
         sleeper_tell_missed(sleeper, sleeper->cpu);
+    }
     tell_crossed(run, sleeper);
 }
 

@@ -177,7 +177,7 @@ static void record_wakeup(const struct timerlat_wakeup *wakeup, void *context)
     record_value(sleeper->release, late_ns, at_ns);
     if (late_ns >= sleeper->interval_ns)
         sleeper_note_late(sleeper, late_ns, at_ns);
-    sleeper_expand(sleeper, UINT64_MAX);
+    sleeper_expand(sleeper, at_ns, UINT64_MAX);
     record_parts(party, &wakeup->split, at_ns);
     if (sleeper->threshold_ns > 0 && late_ns > sleeper->threshold_ns && sleeper->crossed_ns == 0)
         sleeper_cross(sleeper, late_ns, at_ns, sleeper->cpu);

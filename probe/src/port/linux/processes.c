@@ -5,6 +5,8 @@
 #include "port/port.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,4 +42,22 @@ int port_wait_for(pid_t process)
 void port_leave_session(void)
 {
     setsid();
+}
+
+pid_t port_own_id(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* epoll_wait is not restarted after a stop, although no handler ran (signal(7)). SIGCONT alone does
+ * not interrupt it, and a host that stops the whole machine neither. */
+bool port_wait_for_stop(int end)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    bool is_set = set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, end, &event) == 0;
+    bool is_stopped = is_set && epoll_wait(set, &event, 1, -1) < 0 && errno == EINTR;
+    if (set >= 0)
+        close(set);
+    return is_stopped;
 }

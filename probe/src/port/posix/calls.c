@@ -246,6 +246,17 @@ void port_leave_session(void)
 
 #endif
 
+pid_t port_own_id(void)
+{
+    return 0;
+}
+
+bool port_wait_for_stop(int end)
+{
+    (void)end;
+    return false;
+}
+
 int port_threads(pid_t process, pid_t *threads, int most)
 {
     (void)process, (void)threads, (void)most;
