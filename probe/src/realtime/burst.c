@@ -2,6 +2,8 @@
 
 #include "realtime/burst.h"
 
+#include "record/stops.h"
+
 #define DISTURBED_NS INT64_C(1000000)
 
 enum { TOLD = 3, SMALL_PART = 4 /* a wait below 1/4 of the loss is small */ };
@@ -66,7 +68,8 @@ static void judge_burst(struct burst *burst)
 {
     struct cpu_loss *loss = &burst->cpu_loss;
     int64_t lost_ns = cpu_loss_lost_ns(loss, clock_monotonic_ns());
-    if (cpu_loss_is_cut(loss, lost_ns) && was_asleep(burst, lost_ns)) {
+    if (cpu_loss_is_cut(loss, lost_ns) && !stops_since(burst->run->arena, loss->begin_wall_ns) &&
+        was_asleep(burst, lost_ns)) {
         tell_gap(burst, lost_ns);
         return;
     }

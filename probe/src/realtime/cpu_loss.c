@@ -2,6 +2,8 @@
 
 #include "realtime/cpu_loss.h"
 
+#include "record/stops.h"
+
 #include <string.h>
 
 /* The default of Linux. What else takes the CPU does not take longer where a control group's budget
@@ -81,10 +83,12 @@ static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
     return true;
 }
 
-/* Counts a loss. Returns whether to report it: the first TOLD cuts are reported. */
+/* Counts a loss, unless somebody stopped the program meanwhile. Returns whether to report it: the
+ * first TOLD cuts are reported. */
 static bool note_loss(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
-    if (!cpu_loss_is_cut(cpu_loss, lost_ns))
+    if (!cpu_loss_is_cut(cpu_loss, lost_ns) ||
+        stops_since(cpu_loss->run->arena, cpu_loss->begin_wall_ns))
         return false;
     if (!was_stolen(cpu_loss, lost_ns)) {
         cpu_loss->unexplained_count++;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { RUN_DELAY_THREADS = HS_THREADS };
+enum { RUN_DELAY_THREADS = HS_THREADS + 1 }; /* one only notes stops (run/stopped_watch.h) */
 
 struct run_delay {
     bool is_known; /* the port counts run delay, and all threads are listed */

@@ -445,6 +445,12 @@ void arena_tell_stops(struct arena *arena)
             tell_stop(arena, &arena->stops[i % ARENA_STOPS]);
         else
             least_ns += arena->stops[i % ARENA_STOPS].least_ns;
+    if (arena->stops_mixed > 0)
+        arena_event(arena, "stops_mixed", -1,
+                    DATA(data_integer("series_count", arena->stops_mixed)),
+                    "a stop made more values late than could be told from others: they are in the "
+                    "figures of %lu series",
+                    (unsigned long)arena->stops_mixed);
     if (count > told)
         arena_event(arena, "stopped", -1,
                     DATA(data_integer("least_ns", least_ns),
@@ -484,4 +490,25 @@ void arena_verdict(struct arena *arena, bool pass, uint64_t observed_count, cons
     va_start(arguments, format);
     vsnprintf(verdict->evidence, sizeof verdict->evidence, format, arguments);
     va_end(arguments);
+}
+
+void arena_withhold_failures(struct arena *arena)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < arena->verdict_count; i++) {
+        const struct arena_verdict *verdict = &arena->verdicts[i];
+        if (verdict->pass || arena->stop_count == 0) {
+            if (i != kept)
+                arena->verdicts[kept] = *verdict;
+            kept++;
+            continue;
+        }
+        arena_event(arena, "not_seen", -1,
+                    DATA(data_text("verdict", verdict->name), data_text("reason", "stopped"),
+                         data_text("evidence", verdict->evidence)),
+                    "%s: no verdict, because the program was stopped meanwhile; else it had "
+                    "failed: %s",
+                    verdict->name, verdict->evidence);
+    }
+    arena->verdict_count = kept;
 }

@@ -151,8 +151,9 @@ struct arena {
     struct arena_calibrated calibrated[ARENA_CALIBRATED];
     _Atomic uint64_t stop_count; /* may exceed ARENA_STOPS */
     struct arena_stop stops[ARENA_STOPS];
-    uint32_t interval_lost; /* intervals with a worst value that found no room */
-    uint32_t more_events;   /* places beyond ARENA_EVENTS, behind the series */
+    _Atomic uint32_t stops_mixed; /* series in which values of a stop are left */
+    uint32_t interval_lost;       /* intervals with a worst value that found no room */
+    uint32_t more_events;         /* places beyond ARENA_EVENTS, behind the series */
     struct arena_interval intervals[ARENA_INTERVALS];
     struct arena_trace traces[ARENA_TRACES];
     struct record_shape slot_shape; /* the largest of all series */
@@ -266,6 +267,11 @@ void arena_event_once(struct arena *arena, const char *name, const struct datum 
  * `not_seen`. More than ARENA_VERDICTS are told as an event. */
 void arena_verdict(struct arena *arena, bool pass, uint64_t observed_count, const char *name,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Takes back each verdict that failed, and tells it as the event `not_seen`, if the process was
+ * stopped: what did not come in time may be the fault of the stop. What passed, passed in spite of
+ * it. */
+void arena_withhold_failures(struct arena *arena);
 
 /* Notes the value that parameter `param` has after calibration. At most ARENA_CALIBRATED of them,
  * from one thread at a time. */

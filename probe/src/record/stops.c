@@ -46,6 +46,11 @@ bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns)
     return find_under_way(arena, value_ns, at_ns) >= 0;
 }
 
+bool stops_since(const struct arena *arena, int64_t monotonic_ns)
+{
+    return find(arena, monotonic_ns - arena->started_ns, INT64_MAX) >= 0;
+}
+
 static void note_length(struct arena_stop *stop, int64_t value_ns)
 {
     int64_t least_ns = atomic_load(&stop->least_ns);
@@ -59,7 +64,8 @@ static void note_length(struct arena_stop *stop, int64_t value_ns)
 static bool is_of_stop(struct arena *arena, const char *unit, const struct record_worst *worst)
 {
     if (strcmp(unit, "count") == 0)
-        return find(arena, worst->at_ns - LATE_MOST_NS, worst->at_ns + LATE_MOST_NS) >= 0;
+        return worst->value_ns > 0 &&
+               find(arena, worst->at_ns - LATE_MOST_NS, worst->at_ns + LATE_MOST_NS) >= 0;
     int place = strcmp(unit, "ns") == 0 ? find_under_way(arena, worst->value_ns, worst->at_ns) : -1;
     if (place >= 0)
         note_length(&arena->stops[place], worst->value_ns);
@@ -71,7 +77,10 @@ void stops_take_out(struct arena *arena, struct record *record)
     if (known_count(arena) == 0 || record->owner == 0 || record->owner > arena->series_count)
         return;
     const char *unit = arena->series[record->owner - 1].unit;
-    for (uint64_t i = record->worst_count; i > 0; i--)
+    uint64_t before = record->worst_count;
+    for (uint64_t i = before; i > 0; i--)
         if (is_of_stop(arena, unit, &record->worst[i - 1]))
             record_take_out(record, i - 1);
+    if (before == RECORD_WORST && record->worst_count == 0 && record->count > 0)
+        atomic_fetch_add(&arena->stops_mixed, 1);
 }

@@ -17,7 +17,11 @@ void stops_add(struct arena *arena, int64_t monotonic_ns);
  * went on. Only the last ARENA_STOPS stops are known. From any thread. */
 bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns);
 
-/* Takes the values of stops out of a record of the arena. To be called as record_settle. */
+/* Whether a stop ended at or after this time, CLOCK_MONOTONIC. From any thread. */
+bool stops_since(const struct arena *arena, int64_t monotonic_ns);
+
+/* Takes the values of stops out of a record of the arena. To be called as record_settle. Where all
+ * of `worst` is of stops, more of them may be left: arena_tell_stops tells it. */
 void stops_take_out(struct arena *arena, struct record *record);
 
 #endif

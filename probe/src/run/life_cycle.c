@@ -306,19 +306,41 @@ static int calibrate(struct run *run)
     return run->outcome.status == STATUS_MEASURED ? 0 : -1;
 }
 
-static int judge(struct run *run)
+/* A party that is late, an order that changed: the stop may be why. */
+static void tell_stopped(struct run *run)
 {
-    arena_settle(run->arena);
-    arena_tell_stops(run->arena);
+    char reason[STATUS_TEXT_BYTES];
+    struct outcome *outcome = &run->outcome;
+    bool is_doubtful = outcome->status == STATUS_FAILED || outcome->status == STATUS_TIMEOUT;
+    arena_withhold_failures(run->arena);
+    if (run->arena->stop_count == 0 || !is_doubtful)
+        return;
+    memcpy(reason, outcome->reason, sizeof reason);
+    snprintf(outcome->reason, sizeof outcome->reason,
+             "the program was stopped while it measured, which may be why: %.240s", reason);
+    snprintf(outcome->remedy, sizeof outcome->remedy, "run the test again without a stop");
+    outcome->command[0] = '\0';
+}
+
+static void judge_measured(struct run *run)
+{
     if (run->is_interrupted)
         tell_interruption(run);
     if (run->outcome.status != STATUS_MEASURED || run->is_interrupted)
-        return 0;
+        return;
     check_length(run);
     if (run->test->judge)
         run->test->judge(run);
     if (!has_observed(run))
         tell_nothing(run);
+}
+
+static int judge(struct run *run)
+{
+    arena_settle(run->arena);
+    arena_tell_stops(run->arena);
+    judge_measured(run);
+    tell_stopped(run);
     return 0;
 }
 

@@ -35,6 +35,7 @@ def joined_series(first: Series, second: Series, shift_ns: int) -> Series:
         maxima_per_s=maxima,
         maxima_interval_ns=interval_ns,
         possible_max=most_possible([first, second]),
+        stopped=joined_stopped((first, second)),
     )
 
 
@@ -42,8 +43,6 @@ def most_possible(found: Sequence[Series]) -> int | None:
     """What no value of any of them can be above: each is of one of the measurements."""
     most = [one.possible_max for one in found if one.possible_max is not None]
     return max(most) if len(most) == len(found) else None
-        stopped=joined_stopped((first, second)),
-    )
 
 
 def joined_stopped(found: Iterable[Series]) -> Stopped | UnsetType:

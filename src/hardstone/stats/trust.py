@@ -165,9 +165,9 @@ def _stops_of(test: str, result: Result) -> str | None:
     known_ns = sum(one for one in lengths if isinstance(one, int))
     when = [event.at_ns for event in stops if event.at_ns is not None]
     many = f" {format_count(count)} times" if count > 1 else ""
-    length = f" for at least {_brief(known_ns)}" if known_ns > 0 else ""
-    moment = f", until {_brief(when[0])}" if len(when) == count == 1 else ""
-    return f"the program was stopped{many}{length}{moment} during {test}: {_kept_apart(result)}"
+    length = f" for {_brief(known_ns)} or more" if known_ns > 0 else ""
+    moment = f" until {_brief(when[0])}" if len(when) == count == 1 else ""
+    return f"the program was stopped{many}{length}{moment} ({test}): {_kept_apart(result)}"
 
 
 def _brief(span_ns: int) -> str:
@@ -180,13 +180,13 @@ def _kept_apart(result: Result) -> str:
     if not apart:
         return "no value was under way"
     said = [
-        f"{series.name} {format_count(stopped.count)}, worst "
-        f"{_brief(stopped.worst) if series.unit == 'ns' else format_count(stopped.worst)}"
+        f"{format_count(stopped.count)} of {series.name} (worst "
+        f"{_brief(stopped.worst) if series.unit == 'ns' else format_count(stopped.worst)})"
         for series, stopped in apart[:_MOST_SERIES]
     ]
     more = len(apart) - len(said)
     rest = [f"{more} more series"] if more else []
-    return f"values kept apart: {'; '.join([*said, *rest])}"
+    return f"kept apart {', '.join([*said, *rest])}"
 
 
 def _clocked_down(document: RunDocument) -> str | None:
@@ -339,11 +339,11 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _skew_wrong),
     Rule("untrustworthy", _clock_wrong),
     Rule("untrustworthy", _identity_broken),
+    Rule("indicative", _stopped),
     Rule("indicative", _instructions),
     Rule("indicative", _emulated),
     Rule("indicative", _virtual),
     Rule("indicative", _stolen),
-    Rule("indicative", _stopped),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),
     Rule("indicative", _blocks_unsteady),

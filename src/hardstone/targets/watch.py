@@ -20,6 +20,7 @@ from hardstone.units import format_span
 
 # Each poll is a wake-up on the machine that is being measured.
 _POLL_S = 0.5
+_STOPPED_S = 5.0  # between two looks; a busy machine takes less
 _MAX_STDERR_BYTES = 1 << 14
 
 
@@ -33,7 +34,8 @@ class Watch:
         self._received_bytes = 0
         self._stop_at: float | None = None
         self._end_at: float | None = None
-        self._deadline_at = time.monotonic() + limits.deadline_s
+        self._looked_at = time.monotonic()
+        self._deadline_at = self._looked_at + limits.deadline_s
 
     def wait_s(self) -> float:
         """How long to wait for the command before the next `look`."""
@@ -60,6 +62,8 @@ class Watch:
         when it is late: it may still send that. ProbeError at an abort, and when it is too late.
         """
         now = time.monotonic()
+        self._grant(now - self._looked_at)
+        self._looked_at = now
         if self._stop.is_abort:
             raise ProbeError("ended at once, on request")
         if self._stop.is_set() and self._stop_at is None:
@@ -71,6 +75,15 @@ class Watch:
             self._end_at = now + self._limits.end_s
         if self._end_at is not None and now >= self._end_at:
             raise self._too_late()
+
+    def _grant(self, gap_s: float) -> None:
+        """Time in which this program was stopped (Ctrl-Z, a debugger, the freezer) does not count:
+        the probe may have been stopped as well, and its answer not read."""
+        if gap_s < _STOPPED_S:
+            return
+        self._deadline_at += gap_s
+        self._stop_at = None if self._stop_at is None else self._stop_at + gap_s
+        self._end_at = None if self._end_at is None else self._end_at + gap_s
 
     def check_end(self, code: int) -> None:
         """ProbeError unless the command ended in time and well; `code` is negative for a signal."""

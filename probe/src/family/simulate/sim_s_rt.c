@@ -38,6 +38,7 @@
 #include "base/posix_source.h"
 
 #include "family/simulate/simulation.h"
+#include "record/stops.h"
 
 #include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_costs.h"
@@ -125,13 +126,27 @@ static int declare(struct run *run)
     return simulation_declare(run, ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS);
 }
 
+/* Late because the program was stopped, or because steps before it were and none was in time since.
+ */
+static bool is_behind_stop(struct run *run, const struct step_end *end, int64_t at_ns)
+{
+    struct simulation *simulation = run->own;
+    simulation->is_behind_stop = end->is_late && (simulation->is_behind_stop ||
+                                                  stops_touch(run->arena, end->late_ns, at_ns));
+    return simulation->is_behind_stop;
+}
+
 static void take_step(struct team *team, const struct step_end *end)
 {
     struct run *run = team->run;
     int64_t at_ns = run_at_ns(run, end->end_ns);
     record_value(run_record(run, STEP_TIME), end->end_ns - end->begin_ns, at_ns);
-    if (end->is_late)
+    if (is_behind_stop(run, end, at_ns)) {
+        record_count_stopped(run_record(run, LATENESS), 1, end->late_ns);
+        step_ring_forgive(team->ring, end->step + 1);
+    } else if (end->is_late) {
         record_value(run_record(run, LATENESS), end->late_ns, at_ns);
+    }
 }
 
 static uint64_t planned_steps(const struct run *run, int64_t period_ns)
@@ -199,6 +214,7 @@ static int measure_variant(struct run *run)
     int64_t period_ns = period_of(run);
     plan_delay(run, period_ns);
     simulation->team.take_step = take_step;
+    simulation->is_behind_stop = false;
     if (simulation_run(simulation, planned_steps(run, period_ns), period_ns, INT64_MAX) != 0)
         return -1;
     int64_t now_ns = clock_monotonic_ns();

@@ -65,6 +65,7 @@ struct simulation {
     struct step_block *blocks;
     bool is_busy;                        /* the latest variant had used up real-time budget */
     int64_t wall_ns;                     /* from the first release to the end of the last thread */
+    bool is_behind_stop;                 /* of SIM-S-RT: late since the program was stopped */
     bool has_looked_late, was_late_once; /* of SIM-S-RT: see its `late_once` */
     char late_evidence[200];
 };

@@ -45,6 +45,16 @@ static void miss(struct step_ring *ring, uint64_t number)
         counts->watched_missed++;
 }
 
+void step_ring_forgive(struct step_ring *ring, uint64_t number)
+{
+    struct step_counts *counts = &ring->counts;
+    counts->missed--;
+    if (counts->first_missed == number)
+        counts->first_missed = 0;
+    if (number == ring->watched)
+        counts->watched_missed--;
+}
+
 static void count(struct step_ring *ring, struct step_slot *slot, uint64_t step,
                   struct step_end *end)
 {

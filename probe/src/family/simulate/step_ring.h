@@ -58,6 +58,9 @@ enum step_state { STEP_OPEN, STEP_LAST, STEP_AHEAD };
 enum step_state step_ring_end(struct step_ring *ring, uint64_t step, int64_t begin_ns,
                               int64_t end_ns, struct step_end *end);
 
+/* Takes back that step `number`, from 1, which ended last, was missed. */
+void step_ring_forgive(struct step_ring *ring, uint64_t number);
+
 /* When no thread works any more: of `planned` steps, those that have not ended although their
  * deadline was before `now_ns` have missed it. */
 void step_ring_close(struct step_ring *ring, uint64_t planned, int64_t now_ns);

@@ -18,6 +18,7 @@
 
 #include "family/shared/timer_mechanism.h"
 
+#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 
@@ -52,11 +53,20 @@ static const struct series_spec series[] = {
 };
 enum { JITTER, OVERRUN };
 
-/* Records a value for each of the `count` expirations that this wake-up serves. */
+/* Fewer have a place each among the worst values, and are taken out of them. */
+enum { MANY_SERVED = 8 };
+
+/* Records a value for each of the `count` expirations that this wake-up serves, unless the program
+ * was stopped. */
 static void record_served(const struct run *run, const struct timer_armed *timer, int64_t count,
                           int64_t now_ns)
 {
     int64_t due_ns = timer->base_ns + (int64_t)(timer->served - (uint64_t)count) * timer->period_ns;
+    if (count > MANY_SERVED && stops_touch(run->arena, now_ns - due_ns, run_at_ns(run, now_ns))) {
+        record_count_stopped(run_record(run, JITTER), (uint64_t)count, now_ns - due_ns);
+        record_count_stopped(run_record(run, OVERRUN), 1, count - 1);
+        return;
+    }
     for (int64_t i = 0; i < count; i++, due_ns += timer->period_ns)
         record_value(run_record(run, JITTER), now_ns - due_ns, run_at_ns(run, now_ns));
     if (count > 1)

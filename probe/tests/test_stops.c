@@ -1,0 +1,237 @@
+/* What is known of stops of the program, and records from which their values are taken out: against
+ * records that never had them. */
+#include "base/posix_source.h"
+
+#include "record/arena.h"
+#include "record/stops.h"
+#include "same_record.h"
+#include "tap.h"
+
+#include <math.h>
+
+#define MS INT64_C(1000000)
+#define SECOND_NS INT64_C(1000000000)
+#define STARTED_NS (50 * SECOND_NS)
+#define STOP_NS (2500 * MS)
+
+enum { COUNT = 400 };
+
+static struct arena *create(void)
+{
+    struct arena_plan plan = {.duration_ns = 20 * SECOND_NS};
+    struct outcome outcome = {0};
+    arena_plan_series(&plan, "times", "ns", NULL);
+    arena_plan_series(&plan, "missed", "count", NULL);
+    struct arena *arena = arena_create(&plan, NULL, &outcome);
+    arena_plan_free(&plan);
+    if (!arena)
+        abort();
+    arena->started_ns = STARTED_NS;
+    return arena;
+}
+
+/* Of any size up to 1 ms, one each 10 ms. */
+static int64_t value_at(int i)
+{
+    return (int64_t)i * 7919 % 1000 * 1000 + i;
+}
+
+/* With a stop that ended at 2 s, if `stop_ns` is not 0. */
+static struct record *fill(struct arena *arena, int count, int64_t stop_ns)
+{
+    struct record *record = arena_record(arena, 0);
+    for (int i = 0; i < count; i++) {
+        if (i == count / 2 && stop_ns > 0)
+            record_value(record, stop_ns, 2 * SECOND_NS + 50000);
+        record_value(record, value_at(i), (i < count / 2 ? 0 : 2 * SECOND_NS) + i * 10 * MS);
+    }
+    return record;
+}
+
+static bool has_figures_of(const struct record *record, const struct record *other)
+{
+    return record->count == other->count && record->min == other->min &&
+           record->max == other->max && is_same_sum(&record->sum, &other->sum) &&
+           is_same_sum(&record->sum_of_squares, &other->sum_of_squares) &&
+           has_same_histogram(record, other) && record_quantile(record, 1) == other->max;
+}
+
+TEST(no_stop_changes_nothing)
+{
+    struct arena *arena = create(), *other = create();
+    struct record *record = fill(arena, COUNT, STOP_NS);
+    arena_settle(arena);
+    CHECK(is_same_record(record, fill(other, COUNT, STOP_NS)));
+    CHECK_SAME(record->stopped_count, 0);
+    arena_tell_stops(arena);
+    CHECK_SAME(arena->event_count, 0);
+    arena_free(arena);
+    arena_free(other);
+}
+
+TEST(figures_are_those_without_the_stop)
+{
+    struct arena *arena = create(), *other = create();
+    struct record *record = fill(arena, COUNT, STOP_NS);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    CHECK_SAME(record->max, STOP_NS);
+    arena_settle(arena);
+    const struct record *without = fill(other, COUNT, 0);
+    CHECK(has_figures_of(record, without));
+    CHECK_SAME(record->stopped_count, 1);
+    CHECK_SAME(record->stopped_worst, STOP_NS);
+    CHECK_SAME(record->count + record->stopped_count, COUNT + 1);
+    CHECK_SAME(record->worst_count, RECORD_WORST - 1);
+    for (uint64_t i = 0; i < record->worst_count; i++)
+        CHECK_SAME(record->worst[i].value_ns, without->worst[i].value_ns);
+    arena_settle(arena); /* once is enough */
+    CHECK_SAME(record->stopped_count, 1);
+    arena_free(arena);
+    arena_free(other);
+}
+
+TEST(its_second_has_what_is_known_of_it)
+{
+    struct arena *arena = create();
+    struct record *record = arena_record(arena, 0);
+    record_value(record, 5, 100);
+    record_value(record, STOP_NS, 2 * SECOND_NS + 50000);
+    record_value(record, 7, 2 * SECOND_NS + MS);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK_SAME(record_maxima(record)[0], 5);
+    CHECK_SAME(record_maxima(record)[1], RECORD_NO_MAXIMUM);
+    CHECK_SAME(record_maxima(record)[2], 7);
+    CHECK_SAME(record->max, 7);
+    arena_free(arena);
+}
+
+TEST(nothing_is_left)
+{
+    struct arena *arena = create(), *other = create();
+    struct record *record = arena_record(arena, 0);
+    record_value(record, STOP_NS, 2 * SECOND_NS);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK_SAME(record->count, 0);
+    CHECK_SAME(record->stopped_count, 1);
+    record_value(record, 9, 3 * SECOND_NS);
+    CHECK_SAME(record->min, 9);
+    CHECK_SAME(record->max, 9);
+    CHECK(fabs(record_mean(record) - 9) < 1e-9);
+    arena_free(arena);
+    arena_free(other);
+}
+
+/* Nothing of `worst` is left: the maximum is within the resolution, and never too small. */
+TEST(maximum_without_a_list)
+{
+    struct arena *arena = create();
+    struct record *record = fill(arena, COUNT, 0);
+    int64_t most = record->max;
+    for (int i = 0; i < RECORD_WORST; i++)
+        record_value(record, STOP_NS + i, 6 * SECOND_NS);
+    stops_add(arena, STARTED_NS + 6 * SECOND_NS);
+    arena_settle(arena);
+    CHECK_SAME(record->count, COUNT);
+    CHECK_SAME(record->worst_count, 0);
+    CHECK(record->max >= most && record->max <= most + (most >> RECORD_SUB_BITS));
+    int64_t largest = RECORD_NO_MAXIMUM;
+    for (uint32_t i = 0; i < record->maxima_used; i++)
+        largest = record_maxima(record)[i] > largest ? record_maxima(record)[i] : largest;
+    CHECK_SAME(largest, record->max);
+    arena_tell_stops(arena);
+    CHECK_SAME(arena->event_count, 2);
+    CHECK_TEXT(arena_event_at(arena, 1)->name, "stops_mixed");
+    arena_free(arena);
+}
+
+TEST(moments_of_a_recovered_record)
+{
+    struct arena *arena = create(), *other = create();
+    struct record *record = fill(arena, COUNT, STOP_NS), *without = fill(other, COUNT, 0);
+    record->recovered_mean = record_mean(record);
+    record->recovered_stddev = record_stddev(record);
+    record->is_recovered = record->count;
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK(fabs(record_mean(record) - record_mean(without)) < 1e-6 * record_mean(without));
+    CHECK(fabs(record_stddev(record) - record_stddev(without)) < 1e-4 * record_stddev(without));
+    arena_free(arena);
+    arena_free(other);
+}
+
+/* The end of a stop is noted some time after it, and values end then. */
+TEST(which_values_are_of_a_stop)
+{
+    static const struct {
+        const char *name;
+        int64_t value_ns, at_ns;
+        bool is_of_stop;
+    } cases[] = {
+        {"under way", 100 * MS, 2010 * MS, true},
+        {"ends before it is noted", 100 * MS, 1985 * MS, true},
+        {"too long before", 100 * MS, 1979 * MS, false},
+        {"short, before", MS, 1998 * MS, false},
+        {"short, under way", MS, 2000 * MS + MS / 2, true},
+        {"begins after it", MS, 2002 * MS, false},
+        {"long after it", 100 * MS, 2101 * MS, false},
+        {"none", 0, 2000 * MS, false},
+        {"below 0", -MS, 2000 * MS, false},
+    };
+    struct arena *arena = create();
+    stops_add(arena, STARTED_NS + 2000 * MS);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        CHECK_TEXT(stops_touch(arena, cases[i].value_ns, cases[i].at_ns) == cases[i].is_of_stop
+                       ? cases[i].name
+                       : "",
+                   cases[i].name);
+    CHECK(stops_since(arena, STARTED_NS + 2000 * MS));
+    CHECK(!stops_since(arena, STARTED_NS + 2000 * MS + 1));
+    arena_free(arena);
+}
+
+/* A count has no length: it is of the stop at whose end it came. A count of none is not. */
+TEST(counts)
+{
+    struct arena *arena = create();
+    struct record *record = arena_record(arena, 1);
+    record_value(record, 3, SECOND_NS);
+    record_value(record, 2500, 2 * SECOND_NS + MS);
+    record_value(record, 0, 2 * SECOND_NS + 2 * MS);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK_SAME(record->count, 2);
+    CHECK_SAME(record->max, 3);
+    CHECK_SAME(record->stopped_worst, 2500);
+    arena_free(arena);
+}
+
+/* More stops than places: the last ones are known, and all are counted. */
+TEST(many_stops)
+{
+    struct arena *arena = create();
+    for (int i = 0; i < 2 * ARENA_STOPS; i++)
+        stops_add(arena, STARTED_NS + i * SECOND_NS);
+    CHECK(!stops_touch(arena, MS, (ARENA_STOPS - 1) * SECOND_NS));
+    CHECK(stops_touch(arena, MS, ARENA_STOPS * SECOND_NS));
+    CHECK(stops_touch(arena, MS, (2 * ARENA_STOPS - 1) * SECOND_NS));
+    arena_tell_stops(arena);
+    CHECK_SAME(arena->event_count, 5);
+    arena_free(arena);
+}
+
+TEST(a_verdict_that_failed_is_taken_back)
+{
+    struct arena *arena = create();
+    arena_verdict(arena, false, "early", "before");
+    arena_verdict(arena, true, "order", "right");
+    arena_withhold_failures(arena);
+    CHECK_SAME(arena->verdict_count, 2);
+    stops_add(arena, STARTED_NS + SECOND_NS);
+    arena_withhold_failures(arena);
+    CHECK_SAME(arena->verdict_count, 1);
+    CHECK_TEXT(arena->verdicts[0].name, "order");
+    CHECK_TEXT(arena_event_at(arena, 0)->name, "not_seen");
+    arena_free(arena);
+}
