@@ -91,9 +91,18 @@ def as_nobody(*, memlock_bytes: int | None = None) -> list[str]:
 
 
 def thread_ids(pid: int) -> list[int]:
-    """The main thread first; the others may have smaller ids, which begin anew at pid_max."""
+    """The main thread first; the others may have smaller ids, which begin anew at pid_max.
+
+    Without the one that only notes when the program is stopped: it is not the test's.
+    """
     ids = {int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()}
-    return [pid, *sorted(ids - {pid})]
+    return [pid, *sorted(one for one in ids - {pid} if not _notes_stops(pid, one))]
+
+
+def _notes_stops(pid: int, thread: int) -> bool:
+    with suppress(*HAS_GONE):
+        return Path(f"/proc/{pid}/task/{thread}/comm").read_text() == "stop-watch\n"
+    return False
 
 
 def wait_for_wakeups(pid: int, count: int) -> None:

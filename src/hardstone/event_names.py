@@ -12,6 +12,7 @@ THROTTLED = "throttled"
 CPU_LOST = "lost CPU time (throttling or preemption)"  # what it says of a test
 MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
+STOPS_MIXED = "stops_mixed"  # values of a stop are left in the figures
 STOPPED = "stopped"  # the program, by a signal, a debugger or the freezer
 LOOKED = "looked_at"  # what the view of a running test took
 COPIED = "copied"  # what the copies on disk of a long test took

@@ -155,6 +155,11 @@ def _stopped(document: RunDocument) -> str | None:
     return "; ".join(said) or None
 
 
+def _stops_mixed(document: RunDocument) -> str | None:
+    tests = _with_event(document, event_names.STOPS_MIXED)
+    return tests and f"values of a stop of the program are in the figures of {tests}"
+
+
 def _stops_of(test: str, result: Result) -> str | None:
     stops = [event for event in result.events if event.name == event_names.STOPPED]
     if not stops:
@@ -338,6 +343,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _counter_wrong),
     Rule("untrustworthy", _skew_wrong),
     Rule("untrustworthy", _clock_wrong),
+    Rule("untrustworthy", _stops_mixed),
     Rule("untrustworthy", _identity_broken),
     Rule("indicative", _stopped),
     Rule("indicative", _instructions),

@@ -22,6 +22,7 @@ from hardstone.model import (
     RunDocument,
     Scalar,
     Skew,
+    Stopped,
     Verdict,
     Window,
 )
@@ -130,6 +131,20 @@ def parts_seen(matched: int, not_slept: int = 0, **data: DataValue) -> RunDocume
     return of(events=[Event(name="parts_seen", text="", data=data)])
 
 
+def stopped(
+    *stops: tuple[int, int | None], apart: tuple[int, int] | None = (1, 2_540_000_000)
+) -> RunDocument:
+    """Each stop with what is known of its length, and its end; values that were kept apart."""
+    result = make.result()
+    result.events = [
+        Event(name="stopped", text="", at_ns=at_ns, data={"least_ns": least_ns})
+        for least_ns, at_ns in stops
+    ]
+    if apart is not None:
+        result.series[0].stopped = Stopped(count=apart[0], worst=apart[1])
+    return make.document(results=[result])
+
+
 def stolen(*spans_ns: int) -> RunDocument:
     environments = [{"steal_ns": span} for span in spans_ns]
     return make.document(
@@ -160,6 +175,14 @@ CASES = [
      on(virtual__time="instructions")),
     ("indicative", "without load the median block took 21.0 ms (add), calibrated to 10 ms",
      blocks(9_990_000, 21_000_000, 21_000_000)),
+    ("untrustworthy", "values of a stop of the program are in the figures of TMR-P-LAT",
+     told("stops_mixed")),
+    ("indicative", "the program was stopped for 2.54 s or more until 12.3 s (TMR-P-LAT): "
+     "kept apart 1 of wakeup (worst 2.54 s)", stopped((2_540_000_000, 12_300_000_000))),
+    ("indicative", "the program was stopped 2 times for 1 h or more (TMR-P-LAT): "
+     "kept apart 2 of wakeup", stopped((1, 5), (3_600_000_000_000, 9), apart=(2, 7))),
+    ("indicative", "the program was stopped (TMR-P-LAT): no value was under way",
+     stopped((0, None), apart=None)),
     ("indicative", "the load fell short", told("load_short")),
     ("indicative", "the load fell short", told("load_unseen")),
     ("indicative", "the load fell short", told("load_ended_early")),

@@ -26,6 +26,7 @@
 #include "family/file/place.h"
 #include "family/file/sampling.h"
 #include "family/file/throughput.h"
+#include "record/stops.h"
 #include "run/variant.h"
 
 #include <errno.h>
@@ -178,7 +179,10 @@ static int take_write(struct run *run)
     if (per_s < 0)
         return 0;
     own->window_count++;
-    record_value(run_record(run, THROUGHPUT), per_s, run_at_ns(run, now_ns));
+    if (stops_touch(run->arena, now_ns - own->window.begin_ns, run_at_ns(run, now_ns)))
+        record_count_stopped(run_record(run, THROUGHPUT), 1, per_s);
+    else
+        record_value(run_record(run, THROUGHPUT), per_s, run_at_ns(run, now_ns));
     if (cpu_share_is_used(&own->cpu_share, &run->rt_budget, cpu_share_clock_ns(now_ns), now_ns))
         rt_budget_rest_now(&run->rt_budget);
     throughput_begin(&own->window, clock_monotonic_ns());

@@ -28,6 +28,7 @@
 #include "base/posix_source.h"
 
 #include "family/message/exchange.h"
+#include "record/stops.h"
 #include "run/variant.h"
 
 #include <stdio.h>
@@ -133,8 +134,11 @@ static void record_window(struct run *run, uint64_t count, int64_t ns, uint64_t 
 {
     const struct exchange_table *table = ((struct exchange *)run->own)->table;
     double bytes = (double)count * (double)table->bytes;
-    run_record_value(run, THROUGHPUT, (int64_t)(bytes * (double)CLOCK_NS_PER_S / (double)ns + 0.5),
-                     end);
+    int64_t per_s = (int64_t)(bytes * (double)CLOCK_NS_PER_S / (double)ns + 0.5);
+    if (!run->is_warm_up && stops_touch(run->arena, ns, run_at_ticks(run, end)))
+        record_count_stopped(run_record(run, THROUGHPUT), 1, per_s);
+    else
+        run_record_value(run, THROUGHPUT, per_s, end);
 }
 
 static int take_window(struct run *run)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ pid_t port_own_id(void)
 bool port_wait_for_stop(int end)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    prctl(PR_SET_NAME, "stop-watch");
     int set = epoll_create1(EPOLL_CLOEXEC);
     bool is_set = set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, end, &event) == 0;
     bool is_stopped = is_set && epoll_wait(set, &event, 1, -1) < 0 && errno == EINTR;

@@ -1,0 +1,147 @@
+"""A program that somebody stops: the values that were under way are kept apart, whoever stops it,
+and what the system did itself stays in the figures."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hardstone.model import Stopped, StreamSeries
+from hardstone.stats.identity import series_problem
+from tests import machine
+from tests.host.hogs import Bursts, hogging
+from tests.host.place import group_of
+from tests.running import Running, Stream, measuring, state_of
+from tests.waiting import wait_until
+
+STOP_S = 0.6
+MS = 1_000_000
+STOP_NS = round(STOP_S * 1000) * MS
+WAKEUPS = 300
+TEN_MS = ("-p", "interval_ns=10ms", "--samples", str(WAKEUPS))
+
+
+def is_stopped(pid: int) -> bool:
+    return state_of(pid) in "Tt"
+
+
+def by_signal(running: Running) -> None:
+    running.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: is_stopped(running.pid))
+    time.sleep(STOP_S)
+    running.process.send_signal(signal.SIGCONT)
+
+
+def by_freezer(group: Path) -> None:
+    state = group / "freezer.state"
+    freeze, frozen, thaw = ("FROZEN", "FROZEN", "THAWED")
+    if not state.exists():
+        state, freeze, frozen, thaw = group / "cgroup.freeze", "1", "1", "0"
+    state.write_text(freeze)
+    wait_until(lambda: state.read_text().strip() == frozen)
+    time.sleep(STOP_S)
+    state.write_text(thaw)
+
+
+@contextmanager
+def while_measuring(
+    probe: Path, test: str, *words: str, group: Path | None = None
+) -> Iterator[Running]:
+    with measuring(probe, test, *words) as running:
+        if group is not None:
+            (group / "cgroup.procs").write_text(str(running.pid))
+        machine.wait_for_wakeups(running.pid, 20)
+        yield running
+
+
+def stopped_of(series: StreamSeries) -> Stopped:
+    assert isinstance(series.stopped, Stopped), series
+    return series.stopped
+
+
+def check_recording(stream: Stream) -> None:
+    """Of TMR-P-LAT: one wake-up, and each release that it missed, are apart and in nothing else."""
+    (wakeup,) = [one for one in stream.named("wakeup") if one.labels["part"] == "total"]
+    (release,), (missed,) = stream.named("release"), stream.named("missed")
+    apart = stopped_of(wakeup)
+    assert stream.result.status == "measured", stream.result
+    assert apart.count == 1 and apart.worst > STOP_NS - 20 * MS
+    assert stopped_of(release).count == apart.worst // (10 * MS) + 1
+    assert stopped_of(missed).worst == apart.worst // (10 * MS)
+    assert wakeup.count == WAKEUPS
+    for series in (wakeup, release, missed):
+        assert series_problem(series) is None
+        assert series.max is None or series.max < apart.worst
+    (event,) = stream.told("stopped")
+    assert event.data["least_ns"] == apart.worst
+
+
+def test_a_stop_by_a_signal_is_kept_apart(probe: Path, quick: list[str]) -> None:
+    with while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running:
+        by_signal(running)
+        check_recording(running.rest())
+
+
+def test_ctrl_z_does_not_stop_a_recording(probe: Path, quick: list[str]) -> None:
+    with while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running:
+        running.process.send_signal(signal.SIGTSTP)
+        stream = running.rest()
+    assert stream.result.status == "measured"
+    assert stream.told("stopped") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a control group")
+def test_a_frozen_group_is_kept_apart(probe: Path, quick: list[str]) -> None:
+    with (
+        group_of("freezer") as group,
+        while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick, group=group) as running,
+    ):
+        by_freezer(group)
+        check_recording(running.rest())
+
+
+def test_a_stop_does_not_cross_the_threshold(probe: Path, quick: list[str]) -> None:
+    words = (*TEN_MS, "-p", f"threshold_ns={STOP_NS // 2}")
+    with while_measuring(probe, "TMR-P-LAT", *words, *quick) as running:
+        by_signal(running)
+        check_recording(running.rest())
+
+
+def test_a_signal_to_go_on_is_no_stop(probe: Path, quick: list[str]) -> None:
+    """Nobody hides a late value by sending one."""
+    with while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running:
+        for _ in range(20):
+            running.process.send_signal(signal.SIGCONT)
+            time.sleep(0.01)
+        stream = running.rest()
+    assert stream.told("stopped") == []
+    assert all(not isinstance(one.stopped, Stopped) for one in stream.named("wakeup"))
+
+
+@machine.needs(machine.no_realtime())
+def test_starvation_is_no_stop(probe: Path, hog: Path, quick: list[str]) -> None:
+    """A thread of higher priority takes the CPU: that is what is measured."""
+    bursts = Bursts(length_ns=100 * MS, period_ns=1000 * MS, count=1)
+    with (
+        while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running,
+        hogging(hog, bursts),
+    ):
+        stream = running.rest()
+    assert stream.told("stopped") == []
+
+
+def test_a_deadline_does_not_pass_while_stopped(probe: Path, quick: list[str]) -> None:
+    words = (*TEN_MS, *quick, "--deadline-ns", "4500ms")
+    with while_measuring(probe, "TMR-P-LAT", *words) as running:
+        running.process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: is_stopped(running.pid))
+        time.sleep(4.0)
+        running.process.send_signal(signal.SIGCONT)
+        stream = running.rest()
+    assert stream.result.status == "measured", stream.result
