@@ -3,7 +3,6 @@
 #include "base/posix_source.h"
 
 #include "record/arena.h"
-#include "record/stops.h"
 #include "same_record.h"
 #include "tap.h"
 

@@ -2,8 +2,6 @@
 
 #include "realtime/burst.h"
 
-#include "record/stops.h"
-
 #define DISTURBED_NS INT64_C(1000000)
 
 enum { TOLD = 3, SMALL_PART = 4 /* a wait below 1/4 of the loss is small */ };

@@ -2,8 +2,6 @@
 
 #include "realtime/cpu_loss.h"
 
-#include "record/stops.h"
-
 #include <string.h>
 
 /* The default of Linux. What else takes the CPU does not take longer where a control group's budget

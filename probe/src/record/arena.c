@@ -3,7 +3,6 @@
 #include "base/posix_optional.h"
 #include "record/arena.h"
 #include "record/arena_layout.h"
-#include "record/stops.h"
 
 #include <errno.h>
 #include <fcntl.h>

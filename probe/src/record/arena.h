@@ -124,7 +124,7 @@ struct arena_trace {
     _Atomic uint64_t begun;
 };
 
-/* A stop of the process (record/stops.h). */
+/* A stop of the process (record/arena.h). */
 struct arena_stop {
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
     _Atomic int64_t least_ns; /* its longest value: it lasted that long or longer; 0: not known */
@@ -237,7 +237,7 @@ struct record *arena_record(struct arena *arena, int series);
  * stops. Call it when nothing records any more, before they are read. */
 void arena_settle(struct arena *arena);
 
-/* Tells as events when the process was stopped (stops.h). After arena_settle. */
+/* Tells as events when the process was stopped (stops_add). After arena_settle. */
 void arena_tell_stops(struct arena *arena);
 
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
@@ -276,5 +276,27 @@ void arena_withhold_failures(struct arena *arena);
 /* Notes the value that parameter `param` has after calibration. At most ARENA_CALIBRATED of them,
  * from one thread at a time. */
 void arena_calibrated(struct arena *arena, const char *param, int64_t value);
+
+/* ---- stops (stops.c): when the whole process was stopped (SIGSTOP, Ctrl-Z, a debugger, the
+ * freezer of a control group) and went on, and what of a record that concerns: a value that was
+ * under way then says how long somebody stopped the program, and nothing about the system.
+ *
+ * What is known of a stop is the moment at which it ended. No value ends while the process is
+ * stopped, so that is enough: the values of a stop are those under way at its end. They are taken
+ * out of the worst values of a record, where a value that matters is. */
+
+/* Notes that the process goes on. From one thread only. */
+void stops_add(struct arena *arena, int64_t monotonic_ns);
+
+/* Whether a value of `value_ns` that ended `at_ns` after the start was under way when the process
+ * went on. Only the last ARENA_STOPS stops are known. From any thread. */
+bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns);
+
+/* Whether a stop ended at or after this time, CLOCK_MONOTONIC. From any thread. */
+bool stops_since(const struct arena *arena, int64_t monotonic_ns);
+
+/* Takes the values of stops out of a record of the arena. To be called as record_settle. Where all
+ * of `worst` is of stops, more of them may be left: arena_tell_stops tells it. */
+void stops_take_out(struct arena *arena, struct record *record);
 
 #endif

@@ -6,7 +6,6 @@
 #include "record/gap_table.h"
 #include "record/recover.h"
 #include "record/row_table.h"
-#include "record/stops.h"
 #include "record/trace_table.h"
 
 #include <errno.h>

@@ -84,7 +84,7 @@ struct record {
     struct wide sum, sum_of_squares; /* of value - shift */
     uint64_t is_recovered; /* count of the values in the two moments that follow: see recover.h */
     double recovered_mean, recovered_stddev;
-    uint64_t stopped_count; /* taken out, or never put in, because of a stop (stops.h) ... */
+    uint64_t stopped_count; /* taken out, or never put in, because of a stop (stops.c) ... */
     int64_t stopped_worst;  /* ... and the largest of them */
     int64_t maxima_interval_ns, maxima_end_ns;
     int64_t worst_floor; /* only a value above it enters `worst` */

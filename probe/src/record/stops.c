@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "record/stops.h"
+#include "record/arena.h"
 
 #include <string.h>
 

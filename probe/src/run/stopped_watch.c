@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "port/port.h"
-#include "record/stops.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* A thread that notes when the process was stopped and goes on (record/stops.h). It sleeps until
+/* A thread that notes when the process was stopped and goes on (record/arena.h). It sleeps until
  * then, so it takes nothing from what is measured, also where all CPUs measure. */
 #ifndef HS_RUN_STOPPED_WATCH_H
 #define HS_RUN_STOPPED_WATCH_H

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from hardstone import event_names
-from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.model import Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
+from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions

@@ -16,7 +16,6 @@
 #include "base/posix_source.h"
 
 #include "realtime/burst.h"
-#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 

@@ -19,7 +19,6 @@
 
 #include "family/shared/gap_log.h"
 #include "record/gap_table.h"
-#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 

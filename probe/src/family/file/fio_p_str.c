@@ -26,7 +26,6 @@
 #include "family/file/place.h"
 #include "family/file/sampling.h"
 #include "family/file/throughput.h"
-#include "record/stops.h"
 #include "run/variant.h"
 
 #include <errno.h>

@@ -28,7 +28,6 @@
 #include "base/posix_source.h"
 
 #include "family/message/exchange.h"
-#include "record/stops.h"
 #include "run/variant.h"
 
 #include <stdio.h>

@@ -38,7 +38,6 @@
 #include "base/posix_source.h"
 
 #include "family/simulate/simulation.h"
-#include "record/stops.h"
 
 #include "family/simulate/tire_checks.h"
 #include "family/simulate/tire_costs.h"

@@ -1,7 +1,5 @@
 #include "family/timer/sleeper.h"
 
-#include "record/stops.h"
-
 #include <time.h>
 
 /* The end of a stop is noted by another thread, which may be late. */

@@ -29,7 +29,7 @@ struct sleeper {
 };
 
 /* Records up to `steps` missed releases, oldest first. Those of a wake-up that missed many wait
- * until it is sure that the program was not stopped then (record/stops.h), and are left out if it
+ * until it is sure that the program was not stopped then (record/arena.h), and are left out if it
  * was: `now_ns` since the start of the measurement. */
 void sleeper_expand(struct sleeper *sleeper, int64_t now_ns, uint64_t steps);
 

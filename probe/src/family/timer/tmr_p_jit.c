@@ -18,7 +18,6 @@
 
 #include "family/shared/timer_mechanism.h"
 
-#include "record/stops.h"
 #include "run/run.h"
 #include "run/variant.h"
 
