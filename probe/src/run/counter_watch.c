@@ -193,8 +193,7 @@ void counter_watch_begin(struct counter_watch *watch)
     clock_watch_begin(&watch->clocks);
     thread_watch_begin(&watch->threads, &watch->setup.measured, watch->setup.process,
                        atomic_load(watch->setup.second),
-                       watch->setup.waits ? atomic_load(watch->setup.waits) : 0,
-                       watch->setup.held);
+                       watch->setup.waits ? atomic_load(watch->setup.waits) : 0, watch->setup.held);
     read_throttling(watch, &watch->throttled, &watch->throttled_ns);
     watch->totals = (struct counter_totals){-1, -1, watch->throttled < 0 ? -1 : 0,
                                             watch->throttled_ns < 0 ? -1 : 0};

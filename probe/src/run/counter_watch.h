@@ -27,7 +27,7 @@ struct counter_watch_setup {
     pid_t process;               /* that measures; 0: this one */
     const _Atomic pid_t *second; /* another process of the test; 0: none */
     enum watch_held held;
-    const _Atomic pid_t *waits;  /* a thread of the process that is not the test's; NULL: none */
+    const _Atomic pid_t *waits; /* a thread of the process that is not the test's; NULL: none */
     const char *group; /* that limits the CPU time of the process, "": none; NULL: of this one */
 };
 

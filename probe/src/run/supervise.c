@@ -615,8 +615,8 @@ int supervise_measure(struct run *run)
     struct counter_watch_setup setup = {.arena = run->arena,
                                         .measured = run_measured_cpus(run),
                                         .second = &run->needed,
-                                         .held = placement_held(run),
-                                         .waits = &run->stopped_watch.id};
+                                        .held = placement_held(run),
+                                        .waits = &run->stopped_watch.id};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
     placement_begin(run);
     if (run->trace_ring && trace_ring_start(run->trace_ring, &run->outcome) != 0)

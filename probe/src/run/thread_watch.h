@@ -59,7 +59,7 @@ struct thread_watch {
     enum watch_held held;
     struct cpu_taken taken;
     int64_t looked_ns; /* the last look; 0: none yet */
-    pid_t waits;   /* thread that is not watched; 0: none */
+    pid_t waits;       /* thread that is not watched; 0: none */
     struct watched_thread threads[WATCH_THREADS];
     pid_t found[WATCH_THREADS + 3]; /* with two that wait, and one that is too many */
 };
