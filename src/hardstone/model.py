@@ -543,6 +543,15 @@ class Sweep(msgspec.Struct, kw_only=True, frozen=True):
     fast_masses: Annotated[list[Int64], _FEW] = []
 
 
+class Repeat(msgspec.Struct, kw_only=True, frozen=True):
+    """One of `count` runs of one plan, measured in turn; `number` counts from 1. `first`: the id of
+    the first of them; empty in it."""
+
+    number: Int64
+    count: Int64
+    first: Name = ""
+
+
 class Plan(msgspec.Struct, kw_only=True, frozen=True):
     """What will be run. Pure data: the same request gives the same plan.
 
@@ -554,7 +563,8 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     above it is told, and measuring goes on; null: none. `preemption_models`: each condition is
     measured under each of these models, which the kernel is switched to; empty: it is not switched.
     `sweep`: each result decides what is measured next, and is added to `tests` then; null: `tests`
-    were known before.
+    were known before. `repeat`: which of several runs of this plan it is; null: it was asked for
+    once.
     """
 
     name: Name
@@ -576,6 +586,7 @@ class Plan(msgspec.Struct, kw_only=True, frozen=True):
     watched_ns: Int64 | None = None
     preemption_models: Annotated[list[Name], _FEW] = []
     sweep: Sweep | None = None
+    repeat: Repeat | None = None
 
 
 class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):

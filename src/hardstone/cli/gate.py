@@ -24,7 +24,7 @@ _TYPED = {"targets": "target"}
     "baselines",
     multiple=True,
     metavar="RUN",
-    help="A run to hold RUN against, or published:ID for a study's figures. Several.",
+    help="Runs to hold RUN against, 10 at least, or published:ID for a study's figures. Several.",
 )
 @click.option(
     "--test",
@@ -37,7 +37,8 @@ _TYPED = {"targets": "target"}
 @click.option(
     "--margin",
     metavar="N%",
-    help="Margin of --suggest (default: 25%), or of --pairs (10% in the median, 25% in p99).",
+    help="Margin of --suggest (default: 25%), of --pairs (10% in the median, 25% in p99), or what "
+    "--baseline must be able to find (30%).",
 )
 @click.option(
     "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
@@ -87,9 +88,10 @@ def command(**options: Any) -> int:
     """Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).
 
     RUN is an ID, the start of one, a name, "last", or published:ID. It is held against a file of
-    limits or against a baseline. With --pairs TEST is measured by turns as A and as B: only that
-    tells whether a change made a system worse. --again judges the same runs with another
-    --margin, --alpha, --deadline or --tails.
+    limits or against baselines: 10 runs at least, of run --repeat or of the store, that show what
+    varies between runs. With --pairs TEST is measured by turns as A and as B: that finds the
+    smallest changes. --again judges the same runs with another --margin, --alpha, --deadline or
+    --tails.
 
     A figure that is missing, denied, incomplete, not trustworthy or not decided never passes.
     """
@@ -137,8 +139,8 @@ def _mode(options: dict[str, Any]) -> str:
     _check_of_pairs(options, mode)
     if options["output"] is not None and mode != "suggest":
         raise InputError("--output needs --suggest", "leave it out")
-    if options["margin"] is not None and mode not in ("suggest", "pairs", "again"):
-        raise InputError("--margin needs --suggest or --pairs", "leave it out")
+    if options["margin"] is not None and mode == "limits":
+        raise InputError("--margin needs --suggest, --pairs or --baseline", "leave it out")
     if mode == "suggest" and (options["junit"] or options["github"] is not None):
         raise InputError(
             "--suggest checks nothing, so that there is nothing for --junit or --github"

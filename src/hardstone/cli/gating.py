@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.gate_files import check_files, tell_outcome, write_text
@@ -14,6 +14,7 @@ from hardstone.cli.gate_numbers import margin_of
 from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.printing import printed
+from hardstone.cli.repeating import repeats_of
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.files import read_regular
 from hardstone.gate import (
@@ -24,9 +25,13 @@ from hardstone.gate import (
     gate_document,
     limits_of_study,
     limits_text,
+    more_runs,
     read_limits,
     suggest_limits,
+    why_other_system,
 )
+from hardstone.model import RunDocument
+from hardstone.stats.run_gate import DIFFERENCE, LEAST_RUNS, MOST_RUNS
 from hardstone.store import Store
 from hardstone.subjects import (
     PREFIX,
@@ -38,6 +43,7 @@ from hardstone.subjects import (
 
 _MOST_BYTES = 1 << 20
 _DEFAULT_MARGIN = "25%"
+MOST_READ = 200
 System = MeasuredRun | PublishedSystem
 
 
@@ -57,13 +63,15 @@ def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
     """Holds the runs `words` against runs, or against the figures of a study: the exit code."""
     check_files(options)
     store = _Store(options)
+    difference = None if options["margin"] is None else margin_of(options["margin"])
     systems = [store.systems(word) for word in words]
-    bases = [store.systems(word) for word in options["baselines"]]
+    bases = [store.baselines(word) for word in options["baselines"]]
     pattern = options["pattern"].upper()
     checks: list[Check] = []
     notes: list[str] = []
+    used: list[str] = []
     studies = [one for base in bases for one in base if isinstance(one, PublishedSystem)]
-    runs = [found for base in bases if (found := _runs_of(base))]
+    runs = [one for base in bases for one in base if isinstance(one, RunDocument)]
     for study in studies:
         limits, open_ended = limits_of_study(study, pattern)
         notes += open_ended
@@ -75,11 +83,23 @@ def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
                 f"{_name(one)} has no distribution to compare with a run",
                 "hold it against limits, or against another study",
             )
-        held = check_against_runs(own, runs)
-        checks += [check for check in held.checks if fnmatchcase(_test_of(check), pattern)]
-        notes += [note for note in held.notes if note not in notes]
-    named, against = [_name(one) for one in systems], [_name(one) for one in bases]
-    return tell_outcome(gate_document("baseline", named, against, checks, notes=notes), options)
+        chosen = store.with_others(runs, own[0].document)
+        held = check_against_runs(
+            own,
+            [subjects_of(base) for base in chosen.runs],
+            difference=DIFFERENCE if difference is None else difference,
+            is_wanted=lambda test: fnmatchcase(test, pattern),
+            more=more_runs(runs[0]),
+        )
+        checks += held.checks
+        notes += [note for note in [*chosen.notes, *held.notes] if note not in notes]
+        used += [run_id for run_id in held.used if run_id not in used]
+    named = [_name(one) for one in systems]
+    against = [
+        _name_of_base(word, base) for word, base in zip(options["baselines"], bases, strict=True)
+    ]
+    document = gate_document("baseline", named, against, checks, notes=notes, baselines=used)
+    return tell_outcome(document, options)
 
 
 def suggest(words: Sequence[str], options: Mapping[str, Any]) -> int:
@@ -114,6 +134,13 @@ def _print(text: str) -> None:
     sys.stdout.write(text)
 
 
+class Chosen(NamedTuple):
+    """Baselines, and in words which of them were not named."""
+
+    runs: list[RunDocument]
+    notes: list[str]
+
+
 class _Store:
     """The store, opened when the first run is asked for."""
 
@@ -125,9 +152,54 @@ class _Store:
         """The systems of a run, one for each condition, or the one of a study."""
         if word.lower().startswith(PREFIX):
             return [published_system(word.lower())]
+        return list(subjects_of(self._open().load(word)))
+
+    def baselines(self, word: str) -> list[RunDocument | PublishedSystem]:
+        """The runs that `word` names, all of them where it was repeated; or a study."""
+        if word.lower().startswith(PREFIX):
+            return [published_system(word.lower())]
+        store = self._open()
+        document = store.load(word)
+        ids = repeats_of(store, document)
+        return [*(list(store.load_each(ids)) if ids else [document])]
+
+    def with_others(self, named: Sequence[RunDocument], own: RunDocument) -> Chosen:
+        """The baselines for `own`: those that are named, and if they are few all of the store that
+        are of the same system and plan and are older than it."""
+        runs = list({one.id: one for one in named if one.id != own.id}.values())
+        notes = ["a run is no baseline of itself"] if len(runs) < len(named) else []
+        if len(runs) >= LEAST_RUNS:
+            return Chosen(runs, notes)
+        store, known, kind = self._open(), {one.id for one in runs}, named[0]
+        entries = [
+            one
+            for one in store.runs()
+            if one.id < own.id
+            and one.id not in known
+            and one.status == "complete"
+            and (one.profile, one.target, one.tests)
+            == (kind.plan.profile, kind.plan.target, len(kind.results))
+            and not (
+                own.plan.repeat is not None and one.repeats == (own.plan.repeat.first or own.id)
+            )
+        ]
+        alike = [
+            one
+            for one in store.load_each([one.id for one in entries[-MOST_READ:]])
+            if why_other_system(kind, one) is None
+        ][-(MOST_RUNS - len(runs)) :]
+        if alike:
+            told = "1 more run" if len(alike) == 1 else f"{len(alike)} more runs"
+            notes.append(
+                f"{told} of the same system and plan, from {alike[0].id} to {alike[-1].id}, are "
+                "baselines too: what varies between runs takes more than were named"
+            )
+        return Chosen([*runs, *alike], notes)
+
+    def _open(self) -> Store:
         if self._opened is None:
             self._opened = open_store(self._root)
-        return list(subjects_of(self._opened.load(word)))
+        return self._opened
 
 
 def _read(path: Path, systems: Sequence[Sequence[System]]) -> list[Limit]:
@@ -156,8 +228,12 @@ def _runs_of(systems: Sequence[System]) -> list[MeasuredRun]:
     return [one for one in systems if isinstance(one, MeasuredRun)]
 
 
-def _test_of(check: Check) -> str:
-    return check.address.partition("/")[0]
+def _name_of_base(word: str, base: Sequence[RunDocument | PublishedSystem]) -> str:
+    one, last = base[0], base[-1]
+    if isinstance(one, PublishedSystem):
+        return _name([one])
+    told = f"{one.id} {one.name}".strip()
+    return told if len(base) == 1 else f"{word}: {len(base)} runs, {told} to {last.id}"
 
 
 def _name(systems: Sequence[System]) -> str:

@@ -14,11 +14,16 @@ from hardstone.cli.options import plan_options
 @click.argument("tests", nargs=-1, metavar="TEST...")
 @plan_options
 @click.option(
+    "--repeat",
+    metavar="N",
+    help="N runs of the plan, one after another: what varies between runs, for gate --baseline.",
+)
+@click.option(
     "--resume",
     is_flag=False,
     flag_value="",
     metavar="[RUN]",
-    help="Goes on with a search of IRQ-S-SUS that was cut off, by default the last one.",
+    help="Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off.",
 )
 @lab_options
 @click.pass_context
@@ -28,12 +33,15 @@ def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
     An HTML report is written where -o says so.
     """
+    from hardstone.cli import repeating
     from hardstone.cli.measure_targets import measure
 
-    resumed = options.pop("resume")
+    resumed, repeat = options.pop("resume"), options.pop("repeat")
     if resumed is None:
         if not tests:
             raise click.UsageError("Missing argument 'TEST...'.", context)
+        if repeat is not None:
+            return repeating.repeat(repeat, tests, options)
         return measure(tests, options, wants_report=False)
     from hardstone.cli.resuming_search import resume
 
@@ -42,4 +50,8 @@ def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
+    given |= {"repeat"} if repeat is not None else set()
+    whole = repeating.find_unfinished(options["store"], resumed, tests, given)
+    if whole is not None:
+        return repeating.resume(whole, options, given)
     return resume(resumed, tests, options, given)

@@ -1,7 +1,7 @@
 """Limits on the figures of runs and published systems: PASS, FAIL or INCONCLUSIVE."""
 
 from hardstone.gate.against_limits import check_limits
-from hardstone.gate.against_run import check_against_runs
+from hardstone.gate.against_run import check_against_runs, more_runs, why_other_system
 from hardstone.gate.against_study import limits_of_study
 from hardstone.gate.github_summary import github_summary
 from hardstone.gate.junit import junit_xml
@@ -41,10 +41,12 @@ __all__ = [
     "junit_xml",
     "limits_of_study",
     "limits_text",
+    "more_runs",
     "pairs_asked",
     "read_limits",
     "read_measured_pairs",
     "run_name",
     "suggest_limits",
     "why_left_out",
+    "why_other_system",
 ]

@@ -1,107 +1,506 @@
-"""Holds a run against baseline runs: ratios of quantiles, series by series.
+"""Holds a run against other runs of a system: is it worse than one more of them would be.
 
-One run each shows what is there, and nothing of what changes from run to run. Against several
-baselines a figure passes, or fails, if it does against each of them.
+What varies between runs is part of the decision (stats.run_gate), so one baseline decides nothing:
+LEAST_RUNS are needed, of the boot of the run or of several, and within an hour of the run or over a
+time as long as the distance to it. All else is INCONCLUSIVE, with how to get what is lacking; and
+so is a run on a machine that was slower by the probe's own measure.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import log, log1p
+from statistics import geometric_mean, median
+
+import msgspec
 
 from hardstone.gate.judge import Finding, doubted
 from hardstone.gate.limit import CLAIMS
-from hardstone.gate.outcome_document import WORST_FIRST, Check
+from hardstone.gate.outcome_document import Check
 from hardstone.gate.weighed_system import Doubts, WeighedRun
-from hardstone.model import Unit
+from hardstone.model import RunDocument
 from hardstone.stats.calibrated import work_of
 from hardstone.stats.contradictions import is_contradictory
-from hardstone.stats.dependent_values import supports
+from hardstone.stats.joined_run import other_machine
 from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.pair_gate import Outcome
-from hardstone.stats.two_runs import BETWEEN_TWO_RUNS, QuantileRatio, compare_quantile
-from hardstone.stats.unlike_requests import UnlikeParameter, unlike_parameters
-from hardstone.subjects import MeasuredRun, MeasuredSeries, Missing, figure_rows
-
-MARGINS = {0.5: 0.10, 0.99: 0.25, 0.999: 0.50}
-_TOO_SHORT = (
-    "quantiles that the baseline is too short to bound within the margin: only what is clearly "
-    "worse would have failed"
+from hardstone.stats.quantiles import is_printable, quantile_between
+from hardstone.stats.ranked_counts import ranked_counts_of
+from hardstone.stats.run_gate import (
+    DIFFERENCE,
+    DIFFERENCE_ALONE,
+    FASTEST,
+    LEAST_RUNS,
+    MEDIAN,
+    ONE_IN,
+    Figure,
+    Gated,
+    Suspect,
+    gate_run,
 )
-_TOO_FEW = "series with too few values for a median of dependent values"
+from hardstone.stats.unlike_requests import UnlikeParameter, unlike_parameters
+from hardstone.subjects import MeasuredRun, MeasuredSeries, Missing, figure_rows, subjects_of
+from hardstone.units import format_span
+
+ALL, EACH = "all series", "each series alone"
+_TAILS = {MEDIAN: 0.5, "p99": 0.99, "p99.9": 0.999}
+_FASTEST_COUNT = 10  # the tenth fastest value stands for the fastest: one alone is a glitch
 _MAXIMA = "maxima of runs are not compared: they grow with the length of a run (see --limits)"
-_OPEN = Finding("INCONCLUSIVE", "-", _TOO_SHORT)
-_NAMES = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
+_NOTHING_TIMED = "no time could be compared"
+_BOOT = "os.boot_id"
+_NEAR_S = 3600.0
+_SLOWER_MACHINE = 1.10
+_PAIRS = "interleaved pairs find less: hardstone gate --pairs"
+_SUSPICIOUS = (
+    "no run of this system is expected there, but its fastest values are not that much slower: the "
+    "run was disturbed, or some of its values are slower. Measure again, or hardstone gate --pairs"
+)
+Wanted = Callable[[str], bool]
 
 
-class BaselineChecks(NamedTuple):
-    """The checks, and in words what of the baselines was not compared."""
+@dataclass
+class BaselineChecks:
+    """The checks, in words what was not compared and why, and the ids of the runs that counted."""
 
-    checks: list[Check]
-    notes: list[str]
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
 
 
-class _Compared(NamedTuple):
-    """One quantile of one series against one baseline."""
+@dataclass(frozen=True)
+class _Row:
+    """One series in all baselines and in the run."""
 
-    key: tuple[str, str]  # address, statistic
-    finding: Finding
-    unit: Unit | None
-    wanted: str
-    source: str
+    address: str
+    bases: list[MeasuredSeries]
+    own: MeasuredSeries
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One quantile of a series in all baselines and in the run, as logarithms: more is worse."""
+
+    figure: Figure
+    address: str
+    values: list[float]
 
 
 def check_against_runs(
-    systems: Sequence[MeasuredRun], baselines: Sequence[Sequence[MeasuredRun]]
+    systems: Sequence[MeasuredRun],
+    baselines: Sequence[Sequence[MeasuredRun]],
+    *,
+    difference: float = DIFFERENCE,
+    is_wanted: Wanted = lambda test: True,
+    more: str = "",
 ) -> BaselineChecks:
-    """A check for each quantile and each test of behaviour of `baselines`.
+    """Checks of every test of `baselines` that `is_wanted`.
 
-    `systems` are those of one run, each of `baselines` too; the same conditions are compared. What
-    a baseline has and the run has not is INCONCLUSIVE. InputError if nothing can be compared.
+    `systems` are those of one run, each of `baselines` too; the same conditions are compared. A run
+    passes if a change of all series by `difference` would have been found. What the baselines have
+    and the run has not is INCONCLUSIVE. `more`: the command that measures more baselines.
     """
-    checks: list[Check] = []
-    left_out: Counter[str] = Counter()
-    unlike: dict[str, None] = {}
-    for reference in dict.fromkeys(one.condition for base in baselines for one in base):
-        bases = [one for base in baselines for one in base if one.condition == reference]
-        own = next((one for one in systems if one.condition == reference), None)
-        by_key: dict[tuple[str, str], list[_Compared]] = {}
-        for base in bases:
-            unlike |= dict.fromkeys(_unlike(own, base) if own is not None else [])
-            for one in _against_one(own, base, left_out):
-                by_key.setdefault(one.key, []).append(one)
-        label = WeighedRun(own or bases[0])
-        system = own.id if own is not None else systems[0].id
-        checks += [_joined(system, label.condition, found) for found in by_key.values()]
-    if checks and {one.statistic for one in checks} == {CLAIMS} and _has_short(left_out):
-        checks.append(_nothing_timed(systems[0].id))
-    notes = [
-        *unlike,
-        _MAXIMA,
-        *(f"not compared: {count} {what}" for what, count in left_out.items()),
-    ]
-    if len(baselines) == 1:
-        notes.insert(0, BETWEEN_TWO_RUNS)
-    return BaselineChecks(checks, notes)
+    found = BaselineChecks()
+    for condition in dict.fromkeys(one.condition for base in baselines for one in base):
+        bases = [one for base in baselines for one in base if one.condition == condition]
+        own = next((one for one in systems if one.condition == condition), None)
+        _Held(systems[0].id, own, bases, difference, is_wanted, more).add_to(found)
+    found.notes = list(dict.fromkeys([*found.notes, _MAXIMA]))
+    found.used = list(dict.fromkeys(found.used))
+    return found
 
 
-def _has_short(left_out: Counter[str]) -> bool:
-    return bool(left_out[_TOO_SHORT] + left_out[_TOO_FEW])
-
-
-def _nothing_timed(system: str) -> Check:
-    """Claims that hold say nothing of times: without one that was compared nothing passes."""
-    return Check(
-        outcome="INCONCLUSIVE",
-        system=system,
-        condition="-",
-        address="all series",
-        statistic="p50",
-        wanted="as fast as the baseline",
-        found="-",
-        reason="no time could be compared: the baseline is too short",
+def why_other_system(first: RunDocument, other: RunDocument) -> str | None:
+    """Why figures of `other` are not those of another run of the system, request and tool of
+    `first`; None: they are."""
+    if first.tool.probe_sha256 != other.tool.probe_sha256:
+        return "another build of the probe"
+    if _request(first) != _request(other):
+        return "another plan"
+    return next(
+        (
+            note
+            for one, base in zip(subjects_of(other), subjects_of(first), strict=False)
+            for note in _unlike(one, base)
+        ),
+        other_machine(first.system, other.system) or None,
     )
+
+
+def more_runs(base: RunDocument) -> str:
+    """The command that measures more baselines of the kind of `base`."""
+    words = base.plan.command
+    if words[:1] != ["run"]:
+        return "measure more of them"
+    return f"hardstone {shlex.join(words)} --repeat {LEAST_RUNS}"
+
+
+def _request(document: RunDocument) -> tuple[object, ...]:
+    """What was asked for; parameters that a test calibrated are found, not asked."""
+    plan = document.plan
+    found = {name for result in document.results for name in result.calibrated}
+    tests = [
+        msgspec.structs.replace(
+            one, params={name: one.params[name] for name in one.params if name not in found}
+        )
+        for one in plan.tests
+    ]
+    return tests, plan.cpu, plan.policy, plan.priority, plan.clock, plan.dma_latency_us, plan.trace
+
+
+class _Held:
+    """A run under one condition, and the baselines under the same."""
+
+    def __init__(
+        self,
+        system: str,
+        own: MeasuredRun | None,
+        bases: Sequence[MeasuredRun],
+        difference: float,
+        is_wanted: Wanted,
+        more: str,
+    ) -> None:
+        self._system = system
+        self._own = own
+        self._named = bases
+        self._difference = difference
+        self._is_wanted = is_wanted
+        self._more = more
+        self._notes: list[str] = []
+        self._left_out: Counter[str] = Counter()
+        self._bases = [one for one in bases if self._counts(one)]
+        self._condition = WeighedRun(own or bases[0]).condition
+
+    def add_to(self, found: BaselineChecks) -> None:
+        claims = self._claims()
+        timed = self._timed()
+        if claims and not timed and self._left_out:
+            timed = [self._check("all series", "p50", Finding("INCONCLUSIVE", "-", _NOTHING_TIMED))]
+        found.checks += [*claims, *timed]
+        found.used += [one.id for one in self._bases]
+        if self._own is not None:
+            found.notes += dict.fromkeys(
+                note for base in self._bases for note in _unlike(self._own, base)
+            )
+        found.notes += self._notes
+        found.notes += [f"not compared: {count} {what}" for what, count in self._left_out.items()]
+
+    def _counts(self, base: MeasuredRun) -> bool:
+        """Whether a baseline may say anything; why not is a note."""
+        why = why_incomparable(base.document, self._own.document) if self._own is not None else None
+        why = f"not comparable: {why}" if why else None
+        if why is None and base.document.status != "complete":
+            why = f"the run is {base.document.status}"
+        for result in base.results if why is None else ():
+            if self._is_wanted(result.test):
+                doubts = WeighedRun(base).doubts_of(result)
+                why = why or doubts.barring or doubts.weakening
+        if why:
+            self._notes.append(f"baseline {base.id} does not count: {why}")
+        return not why
+
+    # ---- times ----
+
+    def _timed(self) -> list[Check]:
+        checks: list[Check] = []
+        rows = self._rows(checks)
+        columns = [column for place, row in enumerate(rows) for column in self._columns(row, place)]
+        if not columns:
+            return checks
+        *baselines, own = zip(*(one.values for one in columns), strict=True)
+        gate = gate_run(
+            baselines,
+            own,
+            [one.figure for one in columns],
+            [str(one.document.system.get(_BOOT)) for one in self._bases],
+            difference=self._difference,
+            alone=max(self._difference, DIFFERENCE_ALONE),
+        )
+        addresses = [one.address for one in columns if one.figure.kind == FASTEST]
+        lacking = self._lacking()
+        checks.append(self._together(gate.together, len(addresses), lacking))
+        if not lacking:
+            checks += self._alone(addresses, gate.alone)
+            checks += self._suspects(gate.suspects, columns, len(addresses))
+        return checks
+
+    def _rows(self, checks: list[Check]) -> list[_Row]:
+        """What can be compared; what cannot is counted, or a check that is INCONCLUSIVE."""
+        subjects = [*self._bases, *([self._own] if self._own is not None else [])]
+        if not self._bases:
+            return self._nothing(checks)
+        found = []
+        for row in figure_rows(subjects):
+            if not self._is_wanted(row.test):
+                continue
+            held = row.found[: len(self._bases)]
+            bases = [one for one in held if isinstance(one, MeasuredSeries)]
+            own = row.found[-1] if self._own is not None else None
+            why = _why_not(bases, len(self._bases))
+            if why:
+                self._left_out.update([why] if bases else [])
+                continue
+            finding = self._why_unheld(row.address, bases, own)
+            if finding is not None:
+                checks.append(self._check(row.address, MEDIAN, finding))
+            elif isinstance(own, MeasuredSeries):
+                found.append(_Row(row.address, bases, own))
+        return self._long_enough(found)
+
+    def _long_enough(self, rows: list[_Row]) -> list[_Row]:
+        found = []
+        for row in rows:
+            count = min(one.series.count for one in (*row.bases, row.own))
+            if not is_printable(0.5, count):
+                self._left_out["series with too few values for a median"] += 1
+            elif min(*self._values(row, FASTEST), *self._values(row, MEDIAN)) <= 0:
+                self._left_out["series with a quantile that is 0 or outside of the histogram"] += 1
+            else:
+                found.append(row)
+        return found
+
+    def _why_unheld(self, address: str, bases: list[MeasuredSeries], own: object) -> Finding | None:
+        if self._own is None or not isinstance(own, MeasuredSeries):
+            return Finding("INCONCLUSIVE", "missing", _absent(self._own, self._bases[0], address))
+        why = self._why_unlike(self._own, bases, own)
+        return Finding("INCONCLUSIVE", "-", why) if why else None
+
+    def _nothing(self, checks: list[Check]) -> list[_Row]:
+        reason = "no baseline counts" + (f": {self._more}" if self._more else "")
+        checks.append(self._check("all series", "p50", Finding("INCONCLUSIVE", "-", reason)))
+        return []
+
+    def _why_unlike(
+        self, run: MeasuredRun, bases: list[MeasuredSeries], own: MeasuredSeries
+    ) -> str:
+        if own.unit != bases[0].unit:
+            return "it has another unit than in the baselines"
+        if is_contradictory(own.series):
+            return f"cannot be true: see the top of {run.id}"
+        doubts = WeighedRun(run).doubts_of(own.result)
+        if doubts.barring or doubts.weakening:
+            return f"{run.id}: {doubts.barring or doubts.weakening}"
+        other = next((told for one in bases if (told := _other_work(one, own))), "")
+        return f"not comparable: {other}" if other else ""
+
+    def _columns(self, row: _Row, place: int) -> list[_Column]:
+        is_rate = row.own.unit == "bytes_per_s"  # of which the upper end is the good one
+        kinds = [FASTEST, MEDIAN] if is_rate else [FASTEST, *_TAILS]
+        count = min(one.series.count for one in (*row.bases, row.own))
+        found = []
+        for kind in kinds:
+            if kind in _TAILS and not is_printable(_TAILS[kind], count):
+                continue
+            values = self._values(row, kind)
+            if min(values) <= 0:
+                self._left_out["tails that are outside of the histogram"] += 1
+                continue
+            step = log1p(max(_quantum(one) for one in (*row.bases, row.own)) / min(values))
+            logs = [-log(one) if is_rate else log(one) for one in values]
+            found.append(_Column(Figure(place, kind, step), row.address, logs))
+        return found
+
+    def _values(self, row: _Row, kind: str) -> list[int]:
+        """The quantile in all baselines and in the run; 0 where it has no value."""
+        series = [one.series for one in (*row.bases, row.own)]
+        share = min(_FASTEST_COUNT / min(one.count for one in series), 0.5)
+        q = _TAILS.get(kind, 1 - share if row.own.unit == "bytes_per_s" else share)
+        found = []
+        for one in series:
+            bins = ranked_counts_of(one.histogram)
+            value = quantile_between(bins, q, (0, bins.total + 1), 0.5).value
+            found.append(0 if value is None else min(value, one.max or 0))
+        return found
+
+    def _lacking(self) -> str:
+        """Why these baselines cannot decide, whatever their figures; "": they may."""
+        count, own = len(self._bases), self._own
+        more = f": {self._more}" if self._more else ""
+        if count < LEAST_RUNS:
+            runs = "1 baseline counts" if count == 1 else f"{count} baselines count"
+            return (
+                f"{runs}, and what varies between runs takes {LEAST_RUNS} runs of this system{more}"
+            )
+        boots = {one.document.system.get(_BOOT) for one in self._bases}
+        if own is None:
+            return ""
+        slower = _slower_machine(own, self._bases)
+        if slower or len(boots) > 1:
+            return slower
+        if boots != {own.document.system.get(_BOOT)}:
+            return (
+                "all baselines are of one boot and the run is of another: what changes from boot "
+                f"to boot is in none of them. Reboot, then{more or ' measure more'}"
+            )
+        apart_s, span_s = _distance_s(own.document, [one.document for one in self._bases])
+        if apart_s > max(span_s, _NEAR_S):
+            return (
+                f"the baselines were measured within {_span(span_s)}, {_span(apart_s)} away from "
+                f"the run: what changes over such a time is in none of them. Now and again{more}"
+            )
+        return ""
+
+    def _together(self, gated: Gated, count: int, lacking: str) -> Check:
+        reason, outcome = lacking, gated.outcome
+        if lacking:
+            outcome = "INCONCLUSIVE"
+        elif outcome == "FAIL":
+            reason = f"no run of this system is expected there ({_scatter(gated)})"
+        else:
+            reason = self._seen(gated)
+        found = f"{_times(gated.ratio)} or more in {count - count // ONE_IN} of {count} series"
+        finding = Finding(outcome, found if count > 1 else _times(gated.ratio), reason, gated.ratio)
+        return self._check(ALL, FASTEST, finding, None if lacking else gated)
+
+    def _seen(self, gated: Gated) -> str:
+        found = f"all values slower by {_times(gated.found_from)} would have been found"
+        if gated.outcome == "PASS":
+            return f"{found} ({_scatter(gated)})"
+        wanted = _times(1 + self._difference)
+        how = f"no number of baselines finds {wanted}; {_PAIRS}"
+        if gated.runs_needed is not None:
+            count = max(gated.runs_needed, len(self._bases) + 1)
+            how = f"about {count} baselines may find {wanted}"
+            how += f": {self._more}" if self._more else ""
+        return f"{_scatter(gated)}: only {found}; {how}"
+
+    def _alone(self, addresses: Sequence[str], gates: Sequence[Gated]) -> list[Check]:
+        """Series that fail alone, and in one check whether the others pass alone."""
+        found = list(zip(addresses, gates, strict=False))
+        checks = []
+        for address, gated in found:
+            if gated.outcome == "FAIL":
+                reason = f"no run of this system is expected there ({_scatter(gated)})"
+                text = f"{_times(gated.ratio)} compared with the other series"
+                finding = Finding("FAIL", text, reason, gated.ratio)
+                checks.append(self._check(address, FASTEST, finding, gated))
+        rest = [one for one in found if one[1].outcome != "FAIL"]
+        return [*checks, *([self._each(rest)] if rest else [])]
+
+    def _each(self, found: Sequence[tuple[str, Gated]]) -> Check:
+        most, highest = max(found, key=lambda one: one[1].ratio)
+        widest, least = max(found, key=lambda one: one[1].found_from or 0.0)
+        open_count = sum(one.outcome == "INCONCLUSIVE" for _, one in found)
+        reason = f"one series slower by {_times(least.found_from)} would have been found"
+        outcome: Outcome = "INCONCLUSIVE" if open_count else "PASS"
+        if open_count:
+            asked = _times(1 + max(self._difference, DIFFERENCE_ALONE))
+            reason = f"{open_count} of {len(found)} vary too much: {widest} alone would have been "
+            reason += f"found from {_times(least.found_from)} on, and {asked} is asked for"
+        finding = Finding(outcome, f"at most {_times(highest.ratio)} ({most})", reason)
+        return self._check(EACH, FASTEST, finding)
+
+    def _suspects(
+        self, suspects: Sequence[Suspect], columns: Sequence[_Column], count: int
+    ) -> list[Check]:
+        """What is out and may be a disturbance of this run."""
+        checks = []
+        for one in suspects:
+            address, statistic = ALL, MEDIAN
+            if one.column is not None:
+                column = columns[one.column]
+                address, statistic = column.address, column.figure.kind
+            text = f"{_times(one.ratio)}; one more baseline is below {_times(one.out_from)}"
+            finding = Finding("INCONCLUSIVE", text, _SUSPICIOUS, one.ratio)
+            checks.append(self._check(address, statistic, finding))
+        if not suspects:
+            self._notes.append(
+                f"p50, p99 and p99.9 of {count} series are no farther from the baselines than "
+                "these are from each other; a single run cannot fail by them"
+            )
+        return checks
+
+    # ---- claims ----
+
+    def _claims(self) -> list[Check]:
+        found = []
+        for test in dict.fromkeys(test for one in self._bases for test in one.tests()):
+            before = [
+                verdicts
+                for one in self._bases
+                if not isinstance(verdicts := one.verdicts(test), Missing)
+            ]
+            if not before or not self._is_wanted(test):
+                continue
+            if not all(one.passed for verdicts in before for one in verdicts):
+                self._left_out["tests of behaviour that fail in a baseline too"] += 1
+                continue
+            finding = _claims_now(self._own, self._bases[0], test)
+            found.append(self._check(test, CLAIMS, finding))
+        return found
+
+    def _check(
+        self, address: str, statistic: str, finding: Finding, gated: Gated | None = None
+    ) -> Check:
+        count = len(self._bases)
+        runs = "1 run" if count == 1 else f"{count} runs"
+        wanted = f"all claims hold, as in {runs}" if statistic == CLAIMS else f"as in {runs}"
+        if gated is not None and gated.fails_from is not None:
+            wanted = f"as in {runs}, below {_times(gated.fails_from)}"
+        return Check(
+            outcome=finding.outcome,
+            system=self._own.id if self._own is not None else self._system,
+            condition=self._condition,
+            address=address,
+            statistic=statistic,
+            wanted=wanted,
+            found=finding.found,
+            reason=finding.reason,
+            value=finding.value,
+            fails_from=_finite(gated.fails_from) if gated is not None else None,
+            found_from=_finite(gated.found_from) if gated is not None else None,
+            source=f"{runs}: {', '.join(one.id for one in self._bases[:3])}"
+            + (" ..." if count > 3 else ""),
+        )
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and number < 1e300 else None
+
+
+def _times(ratio: float | None) -> str:
+    """ "x1.28"; beyond a thousand what it is does not matter."""
+    if ratio is None:
+        return "x?"
+    return f"x{ratio:.3g}" if ratio < 1000 else "x1000"
+
+
+def _scatter(gated: Gated) -> str:
+    percent = 100 * (gated.scatter or 0.0)
+    return f"runs vary by {percent:.2g} %" if percent < 99 else f"runs vary by {percent:.0f} %"
+
+
+def _span(seconds: float) -> str:
+    return format_span(round(seconds * 1e9))
+
+
+def _slower_machine(own: MeasuredRun, bases: Sequence[MeasuredRun]) -> str:
+    """Why the machine, not the system, may be what is slower: two time stamps in a row are code of
+    the probe alone, and take longer where other work shares the core or the clock is lower."""
+    costs = [cost for one in bases if (cost := _stamps_ns(one))]
+    now = _stamps_ns(own)
+    if not costs or now <= _SLOWER_MACHINE * median(costs):
+        return ""
+    return (
+        f"two time stamps in a row took {now:.3g} ns, in the baselines {median(costs):.3g} ns: the "
+        "machine itself was slower (other work on the core, frequency). Measure again"
+    )
+
+
+def _stamps_ns(run: MeasuredRun) -> float:
+    """What two time stamps in a row cost, the geometric mean over the tests; 0: not known."""
+    found = [one.instrument.pair.median for one in run.results if one.instrument is not None]
+    return geometric_mean(found) if found and min(found) > 0 else 0.0
+
+
+def _distance_s(own: RunDocument, bases: Sequence[RunDocument]) -> tuple[float, float]:
+    """How far the run is from the baselines in time, and how long these took, in s."""
+    times = sorted(datetime.fromisoformat(one.started_utc).timestamp() for one in bases)
+    at = datetime.fromisoformat(own.started_utc).timestamp()
+    return max(times[0] - at, at - times[-1], 0.0), times[-1] - times[0]
 
 
 def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
@@ -109,120 +508,24 @@ def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
     silently."""
     ours, theirs = own.conditions, base.conditions
     return [
-        f"the runs differ in {name}: {ours.get(name, 'not known')}, and {base.id} "
+        f"the runs differ in {name}: {ours.get(name, 'not known')}, and the baselines "
         f"{theirs.get(name, 'not known')}"
         for name in {**theirs, **ours}
         if ours.get(name) != theirs.get(name)
     ]
 
 
-def _joined(system: str, condition: str, found: Sequence[_Compared]) -> Check:
-    """PASS or FAIL only where it is so against every baseline; the worst of all is shown."""
-    outcomes = {one.finding.outcome for one in found}
-    shown = min(found, key=lambda one: WORST_FIRST.index(one.finding.outcome))
-    finding = shown.finding
-    if len(outcomes) > 1:
-        count = Counter(one.finding.outcome for one in found)
-        said = ", ".join(f"{count[one]} {one}" for one in WORST_FIRST if count[one])
-        why = f"the baselines differ among each other: {said}"
-        finding = Finding("INCONCLUSIVE", finding.found, why, finding.value)
-    return Check(
-        outcome=finding.outcome,
-        system=system,
-        condition=condition,
-        address=shown.key[0],
-        statistic=shown.key[1],
-        wanted=shown.wanted,
-        found=finding.found,
-        reason=finding.reason,
-        unit=shown.unit,
-        value=finding.value,
-        low=finding.low,
-        high=finding.high,
-        source=shown.source,
-    )
-
-
-def _against_one(
-    own: MeasuredRun | None, base: MeasuredRun, left_out: Counter[str]
-) -> list[_Compared]:
-    found = [*_claims(own, base, left_out)]
-    subjects = [base] if own is None else [base, own]
-    unlike = None if own is None else why_incomparable(base.document, own.document)
-    for row in figure_rows(subjects):
-        first, other = row.found[0], row.found[1] if own is not None else None
-        if not isinstance(first, MeasuredSeries):
-            continue
-        why = _why_not(first)
-        if why:
-            left_out[why] += 1
-            continue
-        held = other if isinstance(other, MeasuredSeries) else None
-        for q in _quantiles_of(first) if held is not None else [0.5]:
-            compared = _quantile(row.address, q, (base, first), (own, held), unlike or "")
-            if compared.finding is _OPEN:
-                left_out[_TOO_SHORT] += 1
-            else:
-                found.append(compared)
-    return found
-
-
-def _quantiles_of(first: MeasuredSeries) -> list[float]:
-    """Those that the baseline bounds; of a rate the median: its upper end is the good one."""
-    wanted = [0.5] if first.unit == "bytes_per_s" else list(MARGINS)
-    return [q for q in wanted if supports(q, first.series.count)]
-
-
-def _why_not(first: MeasuredSeries) -> str:
-    """Why a series of the baseline says nothing that can be compared."""
-    if first.unit == "count":
+def _why_not(bases: list[MeasuredSeries], count: int) -> str:
+    """Why a series of the baselines says nothing that can be compared."""
+    if len(bases) < count:
+        return "series that not every baseline has"
+    if bases[0].unit == "count":
         return "series of counts, of which more may be better or worse"
-    if first.series.derived:
+    if bases[0].series.derived:
         return "derived series"
-    if not supports(0.5, first.series.count):
-        return _TOO_FEW
+    if any(is_contradictory(one.series) for one in bases):
+        return "series that contradict other figures of a baseline"
     return ""
-
-
-def _quantile(
-    address: str,
-    q: float,
-    base: tuple[MeasuredRun, MeasuredSeries],
-    own: tuple[MeasuredRun | None, MeasuredSeries | None],
-    unlike: str,
-) -> _Compared:
-    run, held = own
-    is_rate = base[1].unit == "bytes_per_s"
-    wanted = f"at most {100 * MARGINS[q]:.0f} % {'below' if is_rate else 'above'} {base[0].id}"
-    source = f"{base[0].id} {base[1].address} {_NAMES[q]}"
-    if run is None or held is None:
-        finding = Finding("INCONCLUSIVE", "missing", _absent(run, base[0], address))
-    elif held.unit != base[1].unit:
-        finding = Finding("INCONCLUSIVE", "-", "it has another unit than in the baseline")
-    else:
-        finding = _of_pair((base[0], base[1]), (run, held), q, unlike)
-    return _Compared((address, _NAMES[q]), finding, base[1].unit, wanted, source)
-
-
-def _of_pair(
-    base: tuple[MeasuredRun, MeasuredSeries],
-    own: tuple[MeasuredRun, MeasuredSeries],
-    q: float,
-    unlike: str,
-) -> Finding:
-    """The outcome of one quantile; _OPEN where the baseline could not decide it."""
-    first, held = base[1], own[1]
-    quantum = _quantum(first, held)
-    ratio = compare_quantile(first.series, held.series, q, margin=MARGINS[q], quantum=quantum)
-    finding = _of_ratio(ratio, first.unit)
-    unlike = unlike or _other_work(first, held)
-    doubts = [_doubts(*base), _doubts(*own), Doubts(f"not comparable: {unlike}" if unlike else "")]
-    is_clear = not any(one.barring or one.weakening for one in doubts)
-    if is_clear and ratio.outcome == "not decided" and not _bounds(first, q):
-        return _OPEN
-    for one in doubts:
-        finding = doubted(finding, one)
-    return finding
 
 
 def _other_work(first: MeasuredSeries, held: MeasuredSeries) -> str:
@@ -241,10 +544,10 @@ def _other_work(first: MeasuredSeries, held: MeasuredSeries) -> str:
     return "; ".join(told)
 
 
-def _quantum(*held: MeasuredSeries) -> float:
-    """The step of the coarser clock; a series that was not timed has none."""
-    found = [one.result.instrument.quantum_ns for one in held if one.result.instrument is not None]
-    return max(found, default=0.0) if held[0].unit == "ns" else 0.0
+def _quantum(held: MeasuredSeries) -> float:
+    """The step of the clock; a series that was not timed has none."""
+    instrument = held.result.instrument
+    return instrument.quantum_ns if instrument is not None and held.unit == "ns" else 0.0
 
 
 def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
@@ -259,55 +562,6 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
     return "the run does not have this series"
 
 
-def _doubts(run: MeasuredRun, held: MeasuredSeries) -> Doubts:
-    if is_contradictory(held.series):
-        return Doubts(barring=f"cannot be true: see the top of {run.id}")
-    found = WeighedRun(run).doubts_of(held.result)
-    return Doubts(
-        f"{run.id}: {found.barring}" if found.barring else "",
-        f"{run.id}: {found.weakening}" if found.weakening else "",
-    )
-
-
-def _bounds(base: MeasuredSeries, q: float) -> bool:
-    """Whether the baseline is long enough to find no difference to itself."""
-    own = compare_quantile(base.series, base.series, q, margin=MARGINS[q], quantum=_quantum(base))
-    return own.outcome == "no difference seen"
-
-
-def _of_ratio(ratio: QuantileRatio, unit: Unit) -> Finding:
-    """Worse is higher, of a rate lower."""
-    worse = "lower" if unit == "bytes_per_s" else "higher"
-    outcomes: dict[str, Outcome] = {"not decided": "INCONCLUSIVE", worse: "FAIL"}
-    outcome = outcomes.get(ratio.outcome, "PASS")
-    found = "-" if ratio.ratio is None else f"x{ratio.ratio:.3g} ({_ends(ratio)})"
-    reason: str = ratio.outcome
-    if outcome == "INCONCLUSIVE":
-        is_bounded = ratio.low is not None and ratio.high is not None
-        reason = "the interval reaches across a margin" if is_bounded else ratio.reason
-    return Finding(outcome, found, reason, ratio.ratio, ratio.low, ratio.high)
-
-
-def _ends(ratio: QuantileRatio) -> str:
-    low, high = ("unbounded" if one is None else f"x{one:.3g}" for one in (ratio.low, ratio.high))
-    return f"{low} to {high}"
-
-
-def _claims(own: MeasuredRun | None, base: MeasuredRun, left_out: Counter[str]) -> list[_Compared]:
-    found = []
-    for test in base.tests():
-        before = base.verdicts(test)
-        if isinstance(before, Missing):
-            continue
-        if not all(one.passed for one in before):
-            left_out["tests of behaviour that fail in the baseline too"] += 1
-            continue
-        finding = _claims_now(own, base, test)
-        wanted = f"all claims hold, as in {base.id}"
-        found.append(_Compared((test, CLAIMS), finding, None, wanted, f"{base.id} {test}"))
-    return found
-
-
 def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Finding:
     verdicts = Missing(_absent(own, base, test)) if own is None else own.verdicts(test)
     if own is None or isinstance(verdicts, Missing):
@@ -319,8 +573,8 @@ def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Findin
     if failed:
         why = f"{failed[0].name}: {failed[0].evidence}"
         finding = Finding("FAIL", text, why, is_proof=True)
-    for subject in (base, own):
-        for one in subject.results:
-            if one.test == test:
-                finding = doubted(finding, WeighedRun(subject).doubts_of(one))
+    for one in own.results:
+        if one.test == test:
+            found = WeighedRun(own).doubts_of(one)
+            finding = doubted(finding, Doubts(found.barring, found.weakening))
     return finding

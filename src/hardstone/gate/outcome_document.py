@@ -22,7 +22,8 @@ class Check(msgspec.Struct, kw_only=True, frozen=True):
     `wanted` and `found` are words; `value`, `low` and `high` are numbers in `unit` (of a share:
     the share), null where unknown or unbounded. `reason`: why it is not PASS, or what a PASS does
     not say. `limit`: its number in the file, null for one that comes from a run. `source` names
-    where the figure is from.
+    where the figure is from. Against baselines `value` is the ratio to them, where more is worse;
+    it fails from `fails_from` on, and `found_from` or more would have been found.
     """
 
     outcome: Outcome
@@ -39,6 +40,8 @@ class Check(msgspec.Struct, kw_only=True, frozen=True):
     high: float | None = None
     limit: int | None = None
     source: str = ""
+    fails_from: float | None = None
+    found_from: float | None = None
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):
@@ -70,8 +73,9 @@ class GateDocument(msgspec.Struct, kw_only=True):
     """`hardstone.gate/1`: all checks, the worst outcomes first.
 
     `outcome` is FAIL if any check fails, else INCONCLUSIVE if any is, or if there is none.
-    `against`: the limits file, the baseline, or the second command. `pairs`, `statistics` and
-    `judged_by` are those of interleaved pairs.
+    `against`: the limits file, the baseline, or the second command. `baselines`: the ids of all
+    runs that counted as baselines. `pairs`, `statistics` and `judged_by` are those of interleaved
+    pairs.
     """
 
     schema: str
@@ -84,6 +88,7 @@ class GateDocument(msgspec.Struct, kw_only=True):
     statistics: list[PairGate] = []
     judged_by: JudgedBy | None = None
     notes: list[str] = []
+    baselines: list[str] = []
 
     @property
     def exit_code(self) -> int:
@@ -100,6 +105,7 @@ def gate_document(
     pairs: Sequence[Pair] = (),
     statistics: Sequence[PairGate] = (),
     judged_by: JudgedBy | None = None,
+    baselines: Sequence[str] = (),
 ) -> GateDocument:
     """The document of `checks`, sorted by outcome."""
     ordered = sorted(checks, key=lambda one: WORST_FIRST.index(one.outcome))
@@ -114,6 +120,7 @@ def gate_document(
         statistics=list(statistics),
         judged_by=judged_by,
         notes=list(notes),
+        baselines=list(baselines),
     )
 
 

@@ -216,6 +216,11 @@ def _why_other_system(was: Facts, now: Facts) -> str | None:
     return None
 
 
+def other_machine(was: Facts, now: Facts) -> str:
+    """The first fact of machine or kernel that both know and that differs, in words; "": none."""
+    return _difference(was, now, _MACHINE + _KERNEL)
+
+
 def _difference(was: Facts, now: Facts, names: tuple[str, ...]) -> str:
     """The first fact that both know and that differs, in words."""
     for name in names:

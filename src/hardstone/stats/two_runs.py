@@ -29,10 +29,6 @@ AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5
 CONFIDENCE = 0.98
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
-BETWEEN_TWO_RUNS = (
-    "A difference between two single runs is one between these two runs: runs of the same system "
-    "differ too. Only interleaved pairs decide about systems: hardstone gate --pairs."
-)
 
 
 class QuantileRatio(msgspec.Struct, kw_only=True, frozen=True):

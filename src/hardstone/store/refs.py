@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -10,6 +11,7 @@ from hardstone.errors import InputError
 from hardstone.store.run_summary import RunEntry
 
 LAST = "last"
+_NUMBER = re.compile(" [0-9]{1,4} of [0-9]{1,4}$", re.ASCII)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -17,6 +19,7 @@ def find_run(
     reference: str, entries: Sequence[RunEntry], unreadable: Mapping[str, str] = _NONE
 ) -> RunEntry:
     """The run called `reference`: "last", an id, a name (its latest run), or a prefix of an id.
+    "good" also names the repeats that are called "good 3 of 10".
 
     `entries` are ordered by id, and so by start. `unreadable` has the reasons of runs that cannot
     be read. InputError: with that reason for one of those; with the nearest names for an unknown
@@ -31,13 +34,18 @@ def find_run(
         return _readable(ids[-1], entries, unreadable)
     if reference in ids:
         return _readable(reference, entries, unreadable)
-    named = [entry for entry in entries if entry.name == reference]
+    named = [entry for entry in entries if reference in (entry.name, _repeated(entry))]
     if named:
         return named[-1]
     begun = [run_id for run_id in ids if run_id.startswith(reference)]
     if len(begun) == 1:
         return _readable(begun[0], entries, unreadable)
     raise _ambiguous(reference, begun) if begun else _unknown(reference, entries)
+
+
+def _repeated(entry: RunEntry) -> str | None:
+    """The name that repeats have in common."""
+    return _NUMBER.sub("", entry.name) if entry.repeats else None
 
 
 def unreadable_run(run_id: str, reason: str, readable: Sequence[RunEntry]) -> InputError:

@@ -37,6 +37,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     is known for one. `is_at_most`: figures are missing, each of which can only lower it. `lowest`:
     stars from there to `stars` are possible with the values that were taken; None: not a range.
     `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
+    `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
     """
 
     id: str
@@ -52,6 +53,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     lowest: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
     rated_as: str = ""
     formula: str = ""
+    repeats: str = ""
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +77,7 @@ def entry_of(document: RunDocument) -> RunEntry:
     from hardstone.rating import rate_run  # half a second, and most lists need none
 
     (_, rating), *_ = rate_run(document)
+    repeat = document.plan.repeat
     return RunEntry(
         id=document.id,
         name=document.name,
@@ -89,6 +92,7 @@ def entry_of(document: RunDocument) -> RunEntry:
         lowest=rating.lowest,
         rated_as=", ".join(rating.rated_as),
         formula=rating.formula,
+        repeats="" if repeat is None else repeat.first or document.id,
     )
 
 

@@ -439,3 +439,69 @@ def test_the_commands_of_the_page_for_ci_are_understood() -> None:
     assert len(commands) == 4
     for command in commands:
         assert refused(shlex.split(command)[1:], is_mention=False) == ""
+
+
+# ---- repeats ----
+
+
+def repeats(hardstone: Hardstone, store: Path, target: str, *options: object) -> Done:
+    return hardstone("run", TEST, "--target", target, "--store", store, "--repeat", *options)
+
+
+def test_runs_that_are_repeated_are_the_baselines_of_another(
+    hardstone: Hardstone, gate: Hardstone, tmp_path: Path
+) -> None:
+    store, target = tmp_path / "store", scenario(tmp_path / "fake")
+    done = repeats(hardstone, store, target, 10, "--name", "good")
+    assert done.code == EXIT_OK and "run 10 of 10: about" in done.err
+    assert names(tmp_path) == sorted(f"good {number} of 10" for number in range(1, 11))
+    first = min(one.id for one in Store(store).runs())
+    assert {one.repeats for one in Store(store).runs()} == {first}
+    assert any(f"--baseline {first}" in one for one in done.typed)
+    hardstone("run", TEST, "--target", target, "--store", store, "--name", "new", "-q")
+    found = gate("new", "--baseline", "good", "--json")
+    assert found.code == EXIT_OK and len(found.document["baselines"]) == 10, found.out
+    contract = json.loads((FOLDER / file_name(GATE_SCHEMA)).read_text())
+    Draft202012Validator(contract).validate(found.document)
+    slow = scenario(tmp_path / "slow", sample.stream(TEST, values=SLOW))
+    hardstone("run", TEST, "--target", slow, "--store", store, "--name", "slow", "-q")
+    assert gate("slow", "--baseline", "good").code == EXIT_GATE
+    # one is named: the others of the store are of the same system and plan
+    few = gate("slow", "--baseline", "new")
+    assert few.code == EXIT_GATE and "10 more runs of the same system and plan" in few.out
+
+
+def test_repeats_that_were_cut_off_go_on(hardstone: Hardstone, tmp_path: Path, lab: Lab) -> None:
+    store = tmp_path / "store"
+    target = at_run(lab, scenario(tmp_path / "fake"), 3, interrupt)
+    cut = repeats(hardstone, store, target, 4, "--name", "good")
+    assert cut.code == EXIT_INTERRUPTED and "ended in run 3 of 4; 2 complete runs" in cut.err
+    assert any(" run --resume " in one for one in cut.typed)
+    wrong = hardstone("run", "--resume", "--store", store, "--name", "other")
+    assert wrong.code == EXIT_USAGE and "--name: repeats are resumed as they were" in wrong.err
+    done = hardstone("run", "--resume", "--store", store)
+    assert done.code == EXIT_OK and "run 3 of 4" in done.err and "run 2 of 4" not in done.err
+    complete = sorted(one.name for one in Store(store).runs() if one.status == "complete")
+    assert complete == [f"good {number} of 4" for number in range(1, 5)]
+    again = hardstone("run", "--repeat", 4, "--resume", "--store", store)
+    assert again.code == EXIT_USAGE and "no repeats are incomplete" in again.err
+    last = hardstone("run", "--resume", "good", "--store", store)
+    assert last.code == EXIT_USAGE and "all 4 repeats" in last.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((1,), "'1' is not a number of runs"),
+        (("x\n",), "'x?' is not a number of runs"),
+        ((3, "--target", "fake:other"), "not with several targets"),
+        ((3, "--compare-preemption"), "not with --compare-preemption"),
+        ((3, "-o", "x.html"), "not with -o"),
+    ],
+)
+def test_what_cannot_be_repeated(
+    hardstone: Hardstone, tmp_path: Path, options: tuple[object, ...], said: str
+) -> None:
+    target = scenario(tmp_path / "fake")
+    done = repeats(hardstone, tmp_path / "store", target, *options)
+    assert done.code == EXIT_USAGE and said in done.err

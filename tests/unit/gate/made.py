@@ -40,7 +40,7 @@ def changed_series(values: Sequence[int], **changed: Any) -> Series:
 def run(values: Sequence[int] | None = None, **changed: Any) -> RunDocument:
     """A run of TMR-P-LAT; what `changed` names is of its result, or of the document."""
     own = {"test", "status", "reason", "complete", "interrupted", "verdicts", "series"}
-    own |= {"params", "calibrated", "events"}
+    own |= {"params", "calibrated", "events", "instrument"}
     of_result = {name: changed.pop(name) for name in list(changed) if name in own}
     found = make.result(
         of_result.pop("test", "TMR-P-LAT"),

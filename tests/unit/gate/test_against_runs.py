@@ -3,121 +3,197 @@ and why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.gate import Check, GateDocument, PairedRun, check_against_runs, check_pairs
-from hardstone.gate.against_run import BaselineChecks
+from hardstone.gate import (
+    Check,
+    GateDocument,
+    PairedRun,
+    check_against_runs,
+    check_pairs,
+    more_runs,
+    why_other_system,
+)
+from hardstone.gate.against_run import ALL, BaselineChecks
 from hardstone.gate.pair_values import INTERRUPTED
-from hardstone.model import RunDocument, Series
+from hardstone.model import RunDocument, Series, Tool
 from hardstone.published import parse_address
-from hardstone.stats.two_runs import BETWEEN_TWO_RUNS
+from hardstone.stats.run_gate import FASTEST
 from hardstone.subjects import subjects_of
 from tests.unit.gate.made import UNTRUSTED, behaviour, changed_series, claims, rate, run, spread
 from tests.unit.stats import make
 
-BASE = run(run_id="20261121T032200Z-00000b")
+COUNT = 2000
+
+
+@cache
+def bases(
+    count: int = 10, middle: float = 10_000, boots: tuple[str, ...] = ("one",)
+) -> tuple[RunDocument, ...]:
+    """Runs of one system, a minute apart, that vary by 2 %; of `boots` in turn."""
+    drawn = np.random.default_rng(7).normal(0, 0.02, count)
+    return tuple(
+        run(
+            spread(COUNT, middle * float(np.exp(shift)), 100 + number),
+            run_id=f"20261121T03{number:02}00Z-00000b",
+            started_utc=f"2026-11-21T03:{number:02}:00Z",
+            system=system(boots[number % len(boots)]),
+            instrument=make.instrument(),
+        )
+        for number, shift in enumerate(drawn)
+    )
+
+
+def system(boot: str = "one", **changed: Any) -> dict[str, Any]:
+    return {"kernel.name": "Linux", "kernel.release": "6.12.0-rt", "os.boot_id": boot, **changed}
+
+
+def later(
+    values: Sequence[int] | None = None, *, middle: float = 10_000, **changed: Any
+) -> RunDocument:
+    """The run that is held against the baselines: after the last of ten."""
+    fields: dict[str, Any] = {"started_utc": "2026-11-21T03:10:00Z", "system": system()} | changed
+    own = spread(COUNT, middle, 2) if values is None else values
+    return run(own, run_id="20261121T040000Z-00000a", **fields)
+
+
 NOTHING = make.document(results=[])
+BASE = bases()[0]
 
 
-def against(own: RunDocument, *bases: RunDocument) -> BaselineChecks:
-    return check_against_runs(subjects_of(own), [subjects_of(one) for one in bases or (BASE,)])
+def against(own: RunDocument, *others: RunDocument, **options: Any) -> BaselineChecks:
+    held = [subjects_of(one) for one in others or bases()]
+    return check_against_runs(subjects_of(own), held, **options)
 
 
-def outcomes(own: RunDocument, *bases: RunDocument) -> dict[str, str]:
-    return {one.statistic: one.outcome for one in against(own, *bases).checks}
+def outcomes(own: RunDocument, *others: RunDocument) -> dict[str, str]:
+    return {one.statistic: one.outcome for one in against(own, *others).checks}
 
 
-def of_median(own: RunDocument, *bases: RunDocument) -> Check:
-    return next(one for one in against(own, *bases).checks if one.statistic == "p50")
+def of_all(own: RunDocument, *others: RunDocument, **options: Any) -> Check:
+    return next(one for one in against(own, *others, **options).checks if one.address == ALL)
 
 
 @pytest.mark.parametrize(
-    ("middle", "outcome"),
-    [(10_000, "PASS"), (8_000, "PASS"), (12_000, "FAIL"), (11_000, "INCONCLUSIVE")],
+    ("middle", "outcome"), [(10_000, "PASS"), (5000, "PASS"), (13_000, "FAIL"), (10_500, "PASS")]
 )
-def test_a_median_that_is_beyond_its_margin(middle: float, outcome: str) -> None:
-    found = of_median(run(spread(middle=middle, seed=2)))
-    assert found.outcome == outcome, found
-    assert found.wanted == f"at most 10 % above {BASE.id}" and found.found.startswith("x")
+def test_a_run_that_is_slower_than_one_more_of_the_system(middle: float, outcome: str) -> None:
+    found = of_all(later(middle=middle))
+    assert (found.outcome, found.statistic) == (outcome, FASTEST), found
+    assert found.fails_from is not None and found.found_from is not None
+    assert 1.1 <= found.fails_from < found.found_from < 1.3
+    assert f"as in 10 runs, below x{found.fails_from:.3g}" == found.wanted
+    assert outcome == "FAIL" or "would have been found" in found.reason
 
 
-@pytest.mark.slow
-def test_quantiles_have_margins_of_their_own() -> None:
-    base = run(spread(800_000))
-    found = outcomes(run(spread(800_000, middle=11_500, seed=2)), base)
-    assert (found["p50"], found["p99"]) == ("FAIL", "PASS")
-    assert outcomes(run(spread(800_000, middle=14_000, seed=2)), base)["p99"] == "FAIL"
+def test_one_baseline_decides_nothing_and_how_to_get_more_is_said() -> None:
+    found = of_all(later(middle=30_000), BASE, more="hardstone run TMR-P-LAT --repeat 10")
+    assert (found.outcome, found.fails_from) == ("INCONCLUSIVE", None)
+    assert found.found.startswith("x2.9") and "takes 10 runs of this system" in found.reason
+    assert found.reason.endswith(": hardstone run TMR-P-LAT --repeat 10")
+    assert of_all(later(middle=30_000), *bases()[:9]).outcome == "INCONCLUSIVE"
 
 
-def test_what_the_baseline_does_not_bound_is_told_unless_it_is_clear() -> None:
-    short = run(spread(4000))
-    found = against(run(spread(4000, seed=2)), short)
-    assert found.checks == []
-    assert any("1 quantiles that the baseline is too short" in one for one in found.notes)
-    assert outcomes(run(spread(4000, middle=30_000, seed=2)), short) == {"p50": "FAIL"}
+def test_a_difference_that_could_not_be_found_is_no_pass() -> None:
+    found = of_all(later(), difference=0.1)
+    assert found.outcome == "INCONCLUSIVE"
+    assert "only all values slower by" in found.reason and "finds x1.1; interleaved" in found.reason
 
 
-def test_one_run_each_is_said_to_be_one() -> None:
-    assert against(run()).notes[0] == BETWEEN_TWO_RUNS
-    assert "--pairs" in BETWEEN_TWO_RUNS
-    assert BETWEEN_TWO_RUNS not in against(run(), BASE, run()).notes
+def test_a_disturbed_run_does_not_fail() -> None:
+    """Six of ten values are three times as long, the fastest are as ever."""
+    own = spread(COUNT, 10_000, 2)
+    found = against(later([*(3 * one for one in own[:1200]), *own[1200:]]))
+    assert {(one.outcome, one.statistic) for one in found.checks} >= {
+        ("PASS", FASTEST),
+        ("INCONCLUSIVE", "p50"),
+    }
+    suspicious = next(one for one in found.checks if one.statistic == "p50")
+    assert "disturbed" in suspicious.reason and "--pairs" in suspicious.reason
 
 
-def test_several_baselines_must_agree() -> None:
-    slow = run(spread(middle=20_000, seed=3))
-    own = run(spread(middle=15_000, seed=2))
-    assert (of_median(own).outcome, of_median(own, slow).outcome) == ("FAIL", "PASS")
-    found = of_median(own, BASE, slow)
-    assert found.outcome == "INCONCLUSIVE" and "1 FAIL, 1 PASS" in found.reason
-    assert of_median(own, BASE, BASE).outcome == "FAIL"
-    assert of_median(own, slow, slow).outcome == "PASS"
+@pytest.mark.parametrize(
+    ("own", "boots", "reason"),
+    [
+        (later(middle=20_000, system=system("two")), ("one",), "all baselines are of one boot"),
+        (later(middle=20_000, system=system("two")), ("one", "three"), ""),
+        (later(middle=20_000, started_utc="2026-11-21T04:09:00Z"), ("one",), ""),
+        (
+            later(middle=20_000, started_utc="2026-11-21T05:09:00Z"),
+            ("one",),
+            "within 9 min, 2 h away from the run",
+        ),
+        (later(middle=20_000, instrument=make.instrument(median=23)), ("one",), "took 23 ns, in"),
+        (later(middle=20_000, instrument=make.instrument(median=21)), ("one",), ""),
+    ],
+)
+def test_what_no_baseline_shows_decides_nothing(
+    own: RunDocument, boots: tuple[str, ...], reason: str
+) -> None:
+    found = of_all(own, *bases(boots=boots))
+    assert found.outcome == ("INCONCLUSIVE" if reason else "FAIL")
+    assert reason in found.reason
 
 
 def test_what_differs_between_the_runs_is_told() -> None:
-    assert not any("differ in" in one for one in against(run()).notes)
-    system = {"kernel.name": "Linux", "kernel.release": "6.13", "power.governor": "powersave"}
-    notes = against(run(system=system)).notes
-    assert f"the runs differ in kernel: Linux 6.13, and {BASE.id} 6.12.0-rt" in notes
-    assert f"the runs differ in governor: powersave, and {BASE.id} not known" in notes
+    assert not any("differ in" in one for one in against(later()).notes)
+    changed = system(**{"kernel.release": "6.13", "power.governor": "powersave"})
+    notes = against(later(system=changed)).notes
+    assert "the runs differ in kernel: Linux 6.13, and the baselines Linux 6.12.0-rt" in notes
+    assert "the runs differ in governor: powersave, and the baselines not known" in notes
 
 
 @pytest.mark.parametrize(("middle", "outcome"), [(2e7, "PASS"), (5e6, "FAIL")])
 def test_of_a_rate_less_is_worse(middle: float, outcome: str) -> None:
-    found = outcomes(rate(spread(50_000, middle, 2)), rate(spread(50_000, 1e7)))
-    assert found == {"p50": outcome}
+    held = [rate(spread(COUNT, 1e7, seed)) for seed in range(3, 13)]
+    assert outcomes(rate(spread(COUNT, middle, 2)), *held)[FASTEST] == outcome
 
 
 def changed(**what: object) -> list[Series]:
-    return [changed_series(spread(), **what)]
+    return [changed_series(spread(COUNT), **what)]
 
 
 @pytest.mark.parametrize(
-    ("own", "base", "reason"),
+    ("own", "reason"),
     [
-        (NOTHING, BASE, "the run has no TMR-P-LAT"),
-        (run(conditions={"load": "none"}), BASE, "the run has nothing under load heavy, shared"),
-        (claims(True), BASE, "the run has no TMR-P-LAT"),
-        (run(status="denied", series=[], reason="EPERM"), BASE, "denied: EPERM"),
-        (run(series=changed(name="release")), BASE, "does not have this series"),
-        (run(complete=False), BASE, "cut off before its end"),
-        (run(), run(complete=False), "cut off before its end"),
-        (run(), run(status="failed", reason="EDEADLK"), "EDEADLK"),
-        (run(trust=UNTRUSTED), BASE, "untrustworthy: X"),
-        (run(), run(trust=UNTRUSTED), "untrustworthy: X"),
-        (run(series=changed(max=3)), BASE, "cannot be true"),
-        (run(), run(series=changed(max=3)), "cannot be true"),
-        (run(system={"virtual.emulated": True}), BASE, "not comparable: it is emulated"),
+        (NOTHING, "the run has no TMR-P-LAT"),
+        (later(conditions={"load": "none"}), "the run has nothing under load heavy, shared"),
+        (claims(True), "the run has no TMR-P-LAT"),
+        (later(status="denied", series=[], reason="EPERM"), "denied: EPERM"),
+        (later(series=changed(name="release")), "does not have this series"),
+        (later(complete=False), "cut off before its end"),
+        (later(trust=UNTRUSTED), "untrustworthy: X"),
+        (later(series=changed(max=3)), "cannot be true"),
+        (later(system=system(**{"virtual.emulated": True})), "no baseline counts"),
     ],
 )
-def test_what_cannot_be_compared_never_passes(
-    own: RunDocument, base: RunDocument, reason: str
-) -> None:
-    found = against(own, base).checks
+def test_what_cannot_be_compared_never_passes(own: RunDocument, reason: str) -> None:
+    found = against(own).checks
     assert found and {one.outcome for one in found} == {"INCONCLUSIVE"}
     assert all(reason in one.reason for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("base", "reason"),
+    [
+        (run(complete=False), "cut off before its end"),
+        (run(status="failed", reason="EDEADLK"), "EDEADLK"),
+        (run(trust=UNTRUSTED), "untrustworthy: X"),
+        (run(system=system(**{"virtual.emulated": True})), "not comparable: it is not emulated"),
+    ],
+)
+def test_a_useless_baseline_does_not_count(base: RunDocument, reason: str) -> None:
+    found = against(later(middle=20_000), *bases(), base)
+    assert any(f"{base.id} does not count" in one and reason in one for one in found.notes)
+    assert found.used == [one.id for one in bases()]
+    assert "FAIL" in {one.outcome for one in found.checks}
 
 
 @pytest.mark.parametrize(
@@ -140,19 +216,17 @@ def test_what_cannot_be_compared_never_passes(
 def test_unlike_work_is_not_compared(
     field: str, name: str, values: tuple[int, int], reason: str
 ) -> None:
-    found = of_median(*(run(**{field: {name: one}}) for one in values))
-    assert found.outcome == ("INCONCLUSIVE" if reason else "PASS")
-    assert not reason or found.reason == f"not comparable: {reason}"
+    own, base = (run(spread(COUNT), **{field: {name: one}}) for one in values)
+    (found,) = against(own, base).checks
+    assert found.reason == f"not comparable: {reason}" if reason else "1 baseline" in found.reason
 
 
 def test_claims_alone_do_not_pass_for_times_that_were_not_compared() -> None:
-    short = make.document(results=[*run(spread(1000)).results, behaviour(True)])
+    short = make.document(results=[*run(spread(10)).results, behaviour(True)])
     found = against(short, short).checks
-    rows = [("PASS", "SEM-B-LCK"), ("INCONCLUSIVE", "all series")]
+    rows = [("PASS", "SEM-B-LCK"), ("INCONCLUSIVE", ALL)]
     assert [(one.outcome, one.address) for one in found] == rows
-    assert "too short" in found[1].reason
-    long = make.document(results=[*run().results, behaviour(True)])
-    assert {one.outcome for one in against(long, long).checks} == {"PASS"}
+    assert "no time could be compared" in found[1].reason
 
 
 @pytest.mark.parametrize(
@@ -167,6 +241,7 @@ def test_claims_alone_do_not_pass_for_times_that_were_not_compared() -> None:
 )
 def test_claims_hold_as_they_did(own: RunDocument, outcome: str) -> None:
     assert outcomes(own, claims(True)) == {"claims": outcome}
+    assert outcomes(own, claims(True), claims(False)) == {}  # it fails in a baseline too
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -181,7 +256,31 @@ def test_what_is_left_out_is_counted() -> None:
     told = "\n".join(found.notes)
     for part in ("1 series of counts", "1 derived series", "1 series with too few"):
         assert f"not compared: {part}" in told
-    assert "fail in the" in told
+    assert "fail in a baseline too" in told
+
+
+def test_other_runs_of_the_system_are_those_of_the_same_plan_build_and_machine() -> None:
+    base = bases()[0]
+    assert why_other_system(base, bases()[1]) is None
+    plan = msgspec.structs.replace(base.plan, policy="rr")
+    for other, why in (
+        (msgspec.structs.replace(base, plan=plan), "another plan"),
+        (msgspec.structs.replace(base, system=system(**{"power.governor": "x"})), "governor"),
+        (msgspec.structs.replace(base, system=system(**{"machine.board": "x"})), None),
+        (
+            msgspec.structs.replace(base, tool=Tool(version="1", probe_sha256="ab")),
+            "another build",
+        ),
+    ):
+        found = why_other_system(base, other)
+        assert found is None if why is None else why in str(found)
+
+
+def test_the_command_for_more_runs_makes_the_same_plan() -> None:
+    plan = msgspec.structs.replace(BASE.plan, command=["run", "TMR-P-LAT", "--name", "a b"])
+    base = msgspec.structs.replace(BASE, plan=plan)
+    assert more_runs(base) == "hardstone run TMR-P-LAT --name 'a b' --repeat 10"
+    assert more_runs(BASE) == "measure more of them"
 
 
 # ---- pairs ----
