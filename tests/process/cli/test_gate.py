@@ -455,7 +455,7 @@ def test_runs_that_are_repeated_are_the_baselines_of_another(
     done = repeats(hardstone, store, target, 10, "--name", "good")
     assert done.code == EXIT_OK and "run 10 of 10: about" in done.err
     assert names(tmp_path) == sorted(f"good {number} of 10" for number in range(1, 11))
-    first = min(one.id for one in Store(store).runs())
+    first = next(one.id for one in Store(store).runs() if one.name == "good 1 of 10")
     assert {one.repeats for one in Store(store).runs()} == {first}
     assert any(f"--baseline {first}" in one for one in done.typed)
     hardstone("run", TEST, "--target", target, "--store", store, "--name", "new", "-q")
