@@ -24,6 +24,7 @@ from bench.fuzz.worker import MOST_RSS_BYTES, MOST_S, Failure, Share
 SHARES = {"document": 3, "stream": 4, "journal": 3}
 _EACH = 200
 _SILENT_S = 300.0
+_PROGRESS_S = 20.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,8 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    while any(thread.is_alive() for thread in threads):
+        threads[-1].join(_PROGRESS_S)
+        done = sum(share.inputs for share in list(shares))
+        failed = sum(len(share.failures) for share in list(shares))
+        if done < options.inputs:
+            print(
+                f"{time.monotonic() - started:5.0f} s: {done} inputs, {failed} failed", flush=True
+            )
     failures = [failure for share in shares for failure in share.failures]
     _keep(failures, options.seed, options.failures)
     print(_table(shares))

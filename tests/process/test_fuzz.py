@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.fuzz.doors import check_page
 from bench.fuzz.inputs import KINDS, input_of
 from bench.fuzz.worker import take
 
@@ -26,3 +27,19 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
             input_of(1, kind, n) for n in range(20)
         ]
         assert input_of(1, kind, 3) != input_of(2, kind, 3)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<script>alert(1)</script>",
+        "<p onclick='x()'>a</p>",
+        "<a href=' java\nscript:x()'>a</a>",
+        "<iframe src='x'></iframe>",
+        "<script src='x.js'></script>",
+    ],
+)
+def test_a_page_that_runs_what_it_was_fed_is_found(page: str) -> None:
+    check_page("<p>&lt;script&gt;alert(1)&lt;/script&gt; onclick=</p>")
+    with pytest.raises(AssertionError, match="the page holds"):
+        check_page(page)
