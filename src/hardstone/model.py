@@ -444,7 +444,7 @@ StreamLine = (
 )
 
 
-class Result(msgspec.Struct, kw_only=True):
+class Result(msgspec.Struct, kw_only=True, weakref=True):
     """One test of a run under one condition. `complete` is false without a footer.
 
     If `status` is not "measured", `remedy` is the remedy in words and `command` the command for

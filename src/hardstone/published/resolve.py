@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+from weakref import KeyedRef
 
 from hardstone.errors import InputError, remedy_text
 from hardstone.model import Result, RunDocument, Series, Verdict
@@ -12,6 +15,7 @@ from hardstone.published.address import Address
 
 _BOTH = "both"  # measured once: threads and processes take the same way
 _SCOPES = {"thread", "process"}
+_MOST_NAMED = 20  # in the words of an error
 
 
 class AddressError(InputError):
@@ -42,7 +46,7 @@ def resolve(address: Address, document: RunDocument, **conditions: str) -> Resol
         return _behaviour(address, result)
     named = _of_series(address, result)
     wanted = Address(address.test, named.values, address.labels)
-    found = [one for one in named.series if _has_labels(one, wanted)]
+    found = [one for one in _candidates(wanted, named, result) if _has_labels(one, wanted)]
     if found:
         return _only(address, result, found, [])
     shortened = list(_shortened(wanted, result, named.series))
@@ -105,19 +109,68 @@ def is_under(result: Result, conditions: Mapping[str, str]) -> bool:
 class _Named:
     """The series that an address matches by name, and its label values."""
 
+    name: str
     series: list[Series]
     values: tuple[str, ...]
 
 
 def _of_series(address: Address, result: Result) -> _Named:
-    names = list(dict.fromkeys(one.name for one in result.series))
+    by_name = _look(result).by_name
     last = address.parts[-1] if address.parts else ""
-    if last in names:
-        return _Named([one for one in result.series if one.name == last], address.parts[:-1])
-    if len(names) != 1:
-        told = f"has the series {', '.join(names)}" if names else "has no series"
+    if last in by_name:
+        return _Named(last, by_name[last], address.parts[:-1])
+    if len(by_name) != 1:
+        told = f"has the series {_some(by_name, ', ')}" if by_name else "has no series"
         raise AddressError(f"{address}: {address.test} {told}", "end the address with one of them")
-    return _Named(result.series, address.parts)
+    return _Named(next(iter(by_name)), result.series, address.parts)
+
+
+class _Looked(NamedTuple):
+    """The series of a result by name, and those by label values, while it holds the same."""
+
+    result: KeyedRef[int, Result]
+    series: list[Series]
+    length: int
+    by_name: dict[str, list[Series]]
+    by_values: dict[tuple[str, ...], list[Series]]
+    most_labels: dict[str, int]
+
+
+# By id, while the result lives: a gate asks for each of 1000 series, a comparison for more.
+_LOOKED: dict[int, _Looked] = {}
+
+
+def _look(result: Result) -> _Looked:
+    key, series = id(result), result.series
+    known = _LOOKED.get(key)
+    if known is not None and known.series is series and known.length == len(series):
+        return known
+    found = _Looked(KeyedRef(result, _forget, key), series, len(series), {}, {}, {})
+    for one in series:
+        found.by_name.setdefault(one.name, []).append(one)
+        values = _key(one.name, map(str, one.labels.values()))
+        found.by_values.setdefault(values, []).append(one)
+        most = found.most_labels.get(one.name, 0)
+        found.most_labels[one.name] = max(most, len(one.labels))
+    _LOOKED[key] = found
+    return found
+
+
+def _forget(gone: KeyedRef[int, Result]) -> None:
+    _LOOKED.pop(gone.key, None)
+
+
+def _key(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    return name, *sorted(_BOTH if value in _SCOPES else value for value in values)
+
+
+def _candidates(wanted: Address, named: _Named, result: Result) -> list[Series]:
+    """Series that `wanted` may be. An address that gives a value for every label has few."""
+    values = (*wanted.labels.values(), *wanted.parts)
+    looked = _look(result)
+    if len(values) < looked.most_labels.get(named.name, 0):
+        return named.series
+    return looked.by_values.get(_key(named.name, values), [])
 
 
 @dataclass(frozen=True)
@@ -140,9 +193,9 @@ def _shortened(wanted: Address, result: Result, among: list[Series]) -> Iterator
     """Series with a smaller number than `wanted`, since the system has no more."""
     for text in (*wanted.labels.values(), *wanted.parts):
         asked = _asked(text, result)
-        for one in among:
+        for one in among if asked else ():
             for label, used in one.labels.items():
-                is_fewer = isinstance(used, int) and asked and used < int(text)
+                is_fewer = isinstance(used, int) and used < int(text)
                 if is_fewer and used not in asked and _has_labels(one, _with(wanted, text, used)):
                     yield _Shortened(one, f"{used} {label} instead of {text}")
 
@@ -162,7 +215,7 @@ def _asked(text: str, result: Result) -> list[int | str]:
 
 def _only(address: Address, result: Result, found: list[Series], notes: list[str]) -> Resolved:
     if len(found) > 1:
-        seen = "; ".join(_labels(one) for one in found)
+        seen = _some(map(_labels, found), "; ")
         raise AddressError(
             f"{address}: {len(found)} series of {found[0].name} match: {seen}",
             "name the label values that tell them apart",
@@ -174,8 +227,13 @@ def _only(address: Address, result: Result, found: list[Series], notes: list[str
 
 def _absence(wanted: Address, among: list[Series]) -> str:
     asked = [f"{name} {value}" for name, value in wanted.labels.items()] + list(wanted.parts)
-    seen = "; ".join(filter(None, map(_labels, among))) or "no labels"
+    seen = _some(filter(None, map(_labels, among)), "; ") or "no labels"
     return f"no series with {', '.join(asked)}; there are {seen}"
+
+
+def _some(names: Iterable[str], between: str) -> str:
+    first = list(islice(names, _MOST_NAMED + 1))
+    return between.join([*first[:_MOST_NAMED], "..."] if len(first) > _MOST_NAMED else first)
 
 
 def _labels(series: Series) -> str:

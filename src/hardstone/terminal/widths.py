@@ -50,9 +50,9 @@ def _span(console: Console, column: Column) -> Measurement:
 
 
 def _width_drawn(console: Console, table: Table, room: int) -> int:
+    """The width of the first line, which all lines have; a long table is not drawn for it."""
     drawn = console.render(table, console.options.update_width(room))
-    lines = Segment.split_lines(drawn)
-    return max((sum(part.cell_length for part in line) for line in lines), default=0)
+    return sum(part.cell_length for part in next(iter(Segment.split_lines(drawn)), ()))
 
 
 def _narrow(table: Table, spans: list[Measurement], width: int) -> int:

@@ -90,6 +90,34 @@ def test_an_address_names_one_series(address: str | Address, result: Result, pla
     assert resolved.series is result.series[place] and resolved.notes == []
 
 
+class Counted(dict[str, int | str]):
+    """Labels that count how often they are looked at."""
+
+    looks = 0
+
+    def items(self) -> Any:
+        Counted.looks += 1
+        return super().items()
+
+
+def test_a_series_is_found_without_a_look_at_all_others() -> None:
+    """A gate asks for each of them: of 1000 that took 10 s."""
+    many = under("THR-P-SLS", [one("switch", threads=number) for number in range(60)])
+    for series in many.series:
+        series.labels = Counted(series.labels)
+    Counted.looks = 0
+    for number, series in enumerate(many.series):
+        assert found(f"THR-P-SLS/{number}/switch", many).series is series
+    assert Counted.looks <= 2 * len(many.series)
+
+
+def test_an_error_does_not_name_hundreds_of_series() -> None:
+    many = under("THR-P-SLS", [one("switch", threads=number) for number in range(500)])
+    with pytest.raises(AddressError) as raised:
+        found("THR-P-SLS/700/switch", many)
+    assert len(raised.value.cause) < 500 and raised.value.cause.endswith("threads 19; ...")
+
+
 DENIED = Result(test="THR-P-SLS", status="denied", reason="no right", remedy="ask")
 DOCTOR = Result(
     test="THR-P-SLS", status="denied", reason="no right", remedy="ask", command="hardstone doctor"
