@@ -25,6 +25,7 @@ METHOD = "periodic-noise/1"
 TICK_SERIES, OTHER_SERIES = "tick", "other"
 _DERIVED = {TICK_SERIES: "gaps at the ticks found", OTHER_SERIES: "gaps at no tick"}
 _WATCH = "gap_watch"
+_TIME_SHARED = "other"  # a real-time budget takes nothing from such a thread
 
 
 def with_noise(result: Result) -> Result:
@@ -45,6 +46,8 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     kernel = _counted(whole, watch.get("tick_ns"))
     budget = _budget(result)
     is_throttled = throttled_gaps(gaps, budget)
+    if result.conditions.policy == _TIME_SHARED:
+        is_throttled &= False
     named = named_combs(gaps, find_combs(gaps, kernel.tick_hz, is_throttled), kernel)
     combs = [_described(gaps, one, named) for one in named]
     if is_throttled.any():

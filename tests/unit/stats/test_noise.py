@@ -350,6 +350,17 @@ def test_throttling_that_begins_in_the_tick_is_no_tick(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("policy", "count"), [("fifo", 1), (None, 1), ("other", 0)])
+def test_a_real_time_budget_throttles_no_time_shared_thread(policy: str | None, count: int) -> None:
+    machine = Machine(15, seconds=10)
+    machine.comb(1, 50e6, jitter_ns=4e6, spread=0.03)
+    result = result_of(machine.windows(timer_hz=0, rests=False, window_ns=2 * S))
+    result.conditions.policy = policy
+    (noise,) = with_noise(result).noise
+    assert sum(one.name in ("throttling", "fair server") for one in noise.combs) == count
+
+
+@pytest.mark.slow
 def test_throttling_that_begins_in_each_tenth_tick_hides_it() -> None:
     """Of a period of 100 ms, at a tick that is late by up to some 100 us."""
     machine = Machine(23, seconds=10)
