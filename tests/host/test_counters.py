@@ -24,7 +24,15 @@ import pytest
 from hardstone.model import StreamInterval, StreamSeries, StreamTrace
 from hardstone.stats.causes import TICK_NS, latenesses
 from tests import machine
-from tests.host.hogs import PRIORITY, TOLERANCE, Bursts, found, hogging, measure_under
+from tests.host.hogs import (
+    PRIORITY,
+    TOLERANCE,
+    Bursts,
+    found,
+    hogging,
+    measure_under,
+    without_an_excuse,
+)
 from tests.host.place import Place, group_of, within
 from tests.host.shielding import read_task
 from tests.running import (
@@ -200,11 +208,12 @@ def test_what_cannot_happen_to_a_bound_thread_is_not_named(probe: Path, quick: l
     assert not named(stream) & {"throttled", "major_faults", "minor_faults", "migrations"}
 
 
-def set_quota(group: Path, quota_us: int) -> None:
-    """How much CPU time a control group may have in each 100 ms; -1: as much as it wants."""
+def set_quota(group: Path, quota_us: int, period_us: int = 100_000) -> None:
+    """How much CPU time a control group may have in each period; -1: as much as it wants."""
     if (group / "cpu.max").exists():
-        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} 100000")
+        (group / "cpu.max").write_text(f"{'max' if quota_us < 0 else quota_us} {period_us}")
     elif (group / "cpu.cfs_quota_us").exists():
+        (group / "cpu.cfs_period_us").write_text(str(period_us))
         (group / "cpu.cfs_quota_us").write_text(str(quota_us))
     else:
         pytest.skip("no control group with a limit on CPU time can be made here")
@@ -233,6 +242,45 @@ def test_a_throttled_group_is_seen(probe: Path, quick: list[str]) -> None:
     assert in_seconds(stream, "throttled_count") >= 1
     assert stream.result.environment["throttled_count"] >= 1
     assert "throttled" in named(stream)
+
+
+@as_root
+@pytest.mark.parametrize(("quota_us", "period_us"), [(20_000, 100_000), (1000, 10_000)])
+def test_a_quota_that_is_always_used_up_is_named(
+    quota_us: int, period_us: int, probe: Path, quick: list[str]
+) -> None:
+    """No second of the run is without it. A tick is longer than a quota of 1 ms: what is used too
+    much is paid back over several periods, each of which the kernel counts as a throttling."""
+    words = ("--duration-ns", "4s", "--policy", "other", *quick)
+    with without_an_excuse(), group_of("cpu") as group:
+        set_quota(group, quota_us, period_us)
+        stream = run(probe, "CLK-P-DUR", *words, prefix=within(group))
+    result, problem = stream.read_by_the_toolkit()
+    assert problem is None and result.environment["throttled_ns"] > 0
+    largest, *_ = latenesses(result, 1)
+    assert largest.causes[-1].kind == "throttled", largest
+    assert "throttling" not in {comb.name for noise in result.noise for comb in noise.combs}
+
+
+@as_root
+@realtime
+def test_the_budget_of_a_group_is_kept(probe: Path, quick: list[str]) -> None:
+    """Of 100 ms in a second, where throttling would be a gap of 900 ms."""
+    words = ("--duration-ns", "5s", "--policy", "fifo", *quick)
+    with group_of("cpu") as group:
+        budget = group / "cpu.rt_runtime_us"
+        if not budget.exists():
+            pytest.skip("control groups have no real-time budget here")
+        try:
+            budget.write_text("100000")
+        except OSError as error:
+            pytest.skip(f"this group cannot be given a real-time budget: {error}")
+        stream = run(probe, "CLK-P-DUR", *words, prefix=within(group))
+    assert stream.result.conditions.realtime
+    assert stream.events["gap_watch"].data["is_budget_of_group"] is True
+    assert stream.events["gap_watch"].data["rt_runtime_ns"] == 100_000_000
+    assert stream.series("gap").max < 400_000_000
+    assert "throttled" not in stream.events
 
 
 def pages_out(pid: int, program: Path) -> int:
