@@ -15,9 +15,11 @@ from hardstone.stats.traced import task_before
 from hardstone.units import format_count, format_ns, format_span
 
 SEEN = "seen in that second"
+ALIKE = "as in the rest of the run"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
-    "beyond the usual. It is not proven. Steal time is counted in steps of 10 ms. A thread waits "
+    "beyond the usual. Throttling and steal time are named also where every second has them. It is "
+    "not proven. Steal time is counted in steps of 10 ms. A thread waits "
     "for the CPU behind a task of higher priority, behind any task in a part of the kernel that "
     "cannot be preempted, or while real-time tasks are throttled."
 )
@@ -37,6 +39,11 @@ _LOST = {
     "throttled": "of throttling of the control group",
     "steal": "stolen by the hypervisor",
     "delay": "of waiting for the CPU, behind a task or throttled",
+}
+_CONSTANT = {
+    "throttled": "a CPU quota stops the control group for {} a second on average, "
+    "the sum of its CPUs",
+    "steal": "the hypervisor takes {} a second on average",
 }
 _EVENTS = {
     "throttled": ("throttling of the control group", "throttlings of the control group"),
@@ -147,14 +154,20 @@ def _places(found: Sequence[LateValue]) -> str:
 
 
 def cause_text(late: Lateness, result: Result) -> str:
-    """ "seen in that second: 3 migrations (usually 0)", "none seen", "not watched: ..."."""
+    """ "seen in that second: 3 migrations (usually 0)", "as in the rest of the run: the hypervisor
+    takes 30 ms a second on average (40 ms in that second)", "none seen", "not watched: ..."."""
     if not late.seconds:
         return _unwatched(result) + _before(late)
-    if not late.counts:
+    if not late.causes and not late.counts:
         return "nothing to compare that second with" + _before(late)
     if not late.causes:
         return "none seen" + _before(late)
-    return f"{SEEN}: {'; '.join(map(_cause, late.causes))}{_before(late)}"
+    parts = (
+        (SEEN, [_cause(one) for one in late.causes if not one.constant_ns]),
+        (ALIKE, [_constant(one) for one in late.causes if one.constant_ns]),
+    )
+    said = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
+    return "; ".join(said) + _before(late)
 
 
 def _place(late: Lateness) -> str:
@@ -194,7 +207,14 @@ def _rank(priority: int | None) -> str:
 def _cause(cause: Cause) -> str:
     """ "5.1 ms stolen by the hypervisor (usually 20 us)", "3 migrations (usually 0)"."""
     busiest = f", most of them {shorten(cause.busiest, _NAME_CHARACTERS)}" if cause.busiest else ""
-    return f"{_seen(cause)} (usually {_usual(cause)}){busiest}"
+    usual = "" if cause.usual is None else f" (usually {_amount(cause, cause.usual)})"
+    return f"{_seen(cause)}{usual}{busiest}"
+
+
+def _constant(cause: Cause) -> str:
+    """ "the hypervisor takes 30 ms a second on average (40 ms in that second)"."""
+    average = _CONSTANT[cause.kind].format(format_ns(cause.constant_ns))
+    return f"{average} ({format_ns(cause.seen)} in that second)"
 
 
 def _seen(cause: Cause) -> str:
@@ -204,8 +224,8 @@ def _seen(cause: Cause) -> str:
     return f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
 
 
-def _usual(cause: Cause) -> str:
-    return format_ns(cause.usual) if cause.is_time else _plain(cause.usual)
+def _amount(cause: Cause, amount: float) -> str:
+    return format_ns(amount) if cause.is_time else _plain(amount)
 
 
 def _plain(value: float) -> str:

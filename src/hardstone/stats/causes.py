@@ -1,7 +1,8 @@
 """What could have made a worst value, from the kernel's counters of its second.
 
 Nothing is proven: a cause is what was seen in that second, large enough to have made the value
-and beyond what is usual. docs/method.md has each limit and why.
+and beyond what is usual. An undisturbed system has neither throttling nor steal, so these are
+compared with 0: a run may have them in every second. docs/method.md has each limit and why.
 """
 
 from __future__ import annotations
@@ -36,9 +37,12 @@ _RARE: dict[str, Kind] = {
     "minor_faults_count": "minor_faults",
     "migrations_count": "migrations",
 }
+# The time throttled is the sum of the group's CPUs, whose number is not known. A throttling that
+# comes all the time makes no value that is shorter than its share of one of so many.
+_MOST_CPUS = 16
 # Bandwidth of a control group limits time-shared threads only: a limit that the load meets makes no
 # real-time thread late.
-_NOT_LIMITED = ("fifo", "rr")
+_NOT_LIMITED = ("fifo", "rr", "deadline")
 _BANDWIDTH = ("throttled_ns", "throttled_count")
 # Where two explain as much, the one that says more comes first.
 _ORDER: tuple[Kind, ...] = (
@@ -54,18 +58,21 @@ _ORDER: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Cause:
-    """`seen` and `usual`: the counter of that second, in ns (`is_time`) or events, and its usual.
+    """`seen` and `usual`: the counter of that second, in ns (`is_time`) or events, and its usual;
+    None where there is nothing to compare with.
 
     `most_ns`: as much of the value as it can explain. `busiest`: the interrupt that came most
-    often, where that is one for most of them.
+    often, where that is one for most of them. `constant_ns`: the rest of the measurement loses
+    time so too, this much a second on average; 0: it does not.
     """
 
     kind: Kind
     seen: int
-    usual: float
+    usual: float | None
     most_ns: int
     is_time: bool
     busiest: str = ""
+    constant_ns: int = 0
 
 
 class Lateness(msgspec.Struct, frozen=True):
@@ -153,10 +160,11 @@ class _Usuals:
             for cpu, found in self._of_cpu.items()
         }
         self._is_of_machine = set(self._of_cpu) <= {None}
-        self._known: dict[tuple[int | None, tuple[int, ...]], _Beside] = {}
+        self._known: dict[tuple[int | None, bool, tuple[int, ...]], _Beside] = {}
 
-    def beside(self, worst: Worst, cpu: int | None) -> _Beside:
+    def beside(self, series: Series, worst: Worst, cpu: int | None) -> _Beside:
         """The seconds of a value of `cpu`, or of the machine where no other are known."""
+        is_limited = is_limited_by_quota(series, self._result)
         of = None if self._is_of_machine else cpu
         begin_ns = worst.at_ns - max(worst.value_ns, 0)
         seconds = [
@@ -164,15 +172,19 @@ class _Usuals:
             for one in self._seconds.get(of, [])
             if one.at_ns <= worst.at_ns and one.at_ns + one.span_ns >= begin_ns
         ]
-        key = of, tuple(map(id, seconds))
+        key = of, is_limited, tuple(map(id, seconds))
         if key not in self._known:
-            self._known[key] = self._counted(seconds, of)
+            self._known[key] = self._counted(seconds, of, is_limited)
         return self._known[key]
 
-    def _counted(self, seconds: list[Interval], of: int | None) -> _Beside:
+    def _counted(self, seconds: list[Interval], of: int | None, is_limited: bool) -> _Beside:
         intervals = self._of_cpu.get(of, [])
         counts = counts_of(intervals, seconds, of)
-        that_apply = _that_apply(counts, self._result)
+        that_apply = {
+            name: one
+            for name, one in (_uncompared(seconds) | counts).items()
+            if is_limited or name not in _BANDWIDTH
+        }
         span_ns = sum(one.span_ns for one in seconds)
         return _Beside(
             seconds=seconds,
@@ -189,7 +201,7 @@ def _lateness_of(
     result: Result, usuals: _Usuals, series: Series, worst: Worst, cpu: int | None
 ) -> Lateness:
     """What is known of the second of `worst`."""
-    beside = usuals.beside(worst, cpu)
+    beside = usuals.beside(series, worst, cpu)
     causes = (
         []
         if beside.is_usual
@@ -207,10 +219,11 @@ def _lateness_of(
     )
 
 
-def _that_apply(counts: Mapping[str, Count], result: Result) -> Mapping[str, Count]:
-    if result.conditions.policy not in _NOT_LIMITED:
-        return counts
-    return {name: one for name, one in counts.items() if name not in _BANDWIDTH}
+def is_limited_by_quota(series: Series, result: Result) -> bool:
+    """Whether a CPU quota stops the threads of a series: they are time-shared, as far as is
+    known."""
+    policy = series.labels.get("policy", "run")
+    return (result.conditions.policy if policy == "run" else policy) not in _NOT_LIMITED
 
 
 def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
@@ -224,18 +237,33 @@ def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
 def _causes_of(
     value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
 ) -> list[Cause]:
-    """The causes of a value, those first that can explain most of it; empty where none was seen."""
+    """The causes of a value, those first that only this second has, and of these those that can
+    explain most of it; empty where none was seen."""
     found = [
-        *_throttled(value_ns, counts),
-        *_steal(value_ns, counts),
+        *_throttled(value_ns, counts, span_ns),
+        *_steal(value_ns, counts, span_ns),
         *_interrupts(value_ns, seconds, counts, span_ns),
         *_rare(value_ns, counts),
     ]
     if not any(
-        one.kind in ("throttled", "steal") and one.most_ns >= _SHARE * value_ns for one in found
+        one.kind in ("throttled", "steal")
+        and not one.constant_ns
+        and one.most_ns >= _SHARE * value_ns
+        for one in found
     ):
         found += _delay(value_ns, counts)
-    return sorted(found, key=lambda one: (-one.most_ns, _ORDER.index(one.kind)))
+    return sorted(
+        found, key=lambda one: (one.constant_ns > 0, -one.most_ns, _ORDER.index(one.kind))
+    )
+
+
+def _uncompared(seconds: list[Interval]) -> dict[str, Count]:
+    """What an undisturbed system has not, where the run has nothing to compare with."""
+    return {
+        name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
+        for name in ("steal_ns", "throttled_ns")
+        if seconds and all(name in one.counters for one in seconds)
+    }
 
 
 def _is_beyond(count: Count) -> bool:
@@ -264,31 +292,42 @@ def _cause(
     return Cause(kind, count.seen, count.expected, explained_ns, is_time, busiest)
 
 
+def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) -> Iterator[Cause]:
+    """Time that an undisturbed system does not lose; `is_more`: than in the rest of the run."""
+    if count.seen > 0 and count.seen >= _SHARE * value_ns:
+        yield Cause(
+            kind,
+            count.seen,
+            count.expected if count.is_compared else None,
+            min(count.seen, value_ns),
+            is_time=True,
+            constant_ns=0 if is_more else round(count.expected * 1e9 / span_ns),
+        )
+
+
 def _has_lost_time(counts: Mapping[str, Count]) -> bool:
     """Whether throttling took time: that alone is held against the value from both sides."""
     lost = counts.get("throttled_ns")
     return lost is not None and lost.seen > 0
 
 
-def _throttled(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+def _throttled(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[Cause]:
     lost, times = counts.get("throttled_ns"), counts.get("throttled_count")
     if lost is not None and lost.seen > 0:
-        each_ns = lost.seen / max(times.seen if times else 1, 1)
-        # A group that is throttled all the time is late for as long as that takes each time.
-        is_like_each = each_ns / 4 <= value_ns <= 2 * each_ns
         is_more = _is_beyond(lost) and lost.excess >= _SHARE * value_ns
-        if is_more or is_like_each:
-            yield _cause("throttled", lost, lost.seen, value_ns, is_time=True)
+        each_ns = min(lost.seen, span_ns) / max(times.seen if times else 1, 1)
+        if is_more or value_ns >= each_ns / _MOST_CPUS:
+            yield from _lost("throttled", lost, value_ns, span_ns, is_more)
     elif times is not None and _is_beyond(times) and _is_rare(times.seen, times.expected):
         yield _cause("throttled", times, value_ns, value_ns)
 
 
-def _steal(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+def _steal(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[Cause]:
     steal = counts.get("steal_ns")
-    if steal is None or steal.excess < _SHARE * value_ns:
-        return
-    if _is_beyond(steal) and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS):
-        yield _cause("steal", steal, steal.excess, value_ns, is_time=True)
+    if steal is not None:
+        is_more = _is_beyond(steal) and steal.excess >= _SHARE * value_ns
+        is_more = is_more and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS)
+        yield from _lost("steal", steal, value_ns, span_ns, is_more)
 
 
 def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hardstone import event_names
 from hardstone.model import Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
 from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
+from hardstone.stats.causes import is_limited_by_quota
 from hardstone.stats.clock_check import clocks_apart, clocks_not_held
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.contradictions import contradictions
@@ -194,6 +195,22 @@ def _kept_apart(result: Result) -> str:
     return f"kept apart {', '.join([*said, *rest])}"
 
 
+def _quota_used_up(document: RunDocument) -> str | None:
+    """Of tests with time-shared threads: it stops no others."""
+    stopped = [
+        result
+        for result in document.results
+        if result.environment.get("throttled_ns", 0) > 0
+        and any(is_limited_by_quota(series, result) for series in result.series)
+    ]
+    tests = _names(document, stopped)
+    total_ns = sum(result.environment["throttled_ns"] for result in stopped)
+    return tests and (
+        f"a CPU quota stopped the control group during {tests}: "
+        f"{_milliseconds(total_ns)} in total, the sum of its CPUs"
+    )
+
+
 def _clocked_down(document: RunDocument) -> str | None:
     tests = _tests_with_counter(document, "thermal_throttled_count")
     return tests and f"the processor reduced its frequency because of heat during {tests}"
@@ -350,6 +367,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _emulated),
     Rule("indicative", _virtual),
     Rule("indicative", _stolen),
+    Rule("indicative", _quota_used_up),
     Rule("indicative", _clocked_down),
     Rule("indicative", _load_short),
     Rule("indicative", _blocks_unsteady),

@@ -16,12 +16,14 @@ _NORMAL = 1.4826  # a standard deviation by the median distance, of a normal dis
 class Count:
     """A counter over some seconds: what it counted there, and what it usually does.
 
-    `spread` is a standard deviation of the latter, null where too few seconds are known.
+    `spread` is a standard deviation of the latter, null where too few seconds are known. Where
+    nothing is left to compare with (`is_compared`), `expected` is 0.
     """
 
     seen: int
     expected: float
     spread: float | None
+    is_compared: bool = True
 
     @property
     def excess(self) -> float:

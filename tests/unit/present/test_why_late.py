@@ -42,6 +42,16 @@ def causes() -> Iterator[tuple[str, Result]]:
     for data in ({}, {"reason": "no /proc/stat"}):
         told = Event(name="not_watched", text="/proc/stat: EACCES", data=data)
         yield f"not watched {data}", recorded.result([at(BAD)], [], events=(told,))
+    for name, usual in (
+        ("steal time in every second", {"steal_ns": 30_000_000}),
+        ("a CPU quota", {"throttled_count": 10, "throttled_ns": 300_000_000}),
+    ):
+        for more in ({}, {"migrations_count": 1}):
+            listed = [second(BAD, QUIET | usual | more)]
+            found = recorded.result([at(BAD)], [*listed, whole(listed, QUIET | usual)])
+            yield f"{name}, {more}", found
+    alone = [second(BAD, QUIET | {"steal_ns": 10_000_000})]
+    yield "steal time, nothing to compare with", recorded.result([at(BAD)], alone)
     listed = [second(3)]
     yield "not that second", recorded.result([at(BAD)], [*listed, whole(listed)])
     alone = [second(BAD, QUIET | {"migrations_count": 9})]

@@ -152,6 +152,11 @@ def stolen(*spans_ns: int) -> RunDocument:
     )
 
 
+def throttled(policy: str) -> RunDocument:
+    conditions = Conditions(load="heavy", policy=policy)
+    return of(environment={"throttled_ns": 6_800_000_000}, conditions=conditions)
+
+
 CASES = [
     ("untrustworthy", "pairs do not ascend", broken_pair()),
     ("untrustworthy", "settings not restored after TMR-P-LAT", told("not_put_back")),
@@ -187,6 +192,8 @@ CASES = [
     ("indicative", "the load fell short", told("load_unseen")),
     ("indicative", "the load fell short", told("load_ended_early")),
     ("indicative", "steal time", of(environment={"steal_ns": 1})),
+    ("indicative", "a CPU quota stopped the control group during TMR-P-LAT: 6800 ms in total",
+     throttled("other")),
     ("indicative", "because of heat", of(environment={"thermal_throttled_count": 1})),
     ("indicative", "not scheduled as real-time: TMR-P-LAT", of(conditions=UNPRIVILEGED)),
     ("indicative", "not trusted", untrusted("monotonic")),
@@ -237,6 +244,7 @@ def test_every_rule_has_a_case() -> None:
         make.document(clock_check=None),
         # a clock that was asked for is no reason
         structs.replace(untrusted("monotonic"), plan=make.plan_of([], clock="monotonic")),
+        throttled("fifo"),  # a quota stops no real-time thread
         # what did not run, or failed before it measured, says nothing about scheduling
         of(status="denied", conditions=UNPRIVILEGED),
         of(status="failed", series=[], conditions=UNPRIVILEGED),
