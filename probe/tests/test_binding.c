@@ -103,7 +103,7 @@ static void take_fake_test(struct request *request)
 
 static int lose_time_on_each(struct run *run)
 {
-    (void)run;
+    arena_verdict(run->arena, true, 1, "ran", "it ran");
     fake_port.steal_ns += STOLEN_NS;
     return 0;
 }

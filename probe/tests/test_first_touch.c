@@ -99,7 +99,7 @@ static int prepare(struct run *run)
 
 static int measure(struct run *run)
 {
-    (void)run;
+    arena_verdict(run->arena, true, 1, "ran", "it ran");
     return 0;
 }
 

@@ -63,7 +63,7 @@ WRAP(int, shield_other_cpus, int cpu, struct cpus *others)
 
 static int end_at_once(struct run *run)
 {
-    (void)run;
+    arena_verdict(run->arena, true, 1, "ran", "it ran");
     return 0;
 }
 

@@ -223,8 +223,8 @@ TEST(many_stops)
 TEST(a_verdict_that_failed_is_taken_back)
 {
     struct arena *arena = create();
-    arena_verdict(arena, false, "early", "before");
-    arena_verdict(arena, true, "order", "right");
+    arena_verdict(arena, false, 1, "early", "before");
+    arena_verdict(arena, true, 1, "order", "right");
     arena_withhold_failures(arena);
     CHECK_SAME(arena->verdict_count, 2);
     stops_add(arena, STARTED_NS + SECOND_NS);

@@ -50,7 +50,9 @@ static bool is_slot_whole(struct arena *arena, uint32_t place)
         return false;
     if (record_is_moving(slot))
         record_init(slot, &arena->slot_shape, arena->duration_ns);
-    return record_is_sound(slot) && slot->owner <= arena->series_count &&
+    return record_is_sound(slot) &&
+           slot->bucket_count <= record_bucket(RECORD_LIMIT_NS, slot->sub_bits) + 1 &&
+           slot->owner <= arena->series_count &&
            (slot->owner == 0 || arena->series[slot->owner - 1].slot == place);
 }
 
@@ -60,6 +62,25 @@ static bool is_whole(struct arena *arena)
     for (uint32_t i = 0; is_good && i < arena->slot_count; i++)
         is_good = is_slot_whole(arena, i);
     return is_good;
+}
+
+static bool is_moment(int64_t value_ns)
+{
+    return value_ns >= 0 && value_ns <= INT64_MAX / (2 * ARENA_STOPS);
+}
+
+/* Moments that cannot be are not used, nor are those beside them. */
+static void check_stops(struct arena *arena)
+{
+    bool is_good = is_moment(arena->started_ns);
+    for (int i = 0; i < ARENA_STOPS; i++)
+        is_good &= is_moment(arena->stops[i].ended_ns) && is_moment(arena->stops[i].least_ns);
+    if (is_good)
+        return;
+    arena->stop_count = 0;
+    arena_event(arena, "file_damaged", -1,
+                DATA(data_integer("from_byte", (int64_t)offsetof(struct arena, stops))),
+                "the file's stops of the program are damaged: values may be of a stop");
 }
 
 /* Scans the entries; the latest one of a series counts. The file may hold an entry that is newer
@@ -167,6 +188,7 @@ static struct arena *repair(struct arena *arena)
     for (int i = 0; i < ARENA_CALIBRATED; i++)
         END_TEXT(arena->calibrated[i].param);
     find_kept(arena);
+    check_stops(arena);
     for (uint32_t i = 0; i < arena->slot_count; i++) {
         choose_slot_or_kept(arena, arena_slot(arena, i));
         recover(arena, arena_slot(arena, i));

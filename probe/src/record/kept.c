@@ -299,7 +299,9 @@ bool kept_fits(const void *entry, const struct record *record)
     if (!record_is_sound(&copy) || !has_parts(&head, &copy))
         return false;
     struct parts parts = parts_of(entry, &head, &copy);
-    return take_buckets(&head, parts.buckets, parts.end, NULL, record->bucket_count);
+    uint32_t most = record_bucket(RECORD_LIMIT_NS, copy.sub_bits) + 1; /* it may be coarser */
+    uint32_t room = most < record->bucket_count ? most : record->bucket_count;
+    return take_buckets(&head, parts.buckets, parts.end, NULL, room);
 }
 
 void kept_read(const void *entry, struct record *record)

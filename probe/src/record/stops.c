@@ -22,6 +22,13 @@ static uint32_t known_count(const struct arena *arena)
     return count < ARENA_STOPS ? (uint32_t)count : ARENA_STOPS;
 }
 
+/* One of a damaged file may be anything. */
+static bool is_moment(const struct record_worst *worst)
+{
+    return worst->at_ns > -INT64_MAX / 4 && worst->at_ns < INT64_MAX / 4 &&
+           worst->value_ns < INT64_MAX / 4;
+}
+
 /* Place of a stop that ended from `from_ns` to `to_ns` after the start; -1: there is none. */
 static int find(const struct arena *arena, int64_t from_ns, int64_t to_ns)
 {
@@ -63,6 +70,8 @@ static void note_length(struct arena_stop *stop, int64_t value_ns)
  * it came. Of a rate the worst is the least, which `worst` has not. */
 static bool is_of_stop(struct arena *arena, const char *unit, const struct record_worst *worst)
 {
+    if (!is_moment(worst))
+        return false;
     if (strcmp(unit, "count") == 0)
         return worst->value_ns > 0 &&
                find(arena, worst->at_ns - LATE_MOST_NS, worst->at_ns + LATE_MOST_NS) >= 0;
