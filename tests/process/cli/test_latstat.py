@@ -216,7 +216,9 @@ def test_one_that_is_being_recorded_is_left_alone(hardstone: Hardstone, tmp_path
 
 
 # They say nothing of the recording; memory is locked with or without its option.
-OF_THIS_CALL = {"mlockall", "resume", "store", "output", "dry_run", "as_json", "quiet"}
+OF_THIS_CALL = {
+    *("mlockall", "resume", "store", "output", "dry_run", "as_json", "quiet", "wait_s"),
+}
 
 
 def test_every_other_option_is_held_against_the_plan() -> None:
