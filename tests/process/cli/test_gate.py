@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -40,6 +41,7 @@ from tests.conftest import ROOT
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked, at_run, interrupt
 from tests.process.targets import sample
+from tests.waiting import wait_until
 
 Hardstone = Callable[..., Done]
 TEST = "SEM-P-SIG"
@@ -464,6 +466,8 @@ def test_runs_that_are_repeated_are_the_baselines_of_another(
     contract = json.loads((FOLDER / file_name(GATE_SCHEMA)).read_text())
     Draft202012Validator(contract).validate(found.document)
     slow = scenario(tmp_path / "slow", sample.stream(TEST, values=SLOW))
+    made_s = int(time.time())
+    wait_until(lambda: int(time.time()) > made_s)  # ids count seconds: the others are older
     hardstone("run", TEST, "--target", slow, "--store", store, "--name", "slow", "-q")
     assert gate("slow", "--baseline", "good").code == EXIT_GATE
     # one is named: the others of the store are of the same system and plan
