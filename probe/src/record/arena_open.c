@@ -50,9 +50,7 @@ static bool is_slot_whole(struct arena *arena, uint32_t place)
         return false;
     if (record_is_moving(slot))
         record_init(slot, &arena->slot_shape, arena->duration_ns);
-    return record_is_sound(slot) &&
-           slot->bucket_count <= record_bucket(RECORD_LIMIT_NS, slot->sub_bits) + 1 &&
-           slot->owner <= arena->series_count &&
+    return record_is_sound(slot) && slot->owner <= arena->series_count &&
            (slot->owner == 0 || arena->series[slot->owner - 1].slot == place);
 }
 
