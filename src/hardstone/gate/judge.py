@@ -18,7 +18,7 @@ from hardstone.stats.dependent_values import (
 )
 from hardstone.stats.exceedance import upper_bound
 from hardstone.stats.pair_gate import Outcome
-from hardstone.stats.quantiles import is_printable
+from hardstone.stats.quantiles import is_printable, values_for
 from hardstone.subjects import Amount
 from hardstone.units import format_count
 
@@ -58,6 +58,7 @@ def judge_series(limit: Limit, series: Series) -> Finding:
     q = limit.quantile
     if q is None or not _is_told(q, series.count):
         few = f"{_count(series.count)} values are too few for {limit.statistic}"
+        few += f", which needs {_count(values_for(max(q, 1 - q)))}" if q is not None else ""
         return Finding("INCONCLUSIVE", "-", f"{few}: measure for longer")
     return _judge_estimate(limit, series, quantile_estimate(series, q), limit.statistic)
 

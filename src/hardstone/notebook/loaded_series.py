@@ -19,7 +19,7 @@ from hardstone.stats.exceedance import exceedance
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.layout import MAX_VALUE
 from hardstone.stats.miss_interval import ShareInterval, misses_of
-from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable
+from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable, lacking, values_for
 from hardstone.stats.summary import quantile_of_series
 from hardstone.subjects import Amount, Held, Missing
 
@@ -272,7 +272,7 @@ class RunSeries:
     def _too_few(self, q: float, count: int) -> InputError:
         deepest = f"; the deepest is {1 - 10 / count:.6g}" if count > 10 else ""
         return InputError(
-            f"{one_line(self.address)}: {count} values are too few for the quantile {q}{deepest}",
+            f"{one_line(self.address)}: the quantile {q} {lacking(values_for(q), count)}{deepest}",
             "measure for longer",
         )
 

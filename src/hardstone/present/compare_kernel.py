@@ -115,7 +115,7 @@ def _own_row(one: _Own) -> list[str]:
 def _cell(side: Side, statistic: str) -> str:
     figure = side.figure(ALL, statistic)
     if figure is None:
-        return "-"
+        return side.lacking(ALL, statistic) or "-"
     return f"{figure.text} ({figure.interval})" if figure.interval else figure.text
 
 

@@ -12,6 +12,7 @@ from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.present.quantile_text import share_text
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.contradictions import is_contradictory, trust_of
+from hardstone.stats.exceedance import values_to_bound
 from hardstone.stats.miss_interval import CONFIDENCE, INDEPENDENT, misses_of, share_high
 from hardstone.units import format_count
 
@@ -27,6 +28,11 @@ LATENESS = (
 DERIVED = (
     "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
     "they bound nothing."
+)
+_RARE = 1_000_000
+NEEDED = (
+    f"Without a miss, a share of at most 1 in 1000 takes {format_count(values_to_bound(1e-3))} "
+    f"values, 1 in {format_count(_RARE)} {format_count(values_to_bound(1 / _RARE))}."
 )
 CONTRADICTORY = "figures of the series cannot be true"
 EMPTY = "no values"
@@ -141,6 +147,8 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
 def _notes(found: list[Misses]) -> list[str]:
     """What has to be known of these figures, and only of those that are there."""
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
+    if any(one.at_most is not None for one in found):
+        notes.append(NEEDED)
     if any(one.is_cut for one in found):
         notes.append(CUT)
     if any(one.derived for one in found):

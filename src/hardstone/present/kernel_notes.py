@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hardstone.present.quantile_text import level_text
+from hardstone.present.quantile_text import lacking_quantile, level_text
 from hardstone.present.section_text import percent, rate_text
 from hardstone.present.wording import shorten
 from hardstone.stats.blocking_rate import unseen_per_s
 from hardstone.stats.conditions import listed
 from hardstone.stats.kernel_operations import MOST_OF_OTHERS, KernelTime, Operation
+from hardstone.stats.quantiles import values_for
 from hardstone.stats.residuals import LEAST_IDLE, Idle
 from hardstone.stats.section_time import time_longer
 from hardstone.units import format_count, format_ns
@@ -55,10 +56,12 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
             f"The interval of {level} is not above that of the reference."
         )
     if found.reference and found.reference.quantile is None:
-        yield f"The reference has too few releases for {level}: no rank is beside it."
+        lacks = lacking_quantile(found.q, found.reference.series.count)
+        yield f"No rank is beside the reference: {level} {lacks}."
     few = [_name(one) for one in found.operations if one.quantile is None]
     if few:
-        yield f"Too few releases for a rank: {listed(few)}."
+        needed = format_count(values_for(found.q))
+        yield f"Too few releases for a rank ({level} needs {needed}): {listed(few)}."
 
 
 def _on_reference_of_others(one: Operation) -> str:

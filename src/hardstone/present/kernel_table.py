@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import Result
 from hardstone.present.kernel_notes import notes_on
-from hardstone.present.quantile_text import level_text, quantile_cell
+from hardstone.present.quantile_text import lacking_quantile, level_text, quantile_cell
 from hardstone.present.section_text import (
     NOT_KNOWN,
     length_interval,
@@ -101,7 +101,7 @@ def _shared_ranks(found: list[Operation]) -> set[int]:
 
 
 def _row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
-    cell = quantile_cell(one.quantile, "ns")
+    cell = quantile_cell(one.quantile, "ns", lacking_quantile(time.q, one.series.count))
     lengths = one.blocking.lengths if one.blocking else {}
     rate, interval = _rate(one.blocking)
     return OperationRow(
@@ -112,9 +112,9 @@ def _row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
         quantile=cell.value,
         interval=cell.interval,
         length_90=length_text(lengths.get(0.9)),
-        interval_90=length_interval(lengths.get(0.9)),
+        interval_90=length_interval(lengths.get(0.9)) or one.lacks(0.9),
         length_99=length_text(lengths.get(0.99)),
-        interval_99=length_interval(lengths.get(0.99)),
+        interval_99=length_interval(lengths.get(0.99)) or one.lacks(0.99),
         worst=format_value(one.series.max, "ns"),
         rate=rate,
         rate_interval=interval,

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from hardstone.model import Result, Series
 from hardstone.present.overview import decisive_series
-from hardstone.present.quantile_text import Cell, level_text, quantile_cell, share_text
+from hardstone.present.quantile_text import (
+    Cell,
+    lacking_quantile,
+    level_text,
+    quantile_cell,
+    share_text,
+)
 from hardstone.present.wording import format_value, series_text, work_text
 from hardstone.stats.summary import SeriesSummary, summarise
 from hardstone.units import format_count, format_span
@@ -52,7 +58,7 @@ def _finding(
         condition=condition,
         series=f"{series_text(series)}, {work}" if work else series_text(series),
         worst=format_value(series.max, series.unit),
-        median=quantile_cell(quantiles.get(0.5), series.unit),
+        median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series.count)),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),
         deepest=quantile_cell(quantiles.get(last or 0), series.unit),
         count=format_count(series.count),

@@ -10,6 +10,8 @@ from hardstone.present.kernel_history import TIME_90, TIME_99, WORST
 from hardstone.present.section_text import length_interval, length_text
 from hardstone.present.wording import range_text, short
 from hardstone.stats.kernel_operations import ALL, KernelTime, Operation, kernel_time_of
+from hardstone.stats.quantiles import lacking
+from hardstone.stats.residuals import LEAST_IDLE
 from hardstone.stats.section_time import SectionLength
 from hardstone.units import format_ns
 
@@ -57,6 +59,14 @@ class Side:
     def releases(self) -> int:
         return sum(one.whole.series.count for one in self.found)
 
+    def lacking(self, operation: str, statistic: str) -> str:
+        """How many releases a length takes that no result has: "needs 2000 values, has 100"."""
+        if statistic == WORST or self.figure(operation, statistic) is not None:
+            return ""
+        own = [(one, time) for time in self.found if (one := _named(time, operation))]
+        told = [_lacking(one, time, _SHARE_OF[statistic]) for one, time in own]
+        return next(filter(None, told), "")
+
     def figure(self, operation: str, statistic: str) -> Figure | None:
         """The figure: of several results the median of a length, the largest of maxima."""
         own = [one for one in (_named(time, operation) for time in self.found) if one]
@@ -93,6 +103,14 @@ def _named(time: KernelTime, operation: str) -> Operation | None:
 
 def _length_of(one: Operation, q: float) -> SectionLength | None:
     return one.blocking.lengths[q] if one.blocking else None
+
+
+def _lacking(one: Operation, time: KernelTime, q: float) -> str:
+    if one.blocking is not None or time.is_reference_of_others:
+        return one.lacks(q)
+    reference = time.reference.series.count if time.reference else 0
+    told = lacking(LEAST_IDLE, reference)
+    return f"reference {told}" if told else ""
 
 
 def _worst(found: list[int]) -> Figure | None:

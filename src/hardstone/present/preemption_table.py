@@ -7,7 +7,7 @@ repeated, and gives texts to lay out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.kernel_history import (
@@ -34,7 +34,8 @@ NO_INTERVAL = "no interval"
 
 @dataclass(frozen=True)
 class PreemptionRow:
-    """One figure of one operation. Intervals are empty where there are none. `improvement` is the
+    """One figure of one operation. Intervals are empty where there are none; in place
+    of that of a missing figure is how many values it needs. `improvement` is the
     ratio off/on, "-" where it may not be given; `improvement_interval` has the ratios that both
     intervals allow, `doubt` says what limits it. `published` has HP's off, on and improvement in
     the rows of all operations together, else it is empty."""
@@ -114,9 +115,15 @@ def preemption_rows(
     for operation in dict.fromkeys([ALL, *off.operations, *on.operations]):
         for statistic in STATISTICS:
             ours = off.figure(operation, statistic), on.figure(operation, statistic)
-            if any(ours):
+            lacks = off.lacking(operation, statistic), on.lacking(operation, statistic)
+            if any(ours) or any(lacks):
                 shown = _published(history, statistic) if operation == ALL else ()
-                yield _row(operation, statistic, *ours, shown, is_divided=is_divided)
+                row = _row(operation, statistic, *ours, shown, is_divided=is_divided)
+                yield replace(
+                    row,
+                    off_interval=row.off_interval or lacks[0],
+                    on_interval=row.on_interval or lacks[1],
+                )
 
 
 def _row(

@@ -7,9 +7,12 @@ from math import ceil, floor
 
 from hardstone.model import Unit
 from hardstone.present.wording import format_value, range_text
-from hardstone.stats.quantiles import Quantile
+from hardstone.stats.exceedance import values_to_bound
+from hardstone.stats.quantiles import Quantile, lacking, values_for
 from hardstone.stats.summary import SeriesSummary
 from hardstone.units import format_count
+
+_LARGEST_BOUND = 0.1
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,16 @@ def quantile_value(quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.
     return f"above {format_value(quantile.above, unit, quantum_ns)}"
 
 
-def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
-    """A quantile with its 95 % interval."""
-    if quantile is None or quantile.value is None:
+def lacking_quantile(q: float, count: int) -> str:
+    """What the quantile `q` of `count` values lacks: "needs 1000 values, has 100"."""
+    return lacking(values_for(q), count)
+
+
+def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "") -> Cell:
+    """A quantile with its 95 % interval; in place of one that there is not what it `lacks`."""
+    if quantile is None:
+        return Cell("-", lacks)
+    if quantile.value is None:
         return Cell(quantile_value(quantile, unit))
     low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
     high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
@@ -47,8 +57,10 @@ def quantile_cell(quantile: Quantile | None, unit: Unit) -> Cell:
 
 def bound_text(summary: SeriesSummary) -> str:
     """Upper bound, at 95 % confidence, of the share of values above the worst observed."""
-    if summary.derived or summary.p_exceed_bound > 0.1:
+    if summary.derived:
         return "-"
+    if summary.p_exceed_bound > _LARGEST_BOUND:
+        return lacking(values_to_bound(_LARGEST_BOUND), summary.count)
     return f"< {share_text(summary.p_exceed_bound)}"
 
 

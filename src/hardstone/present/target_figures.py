@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.model import Result, Series
-from hardstone.present.quantile_text import level_text, quantile_value
+from hardstone.present.quantile_text import lacking_quantile, level_text, quantile_value
 from hardstone.present.wording import format_value, ratio_text, work_text, worst_value
 from hardstone.stats.comparison import SeriesRow
 from hardstone.stats.contradictions import MARK
@@ -56,10 +56,13 @@ class SeriesFigures:
             yield "work", [FigureCell(work or _ABSENT) for work in self._works]
         for q in _LEVELS:
             quantiles = [one.get(q) for one in self._quantiles]
-            if any(quantiles):
-                texts = list(map(_quantile_text, quantiles, found))
-                values = [None if one is None else one.value for one in quantiles]
-                yield level_text(q), self._cells(texts, values)
+            texts = [
+                _quantile_text(one, q, series) for one, series in zip(quantiles, found, strict=True)
+            ]
+            values = [None if one is None else one.value for one in quantiles]
+            yield level_text(q), self._cells(texts, values)
+            if not any(quantiles):
+                break  # deeper ones need more values still
         worst = [
             one.max if one is not None and self._is_count_alike(one) else None for one in found
         ]
@@ -126,8 +129,11 @@ def _count(series: Series | None) -> str:
     return _ABSENT if series is None else format_count(series.count)
 
 
-def _quantile_text(quantile: Quantile | None, series: Series | None) -> str:
-    return _ABSENT if series is None else quantile_value(quantile, series.unit)
+def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:
+    if series is None:
+        return _ABSENT
+    lacks = lacking_quantile(q, series.count) if quantile is None else ""
+    return lacks or quantile_value(quantile, series.unit)
 
 
 def _worst_text(series: Series | None) -> str:

@@ -37,8 +37,10 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
         raise AddressError("the time in the kernel was not counted", "measure again")
     length = operation.blocking.lengths[_OF_KERNEL_TIME[statistic]]
     if length is None:
-        count = operation.series.count
-        raise AddressError(f"{count} releases are too few for {statistic}", "measure for longer")
+        lacks = (
+            operation.lacks(_OF_KERNEL_TIME[statistic]) or "is not known: its residuals do not fall"
+        )
+        raise AddressError(f"{statistic} {lacks}", "measure for longer")
     return length
 
 
@@ -59,7 +61,7 @@ def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
 
 def value_of(series: Series, statistic: str) -> float:
     """The `statistic` of `series` in its unit. AddressError if the series has none."""
-    from hardstone.stats.quantiles import is_printable
+    from hardstone.stats.quantiles import is_printable, lacking, values_for
     from hardstone.stats.summary import quantile_of_series
 
     if statistic in _OF_A_SERIES:
@@ -72,7 +74,6 @@ def value_of(series: Series, statistic: str) -> float:
     q = float(statistic[1:]) / 100
     found = quantile_of_series(series, q) if is_printable(q, series.count) else None
     if found is None or found.value is None:
-        raise AddressError(
-            f"values are too few for {statistic}: {series.count}", "measure for longer"
-        )
+        lacks = lacking(values_for(q), series.count) or "has no value"
+        raise AddressError(f"{statistic} {lacks}", "measure for longer")
     return float(found.value)

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hardstone.model import Instrument, Series, Stopped
-from hardstone.present.quantile_text import Cell, bound_text, level_text, quantile_cell
+from hardstone.present.quantile_text import (
+    Cell,
+    bound_text,
+    lacking_quantile,
+    level_text,
+    quantile_cell,
+)
 from hardstone.present.wording import format_value, series_text, work_text, worst_value
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import LADDER
@@ -49,7 +55,7 @@ def table_of(
     found = [series for series in found if series.count]
     summaries = [summarise(series, deepest=deepest) for series in found]
     present = {quantile.q for summary in summaries for quantile in summary.quantiles}
-    levels = [q for q in LADDER if q in present]
+    levels = [q for q in LADDER if q in present or q == LADDER[0]]
     quantum_ns = instrument.quantum_ns if instrument else 1.0
     rows = [
         _row(series, summary, levels, quantum_ns, _notes(series, instrument, calibrated))
@@ -72,7 +78,9 @@ def _row(
         label=series_text(series) + mark,
         count=format_count(series.count),
         minimum=format_value(series.min, unit),
-        quantiles=[quantile_cell(by_level.get(q), unit) for q in levels],
+        quantiles=[
+            quantile_cell(by_level.get(q), unit, lacking_quantile(q, series.count)) for q in levels
+        ],
         mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
         stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
         worst=format_value(worst_value(series), unit),

@@ -12,7 +12,7 @@ from hardstone.model import Result, Series, Verdict
 from hardstone.present.calibrated_work import common_work, works_of
 from hardstone.present.claims import claim_of
 from hardstone.present.notices import column_note
-from hardstone.present.quantile_text import level_text, quantile_value
+from hardstone.present.quantile_text import lacking_quantile, level_text, quantile_value
 from hardstone.present.wording import format_value, ratio_text, series_text, shorten, worst_value
 from hardstone.report.charts import bars, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
@@ -153,6 +153,9 @@ def _series_cell(
     levels = (0.5, _common_level(row))
     shown = [found for found in summary.quantiles if found.q in levels]
     lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
+    lacks = lacking_quantile(0.5, series.count)
+    if lacks:
+        lines.append(f"median {lacks}")
     if _counts_differ(row):
         lines.append(f"{format_count(series.count)} values")
     if work:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, log1p
+
 import msgspec
 import numpy as np
 
@@ -43,6 +45,12 @@ def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     (n,), and the number of all. InputError if the histogram is unreadable."""
     bins = bins_of(histogram)
     return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
+
+
+def values_to_bound(share: float, confidence: float = CONFIDENCE) -> int:
+    """The fewest values that, none of them above, bound the share above by `share`: see
+    `upper_bound`. About 3/share at 95 %."""
+    return ceil(log1p(-confidence) / log1p(-share) * (1 - 1e-12))
 
 
 def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:

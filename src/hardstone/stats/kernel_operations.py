@@ -10,7 +10,7 @@ from hardstone.stats.blocking_rate import BlockingRate, RateInterval, blocking_r
 from hardstone.stats.merged import merged
 from hardstone.stats.operation_ranks import is_like, quantile_at, ranking_quantile, ranks_of
 from hardstone.stats.operation_time import share_ran, still_share, waited_share
-from hardstone.stats.quantiles import Quantile
+from hardstone.stats.quantiles import Quantile, lacking, values_for
 from hardstone.stats.residuals import FAR_APART_NS, Idle, Residuals, idle_of, residuals_of
 from hardstone.stats.section_time import SectionLength, section_length
 
@@ -67,6 +67,12 @@ class Operation:
     is_like_reference: bool
     blocking: Blocking | None
     sections: list[Series]
+
+    def lacks(self, q: float) -> str:
+        """How many releases the length for the share `q` takes, where there are too few."""
+        if self.blocking is None or not self.kernel_share:
+            return ""
+        return lacking(values_for(q, self.kernel_share), self.series.count)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.kind_of_time import time_meaning
-from hardstone.stats.quantiles import is_printable, quantile_of_bins
+from hardstone.stats.quantiles import is_printable, lacking, quantile_of_bins, values_for
 from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p
 
 PROOF_SCHEMA = "hardstone.proof/1"
@@ -118,7 +118,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         effects=effects,
         maxima=_maxima(counted),
         left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
-        notes=_notes(document, len(counted)),
+        notes=[*_notes(document, len(counted)), *_lacking(counted)],
     )
 
 
@@ -268,6 +268,13 @@ def _quantile(series: Series, q: float) -> int:
     worst = series.max or 0
     found = quantile_of_bins(bins_of(series.histogram), q)
     return worst if found is None or found.value is None else min(found.value, worst)
+
+
+def _lacking(pairs: Sequence[tuple[Series, Series]]) -> list[str]:
+    """The quantiles that are not judged, as the shortest run has too few values."""
+    least = min((series.count for pair in pairs for series in pair), default=0)
+    told = [(name, lacking(values_for(q), least)) for q, name in _FIGURES.items()]
+    return [f"{name} {what}" for name, what in told if pairs and what and name != "median"]
 
 
 def _notes(document: RunDocument, pairs: int) -> list[str]:

@@ -8,6 +8,7 @@ It holds for independent samples; samples of one run are not, and a report says 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import ceil
 from typing import Protocol
 
 import msgspec
@@ -15,6 +16,7 @@ import numpy as np
 
 from hardstone.model import Histogram
 from hardstone.stats.histogram import bins_of
+from hardstone.units import format_count
 
 LADDER = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 DEEPEST_BY_PROFILE = {"quick": 0.999, "standard": 0.9999, "soak": 0.999999}
@@ -61,6 +63,17 @@ class Quantile(msgspec.Struct, kw_only=True, frozen=True):
 def is_printable(q: float, count: int) -> bool:
     """Whether at least 10 of `count` values are expected beyond the quantile `q`."""
     return count * (1 - q) >= _LEAST_BEYOND * (1 - 1e-9)
+
+
+def values_for(q: float, share: float = 1.0) -> int:
+    """The fewest values of which 10 are expected beyond `q`, where only `share` of them count."""
+    return ceil(_LEAST_BEYOND * (1 - 1e-9) / (1 - q) / share)
+
+
+def lacking(needed: int, count: int) -> str:
+    """What a figure says in its place that is missing: "needs 1000 values, has 100"; "" if none
+    is."""
+    return f"needs {format_count(needed)} values, has {format_count(count)}" * (count < needed)
 
 
 def printable_quantiles(count: int, deepest: float = LADDER[-1]) -> list[float]:

@@ -22,9 +22,9 @@ from hardstone.stats.blocking_rate import (
     seen_at_most,
 )
 from hardstone.stats.concave_majorant import FloatArray
+from hardstone.stats.quantiles import values_for
 from hardstone.stats.residuals import Residuals
 
-LEAST_BEYOND = 10
 _NS_PER_S = 1e9
 _GRID = 240
 _BEYOND_WORST = 4.0
@@ -75,7 +75,7 @@ def shorter_share(longer: LongerThan, kernel_share: float) -> FloatArray:
 
 def is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
     """Whether at least 10 of the releases that hit the kernel are expected beyond the share `q`."""
-    return found.releases * kernel_share * (1 - q) >= LEAST_BEYOND * (1 - 1e-9)
+    return found.releases >= values_for(q, kernel_share)
 
 
 def section_length(

@@ -15,11 +15,11 @@ from hardstone.model import RunDocument, Series
 from hardstone.present.calibrated_work import common_work, works_of
 from hardstone.present.load_table import LoadTable, load_table
 from hardstone.present.notices import idle_remarks
+from hardstone.present.quantile_text import lacking_quantile
 from hardstone.present.wording import format_value, labels_text, ratio_text, spoken
 from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Names, names_in
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import is_printable
 from hardstone.stats.summary import median_of
 from hardstone.terminal.console import print_command
 from hardstone.terminal.widths import print_table
@@ -146,9 +146,12 @@ def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
 
 
 def _median(series: Series) -> str:
-    """The median if there are enough values for it; "?" if the histogram is unreadable."""
+    """The median, or how many values it needs; "?" if the histogram is unreadable."""
+    lacks = lacking_quantile(0.5, series.count) if series.count else ""
+    if lacks:
+        return f"median {lacks}"
     try:
-        median = median_of(series) if is_printable(0.5, series.count) else None
+        median = median_of(series)
     except InputError:
         return "?"
     return "" if median is None else format_value(median, series.unit)

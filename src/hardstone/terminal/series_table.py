@@ -11,10 +11,10 @@ from rich.text import Text
 
 from hardstone.errors import InputError
 from hardstone.model import Instrument, Result, RunDocument, Series
-from hardstone.present.quantile_text import level_text, quantile_value
+from hardstone.present.quantile_text import lacking_quantile, level_text, quantile_value
 from hardstone.present.wording import format_value, is_rate, labels_text, spoken, work_text
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import deepest_of
+from hardstone.stats.quantiles import LADDER, deepest_of, values_for
 from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
 from hardstone.terminal.words import words
 from hardstone.units import format_count
@@ -30,6 +30,7 @@ class SeriesTable:
         self._document = document
         self._deepest = deepest_of(document.plan.profile)
         self._left_out = 0
+        self._has_missing = False
         self.notes: list[str] = []
 
     def build(self) -> Table | None:
@@ -85,7 +86,15 @@ class SeriesTable:
         is_wrong = is_contradictory(series)
         if is_wrong:
             self._note(MARK_NOTE)
+        self._note_missing(figures)
         table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
+
+    def _note_missing(self, figures: SeriesSummary) -> None:
+        """What a "-" in the place of a quantile says."""
+        if not self._has_missing and any(lacking_quantile(q, figures.count) for q in LADDER[:2]):
+            self._has_missing = True
+            needs = ", ".join(f"{level_text(q)} {format_count(values_for(q))}" for q in LADDER[:4])
+            self.notes.append(f"-: too few values. A quantile needs 10 beyond it: {needs} values")
 
     def _mark(self, series: Series, instrument: Instrument | None) -> str:
         note = instrument_limit(series, instrument)

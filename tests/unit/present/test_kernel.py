@@ -124,6 +124,11 @@ def blocked(seed: int = 1, is_short: bool = False) -> Result:
 
 
 @cache
+def hundred() -> Result:
+    return kernel_result(count=100, share=0.5)
+
+
+@cache
 def improved() -> PreemptionTable:
     return preemption_table([blocked()], [blocked(2, True)], (OFF, ON))
 
@@ -148,6 +153,7 @@ def switches() -> Iterator[tuple[str, PreemptionTable]]:
     yield "improved", improved()
     yield "the reverse", turned()
     yield "short on both sides", preemption_table([short], [short])
+    yield "100 releases", preemption_table([hundred()], [hundred()], (OFF, ON))
     yield "two results off", preemption_table([blocked(), blocked(2)], [blocked(2)], (OFF, ON))
     yield "two results each", preemption_table([blocked(), blocked(2)], [blocked(), blocked(2)])
     yield (
@@ -214,6 +220,18 @@ def figure(low: float, high: float | None) -> Figure:
 )
 def test_the_ratios_of_two_intervals(off: Figure, on: Figure, expected: str) -> None:
     assert ratios_of(off, on) == expected
+
+
+@pytest.mark.slow
+def test_a_row_without_figures_says_how_many_releases_it_needs() -> None:
+    """With 100 releases the rows of 90 % and 99 % were left out in silence."""
+    found = preemption_table([hundred()], [hundred()])
+    one = row(found, "99 %", "exit")
+    assert (one.off, one.off_interval) == ("-", "needs 2\N{NO-BREAK SPACE}000 values, has 100")
+    assert (one.on, one.on_interval) == ("-", "needs 2\N{NO-BREAK SPACE}000 values, has 100")
+    assert row(found, "90 %", "exit").on_interval == "needs 200 values, has 100"
+    few = preemption_table([kernel_result(count=50)], [kernel_result(count=50)])
+    assert row(few).off_interval == "reference needs 100 values, has 50"
 
 
 @pytest.mark.slow

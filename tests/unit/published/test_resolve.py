@@ -221,7 +221,7 @@ def test_what_a_series_holds(values: list[int], statistic: str, expected: object
 @pytest.mark.parametrize(
     ("values", "statistic", "why"),
     [
-        (np.arange(2000), "p99.9999", "values are too few for p99.9999: 2000"),
+        (np.arange(2000), "p99.9999", "p99.9999 needs 10.000.000 values, has 2.000"),
         *(([], statistic, "has no values") for statistic in ("min", "mean", "max")),
         ([1], "time_99", "has no 'time_99'"),
     ],
@@ -243,7 +243,7 @@ def test_time_in_sections_is_that_of_the_operation(statistic: str, share: float)
     ("result", "why"),
     [
         (kernel_result(share=None), "the time in the kernel was not counted"),
-        (kernel_result(count=100), "300 releases are too few for time_99"),
+        (kernel_result(count=100), "time_99 needs 1.053 values, has 300"),
         (kernel_result(count=50), "the reference .* is missing or short"),
         (with_reference_at_work(kernel_result(), still=0.6), "other processes had the CPU for"),
         (make.result(), "TMR-P-LAT has no time in sections"),

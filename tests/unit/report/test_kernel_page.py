@@ -123,7 +123,7 @@ def test_hps_figures_have_ours_beside_them_or_the_reason(
         (kernel_result(), "time_90 40, time_99 129, max"),
         (kernel_result(), "this run, shared time_90 "),
         (kernel_result(share=None), "the time in the kernel was not counted"),
-        (kernel_result(count=300), "900 releases are too few for time_99"),
+        (kernel_result(count=300), "time_99 needs 1 053 values, has 900"),
     ):
         print_beside_published(document(found))
         out = flat(capsys.readouterr().out)

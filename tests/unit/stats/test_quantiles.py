@@ -23,7 +23,7 @@ from hardstone.stats.dependent_values import (
     values_needed,
     worth_of,
 )
-from hardstone.stats.exceedance import exceedance, upper_bound
+from hardstone.stats.exceedance import exceedance, upper_bound, values_to_bound
 from hardstone.stats.histogram import histogram_of
 from hardstone.stats.layout import DEFAULT_LAYOUT, edges_of, index_of
 from hardstone.stats.miss_interval import miss_interval, misses_of, share_high, share_low
@@ -31,10 +31,12 @@ from hardstone.stats.quantiles import (
     DEEPEST_BY_PROFILE,
     LADDER,
     is_printable,
+    lacking,
     nearest_rank,
     printable_quantiles,
     quantile,
     rank_interval,
+    values_for,
 )
 from hardstone.stats.summary import instrument_limit, median_of, summarise
 from hardstone.stats.tire_bound import miss_bound
@@ -124,6 +126,19 @@ def test_a_quantile_is_printed_from_ten_values_beyond_it(q: float) -> None:
     least = round(10 / (1 - q))
     assert is_printable(q, least)
     assert not is_printable(q, least - 1)
+    assert values_for(q) == least
+
+
+def test_a_figure_that_is_missing_says_how_many_values_it_needs() -> None:
+    assert lacking(values_for(0.99), 999) == "needs 1\N{NO-BREAK SPACE}000 values, has 999"
+    assert lacking(values_for(0.99), 1000) == ""
+    assert values_for(0.99, share=0.5) == 2000
+
+
+@pytest.mark.parametrize("share", [0.3, 0.1, 0.001, 1e-6])
+def test_how_many_values_bound_a_share_above(share: float) -> None:
+    least = values_to_bound(share)
+    assert upper_bound(0, least) <= share < upper_bound(0, least - 1)
 
 
 def test_the_ladder_stops_where_the_count_or_the_profile_does() -> None:
