@@ -47,16 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     for thread in threads:
         thread.start()
+    kept: list[Failure] = []
     while any(thread.is_alive() for thread in threads):
         threads[-1].join(_PROGRESS_S)
-        done = sum(share.inputs for share in list(shares))
-        failed = sum(len(share.failures) for share in list(shares))
+        known = list(shares)
+        failures = [failure for share in known for failure in share.failures]
+        _keep(failures[len(kept) :], options.seed, options.failures)
+        kept = failures
+        done = sum(share.inputs for share in known)
         if done < options.inputs:
-            print(
-                f"{time.monotonic() - started:5.0f} s: {done} inputs, {failed} failed", flush=True
-            )
+            spent_s = time.monotonic() - started
+            print(f"{spent_s:5.0f} s: {done} inputs, {len(kept)} failed", flush=True)
     failures = [failure for share in shares for failure in share.failures]
-    _keep(failures, options.seed, options.failures)
+    _keep(failures[len(kept) :], options.seed, options.failures)
     print(_table(shares))
     print(f"seed {options.seed}, {time.monotonic() - started:.0f} s; times are of the CPU")
     return 1 if failures else 0
@@ -122,7 +125,9 @@ def _keep(failures: list[Failure], seed: int, folder: Path) -> None:
         (folder / name).write_bytes(input_of(seed, one.kind, one.number))
         (folder / f"{name}.txt").write_text(one.text, "utf-8", "replace")
         last = one.text.strip().splitlines()[-1:] or [""]
-        print(f"{one.what}: {one.kind} {one.number}: {last[0][:200]}; see {folder / name}")
+        print(
+            f"{one.what}: {one.kind} {one.number}: {last[0][:200]}; see {folder / name}", flush=True
+        )
 
 
 def _table(shares: list[Share]) -> str:
