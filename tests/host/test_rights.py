@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import machine
+from tests.process.targets.test_refusals import mounted
 from tests.running import Stream, run
 
 FEW = ["--samples", "200"]
@@ -254,3 +255,13 @@ def test_any_user_will_do_and_the_machine_is_as_it_was(
     assert state() == before
     assert stream.result.status == "measured" and all(stream.verdicts.values())
     assert set(stream.verdicts) >= CALLS | CAPABILITIES
+
+
+def test_a_command_to_type_is_printed_once(probe: Path) -> None:
+    """Here, because in a PID namespace nothing of tracing would help."""
+    words = ("run", "TMR-P-LAT", "-p", "parts=auto", "--samples", "5", "--text")
+    done = mounted("(umount -l /sys/kernel/tracing || true) 2>/dev/null", probe, *words)
+    (note,) = (line for line in done.stdout.splitlines() if "are not seen" in line)
+    assert note.count("mount -t tracefs") <= 1
+    if "is not mounted" in note:
+        assert "mount it: mount -t tracefs tracefs /sys/kernel/tracing" in note

@@ -120,7 +120,8 @@ def test_a_control_group_without_budget(probe: Path, no_budget: Path) -> None:
     into = ["sh", "-c", f'echo $$ > {no_budget}/tasks; exec "$@"', "sh"]
     found, said = cause_and_step(probe, into)
     assert found == "group_budget"
-    assert said == f"echo 100000 | tee {no_budget}/cpu.rt_runtime_us"
+    above = (no_budget.parent / "cpu.rt_runtime_us").read_text().strip()
+    assert said == f"echo {above} | tee {no_budget}/cpu.rt_runtime_us"
 
 
 # ---- other refusals, each with what helps ----
@@ -187,15 +188,6 @@ def test_shared_memory_that_is_read_only(probe: Path) -> None:
     assert "Read-only file system" in done.stdout
     assert "-> it is mounted read-only: mount it writable" in done.stdout
     assert "make room" not in done.stdout
-
-
-def test_a_command_to_type_is_printed_once(probe: Path) -> None:
-    words = ("run", "TMR-P-LAT", "-p", "parts=auto", "--samples", "5", "--text")
-    done = mounted("(umount -l /sys/kernel/tracing || true) 2>/dev/null", probe, *words)
-    (note,) = (line for line in done.stdout.splitlines() if "are not seen" in line)
-    assert note.count("mount -t tracefs") <= 1
-    if "is not mounted" in note:
-        assert "mount it: mount -t tracefs tracefs /sys/kernel/tracing" in note
 
 
 # ---- nothing hangs, nothing stays ----
