@@ -143,7 +143,9 @@ def test_prove_as_json(prove: Prove) -> None:
     assert done.document["pairs_counted"] == 10
     assert {one["verdict"] for one in done.document["effects"]} == {"lower"}
     assert done.document["maxima"]["verdict"] == "not judged: a maximum of a run"
-    assert done.document["notes"] == []
+    assert done.document["notes"] == [
+        "p99.9 needs 10\N{NO-BREAK SPACE}000 values, has 1\N{NO-BREAK SPACE}000"
+    ]
 
 
 def test_prove_without_privilege_exits_with_5_and_measures_nothing(prove: Prove) -> None:
