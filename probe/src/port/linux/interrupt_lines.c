@@ -122,7 +122,7 @@ bool port_interrupt_lines(const struct cpus *cpus,
 void port_softirqs(int cpu, struct port_softirqs *softirqs)
 {
     struct linux_lines lines;
-    struct table table;
+    struct table table = {.counts = {-1}};
     struct cpus one;
     char id[WORD_BYTES], rest[REST_BYTES];
     bool is_whole;

@@ -48,12 +48,12 @@ static bool status_number(const char *text, const char *name, int base, uint64_t
 /* The initial one maps every id to itself. */
 static bool is_in_user_namespace(void)
 {
-    char text[256];
-    unsigned long inside, outside, count;
+    char text[256], *at = text;
     if (!linux_read("/proc/self/uid_map", text, sizeof text))
         return false;
-    return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) != 3 || inside != 0 ||
-           outside != 0 || count != UINT32_MAX;
+    uint64_t inside = strtoull(at, &at, 10), outside = strtoull(at, &at, 10);
+    uint64_t count = strtoull(at, &at, 10);
+    return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
 static int64_t limit_of(rlim_t limit)
