@@ -172,7 +172,9 @@ class _Held:
         self._notes: list[str] = []
         self._left_out: Counter[str] = Counter()
         self._bases = [one for one in bases if self._counts(one)]
-        self._condition = WeighedRun(own or bases[0]).condition
+        # What is said of a whole run is found once: a run may have thousands of series.
+        self._weighed = WeighedRun(own or bases[0])
+        self._condition = self._weighed.condition
 
     def add_to(self, found: BaselineChecks) -> None:
         claims = self._claims()
@@ -194,9 +196,10 @@ class _Held:
         why = f"not comparable: {why}" if why else None
         if why is None and base.document.status != "complete":
             why = f"the run is {base.document.status}"
+        weighed = WeighedRun(base)
         for result in base.results if why is None else ():
             if self._is_wanted(result.test):
-                doubts = WeighedRun(base).doubts_of(result)
+                doubts = weighed.doubts_of(result)
                 why = why or doubts.barring or doubts.weakening
         if why:
             self._notes.append(f"baseline {base.id} does not count: {why}")
@@ -265,7 +268,7 @@ class _Held:
     def _why_unheld(self, address: str, bases: list[MeasuredSeries], own: object) -> Finding | None:
         if self._own is None or not isinstance(own, MeasuredSeries):
             return Finding("INCONCLUSIVE", "missing", _absent(self._own, self._bases[0], address))
-        why = self._why_unlike(self._own, bases, own)
+        why = self._why_unlike(self._own.id, bases, own)
         return Finding("INCONCLUSIVE", "-", why) if why else None
 
     def _nothing(self, checks: list[Check]) -> list[_Row]:
@@ -273,16 +276,14 @@ class _Held:
         checks.append(self._check("all series", "p50", Finding("INCONCLUSIVE", "-", reason)))
         return []
 
-    def _why_unlike(
-        self, run: MeasuredRun, bases: list[MeasuredSeries], own: MeasuredSeries
-    ) -> str:
+    def _why_unlike(self, run: str, bases: list[MeasuredSeries], own: MeasuredSeries) -> str:
         if own.unit != bases[0].unit:
             return "it has another unit than in the baselines"
         if is_contradictory(own.series):
-            return f"cannot be true: see the top of {run.id}"
-        doubts = WeighedRun(run).doubts_of(own.result)
+            return f"cannot be true: see the top of {run}"
+        doubts = self._weighed.doubts_of(own.result)
         if doubts.barring or doubts.weakening:
-            return f"{run.id}: {doubts.barring or doubts.weakening}"
+            return f"{run}: {doubts.barring or doubts.weakening}"
         other = next((told for one in bases if (told := _other_work(one, own))), "")
         return f"not comparable: {other}" if other else ""
 

@@ -18,6 +18,8 @@ from hardstone.terminal.words import words
 
 Row = tuple[Text, ...]
 
+_HEIGHT = 25  # not used here, but where it is unknown rich asks the terminal before each cell
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
@@ -33,6 +35,7 @@ def make_console(stream: IO[str] | None = None) -> Console:
     return _Console(
         file=stream,
         width=width_of(stream),
+        height=_HEIGHT,
         markup=False,
         highlight=False,
         emoji=False,

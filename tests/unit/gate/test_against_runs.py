@@ -3,6 +3,7 @@ and why."""
 
 from __future__ import annotations
 
+import cProfile
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -257,6 +258,22 @@ def test_what_is_left_out_is_counted() -> None:
     for part in ("1 series of counts", "1 derived series", "1 series with too few"):
         assert f"not compared: {part}" in told
     assert "fail in a baseline too" in told
+
+
+def test_what_is_said_of_a_whole_run_is_found_once_for_it() -> None:
+    looks = {}
+    for count in (2, 20):
+        series = [make.series(range(1, 30), f"s{number}") for number in range(count)]
+        own, base = (
+            subjects_of(run(series=series, run_id=f"20261121T04{at}000Z-00000a")) for at in (0, 1)
+        )
+        profile = cProfile.Profile()
+        profile.runcall(check_against_runs, own, [base])
+        found = {
+            one.code.co_name: one for one in profile.getstats() if not isinstance(one.code, str)
+        }
+        looks[count] = found["trust_of"].callcount
+    assert looks[20] == looks[2] > 0, "a run of a thousand series would take a minute"
 
 
 def test_other_runs_of_the_system_are_those_of_the_same_plan_build_and_machine() -> None:
