@@ -13,6 +13,7 @@ CPU_LOST = "lost CPU time (throttling or preemption)"  # what it says of a test
 MISSED = "missed_periods"
 THRESHOLD = "threshold_crossed"
 STOPS_MIXED = "stops_mixed"  # values of a stop are left in the figures
+STOPS_NOT_WATCHED = "stops_not_watched"  # a port, or a refusal: stops would look like latencies
 STOPPED = "stopped"  # the program, by a signal, a debugger or the freezer
 LOOKED = "looked_at"  # what the view of a running test took
 COPIED = "copied"  # what the copies on disk of a long test took

@@ -16,7 +16,7 @@ import variant_build
 from hardstone.model import Facts, StreamSeries
 from tests.running import run
 
-LIMIT_BYTES = 72 * 1024
+LIMIT_BYTES = 64 * 1024
 ORDINARY = ("--policy", "other")  # others may take the CPU from it without a failure
 
 on_musl = pytest.mark.skipif(
@@ -54,6 +54,21 @@ def test_it_measures(small_probe: Path) -> None:
     assert stream.result.status == "measured"
 
 
+def test_what_only_other_ports_notice_is_said(small_probe: Path) -> None:
+    stream = run(small_probe, "CLK-B-RES", "--samples", "100", *ORDINARY)
+    assert stream.events["stops_not_watched"].data == {
+        "reason": "this port cannot tell when it is stopped"
+    }
+    assert stream.events["not_watched"].data == {
+        "reason": "the system does not tell which CPUs measure"
+    }
+    bound = run(small_probe, "CLK-B-RES", "--samples", "100", "--cpu", "0", *ORDINARY)
+    assert (bound.result.status, bound.result.reason) == (
+        "unsupported",
+        "this port cannot choose a CPU",
+    )
+
+
 LEFT_OUT = {
     "load is left out of this build": (
         *("--load heavy", "--load nothing", "load heavy", "load --list", "load --check heavy"),
@@ -80,7 +95,7 @@ def test_what_is_left_out_is_said(small_probe: Path, words: str, reason: str) ->
         assert reason in done.stderr
 
 
-def test_one_series_takes_72_kb() -> None:
+def test_one_series_takes_64_kb() -> None:
     """All memory of the probe's own code, counted."""
     options = ["-p", "kinds=unnamed", "-p", "scopes=thread", "--samples", "1000", *ORDINARY]
     stream = run(variant_of("tests/hardstone-probe-counted"), "SEM-P-SIG", *options)

@@ -141,11 +141,14 @@ int port_threads(pid_t process, pid_t *threads, int most);
 /* The kernel's id of the calling thread; 0: not told. */
 pid_t port_own_id(void);
 
-/* Blocks until this process was stopped and goes on (true), or `end` can be read (false). False at
- * once where the system does not tell. A stop is any that the calling thread shares: of job
- * control, a debugger, or the freezer of a control group; nothing else looks like one. All signals
- * must be blocked. */
-bool port_wait_for_stop(int end);
+/* A descriptor for port_wait_for_stop, to be closed by the caller; -1 and errno: ENOTSUP where the
+ * system does not tell a process that it was stopped. */
+int port_stops_open(int end);
+
+/* Blocks until this process was stopped and goes on (true), or `end` can be read (false). A stop is
+ * any that the calling thread shares: of job control, a debugger, or the freezer of a control
+ * group; nothing else looks like one. All signals must be blocked. */
+bool port_wait_for_stop(int stops);
 
 /* Total run time and run delay of `thread` of `process` (0: this one). Run delay is time that the
  * thread was runnable but did not run, for any reason: another thread, throttling, a limit of its

@@ -14,7 +14,7 @@ static void note_stops(void *argument)
 {
     struct stopped_watch *watch = argument;
     atomic_store(&watch->id, port_own_id());
-    while (port_wait_for_stop(watch->ends[0]))
+    while (port_wait_for_stop(watch->stops))
         stops_add(watch->arena, clock_monotonic_ns());
 }
 
@@ -30,22 +30,41 @@ static int start_thread(struct stopped_watch *watch)
     return error;
 }
 
+static void close_all(struct stopped_watch *watch)
+{
+    if (watch->stops >= 0)
+        close(watch->stops);
+    if (watch->ends[1] >= 0)
+        close(watch->ends[1]);
+    if (watch->ends[0] >= 0)
+        close(watch->ends[0]);
+}
+
+/* 0 or an errno value. */
+static int start(struct stopped_watch *watch)
+{
+    if (pipe(watch->ends) != 0 || (watch->stops = port_stops_open(watch->ends[0])) < 0)
+        return errno;
+    return start_thread(watch);
+}
+
 void stopped_watch_start(struct stopped_watch *watch, struct arena *arena)
 {
     watch->arena = arena;
-    int error = pipe(watch->ends) == 0 ? 0 : errno;
-    if (!error && (error = start_thread(watch)) != 0) {
-        close(watch->ends[0]);
-        close(watch->ends[1]);
-    }
+    watch->ends[0] = watch->ends[1] = watch->stops = -1;
+    int error = start(watch);
+    const char *why =
+        error == ENOTSUP ? "this port cannot tell when it is stopped" : strerror(error);
     watch->is_there = !error;
-    if (error)
-        arena_event(arena, "stops_not_watched", -1, DATA(data_text("error", strerror(error))),
-                    "the thread that notes when the program is stopped could not be started (%s): "
-                    "a stop would look like a large value",
-                    strerror(error));
-    else
+    if (!error) {
         rt_thread_go(&watch->rt_thread);
+        return;
+    }
+    close_all(watch);
+    arena_event(arena, "stops_not_watched", -1, DATA(data_text("reason", why)),
+                "stops of the program (SIGSTOP, a debugger, a frozen control group) are not "
+                "noticed (%s): one looks like a large value",
+                why);
 }
 
 void stopped_watch_end(struct stopped_watch *watch)
@@ -53,8 +72,9 @@ void stopped_watch_end(struct stopped_watch *watch)
     if (!watch->is_there)
         return;
     close(watch->ends[1]);
+    watch->ends[1] = -1;
     rt_thread_join(&watch->rt_thread);
-    close(watch->ends[0]);
+    close_all(watch);
     watch->is_there = false;
     atomic_store(&watch->id, 0);
 }

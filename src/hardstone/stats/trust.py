@@ -161,6 +161,11 @@ def _stops_mixed(document: RunDocument) -> str | None:
     return tests and f"values of a stop of the program are in the figures of {tests}"
 
 
+def _stops_unseen(document: RunDocument) -> str | None:
+    tests = _with_event(document, event_names.STOPS_NOT_WATCHED)
+    return tests and f"a stop of the program would look like a latency, none is noticed: {tests}"
+
+
 def _stops_of(test: str, result: Result) -> str | None:
     stops = [event for event in result.events if event.name == event_names.STOPPED]
     if not stops:
@@ -363,6 +368,7 @@ RULES: tuple[Rule, ...] = (
     Rule("untrustworthy", _stops_mixed),
     Rule("untrustworthy", _identity_broken),
     Rule("indicative", _stopped),
+    Rule("indicative", _stops_unseen),
     Rule("indicative", _instructions),
     Rule("indicative", _emulated),
     Rule("indicative", _virtual),

@@ -188,6 +188,8 @@ CASES = [
      "kept apart 2 of wakeup", stopped((1, 5), (3_600_000_000_000, 9), apart=(2, 7))),
     ("indicative", "the program was stopped (TMR-P-LAT): no value was under way",
      stopped((0, None), apart=None)),
+    ("indicative", "a stop of the program would look like a latency, none is noticed: TMR-P-LAT",
+     told("stops_not_watched")),
     ("indicative", "the load fell short", told("load_short")),
     ("indicative", "the load fell short", told("load_unseen")),
     ("indicative", "the load fell short", told("load_ended_early")),

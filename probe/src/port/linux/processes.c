@@ -50,16 +50,24 @@ pid_t port_own_id(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-/* epoll_wait is not restarted after a stop, although no handler ran (signal(7)). SIGCONT alone does
- * not interrupt it, and a host that stops the whole machine neither. */
-bool port_wait_for_stop(int end)
+int port_stops_open(int end)
 {
     struct epoll_event event = {.events = EPOLLIN};
+    int stops = epoll_create1(EPOLL_CLOEXEC);
+    if (stops >= 0 && epoll_ctl(stops, EPOLL_CTL_ADD, end, &event) != 0) {
+        int error = errno;
+        close(stops);
+        errno = error;
+        return -1;
+    }
+    return stops;
+}
+
+/* epoll_wait is not restarted after a stop, although no handler ran (signal(7)). SIGCONT alone does
+ * not interrupt it, and a host that stops the whole machine neither. */
+bool port_wait_for_stop(int stops)
+{
+    struct epoll_event event;
     prctl(PR_SET_NAME, "stop-watch");
-    int set = epoll_create1(EPOLL_CLOEXEC);
-    bool is_set = set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, end, &event) == 0;
-    bool is_stopped = is_set && epoll_wait(set, &event, 1, -1) < 0 && errno == EINTR;
-    if (set >= 0)
-        close(set);
-    return is_stopped;
+    return epoll_wait(stops, &event, 1, -1) < 0 && errno == EINTR;
 }

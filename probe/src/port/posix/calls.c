@@ -251,9 +251,16 @@ pid_t port_own_id(void)
     return 0;
 }
 
-bool port_wait_for_stop(int end)
+int port_stops_open(int end)
 {
     (void)end;
+    errno = ENOTSUP;
+    return -1;
+}
+
+bool port_wait_for_stop(int stops)
+{
+    (void)stops;
     return false;
 }
 
