@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def alone() -> Iterator[None]:
     """Waits for the measurements of others on this machine, which then wait for the tests."""
-    with measuring_alone(lambda: False, lambda: None, print, MACHINE_LOCK):
+    with measuring_alone(lambda: False, print, print, MACHINE_LOCK):
         yield
 
 

@@ -3,21 +3,25 @@ and what the system did itself stays in the figures."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from hardstone.model import Stopped, StreamSeries
+from hardstone.model import PlannedTest, Stopped, StreamSeries
 from hardstone.stats.identity import series_problem
+from hardstone.targets.base import ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.local import local_target
+from hardstone.targets.transport import Limits
 from tests import machine
 from tests.host.hogs import Bursts, hogging
 from tests.host.place import group_of
-from tests.running import Running, Stream, measuring, state_of
+from tests.running import Running, Stream, children, has_ended, measuring, state_of
 from tests.waiting import wait_until
 
 STOP_S = 0.6
@@ -134,6 +138,87 @@ def test_starvation_is_no_stop(probe: Path, hog: Path, quick: list[str]) -> None
     ):
         stream = running.rest()
     assert stream.told("stopped") == []
+
+
+def told_of(probe: Path, limits: Limits, on_told: Callable[[str], None]) -> Stream:
+    """What the tool reads of a recording that it has started; `on_told` hears what is said."""
+    target = local_target(probe, limits=limits)
+    planned = PlannedTest(
+        test="TMR-P-LAT",
+        params={"interval_ns": 10 * MS},
+        samples=WAKEUPS,
+        duration_ns=0,
+        deadline_ns=60_000 * MS,
+        expected_ns=WAKEUPS * 10 * MS,
+    )
+    is_stopped_once = False
+
+    def on_idle(said: str = "") -> None:
+        nonlocal is_stopped_once
+        if not is_stopped_once:
+            (pid,) = children(os.getpid())
+            machine.wait_for_wakeups(pid, 20)
+            is_stopped_once = True
+            on_told(str(pid))
+        elif said:
+            on_told(said)
+
+    lines = list(target.run(planned, RunOptions(), None, Stop(), on_idle))
+    return Stream("TMR-P-LAT", 0, b"\n".join(lines))
+
+
+def test_the_tool_tells_of_a_stop_and_of_its_end(probe: Path) -> None:
+    told: list[str] = []
+
+    def on_told(said: str) -> None:
+        told.append(said)
+        if len(told) == 1:
+            os.kill(int(said), signal.SIGSTOP)
+        if len(told) == 2:
+            os.kill(int(told[0]), signal.SIGCONT)
+
+    stream = told_of(probe, Limits(300.0), on_told)
+    assert f"kill -CONT {told[0]}; " in told[1]
+    assert [one.partition(" for about")[0] for one in told[2:]] in (
+        [],  # it had sent all before the next look
+        ["the probe goes on; it was stopped"],
+    )
+    assert stream.result.status == "measured"
+    (event,) = stream.told("stopped")
+    assert isinstance(event.data["least_ns"], int) and event.data["least_ns"] > 500 * MS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a control group")
+@pytest.mark.filterwarnings("ignore:subprocess:ResourceWarning")  # nobody waits for what is left
+def test_the_tool_tells_of_a_frozen_group_and_leaves_what_it_cannot_end(probe: Path) -> None:
+    """SIGKILL does not end what a group of version 1 has frozen."""
+    told: list[str] = []
+    with group_of("freezer") as group:
+        state = group / "freezer.state"
+        is_v1 = state.exists()
+        state = state if is_v1 else group / "cgroup.freeze"
+
+        def on_told(said: str) -> None:
+            told.append(said)
+            if len(told) == 1:
+                (group / "cgroup.procs").write_text(said)
+                state.write_text("FROZEN" if is_v1 else "1")
+
+        try:
+            with pytest.raises(
+                ProbeTimeoutError, match=r"was stopped .* is frozen.*was ended"
+            ) as one:
+                told_of(probe, Limits(4.0, halted_s=1.0, end_s=1.0), on_told)
+            is_left = f"process {told[0]} is still there after SIGKILL" in one.value.cause
+            del one
+        finally:
+            state.write_text("THAWED" if is_v1 else "0")
+        assert is_left == is_v1
+        wait_until(lambda: has_ended(int(told[0])))
+        gc.collect()
+        with suppress(ChildProcessError):
+            os.waitpid(int(told[0]), 0)
+    assert f"{group.name} is frozen); thaw it with echo " in told[1] and f" > {state}; " in told[1]
 
 
 def test_a_deadline_does_not_pass_while_stopped(probe: Path, quick: list[str]) -> None:

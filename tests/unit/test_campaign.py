@@ -302,6 +302,25 @@ def test_the_frequency_is_passed_on_only_where_it_is_trusted() -> None:
     assert run_options(make((FIRST,)), facts).counter_hz is None
 
 
+class Stopped(FakeTarget):
+    """Its silence has something to say."""
+
+    def run(self, planned, options, backing, stop, on_idle=lambda said="": None):  # type: ignore[no-untyped-def]
+        on_idle()
+        on_idle("the probe is stopped")
+        yield from super().run(planned, options, backing, stop, on_idle)
+
+
+def test_a_person_is_told_of_a_silence(tmp_path: Path, store: Store) -> None:
+    events: list[CampaignEvent] = []
+    outcome = alone(
+        Stopped(sample.scenario(tmp_path, {FIRST: sample.stream(FIRST)})), store, events.append
+    )
+    assert outcome.exit_code == EXIT_OK
+    said = [event.text for event in events if isinstance(event, Warned)]
+    assert said == [f"{FIRST}: the probe is stopped"]
+
+
 class Recorded(FakeTarget):
     """Leaves a recording behind, as a probe that was killed does."""
 

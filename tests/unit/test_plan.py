@@ -290,6 +290,27 @@ def test_whatever_is_typed_gives_a_plan_or_lines(request: Request) -> None:
         assert found and all(line.isprintable() for line in found)
 
 
+@pytest.mark.parametrize(
+    ("test", "duration", "is_emulated", "deadline_s"),
+    [
+        ("TMR-P-LAT", "2s", False, 15.625),  # 2.5 s are expected
+        ("TMR-P-LAT", "100ms", False, 11.35),
+        ("TMR-P-LAT", "8h", False, 36_060.625),  # a quarter, and a minute
+        ("TMR-P-LAT", "2s", True, 63.125),
+        ("TMR-P-LAT", "2s", None, 63.125),  # it may be
+        ("FIO-P-STR", "2s", False, 62.75),  # writes its files first
+    ],
+)
+def test_a_deadline_is_in_proportion(
+    test: str, duration: str, is_emulated: bool | None, deadline_s: float
+) -> None:
+    facts = {**FACTS, "virtual.emulated": is_emulated}
+    (found,) = make_plan(
+        Request(tests=(test,), duration=duration), REGISTER, CATALOGUE, facts
+    ).tests
+    assert found.deadline_ns == deadline_s * SECOND_NS
+
+
 @pytest.mark.slow
 @given(st.integers(1, 10**9))
 def test_a_deadline_is_beyond_what_is_expected(samples: int) -> None:

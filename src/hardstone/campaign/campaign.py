@@ -213,8 +213,14 @@ class Campaign:
     def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
         """The result of `asked`: `planned` with the parameters that the run has found."""
         ticker = Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
+
+        def on_idle(said: str = "") -> None:
+            if said:
+                self._warn(f"{planned.test}: {said}")
+            ticker.look()
+
         try:
-            measured = measure(collector, asked, ticker.look)
+            measured = measure(collector, asked, on_idle)
         except TargetGoneError as error:
             self._gone = error.cause
             self._warn(str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -21,6 +20,7 @@ from hardstone.targets.base import (
     REBUILD,
     SILENT_REMEDY,
     BrokenStreamError,
+    OnIdle,
     ProbeError,
     ProbeTimeoutError,
     RunOptions,
@@ -89,7 +89,7 @@ class Measured:
     is_silent: bool = False
 
 
-def measure(common: Collector, planned: PlannedTest, on_idle: Callable[[], None]) -> Measured:
+def measure(common: Collector, planned: PlannedTest, on_idle: OnIdle) -> Measured:
     """Runs one test. TargetGoneError when the target is lost meanwhile."""
     is_noisy = common.target.is_noisy
     reader = StreamReader(planned.test, is_noisy=is_noisy)

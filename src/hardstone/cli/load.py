@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from hardstone.cli.options import json_option, machine_option
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
+    from hardstone.targets.base import OnIdle
     from hardstone.targets.loading import AnyLine
     from hardstone.targets.transport import Transport
 
@@ -97,10 +98,16 @@ def _duration_ns(text: str) -> int:
 
 
 @contextmanager
-def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], None]]:
+def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[OnIdle]:
     """A live line on a terminal, redrawn whenever the probe is polled; it needs no thread."""
+    from hardstone.cli.messages import tell
+
+    def say(said: str = "") -> None:
+        if said:
+            tell(said)
+
     if quiet or not sys.stderr.isatty():
-        yield lambda: None
+        yield say
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -114,7 +121,8 @@ def _progress(duration_ns: int | None, *, quiet: bool) -> Iterator[Callable[[], 
     with Progress(*columns, console=console, auto_refresh=False, transient=True) as progress:
         task = progress.add_task("", total=total_s)
 
-        def show() -> None:
+        def show(said: str = "") -> None:
+            say(said)
             progress.update(task, completed=time.monotonic() - started_s, refresh=True)
 
         yield show

@@ -48,6 +48,9 @@ _PROCESS_NS = 20_000_000
 _CONFIG_NS = _SECOND_NS
 _OFFLINE_NS = 200_000_000  # for a CPU, offline and online again
 _PATIENCE_NS = 60 * _SECOND_NS
+# What is not in the expected time (threads, calibrations) takes up to 0.5 s of CPU, and 20 times
+# that where other real-time threads leave 5 % of a CPU.
+_LEAST_PATIENCE_NS = 10 * _SECOND_NS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,16 +297,26 @@ def _planned(
         deadline_ns=_deadline_ns(
             expected_ns(test, entry, 0, count.duration_ns, params) if is_timed else expected,
             is_timed,
+            _patience_ns(test, expected, wish.facts),
         ),
         expected_ns=expected,
         folder=wish.folder if _makes_files(test) else None,
     )
 
 
-def _deadline_ns(expected: int, is_timed: bool) -> int:
+def _deadline_ns(expected: int, is_timed: bool, patience: int) -> int:
     """A limit that only a hanging test reaches; counted tests depend on the machine's speed."""
     allowance = expected // 4 if is_timed else expected * 19
-    return min(expected + allowance + 60 * _SECOND_NS, MAX_DURATION_NS)
+    return min(expected + allowance + patience, MAX_DURATION_NS)
+
+
+def _patience_ns(test: Descriptor, expected: int, facts: Mapping[str, Scalar]) -> int:
+    """For what is not in the expected time: in proportion to that, where nothing speaks against it.
+    An emulator is slower by an unknown factor, and so is the disk that files are first written to.
+    """
+    if _makes_files(test) or facts.get("virtual.emulated") is not False:
+        return _PATIENCE_NS
+    return min(_LEAST_PATIENCE_NS + expected, _PATIENCE_NS)
 
 
 def _name(request: Request, problems: Problems) -> str:

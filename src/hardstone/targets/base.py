@@ -80,6 +80,16 @@ class ProbeTimeoutError(ProbeError):
         super().__init__(cause, SILENT_REMEDY)
 
 
+class OnIdle(Protocol):
+    """Called now and then while a command is silent; `said`: what a person should know of that."""
+
+    def __call__(self, said: str = "") -> None: ...
+
+
+def no_sign(said: str = "") -> None:
+    """Nobody waits."""
+
+
 class Stop(threading.Event):
     """Asks a running test to end early and keep its results; `abort` asks to end at once.
 
@@ -187,7 +197,7 @@ class Target(Recorder, Protocol):
         options: RunOptions,
         backing: str | None,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         """Runs one test: yields the lines as received, without line ends.
 

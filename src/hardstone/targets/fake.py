@@ -15,10 +15,12 @@ from hardstone.errors import InputError, TargetError
 from hardstone.model import ClockCheck, Facts, Loads, PlannedTest, Register, ShieldLook
 from hardstone.targets.base import (
     BrokenStreamError,
+    OnIdle,
     ProbeError,
     ProbeTimeoutError,
     RunOptions,
     Stop,
+    no_sign,
 )
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.fake_conditions import under_conditions
@@ -91,7 +93,7 @@ class FakeTarget:
         options: RunOptions,
         backing: str | None,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         """The lines of the scenario for `planned`, at its pace."""
         self._check_reachable()
@@ -144,9 +146,7 @@ def _steps(
 class _Player:
     """Plays steps against one deadline, in virtual or in real time."""
 
-    def __init__(
-        self, deadline_s: float, stop: Stop, on_idle: Callable[[], None], is_real_time: bool
-    ) -> None:
+    def __init__(self, deadline_s: float, stop: Stop, on_idle: OnIdle, is_real_time: bool) -> None:
         self._deadline_s = deadline_s
         self._left_s = deadline_s
         self._stop = stop

@@ -35,7 +35,7 @@ from hardstone.lab.settings import LabSettings, parse_settings
 from hardstone.lab.unpacked_kernel import unpacked_kernel
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import ProbeError, Stop, WrongModelError
+from hardstone.targets.base import OnIdle, ProbeError, Stop, WrongModelError, no_sign
 from hardstone.targets.decode import decode_facts
 from hardstone.targets.guest_programs import programs_for
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
@@ -144,7 +144,7 @@ class LabTransport:
         arguments: Sequence[str],
         limits: Limits,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         if arguments and arguments[0] == "dump":  # the recording is here, also without a guest
             yield from LocalTransport().chunks(arguments, limits, stop, on_idle)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import suppress
 
 from hardstone.errors import TargetError
 from hardstone.lab import guest_frames as frames
 from hardstone.lab.guest import Guest, GuestLostError
 from hardstone.lab.guest_frames import Frame
-from hardstone.targets.base import ProbeError, Stop
+from hardstone.targets.base import OnIdle, ProbeError, Stop, no_sign
 from hardstone.targets.transport import Limits
 from hardstone.targets.watch import Watch
 
@@ -30,7 +30,7 @@ class GuestCommand:
         self._exit: Frame | None = None
         guest.run(words)
 
-    def chunks(self, on_idle: Callable[[], None] = lambda: None) -> Generator[bytes]:
+    def chunks(self, on_idle: OnIdle = no_sign) -> Generator[bytes]:
         """The output until its end. ProbeError for a flood, a failure, a deadline, an abort;
         GuestLostError for a guest that ends or hangs.
 
@@ -40,7 +40,7 @@ class GuestCommand:
             while self._exit is None:
                 frame = self._guest.receive(self._watch.wait_s())
                 if frame is None:
-                    on_idle()
+                    on_idle(self._watch.said())
                 else:
                     yield from self._take(frame)
                 if self._exit is None:

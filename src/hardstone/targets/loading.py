@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing
 
 import msgspec
 
 from hardstone.errors import InputError, PrivilegeError, TargetError
 from hardstone.model import StreamEvent, StreamLoad
-from hardstone.targets.base import REBUILD, ProbeError, ProbeExitError, Stop
+from hardstone.targets.base import REBUILD, OnIdle, ProbeError, ProbeExitError, Stop, no_sign
 from hardstone.targets.lines import split_lines
 from hardstone.targets.transport import Limits, Transport, collect
 
@@ -55,7 +55,7 @@ def load_lines(
     duration_ns: int | None,
     cpus: str | None,
     stop: Stop,
-    on_idle: Callable[[], None] = lambda: None,
+    on_idle: OnIdle = no_sign,
 ) -> Generator[AnyLine]:
     """Runs the load for its duration or until `stop`; yields its lines as they come.
 

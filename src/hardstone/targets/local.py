@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hardstone.model import ClockCheck
-from hardstone.targets.base import Stop
+from hardstone.targets.base import OnIdle, Stop, no_sign
 from hardstone.targets.find import find_probe
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess
@@ -67,9 +67,10 @@ class LocalTransport:
         arguments: Sequence[str],
         limits: Limits,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
-        return ProbeProcess([str(self._executable()), *arguments], limits, stop).chunks(on_idle)
+        command = [str(self._executable()), *arguments]
+        return ProbeProcess(command, limits, stop, is_probe=True).chunks(on_idle)
 
     def _executable(self) -> Path:
         if self._probe is None:

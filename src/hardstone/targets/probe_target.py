@@ -12,12 +12,14 @@ from hardstone.model import ClockCheck, Facts, Loads, PlannedTest, Register, Shi
 from hardstone.targets.base import (
     REBUILD,
     BrokenStreamError,
+    OnIdle,
     ProbeError,
     ProbeExitError,
     ProbeRefusedError,
     ProbeTimeoutError,
     RunOptions,
     Stop,
+    no_sign,
 )
 from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
 from hardstone.targets.lines import split_lines
@@ -29,7 +31,10 @@ _LIST_S = 15.0
 _FACTS_S = 60.0
 _DUMP_S = 60.0
 _DUMP_BYTES = 1 << 27
-_DEADLINE_GRACE_S = 15.0
+# The tool's clock begins before the probe's, which starts, locks its memory and finds the rate of
+# its counter (35 ms of CPU and 1 s here); after its deadline it waits 3 s for the test.
+_DEADLINE_GRACE_S = 10.0
+_DRAIN_S = 60.0
 # The probe ends with these after a result that says why not everything was measured.
 _RESULT_CODES = (EXIT_UNTRUSTWORTHY, EXIT_PRIVILEGE)
 _FOOTER = b'{"type":"footer"'
@@ -91,10 +96,14 @@ class ProbeTarget:
         options: RunOptions,
         backing: str | None,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         arguments = probe_arguments(planned, options, backing)
-        limits = self._limits or Limits(planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S)
+        limits = self._limits or Limits(
+            planned.deadline_ns / 1e9 + _DEADLINE_GRACE_S,
+            expected_s=planned.expected_ns / 1e9,
+            drain_s=_DRAIN_S,
+        )
         is_ended = False
         with closing(self._transport.chunks(arguments, limits, stop, on_idle)) as chunks:
             try:

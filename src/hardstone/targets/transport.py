@@ -9,7 +9,7 @@ from typing import IO, Protocol, runtime_checkable
 
 from hardstone.memory import Memory
 from hardstone.model import ClockCheck
-from hardstone.targets.base import Stop
+from hardstone.targets.base import OnIdle, Stop, no_sign
 from hardstone.targets.reaching import SILENT, Notices
 
 
@@ -17,6 +17,9 @@ class Limits:
     """How long a command may take, in seconds, and how much it may send.
 
     `stop_s`: from the request to stop to its end. `end_s`: from the hard end to its death.
+    `expected_s`: how long it is silent when all is well. `drain_s`: how much later than
+    `deadline_s` it may end while its output still comes. `halted_s`: how long a command that
+    somebody has stopped is waited for at least, so that a person can continue it.
     """
 
     def __init__(
@@ -26,11 +29,17 @@ class Limits:
         stop_s: float = 30.0,
         end_s: float = 5.0,
         most_bytes: int = 1 << 27,
+        expected_s: float | None = None,
+        drain_s: float = 0.0,
+        halted_s: float = 30.0,
     ) -> None:
         self.deadline_s = deadline_s
         self.stop_s = stop_s
         self.end_s = end_s
         self.most_bytes = most_bytes
+        self.expected_s = expected_s
+        self.drain_s = drain_s
+        self.halted_s = halted_s
 
     def in_slow_time(self, factor: float) -> Limits:
         """The same for a system whose seconds take up to `factor` of this machine's."""
@@ -39,6 +48,9 @@ class Limits:
             stop_s=self.stop_s * factor,
             end_s=self.end_s,
             most_bytes=self.most_bytes,
+            expected_s=None if self.expected_s is None else self.expected_s * factor,
+            drain_s=self.drain_s * factor,
+            halted_s=self.halted_s,
         )
 
 
@@ -85,7 +97,7 @@ class Transport(Protocol):
         arguments: Sequence[str],
         limits: Limits,
         stop: Stop,
-        on_idle: Callable[[], None] = lambda: None,
+        on_idle: OnIdle = no_sign,
     ) -> Generator[bytes]:
         """Runs the probe with `arguments`, which no shell interprets; yields its output.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -233,12 +234,53 @@ def test_signs_of_life_while_nothing_comes(tmp_path: Path, gate: Path) -> None:
     target = local_target(sample.executable(tmp_path, body))
     signs: list[int] = []
 
-    def on_idle() -> None:
+    def on_idle(said: str = "") -> None:
+        assert not said
         signs.append(1)
         if len(signs) == 1:
             gate.write_bytes(b"")
 
     assert list(target.run(sample.planned(), RunOptions(), None, Stop(), on_idle)) == [b"one"]
+
+
+STOPPED = re.compile(r"the probe is stopped \(state T: .*; continue it with kill -CONT (\d+); ")
+STOPS = "lines('first'); os.kill(os.getpid(), signal.SIGSTOP); lines('second')"
+
+
+def test_a_stopped_probe_is_told_and_goes_on(tmp_path: Path) -> None:
+    """Long before its deadline; the signal that is named continues it."""
+    target = local_target(sample.executable(tmp_path, STOPS), limits=Limits(300.0))
+    told: list[str] = []
+
+    def on_idle(said: str = "") -> None:
+        if found := STOPPED.match(said):
+            told.append(said)
+            os.kill(int(found[1]), signal.SIGCONT)
+
+    lines = list(target.run(sample.planned(), RunOptions(), None, Stop(), on_idle))
+    assert lines == [b"first", b"second"]
+    assert len(told) == 1
+
+
+def test_a_stopped_probe_is_ended_with_what_it_has(run: Run) -> None:
+    body = (
+        f"def end(*_):\n    lines('kept'); sys.exit(0)\nsignal.signal(signal.SIGTERM, end); {STOPS}"
+    )
+    with pytest.raises(
+        ProbeTimeoutError, match=r"was stopped \(state T: .*\) for .* and was ended"
+    ):
+        run(body, deadline_s=3.0, halted_s=0.5, end_s=60.0)
+    assert run.got == [b"first", b"kept"]  # type: ignore[attr-defined]
+
+
+def test_what_reaches_a_probe_elsewhere_is_not_taken_for_it(tmp_path: Path) -> None:
+    """A login to another machine that is stopped says nothing of the probe there."""
+    said: list[str] = []
+    limits = Limits(3.0, expected_s=0.0, halted_s=60.0)
+    process = ProbeProcess([str(sample.executable(tmp_path, STOPS))], limits, Stop())
+    with pytest.raises(ProbeTimeoutError, match="did not end within its deadline"):
+        list(process.chunks(lambda text="": said.append(text)))
+    assert not any("stopped" in text for text in said)
 
 
 def asked(tmp_path: Path, body: str) -> ProbeTarget:
