@@ -198,7 +198,8 @@ static bool open_world(void)
 static void begin(const char *cpus)
 {
     static struct arena_plan plan;
-    struct counter_watch_setup setup = {.second = &world.second, .held = world.held};
+    static const atomic_int left;
+    struct counter_watch_setup setup = {.second = &world.second, .held = world.held, .left = &left};
     struct outcome outcome = {.status = STATUS_MEASURED};
     cpus_parse_list(cpus, &setup.measured);
     memset(&plan, 0, sizeof plan);

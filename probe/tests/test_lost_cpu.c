@@ -1,6 +1,6 @@
-/* A run whose CPU is taken while it measures: it ends, says so, and gives no figures, since some
- * may be of another CPU. The kernel's files and the affinity are made up; the test that measures
- * changes them. */
+/* A run whose CPU is taken while it measures: it ends, says so, and gives the figures until the
+ * last look at which it had that CPU; none where there was no look before. The kernel's files and
+ * the affinity are made up; the test that measures changes them. */
 #include "base/posix_source.h"
 
 #include "child_run.h"
@@ -21,6 +21,7 @@ static int own_cpu;
 static atomic_bool is_taken, is_moved; /* from the cpuset; the threads, by that */
 static const char *online_then;
 static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
+static int looks_before; /* it loses its CPU after that many */
 static atomic_int looks;
 
 WRAP(void, counter_watch_look, struct counter_watch *watch)
@@ -62,7 +63,12 @@ static int measure(struct run *run)
 {
     static const struct timespec rest = {0, 10000000};
     record_value(arena_record(run->arena, 0), 4711, 0);
+    while (atomic_load(&looks) < looks_before)
+        nanosleep(&rest, NULL);
+    arena_verdict(run->arena, true, 1, "order", "of all values");
     lose();
+    if (looks_before > 0)
+        record_value(arena_record(run->arena, 0), 80523, 1);
     if (loss >= CPUSET) /* as a test whose next thread cannot be started there */
         return outcome_set_errno(&run->outcome, EINVAL, "starting the waiters", "raise ulimit -u");
     while (!run_should_stop() && (wanted_looks == 0 || atomic_load(&looks) < wanted_looks))
@@ -187,4 +193,37 @@ TEST(one_that_is_lost_before)
         return;
     CHECK_HOLDS(text, "does not have that CPU any more; nothing was measured");
     CHECK(strstr(text, "preparing") == NULL);
+}
+
+/* The last second may be of another CPU; those before it are not. */
+static void expect_sure_part(enum loss wanted)
+{
+    looks_before = 1;
+    const char *text = tap_is_wrapped() ? stream_of(wanted, 3) : NULL;
+    looks_before = 0;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "\"status\":\"failed\",\"reason\":\"");
+    CHECK_HOLDS(text, "; the figures are those of the first ");
+    CHECK_HOLDS(text, "\"kept_ns\":");
+    CHECK_HOLDS(text, "\"count\":1,\"min\":4711");
+    CHECK_HOLDS(text, "\"max\":4711");
+    CHECK_HOLDS(text, "\"verdicts\":0");
+    CHECK(strstr(text, "80523") == NULL && strstr(text, "no figures are given") == NULL);
+}
+
+TEST(the_figures_before_a_cpu_goes_offline)
+{
+    expect_sure_part(OFFLINE);
+}
+
+TEST(the_figures_before_the_cpuset_loses_it)
+{
+    expect_sure_part(CPUSET);
+}
+
+/* Found by the thread itself only, at its end. */
+TEST(the_figures_before_it_is_moved)
+{
+    expect_sure_part(FOR_A_WHILE);
 }

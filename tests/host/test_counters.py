@@ -21,7 +21,7 @@ from statistics import median
 
 import pytest
 
-from hardstone.model import StreamInterval, StreamSeries, StreamTrace
+from hardstone.model import StreamInterval, StreamSeries, StreamTrace, StreamVerdict
 from hardstone.stats.causes import TICK_NS, latenesses
 from tests import machine
 from tests.host.hogs import (
@@ -132,13 +132,24 @@ def is_on(pid: int, thread: int, cpus: set[int]) -> bool:
     raise AssertionError("the probe has ended")
 
 
-def gives_nothing(stream: Stream, cause: str) -> bool:
-    """It failed, says why, and has no figure that may be of another CPU."""
-    assert stream.events["cpu_was_left"].data["cpu"] == machine.cpu()
-    assert stream.events["cpu_was_left"].data["cause"] == cause
+def kept_ns(stream: Stream, cause: str) -> int:
+    """It failed, says why, and has no figure that may be of another CPU: 0, or the time that those
+    which it has are of."""
+    data = stream.events["cpu_was_left"].data
+    assert (data["cpu"], data["cause"]) == (machine.cpu(), cause)
     assert (stream.code, stream.result.status) == (3, "failed")
-    assert f"CPU {machine.cpu()} " in (stream.result.reason or "")
-    return not stream.of(StreamSeries)
+    reason, kept = stream.result.reason or "", data.get("kept_ns", 0)
+    assert f"CPU {machine.cpu()} " in reason
+    assert not stream.of(StreamVerdict)
+    if not kept:
+        assert "no figures are given" in reason
+        assert not stream.of(StreamSeries)
+        return 0
+    assert f"the figures are those of the first {kept / SECOND_NS:.1f} s" in reason
+    assert stream.result.duration_ns == kept <= data["sure_until_ns"]
+    worst = [one for series in stream.of(StreamSeries) for one in series.worst]
+    assert worst and all(one.at_ns <= kept for one in worst)
+    return int(kept)
 
 
 def test_a_thread_that_is_moved_and_comes_back(probe: Path, quick: list[str]) -> None:
@@ -151,7 +162,7 @@ def test_a_thread_that_is_moved_and_comes_back(probe: Path, quick: list[str]) ->
             wait_until(partial(is_on, running.pid, thread, there))
 
     with injected(probe, move, *FEW, *quick) as stream:
-        assert gives_nothing(stream, "affinity")
+        kept_ns(stream, "affinity")
         assert stream.result.environment["migrations_count"] >= 2
 
 
@@ -162,13 +173,24 @@ def test_a_thread_that_is_left_unbound_fails(probe: Path, quick: list[str]) -> N
         os.sched_setaffinity(wait_for_wakeups(running.pid, 10), os.sched_getaffinity(0))
 
     with injected(probe, unbind, *TWO_SECONDS, *quick) as stream:
-        assert gives_nothing(stream, "affinity")
+        kept_ns(stream, "affinity")
 
 
 @as_root
-@pytest.mark.parametrize("test", ["CLK-P-DUR", "MUT-P-ARN", "TMR-P-LAT"])
-def test_a_cpu_that_the_cpuset_loses(test: str, probe: Path, quick: list[str]) -> None:
-    """What a container's manager does to the programs in it."""
+@pytest.mark.parametrize(
+    ("test", "wakeups"),
+    [
+        ("CLK-P-DUR", 0),
+        ("MUT-P-ARN", 0),
+        ("TMR-P-LAT", 0),
+        ("TMR-P-LAT", 3000),
+        ("TMR-P-JIT", 3000),
+    ],
+)
+def test_a_cpu_that_the_cpuset_loses(
+    test: str, wakeups: int, probe: Path, quick: list[str]
+) -> None:
+    """What a container's manager does to the programs in it. After 3 s there were looks."""
     everything = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     others = ",".join(map(str, sorted(os.sched_getaffinity(0) - {machine.cpu()})))
     words = ("--samples", "0", "--duration-ns", "20s", "--cpu", str(machine.cpu()), *quick)
@@ -182,9 +204,11 @@ def test_a_cpu_that_the_cpuset_loses(test: str, probe: Path, quick: list[str]) -
     ):
         running = Running(process, test)
         wait_until(lambda: thread_bound_to(running.pid, machine.cpu()) != 0)
+        if wakeups:
+            wait_for_wakeups(running.pid, wakeups)
         (group / "cpuset.cpus").write_text(others)
         stream = running.rest()
-    assert gives_nothing(stream, "cpuset")
+    assert kept_ns(stream, "cpuset") >= (SECOND_NS if wakeups else 0)
     assert group.name in (stream.result.reason or "")
     assert (stream.result.command or "").startswith("cat /sys/fs/cgroup")
 

@@ -215,6 +215,10 @@ struct arena *arena_open(const char *path, char *reason, size_t reason_bytes);
 
 void arena_free(struct arena *arena);
 
+/* Makes the records whole that were copied, or left, while values came (recover.h), and finds the
+ * series in compact form: what was left of it is an event. */
+void arena_recover(struct arena *arena);
+
 /* Gives a series its late label: a number other than 0, before its first value. */
 void arena_label(struct arena *arena, int series, int64_t number);
 

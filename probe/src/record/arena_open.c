@@ -140,6 +140,18 @@ static void recover(struct arena *arena, struct record *record)
                     recovered.lost_maxima ? "; only the largest of the maxima is kept" : "");
 }
 
+void arena_recover(struct arena *arena)
+{
+    find_kept(arena);
+    for (uint32_t i = 0; i < arena->slot_count; i++) {
+        struct record *slot = arena_slot(arena, i);
+        if (!is_slot_whole(arena, i))
+            record_init(slot, &arena->slot_shape, arena->duration_ns);
+        choose_slot_or_kept(arena, slot);
+        recover(arena, slot);
+    }
+}
+
 #define END_TEXT(text) ((text)[sizeof(text) - 1] = '\0')
 
 static void end_event(struct arena *arena, uint32_t place)
@@ -185,13 +197,10 @@ static struct arena *repair(struct arena *arena)
         arena->calibrated_count = 0;
     for (int i = 0; i < ARENA_CALIBRATED; i++)
         END_TEXT(arena->calibrated[i].param);
-    find_kept(arena);
     check_stops(arena);
-    for (uint32_t i = 0; i < arena->slot_count; i++) {
-        choose_slot_or_kept(arena, arena_slot(arena, i));
-        recover(arena, arena_slot(arena, i));
+    arena_recover(arena);
+    for (uint32_t i = 0; i < arena->slot_count; i++)
         stops_take_out(arena, arena_slot(arena, i));
-    }
     arena_tell_stops(arena);
     return arena;
 }

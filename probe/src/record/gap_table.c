@@ -54,6 +54,17 @@ bool gap_table_add(struct arena *arena, const struct gap_window *window)
     return true;
 }
 
+void gap_table_cut(struct arena *arena, uint32_t window_count)
+{
+    if (arena->window_room == 0)
+        return;
+    struct gap_table *table = table_of(arena);
+    table->window_count = window_count;
+    table->gap_count = 0;
+    for (uint32_t i = 0; i < window_count; i++)
+        table->gap_count += windows_of(arena)[i].gap_count;
+}
+
 /* In their order, inside the window, apart from each other. */
 static bool are_gaps_sound(const struct gap_window *window, const struct gap_entry *gaps)
 {

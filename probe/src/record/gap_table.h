@@ -21,6 +21,9 @@ struct gap_entry *gap_table_free(struct arena *arena, uint32_t *count);
  * it, and none for later ones. */
 bool gap_table_add(struct arena *arena, const struct gap_window *window);
 
+/* Leaves out all windows but the first `window_count`. */
+void gap_table_cut(struct arena *arena, uint32_t window_count);
+
 /* For arena_open: keeps the windows before the first that is damaged. */
 void gap_table_repair(struct arena *arena);
 

@@ -135,6 +135,38 @@ int record_copy_worst(const struct record *record, struct record_worst worst[REC
     return count;
 }
 
+/* volatile, and not checked for races: as try_to_copy. A word after the other, since memcpy may
+ * take any order. */
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+__attribute__((no_sanitize("thread")))
+#endif
+static void
+copy_words(void *to, const void *from, size_t bytes)
+{
+    uint64_t *word = to;
+    const volatile uint64_t *at = from;
+    for (size_t i = 0; i < bytes / sizeof *word; i++)
+        word[i] = at[i];
+    atomic_thread_fence(memory_order_acquire);
+}
+
+void record_copy(struct record *to, const struct record *from)
+{
+    copy_words(to, from, sizeof *from);
+    copy_words(to->buckets, from->buckets, from->bucket_count * sizeof from->buckets[0]);
+    copy_words(record_maxima(to), record_maxima_view(from),
+               (from->maxima_capacity + TAIL_COUNTERS) * sizeof(uint64_t));
+}
+
+#if defined(__SANITIZE_THREAD__) || defined(__clang__)
+__attribute__((no_sanitize("thread")))
+#endif
+bool
+record_is_as_copied(const struct record *copy, const struct record *from)
+{
+    return ((const volatile struct record *)from)->count == copy->count;
+}
+
 static void make_empty(struct record *record, const struct record_shape *shape)
 {
     record->sub_bits = sub_bits_of(shape);

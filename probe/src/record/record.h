@@ -154,6 +154,13 @@ static inline int64_t record_bucket_high(uint32_t index, uint32_t sub_bits)
 int record_copy_worst(const struct record *record, struct record_worst worst[RECORD_WORST],
                       uint64_t *owner);
 
+/* Copies a record that another thread may write to into one of the same size, in the order of its
+ * parts, which record_recover relies on. */
+void record_copy(struct record *to, const struct record *from);
+
+/* Whether no value came since the copy began. */
+bool record_is_as_copied(const struct record *copy, const struct record *from);
+
 /* The rare cases of record_value. */
 void record_keep_worst(struct record *record, int64_t value, int64_t at_ns);
 void record_advance_maxima(struct record *record, int64_t at_ns);

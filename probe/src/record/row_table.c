@@ -91,6 +91,13 @@ void row_table_set(struct arena *arena, int table, uint32_t row, int column, int
                               memory_order_release);
 }
 
+void row_table_clear(struct arena *arena)
+{
+    struct row_tables *tables = tables_of(arena);
+    if (tables)
+        tables->count = tables->row_count = 0;
+}
+
 uint32_t row_table_count(const struct arena *arena)
 {
     const struct row_tables *tables = tables_in(arena);

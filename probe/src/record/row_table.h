@@ -19,6 +19,9 @@ int row_table_add(struct arena *arena, const char *name, const struct datum *dat
  * from one thread, any number of threads at the same time. */
 void row_table_set(struct arena *arena, int table, uint32_t row, int column, int64_t value);
 
+/* Leaves out all tables. When nothing records any more. */
+void row_table_clear(struct arena *arena);
+
 /* ---- for reading ---- */
 
 uint32_t row_table_count(const struct arena *arena);

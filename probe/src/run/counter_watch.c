@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "port/port.h"
 #include "port/shield.h"
+#include "record/checkpoint.h"
 #include "record/counter_table.h"
 #include "run/clock_watch.h"
 #include "run/interrupt_watch.h"
@@ -41,6 +42,7 @@ struct counter_watch {
     struct interrupt_watch interrupts;
     int64_t *steal_ns, *steal_now_ns; /* of each CPU, at the last look and now */
     struct of_cpu *cpus;
+    struct checkpoint *checkpoint;    /* NULL: none */
     pthread_mutex_t at_threads;       /* without looks each thread that ends reads them itself */
     struct counter_table_offer offer; /* the latest interval of each CPU, then those before */
 };
@@ -101,6 +103,7 @@ static void leave(struct counter_watch *watch)
 
 static void free_all(struct counter_watch *watch)
 {
+    checkpoint_close(watch->checkpoint);
     interrupt_watch_close(&watch->interrupts);
     free(watch->offer.intervals);
     free(watch->cpus);
@@ -136,6 +139,8 @@ struct counter_watch *counter_watch_open(const struct counter_watch_setup *setup
         watch->cpu_count = 0;
         counter_watch_tell_none(setup->arena, why);
     }
+    if (!why && setup->held != WATCH_HOLDS_NONE)
+        watch->checkpoint = checkpoint_open(setup->arena);
     return watch;
 }
 
@@ -257,12 +262,18 @@ void counter_watch_look_at_threads(struct counter_watch *watch)
     pthread_mutex_unlock(&watch->at_threads);
 }
 
+/* The records are copied before the threads are looked at: a thread that is at its place then was
+ * there for all that the copy has. */
 void counter_watch_look(struct counter_watch *watch)
 {
     int64_t throttled, throttled_ns;
+    if (watch->checkpoint)
+        checkpoint_take(watch->checkpoint);
     clock_watch_look(&watch->clocks, watch->setup.arena);
     find_lost_cpu(watch, false);
     thread_watch_look(&watch->threads, atomic_load(watch->setup.second), false);
+    bool is_sure = !watch->taken.is_found && atomic_load(watch->setup.left) == 0 &&
+                   thread_watch_is_sure(&watch->threads);
     read_throttling(watch, &throttled, &throttled_ns);
     read_cpus(watch);
     int64_t now_ns = clock_monotonic_ns();
@@ -281,6 +292,13 @@ void counter_watch_look(struct counter_watch *watch)
     while (watch->due_ns <= now_ns)
         watch->due_ns += LOOK_NS;
     counter_table_sort(watch->setup.arena, &watch->offer);
+    if (watch->checkpoint && is_sure)
+        checkpoint_confirm(watch->checkpoint);
+}
+
+bool counter_watch_go_back(const struct counter_watch *watch)
+{
+    return watch && checkpoint_restore(watch->checkpoint);
 }
 
 bool counter_watch_has_looks(const struct counter_watch *watch)

@@ -27,6 +27,7 @@ struct counter_watch_setup {
     pid_t process;               /* that measures; 0: this one */
     const _Atomic pid_t *second; /* another process of the test; 0: none */
     enum watch_held held;
+    const atomic_int *left;     /* other than 0: a thread found itself off its CPU */
     const _Atomic pid_t *waits; /* a thread of the process that is not the test's; NULL: none */
     const char *group; /* that limits the CPU time of the process, "": none; NULL: of this one */
 };
@@ -65,6 +66,11 @@ void counter_watch_look_at_threads(struct counter_watch *watch);
 /* What the looks have found until now: a measured CPU that went offline, or that a bound thread was
  * moved off. `watch` may be NULL. */
 struct cpu_taken counter_watch_taken(const struct counter_watch *watch);
+
+/* Makes the arena what it was at the last look that found each thread at its place
+ * (record/checkpoint.h): a thread was moved after it. False: there was none, or nothing was
+ * measured until then. After counter_watch_end. `watch` may be NULL. */
+bool counter_watch_go_back(const struct counter_watch *watch);
 
 /* The last look, at the end of the measurement, while its threads are there. */
 void counter_watch_end(struct counter_watch *watch, struct counter_totals *totals);

@@ -27,6 +27,8 @@ struct shared {
     struct cpu_taken taken;
     _Atomic bool is_taken; /* `taken` is whole */
     struct counter_totals totals;
+    atomic_int left;
+    bool has_gone_back;
     char group[PORT_CPU_GROUP_BYTES]; /* of the probe, when it has moved */
 };
 
@@ -60,6 +62,7 @@ static void begin(struct looker *looker)
         .process = looker->probe,
         .second = &looker->second,
         .held = placement_held(looker->run),
+        .left = &looker->shared->left,
         .waits = &looker->waits,
         .group = looker->shared->group,
     };
@@ -101,6 +104,8 @@ static void do_as_told(struct looker *looker)
         begin(looker);
     else if (told.word == LOOK_ENDS)
         end(looker);
+    else if (told.word == LOOK_GOES_BACK)
+        looker->shared->has_gone_back = counter_watch_go_back(looker->watch);
     else if (looker->watch)
         counter_watch_look_at_threads(looker->watch);
     char done = 1;
@@ -186,6 +191,8 @@ int outside_look_start(struct run *run)
     run->outside_look = outside;
     if (start(run, outside) != 0)
         outside_look_stop(run);
+    else
+        run->placement.left_outside = &outside->shared->left;
     return 0;
 }
 
@@ -232,6 +239,12 @@ struct cpu_taken outside_look_taken(const struct run *run)
     return outside && atomic_load(&outside->shared->is_taken) ? outside->shared->taken : none;
 }
 
+bool outside_look_go_back(struct run *run)
+{
+    outside_look_ask(run, LOOK_GOES_BACK);
+    return outside_look_is_there(run) && run->outside_look->shared->has_gone_back;
+}
+
 void outside_look_stop(struct run *run)
 {
     struct outside_look *outside = run->outside_look;
@@ -248,4 +261,5 @@ void outside_look_stop(struct run *run)
         munmap(outside->shared, sizeof *outside->shared);
     free(outside);
     run->outside_look = NULL;
+    run->placement.left_outside = NULL;
 }

@@ -15,7 +15,7 @@ struct run;
 struct outside_look;
 
 /* What a measuring thread asks for. */
-enum look_word { LOOK_BEGINS = 1, LOOK_AT_THREADS, LOOK_ENDS };
+enum look_word { LOOK_BEGINS = 1, LOOK_AT_THREADS, LOOK_ENDS, LOOK_GOES_BACK };
 
 /* Forks it, if the probe will leave the CPUs that do not measure. Without it the supervisor tells
  * that nobody looks. To be called before memory is locked, since a fork undoes that. Always 0. */
@@ -32,6 +32,9 @@ void outside_look_ask(struct run *run, enum look_word word);
  * one.
  */
 struct cpu_taken outside_look_taken(const struct run *run);
+
+/* As counter_watch_go_back. */
+bool outside_look_go_back(struct run *run);
 
 /* Ends it. */
 void outside_look_stop(struct run *run);

@@ -21,11 +21,17 @@ enum watch_held placement_held(const struct run *run)
                                                : WATCH_HOLDS_ALL;
 }
 
+/* In memory that who looks has as well. */
+atomic_int *placement_left(struct run *run)
+{
+    return run->placement.left_outside ? run->placement.left_outside : &run->placement.left;
+}
+
 void placement_begin(struct run *run)
 {
     struct run_placement *placement = &run->placement;
     placement->taken.is_found = false;
-    atomic_store(&placement->left, 0);
+    atomic_store(placement_left(run), 0);
     if (!port_cpuset(placement->group, sizeof placement->group, NULL, 0))
         placement->group[0] = '\0';
 }
@@ -35,7 +41,7 @@ void run_check_place(struct run *run, int cpu)
     struct cpus cpus;
     if (cpu < 0 || !port_thread_cpus(0, &cpus) || (cpus_count(&cpus) == 1 && cpus_has(&cpus, cpu)))
         return;
-    atomic_store(&run->placement.left, cpu + 1);
+    atomic_store(placement_left(run), cpu + 1);
     run_request_stop();
 }
 
@@ -134,48 +140,72 @@ static bool is_labelled(const struct run *run)
     return run->setup.cpu >= 0 || run->is_measured_elsewhere;
 }
 
-static void tell(struct run *run, enum cause cause, const struct cpu_taken *taken)
+/* Leaves of the figures those of the time in which each thread was at its place: true. */
+static bool keep_sure_part(struct run *run, struct cpu_taken *taken, placement_go_back go_back)
+{
+    if (!go_back || !is_labelled(run) || run->start_ns == 0 || !go_back(run))
+        return false;
+    if (taken->sure_ns < run->arena->ended_ns)
+        taken->sure_ns = run->arena->ended_ns;
+    return true;
+}
+
+static void compose_figures(const struct run *run, bool is_kept, char text[WHEN_BYTES * 2])
+{
+    if (is_kept)
+        snprintf(text, WHEN_BYTES * 2, "the figures are those of the first %.1f s",
+                 (double)run_at_ns(run, run->arena->ended_ns) / 1e9);
+    else
+        snprintf(text, WHEN_BYTES * 2, "%s",
+                 run->start_ns == 0 ? "nothing was measured"
+                 : is_labelled(run) ? "no figures are given, since some may be of another CPU"
+                                    : "what was measured until then is kept");
+}
+
+static void tell(struct run *run, enum cause cause, struct cpu_taken *taken,
+                 placement_go_back go_back)
 {
     static const struct outcome none;
     struct run_placement *placement = &run->placement;
     struct told told;
+    char figures[WHEN_BYTES * 2];
+    bool is_kept = keep_sure_part(run, taken, go_back);
     compose(run, cause, taken, &told);
+    compose_figures(run, is_kept, figures);
     bool is_timed = run->start_ns > 0 && taken->found_ns > 0;
     int64_t sure_ns = taken->sure_ns > run->start_ns ? run_at_ns(run, taken->sure_ns) : 0;
-    placement->has_no_figures = is_labelled(run);
+    placement->has_no_figures = is_labelled(run) && !is_kept;
     if (run->arena)
         arena_event(run->arena, cause == OFFLINE ? "cpu_went_offline" : "cpu_was_left",
                     is_timed ? run_at_ns(run, taken->found_ns) : -1,
                     DATA(data_integer("cpu", taken->cpu), data_text("cause", cause_name(cause)),
                          is_timed ? data_integer("sure_until_ns", sure_ns) : data_none(),
+                         is_kept ? data_integer("kept_ns", run->arena->ended_ns - run->start_ns)
+                                 : data_none(),
                          told.group[0] ? data_text("group", told.group) : data_none()),
                     "%s", told.what);
     run->outcome = none; /* what the test says is a consequence */
-    outcome_set_remedy(&run->outcome, STATUS_FAILED, told.remedy, "%s; %s", told.what,
-                       run->start_ns == 0          ? "nothing was measured"
-                       : placement->has_no_figures ? "no figures are given, since some may be of "
-                                                     "another CPU"
-                                                   : "what was measured until then is kept");
+    outcome_set_remedy(&run->outcome, STATUS_FAILED, told.remedy, "%s; %s", told.what, figures);
 }
 
-void placement_tell(struct run *run)
+void placement_tell(struct run *run, placement_go_back go_back)
 {
     struct run_placement *placement = &run->placement;
-    int left = atomic_load(&placement->left);
+    int left = atomic_load(placement_left(run));
     if (!placement->taken.is_found && left > 0)
         placement->taken =
             (struct cpu_taken){.is_found = true, .cpu = left - 1, .found_ns = clock_monotonic_ns()};
     if (placement->taken.is_found)
-        tell(run, find_cause(&placement->taken), &placement->taken);
+        tell(run, find_cause(&placement->taken), &placement->taken, go_back);
 }
 
 void placement_explain(struct run *run)
 {
     const struct run_placement *placement = &run->placement;
-    const struct cpu_taken taken = {.is_found = true, .cpu = run->setup.cpu};
+    struct cpu_taken taken = {.is_found = true, .cpu = run->setup.cpu};
     if (run->outcome.error != EINVAL || placement->taken.is_found || !placement->was_allowed)
         return;
     enum cause cause = find_cause(&taken);
     if (cause != AFFINITY)
-        tell(run, cause, &taken);
+        tell(run, cause, &taken, NULL);
 }

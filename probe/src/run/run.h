@@ -41,7 +41,8 @@ struct run_watch {
 struct run_placement {
     bool was_allowed;            /* the CPU of the run, when it was chosen */
     char group[RUN_GROUP_BYTES]; /* whose cpuset is this process's, before it measured */
-    atomic_int left;             /* CPU + 1 that a thread found itself off; 0: none */
+    atomic_int left;             /* placement_left, if nobody outside looks ... */
+    atomic_int *left_outside;    /* ... else in memory that both have */
     struct cpu_taken taken;
     bool has_no_figures; /* they are left out of the result */
 };

@@ -76,7 +76,7 @@ void supervise_process(struct run *run, pid_t process, const char *party)
 }
 
 /* What a measuring thread tells the supervisor, one byte each: an enum look_word, or this. */
-enum { DONE = LOOK_ENDS + 1 };
+enum { DONE = LOOK_GOES_BACK + 1 };
 
 static void tell(const struct run *run, int word)
 {
@@ -454,7 +454,7 @@ static void note_stuck(struct run *run)
     run->load_average_milli = port_load_average_milli();
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
-    placement_tell(run);
+    placement_tell(run, NULL);
     outcome_set(&run->outcome, STATUS_TIMEOUT,
                 "please report it: the test ignored the request to stop",
                 "the test did not end on request; what was measured is kept");
@@ -520,6 +520,12 @@ static void lower_supervisor(struct run *run)
                     strerror(error));
 }
 
+static bool go_back(struct run *run)
+{
+    return outside_look_is_there(run) ? outside_look_go_back(run)
+                                      : counter_watch_go_back(run->counter_watch);
+}
+
 static void supervise(struct run *run, struct rt_thread *measuring_thread)
 {
     sigset_t mask;
@@ -540,7 +546,7 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
     if (run->lost_party)
         supervise_ended_early(run, run->lost_party);
     (void)has_lost_cpu(run);
-    placement_tell(run);
+    placement_tell(run, go_back);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();
     lower_supervisor(run);
@@ -616,6 +622,7 @@ int supervise_measure(struct run *run)
                                         .measured = run_measured_cpus(run),
                                         .second = &run->needed,
                                         .held = placement_held(run),
+                                        .left = placement_left(run),
                                         .waits = &run->stopped_watch.id};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
     placement_begin(run);

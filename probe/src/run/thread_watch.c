@@ -106,6 +106,7 @@ static void add(struct thread_watch *watch, pid_t process, pid_t id, bool is_at_
         return;
     check_place(watch, thread, thread->last[MIGRATIONS], is_at_its_place);
     thread->is_there = true;
+    thread->only_waits = watch->looked_ns == 0 && watch->held == WATCH_HOLDS_LATER;
     thread->is_partial = is_at_work;
     watch->is_total_partial |= is_at_work;
     watch->count++;
@@ -166,6 +167,17 @@ void thread_watch_look(struct thread_watch *watch, pid_t second, bool is_asked_f
         }
         thread->was_asked_for = thread->is_there ? is_asked_for : thread->was_asked_for;
     }
+}
+
+bool thread_watch_is_sure(const struct thread_watch *watch)
+{
+    bool is_sure = watch->held != WATCH_HOLDS_NONE && !watch->is_short && !watch->taken.is_found;
+    for (int i = 0; is_sure && i < watch->count; i++) {
+        const struct watched_thread *thread = &watch->threads[i];
+        is_sure = !thread->is_there || thread->only_waits ||
+                  cpus_has(&watch->measured, thread->bound_cpu);
+    }
+    return is_sure;
 }
 
 /* -1: a thread does not have it, or may have had some that was not seen. */

@@ -44,6 +44,7 @@ struct watched_thread {
     int64_t moves;         /* seen as changes of its CPU, where the kernel does not count them */
     int last_cpu;
     int bound_cpu;                 /* at the last look; -1: to none, or to several */
+    bool only_waits;               /* it starts those that measure (WATCH_HOLDS_LATER) */
     int kept_cpu;                  /* that it must be bound to from now on; -1: none yet */
     int64_t last[WATCH_COUNTERS];  /* -1: not known */
     int64_t grown[WATCH_COUNTERS]; /* in this interval; -1: not known */
@@ -76,6 +77,11 @@ void thread_watch_look(struct thread_watch *watch, pid_t second, bool is_asked_f
 
 /* Stores the sums of this interval for interval->cpu. */
 void thread_watch_take(const struct thread_watch *watch, struct arena_interval *interval);
+
+/* Whether each thread was seen at its place at the last look: bound to a measured CPU, and not
+ * moved. Then all values until that look are of that CPU. Not where threads change their CPU
+ * themselves, or are too many to watch. */
+bool thread_watch_is_sure(const struct thread_watch *watch);
 
 /* Begins the next interval; forgets threads that have ended. */
 void thread_watch_next(struct thread_watch *watch);

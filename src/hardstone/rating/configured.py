@@ -84,7 +84,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     changed = sorted(tests.intersection(_changed_tests(run)))
     if changed:
         yield f"parameters changed: {' '.join(changed)}"
-    if document.status != "complete" or any(map(_is_cut_off, run.results)):
+    if document.status != "complete" or any(map(is_cut_off, run.results)):
         yield "incomplete"
 
 
@@ -111,7 +111,8 @@ def _changed_tests(run: MeasuredRun) -> Iterator[str]:
                 yield one.test
 
 
-def _is_cut_off(result: Result) -> bool:
+def is_cut_off(result: Result) -> bool:
+    """Whether the figures of a result are of less than was asked for."""
     return not result.complete or result.interrupted or result.status in ("failed", "timeout")
 
 

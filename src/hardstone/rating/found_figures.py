@@ -10,6 +10,7 @@ import msgspec
 
 from hardstone.model import Result, Series
 from hardstone.published import Address, AddressError, resolve
+from hardstone.rating.configured import is_cut_off
 from hardstone.rating.criteria import FigureCriterion
 from hardstone.stats.contradictions import series_contradictions
 from hardstone.stats.identity import has_observed
@@ -113,7 +114,7 @@ def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCr
         wanted = criterion.interrupts
         return f"{count:,} of {wanted:,} interrupts at this period" if count < wanted else ""
     count = measured.series.count
-    if not measured.result.complete or measured.result.interrupted:
+    if is_cut_off(measured.result):
         return f"cut off after {count:,} values"
     document = run.document
     is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))

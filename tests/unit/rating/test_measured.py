@@ -71,7 +71,7 @@ QUICK = planned(["heavy"], ["shared"], profile="quick")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (of_result("MSG-P-LAT", status="timeout"), "incomplete"),
+        (of_result("CLK-B-RES", status="timeout"), "incomplete"),
         (fields(status="incomplete"), "incomplete"),
         (facts(emulated=True), "emulated"),
         (facts(time="instructions"), "virtual time"),
@@ -95,6 +95,11 @@ def test_what_keeps_a_rating_from_being_the_full_one(
     [
         (
             of_result("TMR-P-LAT", interrupted=True),
+            ["incomplete", "too few values: timers"],
+            ("timers", 1.0, 5.0),
+        ),
+        (
+            of_result("TMR-P-LAT", status="failed", reason="CPU 1 was taken"),
             ["incomplete", "too few values: timers"],
             ("timers", 1.0, 5.0),
         ),
