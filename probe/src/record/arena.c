@@ -1,6 +1,6 @@
 #include "base/posix_source.h"
 
-#include "base/posix_optional.h"
+#include "base/shared_memory.h"
 #include "record/arena.h"
 #include "record/arena_layout.h"
 
@@ -131,31 +131,13 @@ static void *map_existing(const char *path, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Takes the space now, so that a full file system is an error here and not a SIGBUS later. An
- * errno. */
-static int reserve(int file, size_t bytes)
-{
-#if HS_HAS_FILE_ALLOCATION
-    return posix_fallocate(file, 0, (off_t)bytes);
-#else
-    static const char zeros[4096];
-    while (bytes > 0) {
-        ssize_t written = write(file, zeros, bytes < sizeof zeros ? bytes : sizeof zeros);
-        if (written < 0)
-            return errno;
-        bytes -= (size_t)written;
-    }
-    return 0;
-#endif
-}
-
 /* NULL with errno if the file exists or cannot be created. */
 static void *map_new(const char *path, size_t bytes)
 {
     int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return NULL;
-    int error = reserve(file, bytes);
+    int error = file_reserve(file, bytes);
     void *memory = MAP_FAILED;
     if (error == 0)
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -54,29 +54,6 @@ static inline void ipc_named_unlink(const char *name)
 
 /* ---- shared memory ---- */
 
-/* Zeroed memory that forked processes share; the name is unlinked before it returns. NULL with
- * errno. */
-static inline void *ipc_memory_create(const char *name, size_t bytes)
-{
-#if HS_HAS_SHARED_MEMORY
-    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file < 0)
-        return NULL;
-    shm_unlink(name);
-    void *memory = MAP_FAILED;
-    if (ftruncate(file, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    int error = errno;
-    close(file);
-    errno = error;
-    return memory == MAP_FAILED ? NULL : memory;
-#else
-    (void)name, (void)bytes;
-    errno = ENOSYS;
-    return NULL;
-#endif
-}
-
 static inline void ipc_memory_free(void *memory, size_t bytes)
 {
 #if HS_HAS_SHARED_MEMORY

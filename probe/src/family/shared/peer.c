@@ -2,6 +2,7 @@
 
 #include "family/shared/peer.h"
 
+#include "base/shared_memory.h"
 #include "realtime/scheduling.h"
 #include "run/supervise.h"
 #include "run/variant.h"
@@ -45,7 +46,7 @@ static union block *private_block(size_t bytes)
 
 static union block *shared_block(size_t bytes, const char *name)
 {
-    union block *block = ipc_memory_create(name, bytes);
+    union block *block = shared_memory_create(name, bytes);
     if (!block)
         return NULL;
     memset(block, 0, bytes);

@@ -1,38 +1,20 @@
 /* The port's functions for load, on any POSIX system. */
 #include "port/port.h"
 
-#include "base/posix_optional.h"
+#include "base/shared_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LAST_DESCRIPTOR = 65536 };
 
-/* POSIX has only named shared memory: unlink the name at once. */
+/* POSIX has only named shared memory. */
 void *port_shared_memory(size_t bytes)
 {
-#if HS_HAS_SHARED_MEMORY
     char name[40];
     snprintf(name, sizeof name, "/hardstone-load-%ld", (long)getpid());
-    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (file < 0)
-        return NULL;
-    shm_unlink(name);
-    void *memory = MAP_FAILED;
-    if (ftruncate(file, (off_t)bytes) == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    int error = errno;
-    close(file);
-    errno = error;
-    return memory == MAP_FAILED ? NULL : memory;
-#else
-    (void)bytes;
-    errno = ENOSYS;
-    return NULL;
-#endif
+    return shared_memory_create(name, bytes);
 }
 
 int port_bind_self(const struct cpus *cpus)
