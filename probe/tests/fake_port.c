@@ -195,13 +195,19 @@ DOES_NOTHING(port_keep_from_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_give_to_forks, (void *memory, size_t bytes));
 DOES_NOTHING(port_facts, (const struct port_fact_sink *sink));
 
-void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
+void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {
+    bool is_any_thread = asked == PORT_ASKED_ANY_THREAD;
     memset(refusal, 0, sizeof *refusal);
     refusal->is_any_thread = is_any_thread;
     refusal->cause = is_any_thread ? "thread_filter" : "capability";
     snprintf(refusal->reason, sizeof refusal->reason, "%s", strerror(error));
     snprintf(refusal->remedy, sizeof refusal->remedy, FAKE_REMEDY);
+}
+
+void port_lock_refusal(int error, struct port_refusal *refusal)
+{
+    port_refusal(error, PORT_ASKED_REALTIME, refusal);
 }
 
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)

@@ -217,10 +217,20 @@ static int try_any_thread(void)
     return error;
 }
 
-void rt_thread_refusal(int error, struct port_refusal *refusal)
+static enum port_asked what_was_asked(const struct rt_thread_setup *setup)
+{
+    struct rt_thread_setup anywhere = *setup;
+    anywhere.cpu = -1;
+    if (setup->cpu >= 0 && rt_thread_try(&anywhere) == 0)
+        return PORT_ASKED_CPU;
+    return setup->policy == SCHED_OTHER ? PORT_ASKED_ORDINARY : PORT_ASKED_REALTIME;
+}
+
+void rt_thread_refusal(int error, const struct rt_thread_setup *setup, struct port_refusal *refusal)
 {
     int of_any = try_any_thread();
-    port_refusal(of_any ? of_any : error, of_any != 0, refusal);
+    port_refusal(of_any ? of_any : error, of_any ? PORT_ASKED_ANY_THREAD : what_was_asked(setup),
+                 refusal);
 }
 
 struct remedy rt_thread_remedy(const struct port_refusal *refusal)

@@ -81,9 +81,10 @@ int rt_thread_ordinary_priority(void);
 /* Sets the calling thread to SCHED_OTHER: 0 or an errno value. */
 int rt_thread_set_self_ordinary(void);
 
-/* What refused a thread with a real-time priority: `error` came of starting it. Tells it from what
- * refuses every thread, by trying an ordinary one. */
-void rt_thread_refusal(int error, struct port_refusal *refusal);
+/* What refused a thread: `error` came of starting it with `setup`. Tells what refuses every thread,
+ * its CPU and its policy from each other, by trying threads that ask for less. */
+void rt_thread_refusal(int error, const struct rt_thread_setup *setup,
+                       struct port_refusal *refusal);
 
 /* Its remedy; the texts are those of `refusal`. */
 struct remedy rt_thread_remedy(const struct port_refusal *refusal);

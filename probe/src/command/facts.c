@@ -120,7 +120,7 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->truth(sink->context, "limits.can_realtime", any_error == 0);
     if (any_error) {
         struct port_refusal refusal;
-        rt_thread_refusal(any_error, &refusal);
+        rt_thread_refusal(any_error, &lowest, &refusal);
         sink->text(sink->context, "limits.realtime_cause", refusal.cause);
         sink->text(sink->context, "limits.realtime_reason", refusal.reason);
         sink->text(sink->context, "limits.realtime_remedy",
@@ -135,9 +135,16 @@ static void right_facts(const struct port_fact_sink *sink)
     sink->number(sink->context, "user.id", (int64_t)getuid());
     sink->number(sink->context, "user.effective_id", (int64_t)geteuid());
     bool can_lock = mlockall(MCL_CURRENT) == 0;
+    error = errno;
     sink->truth(sink->context, "limits.can_lock", can_lock);
-    if (can_lock)
+    if (can_lock) {
         munlockall();
+        return;
+    }
+    struct port_refusal refusal;
+    port_lock_refusal(error, &refusal);
+    sink->text(sink->context, "limits.lock_cause", refusal.cause);
+    sink->text(sink->context, "limits.lock_remedy", refusal.remedy);
 }
 
 static void libc_name(char *text, size_t bytes)

@@ -265,6 +265,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
 {
     char text[LINE_BYTES], remedy[LINE_BYTES / 2];
     struct port_refusal refusal;
+    struct rt_thread_setup setup = {SCHED_FIFO, child->priority, -1};
     const char *error = strerror(end->error);
     switch (end->step) {
     case CHILD_RAN:
@@ -274,7 +275,7 @@ static int explain(const struct shield_child_end *end, const struct shield_child
         say(text);
         return end->error == ENOENT ? SHIELD_EXIT_NOT_FOUND : SHIELD_EXIT_CANNOT_RUN;
     case CHILD_POLICY:
-        rt_thread_refusal(end->error, &refusal);
+        rt_thread_refusal(end->error, &setup, &refusal);
         remedy_text(rt_thread_remedy(&refusal), remedy, sizeof remedy);
         snprintf(text, sizeof text, "priority %d was refused: %s; %s", child->priority,
                  refusal.reason, remedy);

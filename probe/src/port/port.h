@@ -268,9 +268,15 @@ struct port_fact_sink {
  * out. */
 void port_facts(const struct port_fact_sink *sink);
 
-/* Why `error` came of starting a thread: of any (is_any_thread), or of one with a real-time
- * priority. `cause` is a word of the fact limits.realtime_cause; `remedy` is "", or words before
- * `command`, which may be NULL. */
+/* Why `error` came of starting a thread: of any (is_any_thread), or of one that asks for more.
+ * `cause` is a word of the fact limits.realtime_cause; `remedy` is "", or words before `command`,
+ * which may be NULL. */
+enum port_asked {
+    PORT_ASKED_ANY_THREAD,
+    PORT_ASKED_CPU,      /* without being bound it would start */
+    PORT_ASKED_ORDINARY, /* the policy of everybody: no right is needed */
+    PORT_ASKED_REALTIME
+};
 enum { PORT_REFUSAL_BYTES = 300 };
 struct port_refusal {
     const char *cause;
@@ -278,7 +284,10 @@ struct port_refusal {
     char reason[PORT_REFUSAL_BYTES], remedy[PORT_REFUSAL_BYTES];
     const char *command;
 };
-void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal);
+void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal);
+
+/* Why `error` came of mlockall; `cause` is a word of the fact limits.lock_cause. */
+void port_lock_refusal(int error, struct port_refusal *refusal);
 
 /* Keeps CPUs out of idle states that take longer than `us` to leave, until `descriptor` is closed,
  * or the process ends. `in_force_us`: the lowest bound of all programs. 0, or an errno value

@@ -117,8 +117,9 @@ static bool lower_priority(struct run *run)
 static int fall_back(struct run *run, int error)
 {
     struct port_refusal refusal;
+    struct rt_thread_setup setup = {run->setup.policy, run->setup.priority, -1};
     bool was_asked = run->request->priority >= 0;
-    rt_thread_refusal(error, &refusal);
+    rt_thread_refusal(error, &setup, &refusal);
     /* no silent fallback for tests of order: they need the number of levels that was meant */
     if (error != EPERM || was_asked || refusal.is_any_thread ||
         run->test->needs & TEST_NEEDS_REALTIME)

@@ -146,13 +146,18 @@ static void close_trace(struct run *run)
 static int lock_memory(struct run *run)
 {
     struct scheduling_visit visit;
+    struct port_refusal refusal;
     scheduling_visit_cpu(run, &visit);
     run->is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-    if (!run->is_locked)
-        arena_event(run->arena, "memory_not_locked", -1, DATA(data_text("error", strerror(errno))),
-                    "memory could not be locked (%s): page faults may add to the figures; raise "
-                    "ulimit -l or grant CAP_IPC_LOCK",
-                    strerror(errno));
+    int error = errno;
+    if (!run->is_locked) {
+        port_lock_refusal(error, &refusal);
+        arena_event(run->arena, "memory_not_locked", -1,
+                    DATA(data_text("error", strerror(error)), data_text("cause", refusal.cause),
+                         data_text("remedy", refusal.remedy)),
+                    "memory could not be locked (%s): page faults may add to the figures; %s",
+                    refusal.reason, refusal.remedy);
+    }
     stream_compose_conditions(run);
     return scheduling_leave_cpu(run, &visit);
 }

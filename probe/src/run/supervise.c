@@ -555,8 +555,8 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
 static void refuse_measuring_thread(struct run *run, int error)
 {
     struct port_refusal refusal;
-    rt_thread_refusal(error, &refusal);
-    if (refusal.is_any_thread)
+    rt_thread_refusal(error, &run->setup, &refusal);
+    if (error == EPERM || refusal.is_any_thread)
         scheduling_deny(run, "starting the measuring thread", &refusal);
     else
         outcome_set_errno(&run->outcome, error, "starting the measuring thread", NULL);

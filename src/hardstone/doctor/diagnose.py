@@ -26,6 +26,7 @@ _GUEST_FORGETS = (
     "nothing to type: a guest of the lab boots anew for each command, and this is no option of its "
     "boot line"
 )
+_ON_THE_HOST = "on the host, not in the container"
 _BOOT_WORDS = "add {option} to the boot line of the kernel, in the configuration of its boot loader"
 
 
@@ -149,7 +150,11 @@ def _steps(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> list[Step]:
         told = [step for step in steps if step.command is None]
         return told or [Step(words=_GUEST_FORGETS)] * bool(steps)
     is_root = facts.get("user.effective_id") == 0
-    return [_without_sudo(step) if is_root else step for step in steps]
+    return [_without_sudo(step) if is_root and not _is_of_host(step) else step for step in steps]
+
+
+def _is_of_host(step: Step) -> bool:
+    return step.lasts.startswith(_ON_THE_HOST)
 
 
 def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None:
@@ -164,6 +169,8 @@ def _step(name: str, rule: StepRule, facts: Mapping[str, Scalar]) -> Step | None
     command, undo = (fill_command(text or "", facts) for text in (rule.command, rule.undo))
     if command is None or undo is None:
         return None
+    if not rule.local and facts.get("virtual.container") is not None:
+        lasts = "; ".join(filter(None, (_ON_THE_HOST, lasts)))
     return Step(command=command, undo=undo or None, lasts=lasts)
 
 

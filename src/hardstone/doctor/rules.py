@@ -20,7 +20,8 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     `boot` is an option of the boot line; how to add it depends on the machine. A step is left out
     when its texts name an unknown fact or its `when` is not certainly true. `undo` is empty when
-    no command reverts the step; `lasts` then says how it ends.
+    no command reverts the step; `lasts` then says how it ends. A `local` command also works in a
+    container; others change the kernel that the container shares with its host.
     """
 
     command: str | None = None
@@ -28,6 +29,7 @@ class StepRule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     words: str | None = None
     undo: str | None = None
     lasts: str = ""
+    local: bool = False
     when: Predicate | None = None
 
     def __post_init__(self) -> None:

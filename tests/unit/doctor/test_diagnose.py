@@ -62,7 +62,7 @@ EMULATED = machine(
 REMEDY = "the probe's own words"
 NEEDS_SETCAP = {"capability"}
 CAUSES = (
-    *("capability", "soft_limit", "user_namespace", "confined", "group_budget"),
+    *("capability", "soft_limit", "user_namespace", "confined", "group_budget", "no_proc"),
     *("filter", "hidden", "thread_limit", "thread_memory", "thread_filter", "other"),
 )
 
@@ -82,6 +82,10 @@ def refused(cause: str, **more: Scalar) -> dict[str, Scalar]:
     )
 
 
+CONTAINER: dict[str, Scalar] = {
+    "virtual__container": "docker",
+    "limits__groups_read_only": True,
+}
 GRANTED = machine(
     limits__can_realtime=False,
     limits__realtime_cause="capability",
@@ -130,6 +134,43 @@ CASES: dict[str, tuple[str, dict[str, Scalar]]] = {
     "a group grants the priority": ("realtime-priority", GRANTED),
     "its member": ("realtime-priority", GRANTED | {"user.groups": "users,realtime"}),
     **{f"refused: {cause}": ("realtime-priority", refused(cause)) for cause in CAUSES},
+    "no budget, in a container": ("group-budget", refused("group_budget", **CONTAINER)),
+    "a small budget, in a container": (
+        "group-throttling",
+        machine(**CONTAINER, limits__group_rt_runtime_us=10_000, kernel__rt_runtime_us=950_000),
+    ),
+    "a budget of 0 is one finding": ("group-throttling", refused("group_budget")),
+    "a quota in a container": (
+        "cpu-quota",
+        machine(
+            **CONTAINER,
+            limits__quota_us=20_000,
+            limits__quota_period_us=100_000,
+            limits__quota_file="/sys/fs/cgroup/cpu.max",
+        ),
+    ),
+    "a setting of the kernel, in a container": (
+        "same-pages",
+        machine(**CONTAINER, memory__ksm=1, user__effective_id=0),
+    ),
+    "locked memory in a container": (
+        "memory-lock",
+        machine(
+            **CONTAINER,
+            limits__can_lock=False,
+            limits__lock_cause="confined",
+            virtual__user_namespace=False,
+        ),
+    ),
+    "a filter refuses locked memory": (
+        "memory-lock",
+        machine(
+            limits__can_lock=False,
+            limits__lock_cause="filter",
+            limits__lock_remedy=REMEDY,
+            user__effective_id=0,
+        ),
+    ),
     "refused: confined in a container": (
         "realtime-priority",
         refused("confined", virtual__container="docker"),
@@ -225,11 +266,14 @@ def test_a_refusal_has_one_remedy_that_fits_its_cause(cause: str) -> None:
 
 
 def test_the_causes_are_those_of_the_probe() -> None:
-    port = (ROOT / "probe/src/port/linux/refusal.c").read_text()
-    assert set(re.findall(r'set\(refusal, "([a-z_]+)"', port)) == set(CAUSES)
+    source = (ROOT / "probe/src/port/linux/refusal.c").read_text()
     facts = (ROOT / "src/hardstone/facts.toml").read_text()
-    (meaning,) = re.findall(r'"limits.realtime_cause".*', facts)
-    assert all(cause in meaning for cause in CAUSES)
+    threads, locked = source.split("/* ---- locked memory ---- */")
+    for port, fact in ((threads, "realtime"), (locked, "lock")):
+        causes = set(re.findall(r'set\(refusal, "([a-z_]+)"', port))
+        assert causes == set(CAUSES) or fact == "lock"
+        (meaning,) = re.findall(f'"limits.{fact}_cause".*', facts)
+        assert all(cause in meaning for cause in causes)
 
 
 def test_advice_is_short_and_names_the_next_step() -> None:

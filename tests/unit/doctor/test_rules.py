@@ -187,6 +187,8 @@ def test_a_rule_is_fine_found_with_something_to_do_or_unknown(rule: str) -> None
 TOLD_BY_OTHERS: dict[str, set[str]] = {
     # either is enough: scheduling is granted, or the group has a budget
     "group-budget": {"limits.can_realtime", "limits.group_rt_runtime_us"},
+    # the system limits nobody, so no group is held to its budget
+    "group-throttling": {"limits.group_rt_runtime_us"},
     # the probe tells a reason only where something was refused
     "priority-limit": {"limits.realtime_reason"},
     "memlock-limit": {"user.cap_ipc_lock"},

@@ -251,15 +251,14 @@ static int end_process(struct working_set *set)
 static int refuse_set(struct working_set *set, int error)
 {
     struct run *run = set->run;
-    char words[STATUS_TEXT_BYTES], what[64];
+    char words[PORT_REFUSAL_BYTES + 32], what[64];
+    struct port_refusal refusal;
     long long kib = (long long)set->table->bytes / 1024;
     if (set->table->lock_error) {
-        snprintf(words, sizeof words,
-                 "raise the limit on locked memory (ulimit -l, LimitMEMLOCK= of a service) to more "
-                 "than %lld KiB, grant CAP_IPC_LOCK, or choose less size_bytes",
-                 kib);
+        port_lock_refusal(error, &refusal);
+        snprintf(words, sizeof words, "%s, or choose less size_bytes", refusal.remedy);
         return outcome_set(&run->outcome, STATUS_DENIED, words,
-                           "locking %lld KiB of memory (mlockall): %s", kib, strerror(error));
+                           "locking %lld KiB of memory (mlockall): %s", kib, refusal.reason);
     }
     if (error == ENOSPC || error == EDQUOT)
         return outcome_set(&run->outcome, STATUS_DENIED,

@@ -239,13 +239,14 @@ static void deny_kind(struct run *run, const char *name, int error)
 {
     char what[STATUS_TEXT_BYTES / 2];
     struct port_refusal refusal;
+    struct rt_thread_setup ceiling = {SCHED_FIFO, sched_get_priority_min(SCHED_FIFO), -1};
     struct remedy remedy = {NULL, NULL};
     snprintf(what, sizeof what, "making or taking a lock of the kind %s", name);
     arena_event_once(run->arena, "protocol_denied",
                      DATA(data_text("protocol", name), data_text("error", strerror(error))),
                      "%s: %s", name, strerror(error));
     if (error == EPERM) { /* the ceiling is a real-time priority */
-        rt_thread_refusal(error, &refusal);
+        rt_thread_refusal(error, &ceiling, &refusal);
         remedy = rt_thread_remedy(&refusal);
     }
     outcome_set_errno_remedy(&run->outcome, error, what, remedy);

@@ -36,12 +36,14 @@ enum policy policy_of_run(const struct run *run)
 static int refuse_realtime(struct run *run, enum policy policy)
 {
     struct port_refusal refusal;
+    struct rt_thread_setup setup = {policy == POLICY_RR ? SCHED_RR : SCHED_FIFO,
+                                    run->setup.priority, -1};
     if (run->request->policy == ARGS_OTHER)
         return outcome_set(&run->outcome, STATUS_DENIED, "use --policy fifo",
                            "threads under SCHED_%s need a supervisor above them, which a run with "
                            "--policy other has not",
                            policy == POLICY_RR ? "RR" : "FIFO");
-    rt_thread_refusal(EPERM, &refusal);
+    rt_thread_refusal(EPERM, &setup, &refusal);
     return scheduling_deny(run,
                            policy == POLICY_RR
                                ? "SCHED_RR was refused for the threads of the simulation"

@@ -46,6 +46,7 @@ static void group_facts(const struct port_fact_sink *sink)
     char path[PORT_CPU_GROUP_BYTES + 32];
     if (linux_group_budget(&limit))
         sink->text(sink->context, "limits.group_path", limit.limit_us < 0 ? NULL : limit.group);
+    bool is_read_only = limit.limit_us >= 0 && linux_is_read_only(limit.group);
     if (limit.limit_us >= 0) {
         sink->number(sink->context, "limits.group_rt_runtime_us", limit.limit_us);
         sink->number(sink->context, "limits.group_rt_period_us", limit.period_us);
@@ -54,12 +55,14 @@ static void group_facts(const struct port_fact_sink *sink)
     }
     if (linux_group_quota(&limit)) {
         sink->number(sink->context, "limits.quota_us", limit.limit_us);
-        if (limit.limit_us < 0)
-            return;
+    }
+    if (limit.limit_us >= 0) {
         sink->number(sink->context, "limits.quota_period_us", limit.period_us);
         snprintf(path, sizeof path, "%s/%s", limit.group, limit.file);
         sink->text(sink->context, "limits.quota_file", path);
+        is_read_only = is_read_only || linux_is_read_only(path);
     }
+    sink->truth(sink->context, "limits.groups_read_only", is_read_only);
 }
 
 void linux_right_facts(const struct port_fact_sink *sink)

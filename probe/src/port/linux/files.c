@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 const char linux_cpuinfo_path[] = "/proc/cpuinfo";
@@ -99,6 +100,13 @@ bool linux_exists(const char *path)
 {
     char place[LINUX_PLACE_BYTES];
     return access(linux_rooted(path, place), F_OK) == 0;
+}
+
+bool linux_is_read_only(const char *path)
+{
+    char place[LINUX_PLACE_BYTES];
+    struct statvfs state;
+    return statvfs(linux_rooted(path, place), &state) == 0 && state.f_flag & ST_RDONLY;
 }
 
 bool linux_link(const char *path, char *text, size_t bytes)

@@ -36,6 +36,9 @@ DIR *linux_open_folder(const char *path);
 bool linux_exists(const char *path);
 bool linux_link(const char *path, char *text, size_t bytes);
 
+/* Whether the file system at `path` is mounted read-only, whatever the rights of this process. */
+bool linux_is_read_only(const char *path);
+
 /* Reads a file by lines without stdio or heap, for use around a measurement. next: stores the next
  * line without its newline, cut to `bytes` - 1; false after the last. Close what was opened. */
 struct linux_lines {

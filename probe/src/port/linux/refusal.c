@@ -8,10 +8,12 @@
 #include "port/linux/facts.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -20,6 +22,7 @@
 enum { FEW_PROCESSES = 2, STATUS_BYTES = 4096 };
 enum { IPC_LOCK = 14, SYS_ADMIN = 21, SYS_NICE = 23 }; /* capabilities, by their kernel numbers */
 
+#define FILTER "a filter of system calls (seccomp)"
 #define UNKNOWN_REMEDY "see what the kernel says of it (dmesg), and run it as root"
 #define DOCTOR_COMMAND "hardstone doctor"
 
@@ -45,15 +48,13 @@ static bool status_number(const char *text, const char *name, int base, uint64_t
     return at != NULL;
 }
 
-/* The initial one maps every id to itself. */
+/* The initial one has a constant number. What it maps does not tell: nothing in a new one (unshare
+ * -U), and another one may map every id to itself. */
 static bool is_in_user_namespace(void)
 {
-    char text[256], *at = text;
-    if (!linux_read("/proc/self/uid_map", text, sizeof text))
-        return false;
-    uint64_t inside = strtoull(at, &at, 10), outside = strtoull(at, &at, 10);
-    uint64_t count = strtoull(at, &at, 10);
-    return inside != 0 || outside != 0 || count != UINT32_MAX;
+    char link[64];
+    return linux_link("/proc/self/ns/user", link, sizeof link) &&
+           strcmp(link, "user:[4026531837]") != 0;
 }
 
 static int64_t limit_of(rlim_t limit)
@@ -135,15 +136,29 @@ static void set_thread(struct port_refusal *refusal, int error)
         set(refusal, "thread_filter",
             "start the container with a filter that knows clone3 (Docker 20.10.10 or later has "
             "one), or without one: --security-opt seccomp=unconfined",
-            "no thread can be started: a filter of system calls (seccomp) answers clone3 with "
-            "EPERM, where the C library expects ENOSYS");
+            "no thread can be started: " FILTER
+            " answers clone3 with EPERM, where the C library expects ENOSYS");
     else if (error == EPERM)
         set(refusal, "thread_filter",
             "change that filter; for a container: --security-opt seccomp=unconfined",
-            "no thread can be started: a filter of system calls (seccomp) refuses it (%s)",
-            strerror(error));
+            "no thread can be started: " FILTER " refuses it (%s)", strerror(error));
     else
         set(refusal, "other", UNKNOWN_REMEDY, "no thread can be started: %s", strerror(error));
+}
+
+/* ---- a CPU, or the policy of everybody: no right is needed ---- */
+
+static void set_filtered(struct port_refusal *refusal, int error, const char *call)
+{
+    char remedy[PORT_REFUSAL_BYTES];
+    snprintf(remedy, sizeof remedy,
+             "allow %s there (SystemCallFilter= of a systemd unit, --security-opt "
+             "seccomp=unconfined of a container)",
+             call);
+    if (error == EPERM)
+        set(refusal, "filter", remedy, FILTER " refuses %s, which needs no right", call);
+    else
+        set(refusal, "other", UNKNOWN_REMEDY, "%s: %s", call, strerror(error));
 }
 
 /* ---- a real-time priority ---- */
@@ -151,6 +166,14 @@ static void set_thread(struct port_refusal *refusal, int error)
 static bool is_granted(int64_t limit)
 {
     return limit == LINUX_UNLIMITED || limit > 0;
+}
+
+/* The kernel answers EINVAL to a process id below 0, whatever the rights; a filter sees the policy
+ * first. That there is one says nothing: every container has one. */
+static bool is_realtime_filtered(void)
+{
+    struct sched_param lowest = {.sched_priority = 1};
+    return syscall(SYS_sched_setscheduler, -1, SCHED_FIFO, &lowest) < 0 && errno == EPERM;
 }
 
 static void set_realtime(struct port_refusal *refusal, int error)
@@ -164,6 +187,12 @@ static void set_realtime(struct port_refusal *refusal, int error)
     else if (!has_right && is_granted(rights.rtprio_most))
         set(refusal, "soft_limit", "raise it in this shell, then start again: ulimit -r",
             "RLIMIT_RTPRIO is 0, and this user may raise it up to the hard limit (ulimit -H -r)");
+    else if (!rights.is_known)
+        set(refusal, "no_proc",
+            "mount it, then ask again: mount -t proc proc /proc (as root; a container has it "
+            "unless it is taken away)",
+            "/proc/self/status cannot be read here, so whether a capability, a user namespace or "
+            "the budget of a control group refuses it is not known");
     else if (!has_right && rights.is_user_namespace)
         set(refusal, "user_namespace",
             "capabilities do not count here, neither setcap nor --cap-add: set the limit outside "
@@ -186,14 +215,17 @@ static void set_realtime(struct port_refusal *refusal, int error)
         refusal->command = DOCTOR_COMMAND;
     } else if (linux_group_budget(&budget) && budget.limit_us == 0)
         set(refusal, "group_budget",
-            "write a budget into its cpu.rt_runtime_us, or start from the root group; rights do "
-            "not help",
+            linux_is_read_only(budget.group)
+                ? "start the container with a budget (--cpu-rt-runtime=US of docker and podman), "
+                  "or give its group one on the host; rights do not help"
+                : "write a budget into its cpu.rt_runtime_us, or start from the root group; "
+                  "rights do not help",
             "the control group has no real-time budget (cpu.rt_runtime_us is 0)");
-    else if (rights.has_filter)
+    else if (is_realtime_filtered())
         set(refusal, "filter",
             "allow sched_setscheduler there (RestrictRealtime=no and SystemCallFilter= of a "
             "systemd unit, --security-opt seccomp=unconfined of a container)",
-            "a filter of system calls (seccomp) refuses it: the right to it is there");
+            FILTER " refuses it: the right to it is there");
     else
         set(refusal, "hidden",
             "start from the root control group (a kernel with RT_GROUP_SCHED gives others no "
@@ -202,12 +234,55 @@ static void set_realtime(struct port_refusal *refusal, int error)
             "or a security module does");
 }
 
-void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
+void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {
     memset(refusal, 0, sizeof *refusal);
-    refusal->is_any_thread = is_any_thread;
-    if (is_any_thread)
+    refusal->is_any_thread = asked == PORT_ASKED_ANY_THREAD;
+    switch (asked) {
+    case PORT_ASKED_ANY_THREAD:
         set_thread(refusal, error);
-    else
+        break;
+    case PORT_ASKED_CPU:
+        set_filtered(refusal, error, "sched_setaffinity");
+        break;
+    case PORT_ASKED_ORDINARY:
+        set_filtered(refusal, error, "sched_setscheduler");
+        break;
+    case PORT_ASKED_REALTIME:
         set_realtime(refusal, error);
+        break;
+    }
+}
+
+/* ---- locked memory ---- */
+
+/* The kernel answers EINVAL to flags of 0, whatever the rights. */
+static bool is_locking_filtered(void)
+{
+    return mlockall(0) < 0 && errno == EPERM;
+}
+
+void port_lock_refusal(int error, struct port_refusal *refusal)
+{
+    struct linux_rights rights;
+    linux_rights_read(&rights);
+    memset(refusal, 0, sizeof *refusal);
+    if (is_locking_filtered())
+        set(refusal, "filter",
+            "allow mlockall there (SystemCallFilter= of a systemd unit, --security-opt "
+            "seccomp=unconfined of a container)",
+            FILTER " refuses it");
+    else if (rights.is_user_namespace)
+        set(refusal, "user_namespace",
+            "raise the limit (ulimit -l) outside of the user namespace and start anew: --ulimit "
+            "memlock=-1 of docker and podman, for a rootless container up to the limit of its "
+            "user; CAP_IPC_LOCK does not count here",
+            "%s", strerror(error));
+    else if (rights.why_not)
+        set(refusal, "confined",
+            "start it with a higher limit (ulimit -l) or CAP_IPC_LOCK: --ulimit memlock=-1 "
+            "--cap-add=IPC_LOCK of a container, LimitMEMLOCK= of a systemd unit",
+            "%s", strerror(error));
+    else
+        set(refusal, "limit", "raise ulimit -l or grant CAP_IPC_LOCK", "%s", strerror(error));
 }

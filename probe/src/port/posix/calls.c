@@ -343,8 +343,9 @@ void port_facts(const struct port_fact_sink *sink)
     (void)sink;
 }
 
-void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
+void port_refusal(int error, enum port_asked asked, struct port_refusal *refusal)
 {
+    bool is_any_thread = asked == PORT_ASKED_ANY_THREAD;
     memset(refusal, 0, sizeof *refusal);
     refusal->is_any_thread = is_any_thread;
     refusal->cause = "other";
@@ -353,6 +354,14 @@ void port_refusal(int error, bool is_any_thread, struct port_refusal *refusal)
     snprintf(refusal->remedy, sizeof refusal->remedy, "%s",
              is_any_thread ? "raise the limits on threads and memory"
                            : "run as a user who may use SCHED_FIFO");
+}
+
+void port_lock_refusal(int error, struct port_refusal *refusal)
+{
+    memset(refusal, 0, sizeof *refusal);
+    refusal->cause = "limit";
+    snprintf(refusal->reason, sizeof refusal->reason, "%s", strerror(error));
+    snprintf(refusal->remedy, sizeof refusal->remedy, "raise the limit of locked memory");
 }
 
 int port_hold_dma_latency(int32_t us, int *descriptor, int32_t *in_force_us)
