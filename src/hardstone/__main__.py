@@ -12,6 +12,9 @@ from hardstone.cli.ctrl_c import end_at_once
 
 # Python's 700 would look for garbage thirty times while modules load, which leave none.
 _ALLOCATIONS = 50_000
+# OpenBLAS starts a thread for each CPU when numpy loads, none of which is used here. Where one is
+# refused it sends this process SIGINT.
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 # What leaves something to do for the end of Python: files, databases, processes, records.
 _WITH_AN_END = ("tempfile", "sqlite3", "multiprocessing", "logging")
 
@@ -19,6 +22,8 @@ _WITH_AN_END = ("tempfile", "sqlite3", "multiprocessing", "logging")
 def main() -> None:
     """Runs the command line and exits; never returns."""
     gc.set_threshold(_ALLOCATIONS)
+    if _BLAS_THREADS not in os.environ:  # not there either: what this starts does not inherit it
+        os.putenv(_BLAS_THREADS, "1")
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_at_once)
     from hardstone.cli.main import main as start

@@ -13,6 +13,7 @@ from typing import Self
 
 from hardstone.cli.messages import tell
 from hardstone.errors import InputError
+from hardstone.files import pause
 from hardstone.stats.watched import Breach
 from hardstone.units import format_span
 
@@ -103,7 +104,7 @@ class BreachCommand:
         told_at = time.monotonic() + _SILENT_S
         try:
             while self._process is not None:
-                time.sleep(_STEP_S)
+                pause(_STEP_S)
                 self.poll()
                 if self._process is not None and time.monotonic() >= told_at:
                     told_at = self._end_at + _DEADLINE_S

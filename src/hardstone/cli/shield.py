@@ -101,7 +101,9 @@ def _become(probe: Path, arguments: list[str]) -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; COMMAND must not
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execv(probe, ["hardstone-probe", *arguments])  # noqa: S606 - no shell is wanted
+        os.execve(  # noqa: S606 - no shell is wanted
+            probe, ["hardstone-probe", *arguments], os.environ
+        )
     except OSError as error:
         raise TargetError(
             f"the probe {probe} cannot be started: {error.strerror}",

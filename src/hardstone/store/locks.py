@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hardstone.files import OddFileError, open_checked, take_lock
+from hardstone.files import OddFileError, open_checked, pause, take_lock
 from hardstone.store.store_error import StoreError
 
 WAIT_S = 30.0
@@ -65,7 +65,7 @@ def exclusive(path: Path, instead: Path | None = None, *, wait_s: float = WAIT_S
                 f"the store is busy: another process holds {path}",
                 "end the other hardstone, or continue it if it is stopped",
             )
-        time.sleep(_STEP_S)
+        pause(_STEP_S)
     try:
         yield
     finally:

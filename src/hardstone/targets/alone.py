@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hardstone.errors import TargetError
-from hardstone.files import one_line, take_lock
+from hardstone.files import one_line, pause, take_lock
 from hardstone.units import format_span
 
 _NAME = "hardstone-measuring.lock"
@@ -29,13 +29,21 @@ def default_lock_file() -> Path:
     if named := os.environ.get("HARDSTONE_LOCK_FILE"):
         return Path(named)
     shared = Path("/run/lock")
-    folder = shared if os.access(shared, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    folder = shared if os.access(shared, os.W_OK | os.X_OK) else _temporary_folder()
     return folder / _NAME
 
 
 def _own_lock_file() -> Path:
     """One of this user alone."""
-    return Path(tempfile.gettempdir()) / f"hardstone-{os.geteuid()}-measuring.lock"
+    return _temporary_folder() / f"hardstone-{os.geteuid()}-measuring.lock"
+
+
+def _temporary_folder() -> Path:
+    """Where none can be written to, the usual one: opening the lock there says why."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        return Path("/tmp")  # noqa: S108
 
 
 @contextmanager
@@ -106,7 +114,7 @@ def _waited_for(
             while not is_stopped() and not flock(file):
                 if ends_at is not None and time.monotonic() >= ends_at:
                     raise _held_too_long(path, holder_text(file), wait_s or 0.0)
-                time.sleep(_LOOK_AGAIN_S)
+                pause(_LOOK_AGAIN_S)
     except BaseException:
         os.close(file)
         raise

@@ -13,12 +13,14 @@ import selectors
 import shlex
 import signal
 import subprocess
+import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from hardstone.errors import TargetError
+from hardstone.files import pause
 from hardstone.targets.base import OnIdle, ProbeTimeoutError, Stop, no_sign
 from hardstone.targets.transport import Limits
 from hardstone.targets.watch import Halt, Watch, never_halted
@@ -27,6 +29,7 @@ _CHUNK_BYTES = 1 << 16
 _MOST_BYTES = 1 << 20  # of a file in /proc
 _MOST_THREADS = 32
 _KILLED_S = 5.0
+_POLL_S = 0.002
 _REBUILD = "check that it was built for this machine: hardstone probe build"
 _REMEDIES = {
     errno.EMFILE: "raise the limit on open files: ulimit -n 256",
@@ -66,8 +69,7 @@ class ProbeProcess:
         """
         try:
             yield from self._read(on_idle)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(self._limits.end_s)
+            self._wait(self._limits.end_s)
         except ProbeTimeoutError as error:
             self._end()
             if self._process.returncode is None:
@@ -123,14 +125,18 @@ class ProbeProcess:
         self._is_ended = True
         if self._process.poll() is None:
             self._terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.0 if self._stop.is_abort else 1.0)
+            self._wait(0.0 if self._stop.is_abort else 1.0)
         if self._process.poll() is None:
             self._signal(signal.SIGKILL)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_KILLED_S)
+            self._wait(_KILLED_S)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             _opened(stream).close()
+
+    def _wait(self, longest_s: float) -> None:
+        """As Popen.wait, which sleeps: a filter of system calls may refuse that."""
+        end_s = time.monotonic() + longest_s
+        while self._process.poll() is None and time.monotonic() < end_s:
+            pause(_POLL_S)
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.returncode is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -15,8 +16,8 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from hardstone.doctor import realtime_refusal
-from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
+from hardstone.doctor import diagnose, realtime_refusal
+from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
 from hardstone.model import Facts
 from tests import machine, refusing
 from tests.conftest import ROOT
@@ -27,6 +28,12 @@ GROUPS = Path("/sys/fs/cgroup/cpu")
 USER = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
 as_user = machine.needs(machine.no_other_user())
 filtered = machine.needs(refusing.here())
+
+
+def changed(mounts: str) -> list[str]:
+    """Starts a command where mounts are changed, for it alone."""
+    script = f'mount --make-rprivate / && {mounts} && exec "$@"'
+    return ["unshare", "-m", "sh", "-c", script, "sh"]
 
 
 def refuse(*calls: str) -> list[str]:
@@ -58,6 +65,7 @@ def open_to_all(tmp_path_factory: pytest.TempPathFactory, probe: Path) -> Iterat
 @pytest.mark.parametrize(
     ("calls", "cause", "step"),
     [
+        (["mlockall=EPERM"], None, ""),  # a filter that refuses something else
         (["clone3=EPERM"], "thread_filter", "knows clone3"),
         (["sched_setscheduler=EPERM"], "filter", "allow sched_setscheduler there"),
     ],
@@ -80,6 +88,33 @@ def test_a_run_without_threads_says_why(probe: Path, quick: list[str], policy: s
     assert "a filter that knows clone3" in (result.remedy or "")
 
 
+@filtered
+@pytest.mark.parametrize("call", ["sched_setaffinity", "sched_setscheduler"])
+def test_a_call_that_needs_no_right_is_refused_by_a_filter(
+    probe: Path, quick: list[str], call: str
+) -> None:
+    words = ["--samples", "5", *quick, "--policy", "other"]
+    result = run(probe, "TMR-P-LAT", *words, prefix=refuse(f"{call}=EPERM")).result
+    assert result.status == "denied"
+    assert f"a filter of system calls (seccomp) refuses {call}" in (result.reason or "")
+    assert f"allow {call} there" in (result.remedy or "")
+
+
+@filtered
+def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
+    prefix = refuse("mlockall=EPERM")
+    done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=True)
+    facts = msgspec.json.decode(done.stdout, type=Facts).facts
+    assert facts["limits.lock_cause"] == "filter"
+    (found,) = [one for one in diagnose(facts).findings if one.rule == "memory-lock"]
+    assert ["allow mlockall there" in one.words for one in found.steps] == [True]
+    stream = run(probe, "CLK-P-BIN", "--samples", "5", prefix=prefix)
+    assert "allow mlockall there" in stream.events["memory_not_locked"].text
+    assert "ulimit" not in stream.events["memory_not_locked"].text
+    result = run(probe, "MEM-B-LCK", "--samples", "5", prefix=prefix).result
+    assert "allow mlockall there" in (result.remedy or "") and "ulimit" not in str(result.remedy)
+
+
 @as_user
 @pytest.mark.parametrize(
     ("prefix", "cause", "step"),
@@ -89,9 +124,14 @@ def test_a_run_without_threads_says_why(probe: Path, quick: list[str], policy: s
         ([*USER, "--no-new-privs"], "confined", "grants the rights"),
         ([*USER, "--bounding-set=-sys_nice"], "confined", "grants the rights"),
         ([*USER, "unshare", "-Ur"], "user_namespace", "outside of the user namespace"),
+        ([*USER, "unshare", "-U"], "user_namespace", "outside of the user namespace"),
         (["prlimit", "--as=9000000", *USER], "thread_memory", "ulimit -v"),
+        ([*changed("umount -l /proc"), *USER], "no_proc", "mount -t proc proc /proc"),
     ],
-    ids=["user", "ulimit -u", "no_new_privs", "bounding set", "unshare -r", "ulimit -v"],
+    ids=[
+        *("user", "ulimit -u", "no_new_privs", "bounding set", "unshare -r", "unshare -U"),
+        *("ulimit -v", "no /proc"),
+    ],
 )
 def test_an_ordinary_user(open_to_all: Path, prefix: list[str], cause: str, step: str) -> None:
     found, said = cause_and_step(open_to_all, prefix)
@@ -122,6 +162,15 @@ def test_a_control_group_without_budget(probe: Path, no_budget: Path) -> None:
     assert found == "group_budget"
     above = (no_budget.parent / "cpu.rt_runtime_us").read_text().strip()
     assert said == f"echo {above} | tee {no_budget}/cpu.rt_runtime_us"
+    read_only = changed(f"mount -o remount,bind,ro {GROUPS}")
+    found, said = cause_and_step(probe, [*into, *read_only])
+    assert found == "group_budget"
+    assert "start the container with a budget" in said and "tee" not in said
+    hidden = changed(f"umount -l {GROUPS}")
+    filtered = [] if refusing.here() else refuse("mlockall=EPERM")
+    found, said = cause_and_step(probe, [*into, *hidden, *filtered])
+    assert found == "hidden"  # not the filter, which every container has
+    assert "root control group" in said
 
 
 # ---- other refusals, each with what helps ----
@@ -166,9 +215,7 @@ def test_the_cpus_that_there_are_are_named(probe: Path) -> None:
 
 
 def mounted(change: str, probe: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command where mounts are changed, for it alone."""
-    script = f'mount --make-rprivate / && {change} && exec "$@"'
-    command = ["unshare", "-m", "sh", "-c", script, "sh", str(probe), *words]
+    command = [*changed(change), str(probe), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "mount:" in done.stderr or "unshare:" in done.stderr:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
@@ -188,6 +235,63 @@ def test_shared_memory_that_is_read_only(probe: Path) -> None:
     assert "Read-only file system" in done.stdout
     assert "-> it is mounted read-only: mount it writable" in done.stdout
     assert "make room" not in done.stdout
+
+
+@pytest.mark.parametrize("test", ["MEM-B-LCK", "SEM-P-RTP", "MSG-P-LAT"])
+def test_shared_memory_without_room_is_an_error_and_no_signal(probe: Path, test: str) -> None:
+    words = ("run", test, "--samples", "5", "--text")
+    done = mounted("mount -t tmpfs -o size=4k none /dev/shm", probe, *words)
+    assert "No space left on device" in done.stdout, done.stderr
+    assert "make room: in shared memory" in done.stdout
+    assert done.returncode == EXIT_PRIVILEGE
+
+
+# ---- the tool itself, where the same is refused to it ----
+
+
+def tool(
+    prefix: Sequence[str], folder: Path, *words: object, lock: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A measurement with a lock of its own, unless the usual one is meant."""
+    command = [sys.executable, "-m", "hardstone", "run", "CLK-P-BIN", "--samples", "5"]
+    environment = {**os.environ, **({"HARDSTONE_LOCK_FILE": str(lock)} if lock else {})}
+    return subprocess.run(
+        [*prefix, *command, "--store", folder, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+
+@filtered
+def test_where_no_thread_starts_numpy_does_not_end_the_run(tmp_path: Path) -> None:
+    """OpenBLAS sends the program SIGINT when it may not start its threads."""
+    done = tool(refuse("clone3=EPERM"), tmp_path, lock=tmp_path / "lock")
+    assert done.returncode == EXIT_PRIVILEGE, done.stderr
+    assert "thread can be started" in done.stdout
+    assert "interrupted" not in done.stderr and "OpenBLAS" not in done.stderr
+
+
+@filtered
+def test_where_sleeping_is_refused_the_lock_is_waited_for(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        prefix = refuse("clock_nanosleep=EPERM", "nanosleep=EPERM")
+        done = tool(prefix, tmp_path / "store", "--wait", "300ms", lock=lock)
+    assert done.returncode == EXIT_UNREACHABLE, done.stderr
+    assert f"another measurement holds {lock} for longer than 300 ms" in done.stderr
+    assert "cannot be taken" not in done.stderr
+
+
+def test_a_root_that_is_read_only_has_no_folder_for_the_lock(tmp_path: Path) -> None:
+    mounts = f"mount -o remount,bind,ro / && mount -t tmpfs none {tmp_path}"
+    done = tool(changed(mounts), tmp_path)
+    if "mount:" in done.stderr or "unshare:" in done.stderr:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()[-80:]}")
+    assert "internal error" not in done.stderr
+    assert "CLK-P-BIN" in done.stdout
 
 
 # ---- nothing hangs, nothing stays ----
