@@ -307,6 +307,21 @@ OTHERS = {
     "meson setup ": "the set-up of every test run types it",
     ".venv/bin/python -m pip wheel ": "tests/process/test_packaging.py builds a wheel",
     ". .venv/bin/activate": "test_typed.py types it",
+    **dict.fromkeys(
+        ("prlimit ", "unshare ", "sh -c ", "python tests/refusing.py ", "wait", "(sleep "),
+        "tests/situations.py types it",
+    ),
+    **dict.fromkeys(
+        tuple(f"echo {number} > $" for number in ("0", "1", "10000", "20000")),
+        "tests/situations.py types it",
+    ),
+    **dict.fromkeys(
+        ("docker run ", "podman run ", "systemd-run ", "systemctl show "),
+        "needs an image or systemd; containers-and-groups.md says by what it was tried",
+    ),
+    "echo 950000 | sudo tee ": "changes a control group of this machine",
+    "printf '%s - rtprio ": "changes the limits of this machine",
+    "sudo mount ": "changes the mounts of this machine",
 }
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
@@ -318,7 +333,7 @@ def fenced(text: str) -> Iterator[str]:
     for kind, block in FENCE.findall(text):
         lines = re.sub(r"(\\|\|)\n\s*", lambda at: at[1].strip("\\") + " ", block).splitlines()
         for line in lines:
-            if kind != "text" or line.startswith("$ "):
+            if kind not in ("text", "yaml") or line.startswith("$ "):
                 yield re.split(r"\s{3,}", line.removeprefix("$ "))[0].strip()
 
 
