@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 import msgspec
 
 from bench.fuzz.inputs import KINDS, input_of
-from bench.fuzz.worker import MOST_RSS_BYTES, MOST_S, Failure, Share
+from bench.fuzz.worker import MOST_RSS_BYTES, MOST_S, MOST_S_PER_MIB, Failure, Share
 
 SHARES = {"document": 3, "stream": 4, "journal": 3}
 _EACH = 200
@@ -144,7 +144,8 @@ def _table(shares: list[Share]) -> str:
         ]
         cells = [*map(str, counts), f"{slowest_s:.2f} s", f"{peak_bytes >> 20} MiB"]
         lines.append(f"{kind:9}" + "".join(f"{cell:>11}" for cell in cells))
-    lines.append(f"limits: {MOST_S:g} s and {MOST_RSS_BYTES >> 20} MiB for an input")
+    limit = f"{MOST_S:g} s and {MOST_S_PER_MIB:g} s for each MiB"
+    lines.append(f"limits: {limit}, {MOST_RSS_BYTES >> 20} MiB of memory for an input")
     return "\n".join(lines)
 
 

@@ -21,8 +21,9 @@ import msgspec
 from bench.fuzz.inputs import input_of
 
 # Of CPU time: that of the clock depends on what else runs. A thousand series take 1.1 s to 2.9 s
-# through all doors; one step that is done for each pair of them took 14 s.
+# through all doors; one step that is done for each pair of them took 14 s. Some inputs have 5 MiB.
 MOST_S = 4.0
+MOST_S_PER_MIB = 1.0
 MOST_RSS_BYTES = 300 * 2**20
 _ADDRESS_SPACE_BYTES = 2 * 2**30
 _MEMORY = Path("/dev/shm")  # noqa: S108  names are made anew in it
@@ -53,12 +54,12 @@ class Hang(BaseException):
 
 
 @contextmanager
-def time_limit() -> Iterator[None]:
+def time_limit(size: int) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise Hang
 
     signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, MOST_S)
+    signal.setitimer(signal.ITIMER_PROF, MOST_S + MOST_S_PER_MIB * size / 2**20)
     try:
         yield
     finally:
@@ -77,7 +78,7 @@ def take(seed: int, kind: str, numbers: range, folder: Path) -> Share:
         started = time.process_time()
         what = text = ""
         try:
-            with time_limit():
+            with time_limit(path.stat().st_size):
                 is_accepted = enter(kind, path, number)
             share.accepted += is_accepted
             share.refused += not is_accepted

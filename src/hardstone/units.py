@@ -16,6 +16,7 @@ _NS_PER = {
 }
 _DURATION = re.compile(r"\s*([0-9]+)(\.[0-9]+)?\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
 _MU = "\N{GREEK SMALL LETTER MU}"  # what some keyboards give for the micro sign
+_INT64_DIGITS = 19  # no more are needed, and Python refuses to read thousands of them
 MAX_DURATION_NS = 366 * _NS_PER["d"]
 
 
@@ -75,6 +76,12 @@ def _digits(value: float) -> str:
 def format_count(value: int) -> str:
     """A count with thin groups: "300 000 000"."""
     return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+
+
+def whole_number(text: str) -> int | None:
+    """The number of a label, "400" of whoever wrote the document; None: it is not an int64."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < _INT64_DIGITS
+    return int(text) if is_number else None
 
 
 def format_span(value_ns: int) -> str:

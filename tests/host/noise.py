@@ -36,6 +36,7 @@ ATTEMPTS = 3
 MOST_INCONCLUSIVE = 0.05
 MARK = "HARDSTONE_HOST_SUITE"
 INCONCLUSIVE = "inconclusive"
+NO_NOISE = ("subprocess.TimeoutExpired", "TypeError", "NameError", "AttributeError", "ImportError")
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -208,7 +209,7 @@ class Noise:
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             failures = [report for report in reports if report.failed]
             is_excusable = failures and all(map(raised, failures)) and not running.crashes
-            is_excusable = is_excusable and not any(map(hangs, failures))
+            is_excusable = is_excusable and not any(map(no_noise, failures))
             found = [*witnesses(), *running.witnesses] if is_excusable else []
             if not found:
                 break
@@ -254,11 +255,12 @@ class Noise:
             terminalreporter.line(f"More than {limit} are inconclusive: this machine is too noisy.")
 
 
-def hangs(report: pytest.TestReport) -> bool:
-    """A process did not end within the time that only a hang takes, whatever was raised next."""
+def no_noise(report: pytest.TestReport) -> bool:
+    """Whatever was raised next: a process did not end within the time that only a hang takes, or
+    the code is wrong."""
     chain = getattr(report.longrepr, "chain", ())
     texts = [crash.message for _, crash, _ in chain if crash is not None]
-    return any(text.startswith("subprocess.TimeoutExpired") for text in texts)
+    return any(text.startswith(NO_NOISE) for text in texts)
 
 
 def raised(report: pytest.TestReport) -> str:

@@ -77,9 +77,7 @@ def run_all(probe: list[str]) -> int:
 
 def main() -> int:
     give_up_s = time.monotonic() + ALONE_S
-    with measuring_alone(
-        lambda: time.monotonic() > give_up_s, lambda: None, print, default_lock_file()
-    ):
+    with measuring_alone(lambda: time.monotonic() > give_up_s, print, print, default_lock_file()):
         return run_all(sys.argv[1:])
 
 

@@ -79,6 +79,7 @@ def test_it(tmp_path):
     probe.chmod(0o755)
     once(probe, "cpu", tmp_path)
 """
+MISCALLED = "def test_it():\n    (lambda: 1)(2)"
 HANGS = """
 import subprocess
 
@@ -110,6 +111,7 @@ LOST = "*failed without a witness in attempt 2*"
         (CRASHED, [True], "", "failed", 1, ""),
         (CRASHED_IN_A_SHELL, [True], "", "failed", 1, ""),
         (LOADS, [True], "", "failed", 1, ""),
+        (MISCALLED, [True], "", "failed", 1, ""),
         (HANGS, [True], "", "failed", 1, ""),
         (HANGS_AND_MORE, [True], "", "failed", 1, ""),
         (FINE.format(1), [True], "", "passed", 1, ""),

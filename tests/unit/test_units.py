@@ -10,6 +10,7 @@ from hardstone.units import (
     format_ns,
     format_span,
     parse_duration_ns,
+    whole_number,
 )
 
 
@@ -87,6 +88,15 @@ def test_what_is_written_is_near_what_it_was(value_ns: float) -> None:
     scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     assert float(number) * scale == pytest.approx(value_ns, rel=0.006)
     assert unit == "s" or float(number) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("400", 400), ("007", 7), ("1" * 18, int("1" * 18)), ("1" * 5000, None)]
+    + [(text, None) for text in ("", "-1", "1.5", "4 00", "٤", "x")],
+)
+def test_whole_numbers_of_labels(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
 
 
 def test_counts_are_written_in_groups() -> None:

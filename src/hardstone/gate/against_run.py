@@ -429,9 +429,27 @@ class _Held:
             if not all(one.passed for verdicts in before for one in verdicts):
                 self._left_out["tests of behaviour that fail in a baseline too"] += 1
                 continue
-            finding = _claims_now(self._own, self._bases[0], test)
+            finding = self._claims_now(test)
             found.append(self._check(test, CLAIMS, finding))
         return found
+
+    def _claims_now(self, test: str) -> Finding:
+        own, base = self._own, self._bases[0]
+        verdicts = Missing(_absent(own, base, test)) if own is None else own.verdicts(test)
+        if own is None or isinstance(verdicts, Missing):
+            why = verdicts.reason if isinstance(verdicts, Missing) else ""
+            return Finding("INCONCLUSIVE", "missing", why)
+        failed = [one for one in verdicts if not one.passed]
+        text = f"{len(verdicts) - len(failed)} of {len(verdicts)} claims hold"
+        finding = Finding("PASS", text)
+        if failed:
+            why = f"{failed[0].name}: {failed[0].evidence}"
+            finding = Finding("FAIL", text, why, is_proof=True)
+        for one in own.results:
+            if one.test == test:
+                found = self._weighed.doubts_of(one)
+                finding = doubted(finding, Doubts(found.barring, found.weakening))
+        return finding
 
     def _check(
         self, address: str, statistic: str, finding: Finding, gated: Gated | None = None
@@ -561,21 +579,3 @@ def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:
     if results[0].status != "measured":
         return f"{results[0].status}: {results[0].reason or 'no reason was given'}"
     return "the run does not have this series"
-
-
-def _claims_now(own: MeasuredRun | None, base: MeasuredRun, test: str) -> Finding:
-    verdicts = Missing(_absent(own, base, test)) if own is None else own.verdicts(test)
-    if own is None or isinstance(verdicts, Missing):
-        why = verdicts.reason if isinstance(verdicts, Missing) else ""
-        return Finding("INCONCLUSIVE", "missing", why)
-    failed = [one for one in verdicts if not one.passed]
-    text = f"{len(verdicts) - len(failed)} of {len(verdicts)} claims hold"
-    finding = Finding("PASS", text)
-    if failed:
-        why = f"{failed[0].name}: {failed[0].evidence}"
-        finding = Finding("FAIL", text, why, is_proof=True)
-    for one in own.results:
-        if one.test == test:
-            found = WeighedRun(own).doubts_of(one)
-            finding = doubted(finding, Doubts(found.barring, found.weakening))
-    return finding

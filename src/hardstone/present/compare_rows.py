@@ -27,6 +27,7 @@ from hardstone.subjects import (
     MeasuredRun,
     Missing,
 )
+from hardstone.units import whole_number
 
 TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
@@ -83,7 +84,7 @@ def row_label(row: FigureRow) -> str:
     """The series and the labels that the systems share: "switch, threads 128"."""
     first, kept = row.first, dict(row.key[2])
     labels = [
-        label_text(name, int(value) if value.isascii() and value.isdecimal() else value)
+        label_text(name, value if (number := whole_number(value)) is None else number)
         for name, value in first.labels.items()
         if name in kept
     ]

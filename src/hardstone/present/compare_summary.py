@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hardstone.present.compare_rows import Systems, compared_row
 from hardstone.present.compare_view import ComparedRow, SystemColumn
 from hardstone.subjects import Amount, FigureRow, Held
+from hardstone.units import whole_number
 
 WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
@@ -91,7 +92,7 @@ def _published_count(row: FigureRow) -> int:
 
 def _number(row: FigureRow, label: str) -> int:
     texts = [row.first.labels.get(label, ""), *row.first.parts]
-    return max((int(one) for one in texts if one.isascii() and one.isdecimal()), default=0)
+    return max((whole_number(one) or 0 for one in texts), default=0)
 
 
 def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:

@@ -12,6 +12,7 @@ from hardstone.units import format_count
 
 ENOUGH = 0.8
 _SIGNIFICANT = 3
+_MOST_COUNT = 1e15  # larger numbers of others are shown with an exponent
 _ALIKE = 0.95
 _AVERAGE = "load_average_1min_milli"
 _UNITS = {
@@ -156,4 +157,5 @@ def _spoken(unit: str) -> str:
 
 def _number(value: float, unit: str) -> str:
     value = 100 * value if unit == "share" else value
-    return format_count(round(value)) if value >= 100 else f"{value:.{_SIGNIFICANT}g}"
+    is_count = 100 <= value < _MOST_COUNT
+    return format_count(round(value)) if is_count else f"{value:.{_SIGNIFICANT}g}"

@@ -12,6 +12,7 @@ from weakref import KeyedRef
 from hardstone.errors import InputError, remedy_text
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.published.address import Address
+from hardstone.units import whole_number
 
 _BOTH = "both"  # measured once: threads and processes take the same way
 _SCOPES = {"thread", "process"}
@@ -210,7 +211,7 @@ def _with(wanted: Address, text: str, used: int | str) -> Address:
 def _asked(text: str, result: Result) -> list[int | str]:
     """The list of a parameter that holds the number `text`; empty if none does."""
     lists = (value for value in result.params.values() if isinstance(value, list))
-    return next((one for one in lists if text.isdecimal() and int(text) in one), [])
+    return next((one for one in lists if whole_number(text) in one), [])
 
 
 def _only(address: Address, result: Result, found: list[Series], notes: list[str]) -> Resolved:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from hardstone.model import DataValue, Result, Series
 from hardstone.stats.tire_counts import count_of
 from hardstone.stats.tire_names import NAME_CHARACTERS, SIMULATION
+from hardstone.units import whole_number
 
 MOST_MASSES = 4_000_000
 MOST_THREADS = 256
@@ -98,6 +99,6 @@ def _whole(value: object) -> int | None:
     """A label may be text: "400"."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
-        return int(value)
+    if isinstance(value, str):
+        return whole_number(value)
     return value if isinstance(value, int) else None

@@ -50,7 +50,8 @@ def counts_of(
         rates = [
             one.counters[name] / one.span_ns
             for one in others
-            if name in one.counters and one.span_ns > 0
+            if one.span_ns > 0
+            and one.counters.get(name, -1) >= 0  # one that went back says nothing
         ]
         rate = _rest_rate(wholes, listed, name, span_ns)
         if rate is None and rates:

@@ -10,6 +10,7 @@ from hardstone.published import Address, AddressError, resolve
 from hardstone.subjects.measured import MeasuredRun, MeasuredSeries
 from hardstone.subjects.published_system import PublishedSeries
 from hardstone.subjects.subject import Held, Subject
+from hardstone.units import whole_number
 
 _CPU = "cpu"
 Key = tuple[str, str, tuple[tuple[str, str], ...]]  # test, series, labels
@@ -92,13 +93,15 @@ def _matched(
 def other_numbers(one: PublishedSeries, measured: MeasuredSeries) -> list[tuple[str, str, str]]:
     """The labels of which a run had a smaller number than the study: 97 waiters, not 128. Each with
     the number of the study and that of the run."""
-    asked = [text for text in (*one.labels.values(), *one.parts) if text.isdecimal()]
+    texts = (*one.labels.values(), *one.parts)
+    asked = {text: number for text in texts if (number := whole_number(text)) is not None}
     return [
         (label, text, value)
-        for text in asked
+        for text, most in asked.items()
         if text not in measured.labels.values()
         for label, value in measured.labels.items()
-        if label != _CPU and value.isdecimal() and value not in asked and int(value) < int(text)
+        if label != _CPU and value not in asked
+        if (number := whole_number(value)) is not None and number < most
     ]
 
 

@@ -162,6 +162,8 @@ def test_many_conditions_are_all_in_the_table(run: RunDocument) -> None:
         (240.0, "processes", "240 processes"),
         (12.5, "jobs", "12.5 jobs"),
         (3.0, "sheep", "3 sheep"),
+        (1e308, "share", "inf %"),
+        (1e300, "per_s", "1e+300/s"),
     ],
 )
 def test_a_figure_of_a_load(value: float | None, unit: str, text: str) -> None:

@@ -101,6 +101,8 @@ def test_an_injected_cause_is_named_first(kind: str, changed: dict[str, int]) ->
         (with_cause(19 * MS, steal_ns=10 * MS), ["steal"]),
         (with_cause(50 * MS, minor_faults_count=3), []),
         (with_cause(900 * MS, migrations_count=1), []),
+        # no usual is taken from seconds in which the kernel's counter went back
+        (beside(FLOOD, others=3, others_have={"interrupts_count": -9000}, is_whole=False), []),
         # what every second has
         (beside({"run_delay_ns": 40 * MS}, QUIET | {"run_delay_ns": 30 * MS}), []),
         (beside({"minor_faults_count": 6}, QUIET | {"minor_faults_count": 5}), []),
