@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hardstone.model import Conditions, Instrument, Result, RunDocument, Scalar
+from hardstone.model import Conditions, Instrument, Result, RunDocument, RunStatus, Scalar
 from hardstone.present.notices import idle_remark
 from hardstone.present.time_words import time_machine
 from hardstone.present.wording import short
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.trust import has_run
+from hardstone.stats.trust import has_run, lacking_text
 from hardstone.units import format_ns, format_span
 
 _HERE = "local"
@@ -43,12 +43,14 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
 
 
 def status_text(document: RunDocument) -> str:
-    """The status of the run; of one at its end how many tests did not: "2 failed of 3"."""
-    lacking = Counter(one.status for one in document.results if one.status != "measured")
-    if document.status != "complete" or not lacking:
-        return document.status
-    kinds = ", ".join(f"{count} {status}" for status, count in lacking.items())
-    return f"{kinds} of {len(document.results)}"
+    results = document.results
+    return status_words(document.status, lacking_text(results), len(results))
+
+
+def status_words(status: RunStatus, lacking: str, tests: int) -> str:
+    """The status of a run; of one that came to its end how many of its tests did not: "2 failed of
+    3". `lacking` as `lacking_text` says it."""
+    return f"{lacking} of {tests}" if status == "complete" and lacking else status
 
 
 def moment_text(utc: str | None) -> str:

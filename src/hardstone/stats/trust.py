@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hardstone import event_names
@@ -26,6 +27,12 @@ def has_run(result: Result) -> bool:
     if result.status in ("failed", "timeout"):
         return bool(result.verdicts) or any(series.count for series in result.series)
     return result.status == "measured"
+
+
+def lacking_text(results: Sequence[Result]) -> str:
+    """How many were not measured, by status: "2 failed, 1 denied"; empty: none."""
+    lacking = Counter(one.status for one in results if one.status != "measured")
+    return ", ".join(f"{count} {status}" for status, count in lacking.items())
 
 
 def lacks_realtime(result: Result) -> bool:

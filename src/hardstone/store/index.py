@@ -33,11 +33,12 @@ from hardstone.store.run_summary import (
 )
 from hardstone.store.store_error import store_errors
 
-_VERSION = 6
+_VERSION = 7
 _TABLE = """CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT, started_utc TEXT, status TEXT, grade TEXT,
     tests INTEGER, profile TEXT, target TEXT, stars REAL, is_at_most INTEGER, lowest REAL,
-    rated_as TEXT, formula TEXT, repeats TEXT, size_bytes INTEGER, changed_ns INTEGER)"""
+    rated_as TEXT, formula TEXT, repeats TEXT, lacking TEXT, size_bytes INTEGER,
+    changed_ns INTEGER)"""
 _COLUMNS = (*RunEntry.__struct_fields__, *Stamp._fields)
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM runs"  # noqa: S608 - names of ours
 _WRITE = f"INSERT INTO runs VALUES ({', '.join('?' for _ in _COLUMNS)})"  # noqa: S608

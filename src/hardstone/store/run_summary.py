@@ -17,6 +17,7 @@ from hardstone.files import OddFileError, check_regular, read_regular, replace_f
 from hardstone.formula import FORMULA
 from hardstone.model import RunDocument, RunStatus, TrustGrade
 from hardstone.stats.contradictions import trust_of
+from hardstone.stats.trust import lacking_text
 from hardstone.store.place import Place
 
 _LIMIT_BYTES = 16 * 2**10
@@ -37,6 +38,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     is known for one. `is_at_most`: figures are missing, each of which can only lower it. `lowest`:
     stars from there to `stars` are possible with the values that were taken; None: not a range.
     `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
+    `lacking`: the results that were not measured, "2 failed, 1 denied"; None in a list of before.
     `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
     """
 
@@ -54,6 +56,7 @@ class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
     rated_as: str = ""
     formula: str = ""
     repeats: str = ""
+    lacking: str | None = None
 
 
 class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +96,7 @@ def entry_of(document: RunDocument) -> RunEntry:
         rated_as=", ".join(rating.rated_as),
         formula=rating.formula,
         repeats="" if repeat is None else repeat.first or document.id,
+        lacking=lacking_text(document.results),
     )
 
 
@@ -108,8 +112,8 @@ def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
 
 
 def is_current(entry: RunEntry) -> bool:
-    """Whether the stars of `entry` follow from the formula of this version."""
-    return entry.formula == FORMULA
+    """Whether the stars of `entry` follow from the formula of this version, and all is in it."""
+    return entry.formula == FORMULA and entry.lacking is not None
 
 
 def write_summary(place: Place, entry: RunEntry) -> None:

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.present.headline import status_words
 from hardstone.present.wording import shorten
 from hardstone.store import RunEntry
 from hardstone.terminal.console import make_console, print_command
@@ -18,6 +19,7 @@ from hardstone.terminal.words import words
 _HERE = "local"
 _TARGET_CHARACTERS = 120
 _LINE_CHARACTERS = 20
+_STATUS_CHARACTERS = 13
 _NOT_FULL = "* not the full rating; why: hardstone show RUN --why"
 
 
@@ -37,16 +39,20 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
     table.add_column("name, target" if has_targets else "name", overflow="fold", ratio=1)
     table.add_column("stars", justify="right", no_wrap=True)
     table.add_column("tests", justify="right")
-    table.add_column("status", no_wrap=True)
+    table.add_column("status", max_width=_STATUS_CHARACTERS)
     table.add_column("trust", no_wrap=True)
     for entry in entries:
         run, *rest = map(
-            words, (entry.id, _stars(entry), str(entry.tests), entry.status, entry.grade)
+            words, (entry.id, _stars(entry), str(entry.tests), _status(entry), entry.grade)
         )
         table.add_row(run, _name(entry), *rest)
     print_table(console, table)
     if any(entry.rated_as and entry.stars is not None for entry in entries):
         console.print(words(_NOT_FULL, "dim"))
+
+
+def _status(entry: RunEntry) -> str:
+    return status_words(entry.status, entry.lacking or "", entry.tests)
 
 
 def _stars(entry: RunEntry) -> str:

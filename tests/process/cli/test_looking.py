@@ -115,6 +115,20 @@ def test_runs_name_each_target_but_this_machine(
     assert [entry["target"] for entry in listed] == ["local", target]
 
 
+def test_runs_say_what_was_not_measured_as_the_run_itself_does(
+    hardstone: Hardstone, tmp_path: Path
+) -> None:
+    lacking = [make.result("SEM-P-SIG", status="failed"), make.result("THR-P-SLS", status="denied")]
+    run_id = keep(tmp_path, make.document(results=[make.result(), *lacking]))
+    shown = hardstone("show", run_id, "--store", tmp_path)
+    listed = hardstone("runs", "--store", tmp_path)
+    assert "1 failed, 1 denied of 3" in shown.out
+    head, _, *rows = listed.out.splitlines()
+    column = slice(head.index("status"), head.index("trust"))
+    assert " ".join(" ".join(row[column].split()) for row in rows) == "1 failed, 1 denied of 3"
+    assert is_narrow(listed.out)
+
+
 def test_probe_path(hardstone: Hardstone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sample.executable(tmp_path, "pass")
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
