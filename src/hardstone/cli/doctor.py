@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hardstone.cli.lab_options import lab_options, lab_target
-from hardstone.cli.options import json_option, store_option, target_option
+from hardstone.cli.options import json_option, store_option, target_option, wait_option
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
 if TYPE_CHECKING:
     from hardstone.doctor import Diagnosis
 
-_PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
+_PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store", "wait_s")
 
 
 @click.command("doctor")
@@ -28,6 +28,7 @@ _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store")
 @click.option("--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT).")
 @click.option("--load", metavar="LOAD", help="Load of all runs of --prove (default: none).")
 @click.option("--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0).")
+@wait_option
 @target_option
 @lab_options
 @store_option
@@ -56,7 +57,7 @@ def _check_options(options: dict[str, Any]) -> None:
         raise InputError("--prove and --explain are both given", "give one of them")
     given = [name for name in _PROVE_ONLY if options[name] is not None]
     if options["prove"] is None and given:
-        raise InputError(f"--{given[0]} needs --prove", "add --prove RULE")
+        raise InputError(f"--{given[0].removesuffix('_s')} needs --prove", "add --prove RULE")
 
 
 def _diagnose(options: dict[str, Any]) -> int:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from hardstone.cli.options import json_option, store_option
+from hardstone.cli.options import json_option, store_option, wait_option
 from hardstone.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_PAIRS_ONLY = ("first", "second", "targets")
+_PAIRS_ONLY = ("first", "second", "targets", "wait_s")
 _OF_PAIRS = ("deadline", "tails", "alpha")
-_TYPED = {"targets": "target"}
+_TYPED = {"targets": "target", "wait_s": "wait"}
 
 
 @click.command("gate")
@@ -73,6 +73,7 @@ _TYPED = {"targets": "target"}
     default=None,
     help="--pairs: gate p99 and p99.9 too (default: unless the machine is virtual).",
 )
+@wait_option
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
 @click.option(
     "--github",

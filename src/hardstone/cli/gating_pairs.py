@@ -43,7 +43,7 @@ from hardstone.units import format_span
 
 _REMEDY = "--first and --second take options of hardstone run"
 # Of `hardstone run`: what the gate decides itself, by parameter.
-_OWN = ("tests", "name", "output", "dry_run", "as_json", "quiet", "store", "resume")
+_OWN = ("tests", "name", "output", "dry_run", "as_json", "quiet", "store", "resume", "wait_s")
 _FORBIDDEN = ("compare_preemption",)
 
 
@@ -125,7 +125,8 @@ def _side(name: str, text: str, test: str, target: str, options: Mapping[str, An
     has_own = "target" in given
     if len(own) != 1 or (has_own and options["targets"]):
         raise InputError(f"{option}: one target for each side", "name it once")
-    settings = {**parsed, "store": options["store"], "quiet": options["quiet"], "output": None}
+    settings = {**parsed, "output": None}
+    settings |= {one: options[one] for one in ("store", "quiet", "wait_s")}
     chosen = lab_target(own[0] if has_own or not target else target, parsed)
     shown = " ".join(filter(None, (f"{name}:", chosen, text.strip())))
     return Side(name, chosen, settings, shown)
@@ -150,12 +151,17 @@ def _parsed(option: str, words: Sequence[str]) -> tuple[dict[str, Any], set[str]
     for name in (*_OWN[1:], *_FORBIDDEN):
         if name in given:
             raise InputError(
-                f"{option}: --{name.removeprefix('as_').replace('_', '-')} is not for one side",
+                f"{option}: --{_typed(name)} is not for one side",
                 _REMEDY,
             )
     if len(context.params["tests"]) != 1:
         raise InputError(f"{option}: it names another test", "leave it out")
     return dict(context.params), given
+
+
+def _typed(name: str) -> str:
+    """The option of a parameter."""
+    return name.removeprefix("as_").removesuffix("_s").replace("_", "-")
 
 
 class _Session:
@@ -260,7 +266,8 @@ class _Session:
         store = open_store(self._options["store"], prepared.target)
         is_quiet = self._options["quiet"] or not sys.stderr.isatty()
         with make_reporter(quiet=is_quiet) as reporter:
-            campaign = Campaign(prepared.target, store, reporter.take)
+            wait_s = self._options["wait_s"]
+            campaign = Campaign(prepared.target, store, reporter.take, wait_s=wait_s)
             outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
         if outcome.problem is not None:
             raise outcome.problem

@@ -74,7 +74,7 @@ def prepare(
     fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(tests=tuple(tests), target=name, **fields)
     others = place_problems(options) + folder_problems(options, name)
-    target.open(notices_told(quiet=options["quiet"]))
+    target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
     register, facts = target.probe_list(), target.facts()
     if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
         one_array_thread()

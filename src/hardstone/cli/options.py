@@ -67,6 +67,13 @@ store_option = click.option(
     help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+wait_option = click.option(
+    "--wait",
+    "wait_s",
+    type=_Wait(),
+    metavar="TIME",
+    help="Longest wait for another measurement on the machine (default: until it ends).",
+)
 files_option = click.option(
     "--files",
     type=click.Path(file_okay=False, path_type=Path),
@@ -129,13 +136,7 @@ condition_options = (
     click.option("--name", default="", metavar="TEXT", help="A name for the run."),
 )
 run_options = (
-    click.option(
-        "--wait",
-        "wait_s",
-        type=_Wait(),
-        metavar="TIME",
-        help="Longest wait for another measurement on the machine (default: until it ends).",
-    ),
+    wait_option,
     store_option,
     output_option,
     click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hardstone.cli.lab_options import lab_options
-from hardstone.cli.options import json_option, store_option, targets_option
+from hardstone.cli.options import json_option, store_option, targets_option, wait_option
 from hardstone.errors import InputError
 
 
@@ -16,6 +16,7 @@ from hardstone.errors import InputError
 @click.argument("run", required=False)
 @targets_option
 @click.option("--name", default="", metavar="TEXT", help="A name for the run.")
+@wait_option
 @store_option
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -37,7 +38,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> int:
     idle = [one for one in options if context.get_parameter_source(one) is typed]
     idle = [one for one in idle if one not in ("store", "as_json", "quiet")]
     if idle:
-        name = idle[0].removeprefix("lab_").replace("_", "-")
+        name = idle[0].removeprefix("lab_").removesuffix("_s").replace("_", "-")
         raise InputError(f"--{name}: {run[:60]} is read, and nothing is measured", "leave it out")
     return _show(run, options["store"], as_json=options["as_json"])
 

@@ -54,7 +54,7 @@ def prove(options: Mapping[str, Any]) -> int:
         )
     pairs = _pairs(options["pairs"])
     with closing(find_target(options["target"])) as target:
-        target.open(notices_told(quiet=options["quiet"]))
+        target.open(notices_told(quiet=options["quiet"], wait_s=options["wait_s"]))
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
@@ -138,7 +138,11 @@ def _measure(
     store = open_store(options["store"], target)
     with make_reporter(quiet=options["quiet"]) as reporter:
         campaign = Campaign(
-            target, store, reporter.take, lambda document: why_useless(document, rule.settings)
+            target,
+            store,
+            reporter.take,
+            lambda document: why_useless(document, rule.settings),
+            wait_s=options["wait_s"],
         )
         return campaign.run(plan, facts, target.probe_list())
 

@@ -6,6 +6,6 @@ from hardstone.cli.messages import tell
 from hardstone.targets.reaching import Notices
 
 
-def notices_told(*, quiet: bool) -> Notices:
-    """Warnings are told in any case."""
-    return Notices(warn=tell) if quiet else Notices(tell, tell)
+def notices_told(*, quiet: bool, wait_s: float | None = None) -> Notices:
+    """Warnings are told in any case. `wait_s`: the longest wait for another measurement."""
+    return Notices(warn=tell, wait_s=wait_s) if quiet else Notices(tell, tell, wait_s)

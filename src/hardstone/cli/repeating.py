@@ -95,7 +95,7 @@ def resume(whole: RunDocument, options: Mapping[str, Any], given: set[str]) -> i
         raise InputError(f"all {asked.count} repeats of run {whole.id} are complete")
     first = asked.first or whole.id
     with closing(find_target(name)) as target:
-        target.open(notices_told(quiet=options["quiet"]))
+        target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
         register, facts = target.probe_list(), target.facts()
         base = whole.plan.name.removesuffix(_of(asked.number, asked.count))
 

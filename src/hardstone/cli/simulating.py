@@ -67,7 +67,7 @@ def prepare_sweep(target: Target, name: str, *, mode: str, options: Mapping[str,
     """Opens `target`, which is called `name`, and plans the sweep for it."""
     request = sweep_request(mode, name, options)
     others: Sequence[str] = place_problems(options)
-    target.open(notices_told(quiet=options["quiet"]))
+    target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.base.load)
     loads = target.load_list() if is_loaded else None

@@ -90,7 +90,8 @@ class LabTransport:
 
     def open(self, notices: Notices = SILENT) -> None:
         """A boot takes the CPUs of this machine, and waits for a measurement on it to finish."""
-        with measuring_alone(lambda: False, notices.warn, lambda why: None):
+        wait_s = notices.wait_s
+        with measuring_alone(lambda: False, notices.warn, lambda why: None, wait_s=wait_s):
             self._booted(notices)
 
     def close(self) -> None:

@@ -18,12 +18,16 @@ from hardstone.errors import (
     EXIT_UNREACHABLE,
     EXIT_UNTRUSTWORTHY,
     EXIT_USAGE,
+    TargetError,
 )
-from hardstone.model import RunDocument
+from hardstone.model import Facts, RunDocument
 from hardstone.store import Store
-from tests.process.cli.conftest import Done
+from hardstone.targets.fake import FakeTarget
+from hardstone.targets.reaching import SILENT, Notices
+from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample
+from tests.unit.doctor.machine import machine
 from tests.waiting import wait_until
 
 Hardstone = Callable[..., Done]
@@ -42,6 +46,43 @@ def test_evaluate_runs_the_battery_and_stores_it(
     report = place / "reports" / f"{entry.id}.html"
     assert f"report: {report}" in done.err
     assert report.read_text().lower().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "SEM-P-SIG"),
+        ("evaluate",),
+        ("latstat", "-D", "1s"),
+        ("posix",),
+        ("simulate", "realtime", "--within", "10s"),
+        ("gate", "SEM-P-SIG", "--pairs", "10"),
+        ("doctor", "--prove", "idle-states"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_whatever_measures_waits_for_others_no_longer_than_asked(
+    hardstone: Hardstone, lab: Lab, target: str, words: tuple[str, ...]
+) -> None:
+    waits: set[float | None] = set()
+
+    class Busy(FakeTarget):
+        def open(self, notices: Notices = SILENT) -> None:
+            waits.add(notices.wait_s)
+
+        def alone(self, *how: Any) -> Any:
+            waits.add(how[3])
+            raise TargetError("another measurement holds the lock", "wait longer")
+
+        def facts(self) -> Facts:
+            found = super().facts()
+            found.facts.update(machine(user__effective_id=0, cpu__allowed="0-2,5"))
+            return found
+
+    lab(target=lambda name: Busy(Path(target.removeprefix("fake:"))))
+    done = hardstone(*words, "--target", "lab:busy", "--wait", "7s", "-q")
+    assert "another measurement holds the lock" in done.err, done.err
+    assert waits == {7.0}
 
 
 def test_options_reach_the_plan(hardstone: Hardstone, target: str) -> None:
