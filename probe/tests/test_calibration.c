@@ -133,6 +133,34 @@ static int look_for_rest(struct run *run)
     return measure(run);
 }
 
+/* ---- stops of the program, noted as its thread for that does ---- */
+
+static int calibrations, stops_left, instrument_stops_left;
+static struct arena *calibrated_arena;
+
+static int be_stopped(struct run *run)
+{
+    calibrations++;
+    calibrated_arena = run->arena;
+    arena_calibrated(run->arena, "turns", calibrations);
+    if (stops_left-- <= 0)
+        return 0;
+    arena_event(run->arena, "spoilt", -1, NO_DATA, "what a stopped one says");
+    stops_add(run->arena, clock_monotonic_ns());
+    return outcome_set(&run->outcome, STATUS_FAILED, NULL, "what follows from a stop");
+}
+
+/* All of a pair that the program was stopped in is above what a pair takes. */
+WRAP(void, instrument_measure, struct instrument *instrument, const struct clock *clock,
+     struct record *scratch)
+{
+    if (instrument_stops_left > 0)
+        record_value(scratch, 1000000000, 0);
+    __real_instrument_measure(instrument, clock, scratch);
+    if (instrument_stops_left-- > 0)
+        stops_add(calibrated_arena, clock_monotonic_ns());
+}
+
 static int (*calibrate_with)(struct run *run), (*measure_with)(struct run *run);
 
 static bool wants_text;
@@ -233,4 +261,37 @@ TEST(what_ends_it)
 HOST_TEST(a_rest_between)
 {
     CHECK_HOLDS(REALTIME_STREAM(spin, look_for_rest, 0, "--load", "none"), "a rest: 1");
+}
+
+TEST(a_stopped_one_is_made_again)
+{
+    stops_left = 2;
+    const char *text = STREAM(be_stopped, measure, 0, "--load", "none");
+    stops_left = 0;
+    CHECK_HOLDS(text, "\"calibrated\":{\"turns\":3}");
+    CHECK_HOLDS(text, "\"name\":\"calibration_repeated\",\"at_ns\":null,\"data\":"
+                      "{\"what\":\"work\"}");
+    CHECK_HOLDS(text, "\"status\":\"measured\",\"reason\":null");
+    CHECK(strstr(text, "what a stopped one says") == NULL);
+    CHECK(strstr(text, "\"name\":\"stopped\"") == NULL);
+}
+
+TEST(stops_in_each)
+{
+    stops_left = 3;
+    check_not_measured(
+        STREAM(be_stopped, measure, 3, "--load", "none"),
+        "\"status\":\"failed\",\"reason\":\"the program was stopped during each of 3 "
+        "calibrations\"");
+    stops_left = 0;
+}
+
+WRAP_TEST(the_instrument_is_measured_again)
+{
+    instrument_stops_left = 1;
+    const char *text = STREAM(be_stopped, measure, 0, "--load", "none");
+    instrument_stops_left = 0;
+    CHECK_HOLDS(text, "\"data\":{\"what\":\"instrument\"}");
+    CHECK(strstr(text, "\"max\":1000000000") == NULL);
+    CHECK(strstr(text, "\"name\":\"stopped\"") == NULL);
 }

@@ -160,6 +160,7 @@ TEST(what_is_beside_the_series)
     arena->started_ns = clock_monotonic_ns();
     add(arena, 0, 0, 1);
     add_window(arena, 0);
+    arena_event(arena, "earlier", -1, NO_DATA, "of what was there");
     trace_table_keep(arena, &early, lines, 1);
     checkpoint_take(checkpoint);
     arena->intervals[0].span_ns = 4;
@@ -169,7 +170,7 @@ TEST(what_is_beside_the_series)
     arena->intervals[0].span_ns = 5;
     arena_verdict(arena, true, 1, "order", "right");
     row_table_add(arena, "steps", NO_DATA, columns, 2);
-    arena_event(arena, "later", -1, NO_DATA, "an event stays");
+    arena_event(arena, "later", -1, NO_DATA, "of all values");
     CHECK(checkpoint_restore(checkpoint));
     CHECK_SAME(gap_table_of(arena)->window_count, 1);
     CHECK_SAME(gap_table_of(arena)->gap_count, 1);
@@ -178,6 +179,7 @@ TEST(what_is_beside_the_series)
     CHECK_SAME(arena->verdict_count, 0);
     CHECK_SAME(row_table_count(arena), 0);
     CHECK_SAME(arena->event_count, 1);
+    CHECK_TEXT(arena_event_at(arena, 0)->name, "earlier");
     free_all(checkpoint, arena, NULL);
 }
 

@@ -86,6 +86,30 @@ def check_recording(stream: Stream) -> None:
     assert event.data["least_ns"] == apart.worst
 
 
+def is_bound(pid: int) -> bool:
+    """Whether a thread of the probe, other than its first, may use the measured CPU alone."""
+    for thread in machine.thread_ids(pid)[1:]:
+        with suppress(*machine.HAS_GONE):
+            if os.sched_getaffinity(thread) == {machine.cpu()}:
+                return True
+    return False
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="all threads are bound to one CPU")
+def test_a_calibration_that_is_stopped_is_made_again(probe: Path, quick: list[str]) -> None:
+    """A stop of it was told as a wake-up of the system that was slow, and lengthened or shortened
+    all blocks."""
+    words = ("--samples", "5", "--cpu", str(machine.cpu()), *quick)
+    with measuring(probe, "RSP-P-FIX", *words) as running:
+        wait_until(lambda: is_bound(running.pid))
+        by_signal(running)
+        stream = running.rest()
+    assert stream.events["calibration_repeated"].data == {"what": "work"}
+    assert not stream.told("stopped")
+    assert all(one.data["gap_ns"] < STOP_NS for one in stream.told("idle_gap"))
+    assert stream.result.calibrated
+
+
 def test_a_stop_by_a_signal_is_kept_apart(probe: Path, quick: list[str]) -> None:
     with while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running:
         by_signal(running)

@@ -292,6 +292,9 @@ void arena_calibrated(struct arena *arena, const char *param, int64_t value);
 /* Notes that the process goes on. From one thread only. */
 void stops_add(struct arena *arena, int64_t monotonic_ns);
 
+/* Forgets all of them: they were before the measurement. */
+void stops_forget(struct arena *arena);
+
 /* Whether a value of `value_ns` that ended `at_ns` after the start was under way when the process
  * went on. Only the last ARENA_STOPS stops are known. From any thread. */
 bool stops_touch(const struct arena *arena, int64_t value_ns, int64_t at_ns);

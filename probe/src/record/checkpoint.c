@@ -18,7 +18,7 @@
 struct copy {
     int64_t taken_ns;
     uint64_t kept_end;
-    uint32_t window_count;
+    uint32_t window_count, event_count;
     struct arena_interval intervals[ARENA_INTERVALS];
     char *slots;
 };
@@ -99,6 +99,7 @@ void checkpoint_take(struct checkpoint *checkpoint)
     const struct arena *arena = checkpoint->arena;
     const struct gap_table *gaps = gap_table_of(arena);
     struct copy *copy = &checkpoint->copies[checkpoint->next];
+    copy->event_count = atomic_load(&arena->event_count);
     copy->window_count = gaps ? atomic_load(&gaps->window_count) : 0;
     for (int i = 0; i < TRIES && !copy_slots(arena, copy); i++)
         ;
@@ -141,6 +142,7 @@ bool checkpoint_restore(const struct checkpoint *checkpoint)
     memcpy(arena_slot(arena, 0), copy->slots, (size_t)checkpoint->slots_bytes);
     memset((char *)arena + copy->kept_end, 0, (size_t)(arena->kept_end - copy->kept_end));
     arena->kept_end = copy->kept_end;
+    arena->event_count = copy->event_count;
     arena_recover(arena);
     memcpy(arena->intervals, copy->intervals, sizeof arena->intervals);
     gap_table_cut(arena, copy->window_count);

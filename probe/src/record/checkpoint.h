@@ -22,7 +22,7 @@ void checkpoint_take(struct checkpoint *checkpoint);
 void checkpoint_confirm(struct checkpoint *checkpoint);
 
 /* Makes the arena what it was at the copy that was confirmed last, and that the end of the
- * measurement. Verdicts, tables and traces of later values are left out, events stay. False, and
+ * measurement. Verdicts, tables, later events and traces of later values are left out. False, and
  * nothing is done, where no copy was confirmed or it has no value. To be called when nothing
  * records any more. */
 bool checkpoint_restore(const struct checkpoint *checkpoint);

@@ -16,6 +16,11 @@ void stops_add(struct arena *arena, int64_t monotonic_ns)
     atomic_store(&arena->stop_count, number + 1);
 }
 
+void stops_forget(struct arena *arena)
+{
+    atomic_store(&arena->stop_count, 0);
+}
+
 static uint32_t known_count(const struct arena *arena)
 {
     uint64_t count = atomic_load(&arena->stop_count);

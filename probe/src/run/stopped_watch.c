@@ -61,10 +61,10 @@ void stopped_watch_start(struct stopped_watch *watch, struct arena *arena)
         return;
     }
     close_all(watch);
-    arena_event(arena, "stops_not_watched", -1, DATA(data_text("reason", why)),
-                "stops of the program (SIGSTOP, a debugger, a frozen control group) are not "
-                "noticed (%s): one looks like a large value",
-                why);
+    arena_event_once(arena, "stops_not_watched", DATA(data_text("reason", why)),
+                     "stops of the program (SIGSTOP, a debugger, a frozen control group) are not "
+                     "noticed (%s): one looks like a large value",
+                     why);
 }
 
 void stopped_watch_end(struct stopped_watch *watch)

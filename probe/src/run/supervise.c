@@ -26,7 +26,9 @@
 #define LAST_NS INT64_C(60000000000) /* time after that to send the results */
 #define LEAST_DEADLINE_NS INT64_C(30000000000)
 
-enum { LAST_SIGNAL = SIGVTALRM };
+#define LATE_NOTE_NS INT64_C(20000000) /* of a stop: record/stops.c */
+
+enum { LAST_SIGNAL = SIGVTALRM, CALIBRATION_TRIES = 3 };
 
 /* SIGCHLD interrupts the wait; the others end the run. */
 static const int watched[RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
@@ -142,11 +144,45 @@ static void calibrate(void *argument)
     tell_done(run);
 }
 
+/* ---- what a stop of the program spoils before the measurement is made again ---- */
+
+static void tell_repeated(struct run *run, const char *what)
+{
+    arena_event_once(run->arena, "calibration_repeated", DATA(data_text("what", what)),
+                     "the program was stopped before it measured (SIGSTOP, a debugger, the freezer "
+                     "of its control group): the calibration of the %s was made again",
+                     what);
+}
+
+static void make_scratch_empty(struct run *run)
+{
+    const struct record_shape same = {run->scratch->limit, run->scratch->sub_bits};
+    record_move_begin(run->scratch, &same);
+    record_move_end(run->scratch, 0);
+    run->scratch->owner = 0;
+}
+
+/* A pair of stamps with a stop between them is no cost of a stamp. Who notes a stop may be late. */
+static void measure_instrument(struct run *run)
+{
+    static const struct timespec pause = {0, LATE_NOTE_NS};
+    for (int i = 1;; i++) {
+        instrument_measure(&run->instrument, &run->clock, run->scratch);
+        if (run->instrument.pair_max_ns >= LATE_NOTE_NS)
+            nanosleep(&pause, NULL);
+        if (atomic_load(&run->arena->stop_count) == 0 || i == CALIBRATION_TRIES)
+            return;
+        stops_forget(run->arena);
+        make_scratch_empty(run);
+        tell_repeated(run, "instrument");
+    }
+}
+
 static void measure(void *argument)
 {
     struct run *run = argument;
     rt_budget_init(&run->rt_budget);
-    instrument_measure(&run->instrument, &run->clock, run->scratch);
+    measure_instrument(run);
     port_usage(&run->usage_before);
     load_begin(&run->load);
     ask_to_look(run, LOOK_BEGINS);
@@ -604,16 +640,51 @@ static void take_late_signals(struct run *run)
     run->is_interrupted = stop_came_from_outside();
 }
 
-int supervise_calibrate(struct run *run)
+/* 0, or -1 where it cannot go on. */
+static int calibrate_once(struct run *run)
 {
+    run->calibration_ns = 0;
     int64_t begin_ns = clock_monotonic_ns();
+    stopped_watch_start(&run->stopped_watch, run->arena);
     int error = supervise_thread(run, calibrate);
+    if (run->is_stuck)
+        return -1;
+    stopped_watch_end(&run->stopped_watch);
     if (error)
         return -1;
     take_late_signals(run);
     supervise_end(run);
     run->calibration_ns = clock_monotonic_ns() - begin_ns;
     return 0;
+}
+
+/* Not where the run ends anyway: on request, at its deadline, by the loss of its CPU. */
+static bool is_spoilt(const struct run *run)
+{
+    return atomic_load(&run->arena->stop_count) > 0 && !run_should_stop() && !run->is_interrupted &&
+           !run->placement.taken.is_found;
+}
+
+/* What the stopped one has found, and what it said, is dropped. */
+int supervise_calibrate(struct run *run)
+{
+    static const struct outcome none;
+    uint32_t event_count = run->arena->event_count;
+    for (int i = 1; calibrate_once(run) == 0; i++) {
+        if (!is_spoilt(run)) {
+            stops_forget(run->arena);
+            return 0;
+        }
+        stops_forget(run->arena);
+        run->outcome = none;
+        if (i == CALIBRATION_TRIES)
+            return outcome_set(&run->outcome, STATUS_FAILED, "run the test again without stops",
+                               "the program was stopped during each of %d calibrations", i);
+        run->arena->calibrated_count = 0;
+        run->arena->event_count = event_count;
+        tell_repeated(run, "work");
+    }
+    return -1;
 }
 
 int supervise_measure(struct run *run)

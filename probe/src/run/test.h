@@ -100,7 +100,8 @@ struct verdict_spec {
  *   has_variant      false: this combination is no variant; may change the label texts
  *   declare          adds the series; NULL: each of `series` for each variant
  *   prepare          creates objects; `finish` always runs after it and undoes it
- *   calibrate        runs as measure does, on a thread of its own, before the load works: finds
+ *   calibrate        runs as measure does, on a thread of its own, before the load works, and again
+ * if the program was stopped meanwhile: finds
  * what has to be the same under every load, and notes it (arena_calibrated) measure          runs
  * on a real-time thread at the run's priority and CPU; ends soon after run_should_stop. NULL:
  * variants_measure measure_variant  measures run->variant, for variants_measure judge verdicts,
