@@ -13,7 +13,7 @@ from tests.running import Stream
 CPU1 = "/sys/devices/system/cpu/cpu1/online"
 SECOND_NS = 1_000_000_000
 MEASURED_S = 3  # with that there were looks at the threads
-# Leaves the CPU of the shield. Waits until a thread that may use CPU 1 alone has done so much, then takes the CPU.
+# Leaves the CPU of the shield; waits until a thread on CPU 1 has done so much; takes the CPU.
 TAKE = """
 taskset -p 3 $$ >/dev/null || exit 1
 /proc/$PPID/exe run {words} --json --cpu 1 --samples 0 --duration-ns 60s >/tmp/said &
