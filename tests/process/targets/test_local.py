@@ -316,6 +316,17 @@ def test_a_document_that_is_none(
     assert ("hardstone probe build" if kind is InputError else " ") in caught.value.remedy
 
 
+@pytest.mark.parametrize(("code", "is_rebuilt"), [(3, False), (70, True)])
+def test_a_probe_that_gives_up_in_time_is_not_to_be_rebuilt(
+    tmp_path: Path, code: int, is_rebuilt: bool
+) -> None:
+    body = f"print('hardstone-probe: ended after 45 s', file=sys.stderr); sys.exit({code})"
+    with pytest.raises(TargetError, match="ended after 45 s") as caught:
+        asked(tmp_path, body).facts()
+    assert caught.value.exit_code == EXIT_UNREACHABLE
+    assert ("rebuild" in caught.value.remedy) == is_rebuilt
+
+
 REGISTER = (sample.GOLDEN / "register.json").read_text()
 
 
