@@ -38,7 +38,7 @@ def situations() -> dict[str, tuple[list[str], str]]:
 @contextmanager
 def groups() -> Iterator[dict[str, str]]:
     """A control group of each controller, as the variables of the page; removed at the end."""
-    name = f"hardstone-{uuid4().hex}"
+    name = f"hs-{uuid4().hex[:12]}"  # as long as fits in a line of the doctor
     made = [Path("/sys/fs/cgroup", controller, name) for controller in CONTROLLERS]
     try:
         for folder in made:

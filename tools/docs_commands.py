@@ -13,6 +13,13 @@ WIDTH = 92
 
 Words = tuple[str, ...]
 
+_PAGE = "docs/how-to/containers-and-groups.md"
+_RESTRICTED = f"""
+In a container, a control group or under limits: [what is said there, and what to
+type]({_PAGE.replace("docs", "../..", 1)}).
+"""
+_MORE: dict[Words, str] = {("doctor",): _RESTRICTED, ("run",): _RESTRICTED}
+
 
 def all_commands() -> dict[Words, click.Command]:
     """Every command by its words, ("target", "add") for one within a group."""
@@ -25,7 +32,7 @@ def file_name(words: Words) -> str:
 
 def page(words: Words, command: click.Command) -> str:
     name = f"hardstone {' '.join(words)}"
-    return f"# {name}\n\n```text\n{help_text(name, command)}\n```\n"
+    return f"# {name}\n\n```text\n{help_text(name, command)}\n```\n{_MORE.get(words, '')}"
 
 
 def index(commands: dict[Words, click.Command]) -> str:

@@ -448,6 +448,13 @@ def test_debugfs_is_mounted_where_that_is_what_is_missing(
     assert caught.value.remedy.endswith(remedy)
 
 
+def test_a_container_that_may_not_mount_debugfs_is_given_it() -> None:
+    root = {"user.effective_id": 0, "kernel.debugfs": "not mounted"}
+    held = {"virtual.container": "docker", "user.cap_sys_admin": False}
+    with pytest.raises(PrivilegeError, match="a container may not mount it: start it with"):
+        switched_models(UNSEEN | root | held)
+
+
 def test_a_list_of_cpus_that_counts_down_is_no_list() -> None:
     assert parse_cpu_list("0-1,3") == {0, 1, 3}
     with pytest.raises(ValueError, match="'1-0' counts down: write 0-1"):

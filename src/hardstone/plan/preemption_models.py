@@ -13,6 +13,10 @@ IN_THE_LAB = (
     "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
 )
 _MOUNT = "sudo mount -t debugfs debugfs /sys/kernel/debug"
+_SHARE = (
+    "a container may not mount it: start it with --privileged -v /sys/kernel/debug:"
+    "/sys/kernel/debug (docker and podman take these), or measure on the host"
+)
 _WITHOUT_DEBUGFS = {
     "none": "the kernel has no debugfs (CONFIG_DEBUG_FS)",
     "not mounted": "debugfs is not mounted",
@@ -86,4 +90,8 @@ def _remedy(facts: Mapping[str, Scalar]) -> str:
     is_enough = facts.get("kernel.preemption_is_dynamic") and (
         facts.get("user.effective_id") == 0 and facts.get("kernel.debugfs") == "not mounted"
     )
-    return f"mount it, then measure again: {_MOUNT}" if is_enough else IN_THE_LAB
+    if not is_enough:
+        return IN_THE_LAB
+    is_contained = facts.get("virtual.container") is not None
+    may_mount = facts.get("user.cap_sys_admin") is not False
+    return _SHARE if is_contained and not may_mount else f"mount it, then measure again: {_MOUNT}"
