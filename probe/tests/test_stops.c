@@ -122,26 +122,50 @@ TEST(nothing_is_left)
     arena_free(other);
 }
 
-/* Nothing of `worst` is left: the maximum is within the resolution, and never too small. */
+static void fill_list_with_stop(struct arena *arena, int64_t ended_ns)
+{
+    for (int i = 0; i < RECORD_WORST; i++)
+        record_value(arena_record(arena, 0), STOP_NS + i, ended_ns);
+    stops_add(arena, STARTED_NS + ended_ns);
+    arena_settle(arena);
+}
+
+/* Nothing of `worst` is left: the maxima of the other seconds have the largest value. */
 TEST(maximum_without_a_list)
 {
     struct arena *arena = create();
     struct record *record = fill(arena, COUNT, 0);
     int64_t most = record->max;
-    for (int i = 0; i < RECORD_WORST; i++)
-        record_value(record, STOP_NS + i, 6 * SECOND_NS);
-    stops_add(arena, STARTED_NS + 6 * SECOND_NS);
-    arena_settle(arena);
+    CHECK(record_bucket_high(record_bucket((uint64_t)most, RECORD_SUB_BITS), RECORD_SUB_BITS) >
+          most);
+    fill_list_with_stop(arena, 6 * SECOND_NS);
     CHECK_SAME(record->count, COUNT);
     CHECK_SAME(record->worst_count, 0);
-    CHECK(record->max >= most && record->max <= most + (most >> RECORD_SUB_BITS));
-    int64_t largest = RECORD_NO_MAXIMUM;
-    for (uint32_t i = 0; i < record->maxima_used; i++)
-        largest = record_maxima(record)[i] > largest ? record_maxima(record)[i] : largest;
-    CHECK_SAME(largest, record->max);
+    CHECK_SAME(record->max, most);
+    CHECK_SAME(record_maxima(record)[6], RECORD_NO_MAXIMUM);
     arena_tell_stops(arena);
     CHECK_SAME(arena->event_count, 2);
     CHECK_TEXT(arena_event_at(arena, 1)->name, "stops_mixed");
+    arena_free(arena);
+}
+
+/* The largest value that is left was in the second of the stop: its bucket is known, and is above
+ * what the other seconds have. */
+TEST(maximum_in_the_second_of_the_stop)
+{
+    static const int64_t most = 5 * MS;
+    struct arena *arena = create();
+    struct record *record = fill(arena, COUNT, 0);
+    int64_t first = record_maxima(record)[0];
+    record_value(record, most, 6 * SECOND_NS);
+    fill_list_with_stop(arena, 6 * SECOND_NS + 30 * MS);
+    int64_t high =
+        record_bucket_high(record_bucket((uint64_t)most, RECORD_SUB_BITS), RECORD_SUB_BITS);
+    CHECK_SAME(record->count, COUNT + 1);
+    CHECK_SAME(record->worst_count, 0);
+    CHECK_SAME(record->max, high);
+    CHECK_SAME(record_maxima(record)[6], high);
+    CHECK_SAME(record_maxima(record)[0], first);
     arena_free(arena);
 }
 
