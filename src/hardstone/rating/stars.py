@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from hardstone.formula import FORMULA
@@ -37,7 +37,6 @@ class CategoryRating:
 
     `lowest_stars`: stars from there to `stars` are possible with the values that were taken; None
     where no figure has a range. `why_no_stars`: of a category that is not rated.
-    `failed_here`: always empty since formula 2.
 
     `is_calibrated`: the formula was fitted to published stars of this category. `is_at_most`:
     figures or behaviours are missing (`missing`, with reasons), each of which can only lower it.
@@ -60,7 +59,6 @@ class CategoryRating:
     lowest_score: float = 0.0
     why_no_stars: str = ""
     has_unknown_claims: bool = False
-    failed_here: list[str] = field(default_factory=list)
 
     @property
     def has_stand_ins(self) -> bool:
