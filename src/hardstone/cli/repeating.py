@@ -138,6 +138,8 @@ class _Session:
         self._results = [result for one in known for result in one.results]
 
     def measure(self, target: Target) -> int:
+        """Measures the runs one after the other and shows the last complete one: the worst exit
+        code of them. Ctrl-C and errors keep what is complete, and say how to go on."""
         if self._options["dry_run"]:
             plan = self._prepared(self._numbers[0], self._first).plan
             return print_plan(plan, as_json=self._options["as_json"])

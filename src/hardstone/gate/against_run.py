@@ -177,6 +177,8 @@ class _Held:
         self._condition = self._weighed.condition
 
     def add_to(self, found: BaselineChecks) -> None:
+        """Adds the checks of one condition: claims, then times; what was not compared as notes. A
+        run without a time to compare is INCONCLUSIVE, not silent."""
         claims = self._claims()
         timed = self._timed()
         if claims and not timed and self._left_out:

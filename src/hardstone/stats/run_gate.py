@@ -308,6 +308,8 @@ class _Columns:
         others: Sequence[list[int]],
         boots: Sequence[str],
     ) -> _Scored:
+        """`of_shifts` of how far all columns of a run are above the medians of the baselines that
+        it is held against: `others` of each baseline, all of the run. Logarithms of ratios."""
         scores = np.array(
             [
                 of_shifts(one - np.median(self.held[rest], axis=0))
