@@ -7,6 +7,7 @@ type; the output of the commands is in .venv/setup.log.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -15,7 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import moved
@@ -25,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "setup.log"
+AHEAD = VENV / "ahead.log"
 BUILD = ROOT / "build" / "probe"
 C_PROGRAM = "#include <pthread.h>\nint main(void) { return 0; }\n"
 
@@ -38,10 +41,13 @@ def say(text: str) -> None:
 
 
 def run_logged(
-    command: list[str], failure: str, cause_of: Callable[[str], str] = lambda output: ""
+    command: list[str],
+    failure: str,
+    cause_of: Callable[[str], str] = lambda output: "",
+    path: Path = LOG,
 ) -> None:
     """Runs a command; SetupError, with what `cause_of` finds in the output, if it fails."""
-    with LOG.open("a") as log:
+    with path.open("a") as log:
         log.write(f"\n$ {' '.join(command)}\n")
         log.flush()
         begin = log.tell()
@@ -49,9 +55,9 @@ def run_logged(
             command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment(), check=False
         )
     if done.returncode:
-        cause = cause_of(LOG.read_bytes()[begin:].decode(errors="replace"))
+        cause = cause_of(path.read_bytes()[begin:].decode(errors="replace"))
         told = f"{failure}: {cause}" if cause else failure
-        raise SetupError(f"{told}: see the end of its output: tail {LOG.relative_to(ROOT)}")
+        raise SetupError(f"{told}: see the end of its output: tail {path.relative_to(ROOT)}")
 
 
 def environment() -> dict[str, str]:
@@ -162,6 +168,23 @@ def install(name: str) -> None:
     (VENV / f"{name}.stamp").write_text(digest(*inputs_of(name)))
 
 
+@contextlib.contextmanager
+def building_ahead(*, is_strict: bool) -> Iterator[None]:
+    """Builds the probe on another CPU meanwhile, for whoever builds it next: who also says why it
+    does not build."""
+
+    def build() -> None:
+        with contextlib.suppress(SetupError, OSError):
+            build_probe(is_strict=is_strict, path=AHEAD)
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
 def check_compiler() -> None:
     compiler = os.environ.get("CC", "cc").split()
     remedy = f"{as_root('apt-get install build-essential')}, then: make setup"
@@ -174,7 +197,7 @@ def check_compiler() -> None:
         raise SetupError(f"{compiler[0]} cannot build a program: {remedy}")
 
 
-def build_probe(*, is_strict: bool) -> None:
+def build_probe(*, is_strict: bool, path: Path = LOG) -> None:
     """`is_strict`: warnings of the compiler are errors."""
     meson = str(VENV / "bin" / "meson")
     ninja = [str(VENV / "bin" / "ninja"), "-C", str(BUILD)]
@@ -182,15 +205,17 @@ def build_probe(*, is_strict: bool) -> None:
     if is_configured(ninja):
         if strict:
             run_logged(
-                [meson, "configure", *strict, str(BUILD)], "meson cannot configure the probe"
+                [meson, "configure", *strict, str(BUILD)],
+                "meson cannot configure the probe",
+                path=path,
             )
     else:
         check_compiler()
         say("building the probe")
         wipe = ["--wipe"] if (BUILD / "meson-private").exists() else []
         command = [meson, "setup", *strict, *wipe, str(BUILD), str(ROOT / "probe")]
-        run_logged(command, "meson cannot configure the probe")
-    run_logged(ninja, "the probe does not build")
+        run_logged(command, "meson cannot configure the probe", path=path)
+    run_logged(ninja, "the probe does not build", path=path)
 
 
 def is_configured(ninja: list[str]) -> bool:
@@ -212,6 +237,11 @@ def main() -> int:
         wait_for_another()
         leave_former_folder()
         make_venv()
+        if arguments.dev and not is_installed("dev"):
+            install("run")  # which has what builds the probe
+            # With --no-probe the checks build it next, and their warnings are errors.
+            with building_ahead(is_strict=arguments.strict or arguments.no_probe):
+                install("dev")
         install("dev" if arguments.dev else "run")
         if not arguments.no_probe:
             build_probe(is_strict=arguments.strict)
