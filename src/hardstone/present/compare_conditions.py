@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from hardstone.model import RunDocument
 from hardstone.present.compare_grey import UNLIKE_COUNTS
 from hardstone.present.compare_view import ComparedRow, ConditionRow, SystemColumn
+from hardstone.present.headline import repeat_text
 from hardstone.present.wording import fact_text, shorten
 from hardstone.stats.moved import STEADY_FACTS
 from hardstone.subjects import MeasuredRun, PublishedSystem
 from hardstone.units import format_count
 
 NOT_KNOWN = "-"
+REPEAT = "repeat"  # differs between runs of one plan, and makes no figure another one
 _CHARACTERS = 120
 # The names of facts that a row of its own has.
 _SHOWN = {
@@ -33,6 +35,7 @@ _ORDER = (
     "policy",
     "priority",
     "profile",
+    REPEAT,
     "clock",
     "machine",
     "CPUs",
@@ -74,6 +77,7 @@ def _conditions(column: SystemColumn) -> Mapping[str, str]:
     if isinstance(subject, MeasuredRun):
         document = subject.document
         found["priority"] = _priority(subject)
+        found[REPEAT] = repeat_text(document)
         found["libc"] = shorten(document.tool.libc or "", _CHARACTERS)
         found["compiler"] = shorten(document.tool.compiler or "", _CHARACTERS)
     if isinstance(subject, PublishedSystem) and len(subject.loads) > 1:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hardstone.model import Result, Unit
 from hardstone.present.amount_text import amount_text
+from hardstone.present.compare_conditions import REPEAT
 from hardstone.present.compare_grey import Pair, why_alone_grey, why_grey, why_worst_grey
 from hardstone.present.compare_view import (
     ComparedCell,
@@ -58,7 +59,7 @@ def _groups(
     columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]
 ) -> Iterator[_Group]:
     same: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    rows = [one for one in conditions if not one.name.startswith(_COUNTS)]
+    rows = [one for one in conditions if one.name != REPEAT and not one.name.startswith(_COUNTS)]
     for place, column in enumerate(columns):
         run = column.subject
         is_poor = column.trust == _UNTRUSTWORTHY  # apart too, and counted as left out

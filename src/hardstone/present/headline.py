@@ -111,6 +111,18 @@ def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:
 
     `is_brief` leaves out that memory was locked, as it should be.
     """
+    text = _ran_text(document, is_brief=is_brief)
+    repeat = repeat_text(document)
+    return f"{text}, repeat {repeat}" if repeat else text
+
+
+def repeat_text(document: RunDocument) -> str:
+    """Which of several runs of one plan it is: "3 of 10"; empty if it was asked for once."""
+    repeat = document.plan.repeat
+    return f"{repeat.number} of {repeat.count}" if repeat is not None else ""
+
+
+def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
     # A truncated stream does not report its conditions.
     results = [
         one

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone.errors import InputError
-from hardstone.model import ClockCheck, Conditions, Result, Scalar, Tool, Trust, Verdict
+from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import CompareView, PlainTable
 from hardstone.present.comparison_document import COMPARISON_SCHEMA, comparison_document
@@ -174,6 +174,7 @@ def conditions() -> Iterator[tuple[str, CompareView]]:
             )
         ),
     )
+    yield "of --repeat 10", compared(repeated(0), repeated(2), a_run(5))
     yield "beside a published system", compared(switching(spread(500)), QNX)
     for asked in ("none", "heavy", "other"):
         yield f"a published system under {asked}", compared(published_system("lynx", asked), QNX)
@@ -282,6 +283,11 @@ def at(number: int, minute: int) -> MeasuredRun:
     return a_run(number, started_utc=f"2026-11-25T20:{minute:02d}:00Z")
 
 
+def repeated(number: int) -> MeasuredRun:
+    repeat = Repeat(number=number + 1, count=10, first="first" if number else "")
+    return a_run(number, plan=plan_of([], repeat=repeat))
+
+
 def tables(*subjects: Subject) -> list[PlainTable]:
     view = compare_view(list(subjects))
     return [one for one in view.tables if one.anchor.startswith("runs-of-one-system")]
@@ -327,6 +333,7 @@ def repeats() -> Iterator[tuple[str, CompareView]]:
     rising = [at(number, minute) for minute, number in enumerate(MIXED)]
     rising.sort(key=lambda one: one.held()[0].series.mean or 0)
     yield "the order of the command does not matter", compared(*rising)
+    yield "ten of --repeat 10", compared(*(repeated(number) for number in TEN))
 
 
 def texts() -> Iterator[tuple[str, str]]:

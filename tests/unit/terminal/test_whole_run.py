@@ -15,15 +15,23 @@ from hardstone.model import (
     LoadReached,
     Plan,
     PlannedTest,
+    Repeat,
     Result,
     RunDocument,
     Verdict,
 )
 from hardstone.older.old_events import with_data
-from hardstone.present.headline import headline, result_conditions_text, status_text
+from hardstone.present.headline import (
+    conditions_text,
+    headline,
+    result_conditions_text,
+    status_text,
+)
 from hardstone.present.notices import deviations
+from hardstone.report.masthead import head_of
 from hardstone.stats.summary import summarise
 from hardstone.terminal.console import make_console
+from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.plan import print_plan
 from hardstone.terminal.recording_view import Progress, recording_view
 from hardstone.terminal.run_rows import not_realtime_lines, note_rows
@@ -90,6 +98,18 @@ def test_nothing_was_measured_is_said_only_where_it_is_true() -> None:
     assert "nothing was measured" in conditions_of(denied)
     said = conditions_of(make.result("TMR-P-LAT", status="failed", complete=False))
     assert "nothing was measured" not in said and "how the tests ran is not known" in said
+
+
+def test_a_repeat_says_which_of_how_many_it_is() -> None:
+    plan = make.plan_of([], repeat=Repeat(number=3, count=10, first="20261121T032200Z-000000"))
+    denied = make.result("TMR-P-LAT", status="denied", series=[])
+    for found in (ran(), denied):
+        run = make.document(results=[found], plan=plan, name="renamed")
+        text = conditions_text(run)
+        assert text.endswith(", repeat 3 of 10")
+        assert text in flat(printed(print_whole, run)) and text in head_of(run).summary
+        assert "repeat 3 of 10" in flat(printed(print_screen, run))
+        assert "repeat" not in conditions_text(document(found))
 
 
 def test_a_run_is_complete_only_where_its_tests_were_measured() -> None:
