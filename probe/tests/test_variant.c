@@ -380,6 +380,7 @@ VARIANT_TEST(expected_time_by_a_parameter)
     const int64_t each_ns = 5 * (200 + 15750000);
     CHECK_SAME(expected_ns(100, 0), each_ns * 100 * 5 + each_ns * 10 + 1000);
     CHECK_SAME(expected_ns(0, 5000), 5000 + each_ns * 10 + 1000);
+    CHECK_SAME(variant_least_ns(&run), each_ns * 11);
     test.sample_percent = 0;
     const int64_t whole_ns = 5 * (200 + 10500000);
     CHECK_SAME(expected_ns(100, 0), whole_ns * 100 * 5 + whole_ns * 10 + 1000);

@@ -253,13 +253,33 @@ static const char *length_text(int64_t ns, char text[32])
     return text;
 }
 
+/* An estimate has two digits, rounded up. */
+static int64_t two_digits(int64_t ns)
+{
+    int64_t step = 1;
+    while (ns / step >= 100)
+        step *= 10;
+    return (ns + step - 1) / step * step;
+}
+
+/* What to do about a length that was over too early; how long is enough, where the test knows. */
+static const char *longer_text(const struct run *run, char text[160])
+{
+    char least[32];
+    int64_t least_ns = variant_least_ns(run);
+    bool is_known = least_ns > run->duration_ns;
+    snprintf(text, 160, "measure for longer (-D%s%s), or for a number of values (--samples)",
+             is_known ? "; the first values take about " : "",
+             is_known ? length_text(two_digits(least_ns), least) : "");
+    return text;
+}
+
 /* The length is the cause where it was used up: a longer one may show another. */
 static void tell_nothing(struct run *run)
 {
-    char length[32];
+    char length[32], longer[160];
     if (has_used_length(run))
-        outcome_set(&run->outcome, STATUS_SKIPPED,
-                    "measure for longer (-D), or for a number of values (--samples)",
+        outcome_set(&run->outcome, STATUS_SKIPPED, longer_text(run, longer),
                     "nothing was measured: the length of %s was over before the first value",
                     length_text(run->duration_ns, length));
     else
@@ -270,7 +290,7 @@ static void tell_nothing(struct run *run)
 /* Before the test judges, which would take another cause for it. */
 static void check_length(struct run *run)
 {
-    char length[32];
+    char length[32], longer[160];
     const struct arena_series *first = NULL;
     int all, count = without_value(run, &all, &first);
     if (count == 0 || !has_used_length(run))
@@ -283,8 +303,9 @@ static void check_length(struct run *run)
                          data_text("first", first->name),
                          data_integer("length_ns", run->duration_ns)),
                     "%d of %d series have no value (the first is %s): the length of %s was "
-                    "over before; measure for longer (-D), or for a number of values (--samples)",
-                    count, all, first->name, length_text(run->duration_ns, length));
+                    "over before; %s",
+                    count, all, first->name, length_text(run->duration_ns, length),
+                    longer_text(run, longer));
 }
 
 /* Records in the result that the test ended early on request. */

@@ -267,17 +267,32 @@ static double param_ns(const struct run *run)
     return value->count > 0 ? sum / value->count * percent / 100 : 0;
 }
 
+/* One value of each variant. */
+static double values_ns(const struct run *run)
+{
+    int count = run->test->is_concurrent ? 1 : variant_count(run);
+    return ((double)run->test->sample_ns + param_ns(run)) * count;
+}
+
+static int64_t within_longest(double ns)
+{
+    return ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS;
+}
+
+int64_t variant_least_ns(const struct run *run)
+{
+    return within_longest(values_ns(run) * (1 + (double)run->test->extra_samples));
+}
+
 int64_t variant_expected_ns(const struct run *run)
 {
     const struct test *test = run->test;
-    int count = test->is_concurrent ? 1 : variant_count(run);
-    double sample_ns = ((double)test->sample_ns + param_ns(run)) * count;
+    double sample_ns = values_ns(run);
     double extra_ns = sample_ns * (double)test->extra_samples + (double)test->setup_ns;
     double by_samples_ns = sample_ns * (double)run->samples * (double)GENEROUS;
     double ns =
         by_samples_ns; /* 0 for a test that takes as long as it takes: setup_ns and the extras */
     if (run->duration_ns > 0 && (run->samples == 0 || (double)run->duration_ns < ns))
         ns = (double)run->duration_ns;
-    ns += extra_ns;
-    return ns < (double)RUN_LONGEST_NS ? (int64_t)ns : RUN_LONGEST_NS;
+    return within_longest(ns + extra_ns);
 }

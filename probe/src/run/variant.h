@@ -51,4 +51,7 @@ int variant_sample_within(struct run *run, struct burst *burst, int counted, int
 #define RUN_LONGEST_NS (INT64_C(3660) * 86400 * 1000000000)
 int64_t variant_expected_ns(const struct run *run);
 
+/* Expected length of the shortest measurement: a value of each variant, after its extra ones. */
+int64_t variant_least_ns(const struct run *run);
+
 #endif
