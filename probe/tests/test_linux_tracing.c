@@ -277,6 +277,35 @@ TRACING_TEST(denied_or_not_there)
     expect_refusal(NULL, STATUS_DENIED, "locked down");
 }
 
+/* The initial namespace has a constant number; in another one no mount helps, and no root. */
+static void be_in(const char *namespace)
+{
+    put("/proc/self/ns/.keep", "");
+    (void)unlink(machine_path("/proc/self/ns/user"));
+    CHECK_SAME(symlink(namespace, machine_path("/proc/self/ns/user")), 0);
+}
+
+static void expect_namespace(void)
+{
+    be_in("user:[4026532001]");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "user namespace");
+    CHECK_TEXT(outcome.remedy, "run it outside of the user namespace");
+    CHECK_TEXT(outcome.command, "");
+}
+
+TRACING_TEST(user_namespace)
+{
+    machine.path = "/available_tracers";
+    machine.error = EACCES;
+    expect_namespace();
+    be_in("user:[4026531837]");
+    expect_refusal(NULL, STATUS_DENIED, "Permission denied");
+    machine_remove(PLACE);
+    put(PLACE "/.keep", "");
+    expect_refusal(NULL, STATUS_UNSUPPORTED, "not mounted");
+    expect_namespace();
+}
+
 TRACING_TEST(missing)
 {
     put(PLACE "/available_tracers", "timerlat_not function nop\n");

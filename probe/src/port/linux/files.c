@@ -117,6 +117,15 @@ bool linux_link(const char *path, char *text, size_t bytes)
     return length > 0;
 }
 
+/* The initial one has a constant number. What it maps does not tell: nothing in a new one (unshare
+ * -U), and another one may map every id to itself. */
+bool linux_in_user_namespace(void)
+{
+    char link[64];
+    return linux_link("/proc/self/ns/user", link, sizeof link) &&
+           strcmp(link, "user:[4026531837]") != 0;
+}
+
 bool linux_read_any(const char *path, char *text, size_t bytes)
 {
     char place[LINUX_PLACE_BYTES];

@@ -36,6 +36,9 @@ DIR *linux_open_folder(const char *path);
 bool linux_exists(const char *path);
 bool linux_link(const char *path, char *text, size_t bytes);
 
+/* Whether this process is in a user namespace, and not in the initial one. */
+bool linux_in_user_namespace(void);
+
 /* Whether the file system at `path` is mounted read-only, whatever the rights of this process. */
 bool linux_is_read_only(const char *path);
 

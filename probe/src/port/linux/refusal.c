@@ -48,15 +48,6 @@ static bool status_number(const char *text, const char *name, int base, uint64_t
     return at != NULL;
 }
 
-/* The initial one has a constant number. What it maps does not tell: nothing in a new one (unshare
- * -U), and another one may map every id to itself. */
-static bool is_in_user_namespace(void)
-{
-    char link[64];
-    return linux_link("/proc/self/ns/user", link, sizeof link) &&
-           strcmp(link, "user:[4026531837]") != 0;
-}
-
 static int64_t limit_of(rlim_t limit)
 {
     return limit == RLIM_INFINITY ? LINUX_UNLIMITED : (int64_t)limit;
@@ -73,7 +64,7 @@ static const char *why_no_file_capabilities(const char *status)
     const uint64_t wanted = UINT64_C(1) << SYS_NICE | UINT64_C(1) << IPC_LOCK;
     uint64_t bounding, no_new;
     struct statvfs place;
-    if (is_in_user_namespace())
+    if (linux_in_user_namespace())
         return "it is in a user namespace";
     if (status_number(status, "\nNoNewPrivs:", 10, &no_new) && no_new)
         return "no_new_privs is set";
@@ -90,7 +81,7 @@ void linux_rights_read(struct linux_rights *rights)
     uint64_t effective, mode;
     struct rlimit limit;
     memset(rights, 0, sizeof *rights);
-    rights->is_user_namespace = is_in_user_namespace();
+    rights->is_user_namespace = linux_in_user_namespace();
     if (getrlimit(RLIMIT_RTPRIO, &limit) == 0) {
         rights->rtprio = limit_of(limit.rlim_cur);
         rights->rtprio_most = limit_of(limit.rlim_max);

@@ -30,10 +30,19 @@ static int refuse_locked_down(struct outcome *outcome)
                        "the kernel is locked down (confidentiality): it lets nobody trace");
 }
 
+static int refuse_namespace(struct outcome *outcome)
+{
+    return outcome_set(outcome, STATUS_UNSUPPORTED, "run it outside of the user namespace",
+                       "this process is in a user namespace (a rootless container), whose root may "
+                       "neither mount nor open tracefs");
+}
+
 int tracefs_refuse(struct outcome *outcome, int error, const char *what)
 {
     if (error == EPERM && is_locked_down())
         return refuse_locked_down(outcome);
+    if ((error == EPERM || error == EACCES || error == EROFS) && linux_in_user_namespace())
+        return refuse_namespace(outcome);
     if (error == EPERM || error == EACCES || error == EROFS)
         return outcome_set(outcome, STATUS_DENIED, as_root, "%s: %s", what, strerror(error));
     return outcome_set_errno(outcome, error, what, NULL);
@@ -75,6 +84,8 @@ const char *tracefs_find(struct outcome *outcome)
         tracefs_refuse(outcome, refusal, TRACEFS_PLACE);
     else if (is_locked_down())
         refuse_locked_down(outcome);
+    else if (linux_exists(TRACEFS_PLACE) && linux_in_user_namespace())
+        refuse_namespace(outcome);
     else if (linux_exists(TRACEFS_PLACE))
         outcome_set_remedy(outcome, STATUS_UNSUPPORTED,
                            (struct remedy){"mount it", "mount -t tracefs tracefs " TRACEFS_PLACE},

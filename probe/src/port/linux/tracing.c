@@ -81,7 +81,9 @@ static int look_at_ids(const struct port_tracing_wish *wish, struct outcome *out
         return 0;
     return outcome_set(
         outcome, STATUS_UNSUPPORTED,
-        "run it outside of the container, or with the process ids of the host",
+        linux_in_user_namespace()
+            ? "run it outside of the container"
+            : "run it outside of the container, or with the process ids of the host",
         "the kernel's events have other thread ids than those of this PID namespace");
 }
 
