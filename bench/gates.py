@@ -2,7 +2,8 @@
 
     python -m bench.gates STORE... [--gates 200] [--baselines 10] [--slower 1.3] [--seed 1]
 
-Runs of the stores that are of one system and plan form a group. Each gate draws one run and its
+Runs of the stores that are of one system and plan form a group, but for untrustworthy ones, which a
+gate asks to measure again. Each gate draws one run and its
 baselines from a group, and judges it as the product does: once as it is, and once with all of its
 durations multiplied. "mixed": baselines from the whole group, before and after the run, of all of
 its boots. "in a row": those that were measured one after the other, and a later run.
@@ -20,7 +21,8 @@ import msgspec
 
 from hardstone.gate import check_against_runs, gate_document, why_other_system
 from hardstone.gate.against_run import ALL
-from hardstone.model import Histogram, RunDocument, Series
+from hardstone.model import RunDocument, Series
+from hardstone.stats.contradictions import trust_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 from hardstone.store import Store
 from hardstone.subjects import subjects_of
@@ -34,6 +36,8 @@ def groups_of(stores: Sequence[Path], test: str) -> list[list[RunDocument]]:
         for entry in store.runs():
             document = store.load(entry.id) if entry.status == "complete" else None
             if document is None or all(one.test != test for one in document.results):
+                continue
+            if trust_of(document).grade == "untrustworthy":
                 continue
             for group in found:
                 if why_other_system(group[0], document) is None:
@@ -84,7 +88,7 @@ def _slower(series: Series, factor: float) -> Series:
         stddev=None if series.stddev is None else series.stddev * factor,
         worst=[],
         maxima_per_s=[],
-        histogram=Histogram(layout=series.histogram.layout, buckets=sorted(counts.items())),
+        histogram=msgspec.structs.replace(series.histogram, buckets=sorted(counts.items())),
     )
 
 

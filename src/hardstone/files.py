@@ -9,7 +9,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import select
 import stat
 from pathlib import Path
@@ -180,7 +179,7 @@ def replace_file(path: Path, data: bytes, mode: int | None, *, is_durable: bool)
     replaced, not followed.
     """
     # Part of a name only: all of it and what is added may be longer than a name can be.
-    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name[:40]}.{os.urandom(4).hex()}.tmp")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)

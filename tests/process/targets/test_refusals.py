@@ -126,7 +126,7 @@ def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
         ([*USER, "unshare", "-Ur"], "user_namespace", "outside of the user namespace"),
         ([*USER, "unshare", "-U"], "user_namespace", "outside of the user namespace"),
         (["prlimit", "--as=9000000", *USER], "thread_memory", "ulimit -v"),
-        ([*changed("umount -l /proc"), *USER], "no_proc", "mount -t proc proc /proc"),
+        ([*changed("mount -t tmpfs none /proc"), *USER], "no_proc", "mount -t proc proc /proc"),
     ],
     ids=[
         *("user", "ulimit -u", "no_new_privs", "bounding set", "unshare -r", "unshare -U"),
