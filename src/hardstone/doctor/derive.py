@@ -38,6 +38,7 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     if allowed:
         # where the probe measures by default
         yield "derived.measuring_cpu", allowed[-1]
+        yield "derived.allowed_count", len(allowed)
         if len(allowed) > 1:
             yield "derived.other_cpu", allowed[0]
         if "interrupts.quiet_cpus" in facts:

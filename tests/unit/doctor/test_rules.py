@@ -51,6 +51,7 @@ SPOILT: dict[str, dict[str, Any]] = {
     "idle-states": {"power__idle_latency_us": 133, "power__idle_deepest": "C6"},
     "smt": {"cpu__smt": True, "cpu__smt_control": "on"},
     "one-cpu": {"cpu__count": 1},
+    "cpus-withheld": {"cpu__allowed": "0,2"},
     "isolated-cpus": {"kernel__isolated_cpus": None},
     "ticks": {"kernel__nohz_full_cpus": None},
     "balancer": {"interrupts__has_balancer": True},
@@ -345,3 +346,12 @@ def test_faulty_data_is_refused(spoil: tuple[str, str]) -> None:
     text = (ROOT / "src/hardstone/doctor/rules.toml").read_text()
     with pytest.raises(ValueError):
         parse_rules(text.replace(*spoil, 1))
+
+
+@pytest.mark.parametrize("rule", ["interrupts-here", "interrupts-one-cpu", "isolated-cpus"])
+def test_in_a_set_of_one_cpu_nothing_is_said_that_needs_another(rule: str) -> None:
+    busy = {"interrupts__busiest_cpu": 0, "interrupts__busiest_percent": 97}
+    found = finding(rule, machine(cpu__allowed="0", kernel__isolated_cpus=None, **busy))
+    told = "\n".join(step.words or step.boot or "" for step in found.steps)
+    assert "cpus-withheld" in told
+    assert not any(part in told for part in ("unknown", "isolcpus", "off CPU", "--cpu"))
