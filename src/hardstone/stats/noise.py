@@ -18,7 +18,7 @@ from hardstone.stats.comb_search import find_combs
 from hardstone.stats.identity import has_observed
 from hardstone.stats.made_series import made_series
 from hardstone.stats.noise_gaps import BoolArray, Gaps, gaps_of, merged_gaps
-from hardstone.stats.noise_words import no_tick_words, notes_of
+from hardstone.stats.noise_words import is_mostly_away, no_tick_words, notes_of
 from hardstone.stats.throttled_gaps import Budget, throttled_gaps
 
 METHOD = "periodic-noise/1"
@@ -44,6 +44,9 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     gaps = merged_gaps(raw)
     watch = _watch_data(result)
     kernel = _counted(whole, watch.get("tick_ns"))
+    if is_mostly_away(int(raw.length.sum()), gaps.watched_ns):
+        # The kernel counts for the CPU, which idles without a tick, or runs others, meanwhile.
+        kernel = Counted(kernel.tick_ns, None, None)
     budget = _budget(result)
     is_throttled = throttled_gaps(gaps, budget)
     if result.conditions.policy == _TIME_SHARED:

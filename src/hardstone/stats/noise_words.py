@@ -8,7 +8,13 @@ from hardstone.stats.comb_names import IRREGULAR
 from hardstone.units import format_ns
 
 _TICK_GONE = 0.5
+_AWAY = 0.5
 _USUAL_NS = 10_000_000  # the longest period of a usual tick
+
+
+def is_mostly_away(noise_ns: int, watched_ns: int) -> bool:
+    """Whether gaps took more than half of the time: a quota, a budget, other tasks."""
+    return noise_ns > _AWAY * watched_ns
 
 
 def no_tick_words(noise: Noise) -> str:
@@ -29,9 +35,13 @@ def no_tick_words(noise: Noise) -> str:
     expected = noise.counted_ns / kernel
     text += f": the kernel counted {noise.timer_interrupts_count} timer interrupts in "
     text += f"{format_ns(noise.counted_ns)}, a tick would have made {expected:.0f}"
+    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+        return f"{text}. The loop had the CPU for less than half of the time: this tells of no tick"
     if noise.timer_interrupts_count < _TICK_GONE * expected:
-        return f"{text}. It stops the tick on this CPU (nohz_full)"
-    return f"{text}. They take less than the threshold, or come at no steady period"
+        text += ". It stops the tick on this CPU (nohz_full)"
+    else:
+        text += ". They take less than the threshold, or come at no steady period"
+    return text
 
 
 def notes_of(noise: Noise, result: Result) -> list[str]:
@@ -44,6 +54,11 @@ def notes_of(noise: Noise, result: Result) -> list[str]:
         )
     if result.conditions.realtime is False:
         notes.append("the thread was not real-time: gaps include other tasks of the CPU")
+    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+        notes.append(
+            "gaps took more than half of the time: what recurs may follow from what took the CPU "
+            "(a quota, a budget, other tasks), and is not held against the kernel's counts"
+        )
     if result.conditions.clock == "monotonic":
         notes.append("the loop read clock_gettime, not the counter: short gaps are not seen")
     steal_ns = result.environment.get("steal_ns", 0)

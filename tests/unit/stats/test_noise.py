@@ -247,6 +247,22 @@ def test_a_hosts_comb_at_the_ticks_rate_is_no_tick_where_the_kernel_counts_none(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("gaps_hz", [10, 0.25])
+def test_a_loop_that_is_mostly_away_names_no_host_and_no_stopped_tick(gaps_hz: float) -> None:
+    """Where a quota of 20 ms in 100 ms stops it, or a task, its CPU idles without a tick, or runs
+    others: the kernel counts too few interrupts for any comb."""
+    machine = Machine(27, seconds=4)
+    machine.comb(250, 9_000)
+    machine.comb(gaps_hz, 0.8e9 / gaps_hz, phase_ns=0.2e9 / gaps_hz)
+    result = result_of(machine.windows(timer_hz=2, rests=False, window_ns=4 * S))
+    result.conditions.policy = "other"
+    (noise,) = with_noise(result).noise
+    assert not {"host tick", "uncounted"} & {one.name for one in noise.combs}
+    assert "nohz_full" not in (noise.no_tick or "")
+    assert any("more than half of the time" in note for note in noise.notes)
+
+
+@pytest.mark.slow
 def test_a_kernel_that_says_nothing_of_its_tick() -> None:
     machine, empty = Machine(13), Machine(13)
     machine.comb(300, 9_000)
