@@ -12,7 +12,7 @@ from hardstone.present.wording import short
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.trust import has_run, lacking_text
+from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
 from hardstone.units import format_ns, format_span
 
 _HERE = "local"
@@ -39,7 +39,11 @@ def state_text(document: RunDocument, *, has_start: bool = True) -> str:
     is_wrong = any(duration_problem(result.duration_ns) for result in document.results)
     mark = MARK if is_wrong else ""
     started = f"{moment_text(document.started_utc)}, " if has_start else ""
-    return f"{status_text(document)}, {started}{format_span(spent_ns)}{mark} of measuring"
+    spent = f"{format_span(spent_ns)}{mark} of measuring"
+    stopped_ns = sum(map(stopped_least_ns, document.results))
+    if stopped_ns > 0:
+        spent += f" ({format_span(stopped_ns)} or more of it stopped)"
+    return f"{status_text(document)}, {started}{spent}"
 
 
 def status_text(document: RunDocument) -> str:

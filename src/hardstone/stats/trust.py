@@ -179,13 +179,21 @@ def _stops_of(test: str, result: Result) -> str | None:
         return None
     counts = [event.data.get("more_count", 1) for event in stops]
     count = sum(one for one in counts if isinstance(one, int))
-    lengths = [event.data.get("least_ns") for event in stops]
-    known_ns = sum(one for one in lengths if isinstance(one, int))
+    known_ns = stopped_least_ns(result)
     when = [event.at_ns for event in stops if event.at_ns is not None]
     many = f" {format_count(count)} times" if count > 1 else ""
     length = f" for {_brief(known_ns)} or more" if known_ns > 0 else ""
     moment = f" until {_brief(when[0])}" if len(when) == count == 1 else ""
     return f"the program was stopped{many}{length}{moment} ({test}): {_kept_apart(result)}"
+
+
+def stopped_least_ns(result: Result) -> int:
+    """How long the program was stopped during a test, at least: of the values under way the
+    longest of each stop."""
+    lengths = [
+        event.data.get("least_ns") for event in result.events if event.name == event_names.STOPPED
+    ]
+    return sum(one for one in lengths if isinstance(one, int) and one > 0)
 
 
 def _brief(span_ns: int) -> str:

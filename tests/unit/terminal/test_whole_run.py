@@ -25,6 +25,7 @@ from hardstone.present.headline import (
     conditions_text,
     headline,
     result_conditions_text,
+    state_text,
     status_text,
 )
 from hardstone.present.notices import deviations
@@ -51,6 +52,20 @@ def shown(*results: Result) -> str:
 
 
 # Conditions
+
+
+@pytest.mark.parametrize(
+    ("lengths_ns", "told"),
+    [((), ""), ((6_000_000_000,), " (6 s or more of it stopped)"), ((0,), "")],
+)
+def test_time_in_which_the_program_was_stopped_is_no_measuring(
+    lengths_ns: tuple[int, ...], told: str
+) -> None:
+    result = make.result(duration_ns=8_000_000_000)
+    result.events = [
+        Event(name="stopped", text="", data={"least_ns": length_ns}) for length_ns in lengths_ns
+    ]
+    assert state_text(document(result)).endswith(f", 8 s of measuring{told}")
 
 
 def header(*results: Result) -> list[str]:
