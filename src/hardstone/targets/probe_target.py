@@ -52,8 +52,10 @@ class ProbeTarget:
         self.is_noisy = transport.is_noisy
         self._transport = transport
         self._limits = limits
+        self._notices = SILENT
 
     def open(self, notices: Notices = SILENT) -> None:
+        self._notices = notices
         self._transport.open(notices)
 
     def close(self) -> None:
@@ -134,8 +136,13 @@ class ProbeTarget:
     def _ask(self, arguments: list[str], deadline_s: float) -> bytes:
         if self._limits:
             deadline_s = self._limits.deadline_s
+
+        def on_idle(said: str = "") -> None:
+            if said:
+                self._notices.warn(f"hardstone-probe {arguments[0]}: {said}")
+
         try:
-            output = collect(self._transport, arguments, deadline_s)
+            output = collect(self._transport, arguments, deadline_s, on_idle=on_idle)
         except ProbeTimeoutError as error:
             cause = f"hardstone-probe {arguments[0]}: {error.cause}"
             raise TargetError(cause, error.remedy) from error

@@ -122,8 +122,12 @@ class Caller(Transport, Protocol):
 
 
 def collect(
-    transport: Transport, arguments: Sequence[str], deadline_s: float, most_bytes: int = 1 << 24
+    transport: Transport,
+    arguments: Sequence[str],
+    deadline_s: float,
+    most_bytes: int = 1 << 24,
+    on_idle: OnIdle = no_sign,
 ) -> bytes:
     """The whole output of a short command; errors as `Transport.chunks`."""
     limits = Limits(deadline_s, stop_s=1.0, end_s=1.0, most_bytes=most_bytes)
-    return b"".join(transport.chunks(arguments, limits, Stop()))
+    return b"".join(transport.chunks(arguments, limits, Stop(), on_idle))

@@ -28,6 +28,7 @@ from hardstone.targets.lines import split_lines
 from hardstone.targets.local import local_target
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.process import ProbeProcess, cannot_start
+from hardstone.targets.reaching import Notices
 from hardstone.targets.transport import Limits
 from tests.process.targets import sample
 
@@ -260,6 +261,23 @@ def test_a_stopped_probe_is_told_and_goes_on(tmp_path: Path) -> None:
     lines = list(target.run(sample.planned(), RunOptions(), None, Stop(), on_idle))
     assert lines == [b"first", b"second"]
     assert len(told) == 1
+
+
+def test_a_probe_that_is_stopped_at_its_facts_is_told(tmp_path: Path) -> None:
+    text = (sample.GOLDEN / "facts.json").read_text()
+    body = f"os.kill(os.getpid(), signal.SIGSTOP); lines({text!r})"
+    target = local_target(sample.executable(tmp_path, body), limits=Limits(300.0))
+    told: list[str] = []
+
+    def warn(said: str) -> None:
+        command, _, rest = said.partition(": ")
+        if found := STOPPED.match(rest):
+            told.append(command)
+            os.kill(int(found[1]), signal.SIGCONT)
+
+    target.open(Notices(warn=warn))
+    assert target.facts() == sample.facts()
+    assert told == ["hardstone-probe facts"]
 
 
 def test_a_stopped_probe_is_ended_with_what_it_has(run: Run) -> None:
