@@ -82,9 +82,13 @@ def _slower(series: Series, factor: float) -> Series:
     least, most = (edges_of(at, bits) for at in (min(counts), max(counts)))
     return msgspec.structs.replace(
         series,
-        min=min(max(round(series.min * factor), least[0]), least[1]),
+        min=round(series.min * factor)
+        if series.histogram.underflow
+        else min(max(round(series.min * factor), least[0]), least[1]),
         mean=series.mean * factor,
-        max=min(max(round(series.max * factor), most[0]), most[1]),
+        max=round(series.max * factor)
+        if series.histogram.overflow
+        else min(max(round(series.max * factor), most[0]), most[1]),
         stddev=None if series.stddev is None else series.stddev * factor,
         worst=[],
         maxima_per_s=[],

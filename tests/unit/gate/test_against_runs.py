@@ -143,6 +143,15 @@ def test_what_no_baseline_shows_decides_nothing(
     assert reason in found.reason
 
 
+@pytest.mark.parametrize(("stamps_ns", "outcome"), [(23, "FAIL"), (25, "INCONCLUSIVE")])
+def test_a_machine_as_slow_as_in_a_baseline_is_no_excuse(stamps_ns: int, outcome: str) -> None:
+    odd = msgspec.structs.replace(bases()[3], results=[*bases()[3].results])
+    odd.results[0] = msgspec.structs.replace(odd.results[0], instrument=make.instrument(median=22))
+    held = [*bases()[:3], odd, *bases()[4:]]
+    found = of_all(later(middle=20_000, instrument=make.instrument(median=stamps_ns)), *held)
+    assert found.outcome == outcome, found
+
+
 def test_what_differs_between_the_runs_is_told() -> None:
     assert not any("differ in" in one for one in against(later()).notes)
     changed = system(**{"kernel.release": "6.13", "power.governor": "powersave"})
