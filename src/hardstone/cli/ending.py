@@ -40,7 +40,8 @@ def _tell_denied(document: RunDocument, probe: str | None) -> None:
     denied = sum(result.status == "denied" for result in document.results)
     text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
     if probe is None:
-        tell(f"{text}; the doctor says what grants it", doctor_command(document.plan.target))
+        told = "its result says what to do, and the doctor what grants rights"
+        tell(f"{text}; {told}", doctor_command(document.plan.target))
     else:
         tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
 
