@@ -53,3 +53,12 @@ void *shared_memory_create(const char *name, size_t bytes)
     return NULL;
 #endif
 }
+
+void shared_memory_free(void *memory, size_t bytes)
+{
+#if HS_HAS_SHARED_MEMORY
+    munmap(memory, bytes);
+#else
+    (void)memory, (void)bytes;
+#endif
+}

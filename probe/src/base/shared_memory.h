@@ -12,4 +12,6 @@ int file_reserve(int file, size_t bytes);
  * NULL with errno (ENOSYS: the system has none). */
 void *shared_memory_create(const char *name, size_t bytes);
 
+void shared_memory_free(void *memory, size_t bytes);
+
 #endif

@@ -54,15 +54,6 @@ static inline void ipc_named_unlink(const char *name)
 
 /* ---- shared memory ---- */
 
-static inline void ipc_memory_free(void *memory, size_t bytes)
-{
-#if HS_HAS_SHARED_MEMORY
-    munmap(memory, bytes);
-#else
-    (void)memory, (void)bytes;
-#endif
-}
-
 static inline void ipc_memory_unlink(const char *name)
 {
 #if HS_HAS_SHARED_MEMORY

@@ -77,7 +77,7 @@ void peer_memory_free(void *memory, size_t bytes)
         return;
     union block *block = (union block *)memory - 1;
     if (block->is_shared)
-        ipc_memory_free(block, sizeof *block + bytes);
+        shared_memory_free(block, sizeof *block + bytes);
     else
         free(block);
 }
