@@ -10,9 +10,11 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 enum loss { NONE, OFFLINE, CPUSET, GROUP, FOR_A_WHILE };
 
@@ -23,6 +25,9 @@ static const char *online_then;
 static int wanted_looks; /* at the counters, after which the test ends by itself; 0: never */
 static int looks_before; /* it loses its CPU after that many */
 static atomic_int looks;
+static bool is_unbound; /* the test starts a thread that may go anywhere */
+static struct cpus anywhere;
+static bool is_readable = true; /* the list of its threads */
 
 WRAP(void, counter_watch_look, struct counter_watch *watch)
 {
@@ -59,9 +64,25 @@ static void lose(void)
     atomic_store(&is_taken, loss == CPUSET || loss == GROUP);
 }
 
+static const struct timespec rest = {0, 10000000};
+
+static void *stray(void *is_loose)
+{
+    port_bind_self(&anywhere);
+    atomic_store((atomic_bool *)is_loose, true);
+    while (!run_should_stop())
+        nanosleep(&rest, NULL);
+    return NULL;
+}
+
 static int measure(struct run *run)
 {
-    static const struct timespec rest = {0, 10000000};
+    pthread_t unbound;
+    atomic_bool is_loose = !is_unbound;
+    if (is_unbound)
+        CHECK_SAME(pthread_create(&unbound, NULL, stray, &is_loose), 0);
+    while (!atomic_load(&is_loose))
+        nanosleep(&rest, NULL);
     record_value(arena_record(run->arena, 0), 4711, 0);
     while (atomic_load(&looks) < looks_before)
         nanosleep(&rest, NULL);
@@ -73,6 +94,8 @@ static int measure(struct run *run)
         return outcome_set_errno(&run->outcome, EINVAL, "starting the waiters", "raise ulimit -u");
     while (!run_should_stop() && (wanted_looks == 0 || atomic_load(&looks) < wanted_looks))
         nanosleep(&rest, NULL); /* who looks, once a second, may wait for a CPU */
+    if (is_unbound)
+        pthread_join(unbound, NULL);
     return 0;
 }
 
@@ -91,6 +114,10 @@ static struct test invented = {.id = "INVENTED",
 
 static void take_test(struct request *request)
 {
+    char own[32];
+    snprintf(own, sizeof own, "/proc/%ld", (long)getpid());
+    if (is_readable)
+        CHECK_SAME(symlink("/proc/self", machine_path(own)), 0);
     request->test = &invented;
 }
 
@@ -107,6 +134,7 @@ static const char *stream_of(enum loss wanted_loss, int wanted)
         tap_skip("a second CPU has to look");
         return NULL;
     }
+    anywhere = allowed;
     own_cpu = cpus_last(&allowed);
     snprintf(cpu, sizeof cpu, "%d", own_cpu);
     cpus_format_list(&allowed, all, sizeof all);
@@ -226,4 +254,30 @@ TEST(the_figures_before_the_cpuset_loses_it)
 TEST(the_figures_before_it_is_moved)
 {
     expect_sure_part(FOR_A_WHILE);
+}
+
+static void expect_no_sure_part(void)
+{
+    looks_before = 1;
+    const char *text = tap_is_wrapped() ? stream_of(OFFLINE, 3) : NULL;
+    looks_before = 0;
+    if (!text)
+        return;
+    CHECK_HOLDS(text, "no figures are given, since some may be of another CPU");
+    CHECK(strstr(text, "4711") == NULL && strstr(text, "kept_ns") == NULL);
+}
+
+/* What a thread recorded that might have been anywhere is of no CPU. */
+TEST(no_figures_of_a_thread_that_was_not_bound)
+{
+    is_unbound = true;
+    expect_no_sure_part();
+    is_unbound = false;
+}
+
+TEST(no_figures_of_threads_that_could_not_be_read)
+{
+    is_readable = false;
+    expect_no_sure_part();
+    is_readable = true;
 }

@@ -172,12 +172,14 @@ void thread_watch_look(struct thread_watch *watch, pid_t second, bool is_asked_f
 bool thread_watch_is_sure(const struct thread_watch *watch)
 {
     bool is_sure = watch->held != WATCH_HOLDS_NONE && !watch->is_short && !watch->taken.is_found;
+    bool is_seen = false;
     for (int i = 0; is_sure && i < watch->count; i++) {
         const struct watched_thread *thread = &watch->threads[i];
+        is_seen |= thread->is_there;
         is_sure = !thread->is_there || thread->only_waits ||
                   cpus_has(&watch->measured, thread->bound_cpu);
     }
-    return is_sure;
+    return is_sure && is_seen;
 }
 
 /* -1: a thread does not have it, or may have had some that was not seen. */

@@ -80,7 +80,7 @@ void thread_watch_take(const struct thread_watch *watch, struct arena_interval *
 
 /* Whether each thread was seen at its place at the last look: bound to a measured CPU, and not
  * moved. Then all values until that look are of that CPU. Not where threads change their CPU
- * themselves, or are too many to watch. */
+ * themselves, are too many to watch, or cannot be read. */
 bool thread_watch_is_sure(const struct thread_watch *watch);
 
 /* Begins the next interval; forgets threads that have ended. */
