@@ -74,8 +74,9 @@ def pages_of(
         return []
     found: dict[tuple[str, str], list[Series]] = {}
     for series in filter(_is_shown, result.series):
-        found.setdefault((str(series.labels.get("part", "total")), series.name), []).append(series)
+        found.setdefault(_key(series), []).append(series)
     chosen = sorted(set(limits)) or default_limits(result, watched_ns)
+    too_few = _too_few_words([one for one in result.series if _is_view(one) and not _is_shown(one)])
     return [
         _page(
             part,
@@ -86,6 +87,7 @@ def pages_of(
             drawer,
             live=live,
             most=int(number == 0) if is_brief else 2,
+            note=too_few if number == 0 else "",
         )
         for number, (part, view) in enumerate(sorted(found, key=_place))
     ]
@@ -103,12 +105,31 @@ def default_limits(result: Result, watched_ns: int | None = None) -> list[int]:
     return sorted({*powers, *own})
 
 
+def _is_view(series: Series) -> bool:
+    is_total = series.labels.get("part", "total") == "total"
+    is_named = series.name == "wakeup" or (series.name == "release" and is_total)
+    return is_named and series.unit == "ns"
+
+
 def _is_shown(series: Series) -> bool:
-    is_view = series.name == "wakeup" or (
-        series.name == "release" and series.labels.get("part", "total") == "total"
-    )
     is_filled = series.count >= LEAST_VALUES and bool(series.histogram.buckets)
-    return is_view and series.unit == "ns" and is_filled
+    return _is_view(series) and is_filled
+
+
+def _too_few_words(series: Sequence[Series]) -> str:
+    """What has no page or row; "": all that was measured has."""
+    if not series:
+        return ""
+    named = [
+        f"{spoken(str(one.labels.get('part', 'total')))}, {_VIEWS[one.name]}, {_label(one)} "
+        f"({format_count(one.count)})"
+        for one in sorted(series, key=lambda one: (_place(_key(one)), _label(one)))
+    ]
+    return f"Not shown, a distribution needs {LEAST_VALUES} values: {'; '.join(named)}."
+
+
+def _key(series: Series) -> tuple[str, str]:
+    return str(series.labels.get("part", "total")), series.name
 
 
 def _place(key: tuple[str, str]) -> tuple[int, str, int]:
@@ -127,6 +148,7 @@ def _page(
     *,
     live: bool,
     most: int,
+    note: str,
 ) -> PartPage:
     found = sorted(found, key=lambda one: str(one.labels.get("cpu", "")).zfill(5))
     joined = merged(found) if len(found) > 1 else None
@@ -139,13 +161,14 @@ def _page(
     ]
     rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
     rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]
-    is_apart = len(found) > 1 and joined is None
+    if len(found) > 1 and joined is None:
+        note = f"The CPUs have histograms of different layouts: not joined. {note}".strip()
     return PartPage(
         title=title,
         limits=[format_ns(limit) for limit in limits],
         rows=rows,
         figures=figures,
-        note="The CPUs have histograms of different layouts: not joined." if is_apart else "",
+        note=note,
     )
 
 

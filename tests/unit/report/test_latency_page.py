@@ -87,6 +87,21 @@ def test_other_layouts_stay_apart(night: RunDocument) -> None:
     assert "not joined" in last.note
 
 
+def test_what_has_too_few_values_for_a_distribution_is_named() -> None:
+    found = []
+    counts = (("total", 0, 9), ("total", 1, 1), ("dispatch", 0, 9), ("return", 0, 0))
+    for part, cpu, count in counts:
+        series = make.series([1000 + at for at in range(count)])
+        series.labels = {"part": part, "cpu": cpu}
+        found.append(series)
+    total, dispatch = pages_of(make.result(series=found), "r", (), Sketches(), live=False)
+    assert total.note == (
+        "Not shown, a distribution needs 2 values: total, per wake-up, CPU 1 (1); "
+        "return, per wake-up, CPU 0 (0)."
+    )
+    assert not dispatch.note
+
+
 def test_limits_are_around_the_data_unless_chosen(night: RunDocument) -> None:
     result = night.results[0]
     worst = max(one.max or 0 for one in result.series)
