@@ -98,8 +98,9 @@ static void series_table(struct emit *emit, const struct arena *arena, struct re
 
 static void head(struct emit *emit, const struct run *run)
 {
+    bool is_tried = run->arena && run->arena->conditions_json[0];
     emit_format(emit, "%s  %s\n", run->test->id, run->test->title);
-    if (run->arena && !run->is_realtime)
+    if (is_tried && !run->is_realtime)
         emit_raw(emit, "NOT SCHEDULED AS REAL-TIME\n");
     emit_format(emit, "%s priority %d, ",
                 run->setup.policy == SCHED_FIFO ? "SCHED_FIFO"
@@ -110,8 +111,10 @@ static void head(struct emit *emit, const struct run *run)
         emit_format(emit, "CPU %d, ", run->setup.cpu);
     else
         emit_raw(emit, "not bound to a CPU, ");
-    emit_format(emit, "clock %s, memory %s\n", run->clock.name ? run->clock.name : "-",
-                run->is_locked ? "locked" : "not locked");
+    emit_format(emit, "clock %s%s\n", run->clock.name ? run->clock.name : "-",
+                !is_tried        ? ""
+                : run->is_locked ? ", memory locked"
+                                 : ", memory not locked");
 }
 
 static void calibrated(struct emit *emit, const struct arena *arena)
