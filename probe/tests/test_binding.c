@@ -8,7 +8,22 @@
 #include "run/run.h"
 #include "tap.h"
 
+#include <errno.h>
+
 enum { CPUS = 3, LAST = CPUS - 1, STOLEN_NS = 5 };
+
+static int isolated_cpu = -1; /* -1: the real ones */
+
+WRAP(void, port_isolated_cpus, struct cpus *isolated, struct cpus *tickless)
+{
+    if (isolated_cpu < 0) {
+        __real_port_isolated_cpus(isolated, tickless);
+        return;
+    }
+    cpus_clear(isolated);
+    cpus_clear(tickless);
+    cpus_add(isolated, isolated_cpu);
+}
 
 static void reset(void)
 {
@@ -75,6 +90,28 @@ TEST(a_cpu_is_named)
     request.cpu = 1;
     for (int i = 0; test_register[i]; i++)
         CHECK_SAME(cpu_of(test_register[i], &request), 1);
+}
+
+/* The default affinity lacks it; a cpuset that lacks it too refuses it. */
+WRAP_TEST(an_isolated_cpu_is_named)
+{
+    static struct run run;
+    struct request request = shared();
+    reset();
+    isolated_cpu = request.cpu = CPUS + 1;
+    CHECK_SAME(cpu_of(test_find("TMR-P-LAT"), &request), CPUS + 1);
+    request.cpu = CPUS;
+    run = (struct run){.test = test_find("TMR-P-LAT"), .request = &request};
+    CHECK_SAME(scheduling_choose_cpu(&run), -1);
+    request.cpu = CPUS + 1;
+    fake_port.pin_error = EINVAL;
+    run = (struct run){.test = test_find("TMR-P-LAT"), .request = &request};
+    CHECK_SAME(scheduling_choose_cpu(&run), -1);
+    CHECK_SAME(run.outcome.status, STATUS_DENIED);
+    request.cpu = -1; /* nor is it a default */
+    fake_port.pin_error = 0;
+    CHECK_SAME(cpu_of(test_find("TMR-P-LAT"), &request), LAST);
+    isolated_cpu = -1;
 }
 
 TEST(one_cpu_by_the_request)

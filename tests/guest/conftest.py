@@ -136,9 +136,14 @@ def plain(guest: LabTransport) -> Diagnosis:
 
 
 @pytest.fixture(scope="package")
-def tuned(kernel: Kernel, build: Build) -> Diagnosis:
+def with_words(kernel: Kernel, build: Build) -> Iterator[LabTransport]:
     """The same machine with the words of `boot_lines` on the boot line."""
     model = f",preempt={build.models[0]}" if build.models else ""
     target = f"{kernel.name},cpus=2{model},append={tuned_line(kernel.arch)}"
-    with opened(target) as with_words:
-        return diagnose(LabTarget(with_words).facts().facts)
+    with opened(target) as guest:
+        yield guest
+
+
+@pytest.fixture(scope="package")
+def tuned(with_words: LabTransport) -> Diagnosis:
+    return diagnose(LabTarget(with_words).facts().facts)

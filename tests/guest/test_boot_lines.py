@@ -6,6 +6,9 @@ import pytest
 
 from hardstone.doctor import Diagnosis
 from hardstone.lab.kernels import Kernel
+from hardstone.model import StreamResult, StreamSeries
+from hardstone.targets.lab import LabTransport
+from tests.guest.called import measured
 from tests.guest.kernels import CHANGED, Build, why_without_effect
 
 
@@ -26,6 +29,25 @@ def test_a_finding_follows_the_boot_line(
 def test_no_other_finding_changes(plain: Diagnosis, tuned: Diagnosis) -> None:
     before, after = states(plain), states(tuned)
     assert {rule for rule in before if before[rule] != after[rule]} <= set(CHANGED)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("CLK-P-BIN", "--cpu", "1", "--samples", "5"),
+        ("TMR-P-LAT", "-p", "cpus=1", "--samples", "20"),
+    ],
+)
+def test_an_isolated_cpu_is_measured_if_it_is_named(
+    with_words: LabTransport, words: tuple[str, ...]
+) -> None:
+    """The default affinity lacks it: no taskset is needed."""
+    stream = measured(with_words, *words)
+    (result,) = stream.of(StreamResult)
+    assert (result.status, result.reason) == ("measured", None)
+    assert result.conditions.cpu == 1 or {
+        one.labels.get("cpu") for one in stream.of(StreamSeries)
+    } == {1}
 
 
 def test_the_findings_are_those_of_the_kernel(

@@ -237,6 +237,13 @@ def test_an_unknown_machine_is_not_guessed() -> None:
     assert make_plan(Request(cpu="1"), REGISTER, CATALOGUE, faulty).cpu == 1
 
 
+def test_an_isolated_cpu_may_be_named() -> None:
+    facts = {**FACTS, "kernel.isolated_cpus": "3-4"}
+    assert make_plan(Request(cpu="3"), REGISTER, CATALOGUE, facts).cpu == 3
+    with pytest.raises(PlanError, match="CPU 6 is not available here"):
+        make_plan(Request(cpu="6"), REGISTER, CATALOGUE, facts)
+
+
 def test_a_test_that_the_probe_lacks() -> None:
     small = msgspec.structs.replace(REGISTER, tests=REGISTER.tests[:1])
     with pytest.raises(PlanError, match="the probe has no test 'TMR-P-LAT'"):

@@ -19,6 +19,16 @@ static void allow_isolated(struct cpus *allowed)
     *allowed = cpus_union(allowed, &isolated);
 }
 
+bool scheduling_has_isolated(int cpu)
+{
+    struct cpus isolated, tickless, before;
+    port_isolated_cpus(&isolated, &tickless);
+    if (!cpus_has(&isolated, cpu) || port_pin_for_now(cpu, &before) != 0)
+        return false;
+    port_pin_back(&before);
+    return true;
+}
+
 /* For a test that needs two CPUs, under a configuration that leaves it one. */
 static int refuse_two_cpus(struct run *run)
 {
@@ -71,6 +81,10 @@ int scheduling_choose_cpu(struct run *run)
     run->setup.cpu = -1;
     if (run->request->cpu_config == CPU_CONFIG_SHIELDED && count > 0)
         allow_isolated(&allowed);
+    else if (count > 0 && scheduling_has_isolated(run->request->cpu)) {
+        cpus_add(&allowed, run->request->cpu);
+        count = cpus_count(&allowed);
+    }
     if (check_cpus(run, &allowed, count) != 0)
         return -1;
     if (is_bound(run) || count < 2)

@@ -5,13 +5,17 @@
 #include "base/cpus.h"
 #include "run/run.h"
 
-/* Sets run->setup.cpu: the requested CPU. Without a request -1 (not bound) under `shared`, with
- * run->uses_cpu set to the allowed CPUs, unless the test needs one CPU or measures one; otherwise
- * the last allowed CPU (the first serves most interrupts), under `shielded` one isolated on the
- * boot line if there is one, under `single` the one that cannot go offline if there is just one.
- * The only allowed CPU is set in any case. -1 with run->uses_cpu empty: CPUs cannot be chosen. 0,
- * or -1 with the outcome (denied, unsupported). */
+/* Sets run->setup.cpu: the requested CPU, also an isolated one. Without a request -1 (not bound)
+ * under `shared`, with run->uses_cpu set to the allowed CPUs, unless the test needs one CPU or
+ * measures one; otherwise the last allowed CPU (the first serves most interrupts), under `shielded`
+ * one isolated on the boot line if there is one, under `single` the one that cannot go offline if
+ * there is just one. The only allowed CPU is set in any case. -1 with run->uses_cpu empty: CPUs
+ * cannot be chosen. 0, or -1 with the outcome (denied, unsupported). */
 int scheduling_choose_cpu(struct run *run);
+
+/* Whether the boot line isolates `cpu` and the cpuset has it: the default affinity lacks it, but
+ * who names it may use it. */
+bool scheduling_has_isolated(int cpu);
 
 /* Sets policy and priority after trying them. If the default is refused, takes the highest
  * priority that is granted, else SCHED_OTHER, and adds an event. If the priority was requested

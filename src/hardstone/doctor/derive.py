@@ -38,7 +38,9 @@ def _derived(facts: Mapping[str, Scalar], probe_path: str | None) -> Iterator[tu
     if allowed:
         # where the probe measures by default
         yield "derived.measuring_cpu", allowed[-1]
-        yield "derived.allowed_count", len(allowed)
+        # the default affinity lacks isolated ones; --cpu may name them
+        isolated = cpus_of(facts.get("kernel.isolated_cpus"))
+        yield "derived.allowed_count", len({*allowed, *isolated})
         if len(allowed) > 1:
             yield "derived.other_cpu", allowed[0]
         if "interrupts.quiet_cpus" in facts:

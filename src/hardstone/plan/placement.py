@@ -46,17 +46,19 @@ def check_cpu_params(
 def _check_allowed(
     cpu: int | str, name: str, facts: Mapping[str, Scalar], problems: Problems
 ) -> None:
+    """An isolated CPU is missing from the default affinity, and may be asked for by name."""
     allowed = facts.get("cpu.allowed")
-    known = _cpus(allowed) if isinstance(allowed, str) else set()
-    if known and cpu not in known:
+    known = _cpus(allowed)
+    if known and cpu not in known | _cpus(facts.get("kernel.isolated_cpus")):
         problems.add(
             f"{name}: CPU {cpu} is not available here", f"give one of {quote(str(allowed))}"
         )
 
 
-def _cpus(allowed: str) -> set[int]:
+def _cpus(text: Scalar) -> set[int]:
+    """Empty for what is no list of CPUs."""
     try:
-        return parse_cpu_list(allowed)
+        return parse_cpu_list(text) if isinstance(text, str) else set()
     except ValueError:
         return set()
 

@@ -355,3 +355,10 @@ def test_in_a_set_of_one_cpu_nothing_is_said_that_needs_another(rule: str) -> No
     told = "\n".join(step.words or step.boot or "" for step in found.steps)
     assert "cpus-withheld" in told
     assert not any(part in told for part in ("unknown", "isolcpus", "off CPU", "--cpu"))
+
+
+def test_isolated_cpus_are_not_withheld() -> None:
+    """The default affinity lacks them, and who names one gets it."""
+    isolated = {"cpu__count": 4, "cpu__allowed": "0-1", "kernel__isolated_cpus": "2-3"}
+    assert finding("cpus-withheld", machine(**isolated)).state == "fine"
+    assert finding("cpus-withheld", machine(**isolated | {"cpu__allowed": "0"})).state == "found"

@@ -25,6 +25,7 @@
 #include "family/timer/wakeup_parts.h"
 #include "port/port.h"
 #include "port/tracing.h"
+#include "realtime/scheduling.h"
 #include "run/run.h"
 #include "run/shield_run.h"
 #include "run/supervise.h"
@@ -96,7 +97,7 @@ static int check(struct run *run)
         int cpu = (int)cpus->number[i];
         if (shield_run_excludes(run, cpu))
             return -1;
-        if (allowed_count < 0 || !cpus_has(&allowed, cpu))
+        if (allowed_count < 0 || (!cpus_has(&allowed, cpu) && !scheduling_has_isolated(cpu)))
             return shield_run_deny(run, cpu);
         cpus_add(&run->uses_cpu, cpu);
         run->is_measured_elsewhere = true;
