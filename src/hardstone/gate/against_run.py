@@ -22,7 +22,7 @@ from hardstone.gate.judge import Finding, doubted
 from hardstone.gate.limit import CLAIMS
 from hardstone.gate.outcome_document import Check
 from hardstone.gate.weighed_system import Doubts, WeighedRun
-from hardstone.model import RunDocument
+from hardstone.model import RunDocument, Series
 from hardstone.stats.calibrated import work_of
 from hardstone.stats.contradictions import is_contradictory
 from hardstone.stats.joined_run import other_machine
@@ -50,6 +50,8 @@ ALL, EACH = "all series", "each series alone"
 _TAILS = {MEDIAN: 0.5, "p99": 0.99, "p99.9": 0.999}
 _FASTEST_COUNT = 10  # the tenth fastest value stands for the fastest: one alone is a glitch
 _MAXIMA = "maxima of runs are not compared: they grow with the length of a run (see --limits)"
+_BRIEF_NS = 1e8
+_BRIEF = "a disturbance of that moment is in all of their values, so none of them fails alone"
 _NOTHING_TIMED = "no time could be compared"
 _BOOT = "os.boot_id"
 _NEAR_S = 3600.0
@@ -224,12 +226,17 @@ class _Held:
             difference=self._difference,
             alone=max(self._difference, DIFFERENCE_ALONE),
         )
-        addresses = [one.address for one in columns if one.figure.kind == FASTEST]
+        fastest = [one for one in columns if one.figure.kind == FASTEST]
+        longer = [one.address for one in fastest if not one.figure.is_brief]
         lacking = self._lacking()
-        checks.append(self._together(gate.together, len(addresses), lacking))
+        checks.append(self._together(gate.together, len(fastest), lacking))
         if not lacking:
-            checks += self._alone(addresses, gate.alone)
-            checks += self._suspects(gate.suspects, columns, len(addresses))
+            checks += self._alone(longer, gate.alone)
+            checks += self._suspects(gate.suspects, columns, len(fastest))
+            brief = len(fastest) - len(longer)
+            if brief:
+                span = format_span(round(_BRIEF_NS))
+                self._notes.append(f"{brief} series were measured within {span} each: {_BRIEF}")
         return checks
 
     def _rows(self, checks: list[Check]) -> list[_Row]:
@@ -293,6 +300,7 @@ class _Held:
         is_rate = row.own.unit == "bytes_per_s"  # of which the upper end is the good one
         kinds = [FASTEST, MEDIAN] if is_rate else [FASTEST, *_TAILS]
         count = min(one.series.count for one in (*row.bases, row.own))
+        is_brief = any(_taken_within_ns(one.series) < _BRIEF_NS for one in (*row.bases, row.own))
         found = []
         for kind in kinds:
             if kind in _TAILS and not is_printable(_TAILS[kind], count):
@@ -303,7 +311,7 @@ class _Held:
                 continue
             step = log1p(max(_quantum(one) for one in (*row.bases, row.own)) / min(values))
             logs = [-log(one) if is_rate else log(one) for one in values]
-            found.append(_Column(Figure(place, kind, step), row.address, logs))
+            found.append(_Column(Figure(place, kind, step, is_brief), row.address, logs))
         return found
 
     def _values(self, row: _Row, kind: str) -> list[int]:
@@ -516,6 +524,18 @@ def _stamps_ns(run: MeasuredRun) -> float:
     """What two time stamps in a row cost, the geometric mean over the tests; 0: not known."""
     found = [one.instrument.pair.median for one in run.results if one.instrument is not None]
     return geometric_mean(found) if found and min(found) > 0 else 0.0
+
+
+def _taken_within_ns(series: Series) -> float:
+    """Over how long its values were taken, at least: their sum, the time between the worst of them,
+    and the seconds that have a maximum."""
+    at_ns = [one.at_ns for one in series.worst]
+    seconds = [at for at, most in enumerate(series.maxima_per_s) if most is not None]
+    return max(
+        series.count * (series.mean or 0.0) if series.unit == "ns" else 0.0,
+        max(at_ns) - min(at_ns) if at_ns else 0.0,
+        (seconds[-1] - seconds[0] - 1) * series.maxima_interval_ns if seconds else 0.0,
+    )
 
 
 def _distance_s(own: RunDocument, bases: Sequence[RunDocument]) -> tuple[float, float]:

@@ -13,7 +13,8 @@ slower system. Its fastest values it leaves alone, most of all in every series (
 - alone: beyond the median shift of all series, how far out the series is that is furthest out, in
   standard deviations of the others. Its interval comes from the same maximum of each baseline
   (after the max-T of Westfall and Young 1993), so that the number of series, their dependence and
-  their tails are in it; asinh makes it about normal.
+  their tails are in it; asinh makes it about normal. A series whose values were all taken within a
+  moment is left out: what disturbs that moment is in its fastest values too.
 
 Both are corrected together (Holm 1979): ALPHA bounds the false alarms of a gate, not of a figure.
 Medians and tails that are out make a run suspicious, and no more. Mean and standard deviation are
@@ -57,11 +58,13 @@ FloatArray = NDArray[np.float64]
 
 class Figure(NamedTuple):
     """A column: one quantile of a series. `series` is the place of its column of the fastest values
-    among those, `kind` FASTEST, MEDIAN or a tail. `step`: the resolution of its logarithm."""
+    among those, `kind` FASTEST, MEDIAN or a tail. `step`: the resolution of its logarithm.
+    `is_brief`: its values were all taken within a moment."""
 
     series: int
     kind: str
     step: float = 0.0
+    is_brief: bool = False
 
 
 class Prediction(NamedTuple):
@@ -111,8 +114,8 @@ class Suspect(NamedTuple):
 
 @dataclass(frozen=True)
 class RunGate:
-    """All series together; each alone, in the order of their columns (empty: they are too few, or
-    the baselines are); and what is out and decides nothing."""
+    """All series together; each that is not brief alone, in the order of their columns (empty: they
+    are too few, or the baselines are); and what is out and decides nothing."""
 
     together: Gated
     alone: list[Gated]
@@ -159,14 +162,15 @@ def gate_run(
     others = _others(boots)
     is_longer = medians.run - np.median(medians.held, axis=0)
     scores = [fastest.together(_least, others, boots)]
-    parts = fastest.beyond_the_shared()
+    longer = [at for at, column in enumerate(fastest.columns) if not figures[column].is_brief]
+    parts = fastest.beyond_the_shared().only(longer)
     if len(parts.run) >= _LEAST_SERIES:
         scores.append(parts.furthest(others, boots))
     is_out = _are_out(scores, alpha)
     level = alpha / len(scores)
     together = _gated_together(
         scores[0],
-        is_out[0] and float(np.median(is_longer)) > log1p(LEAST_CHANGE),
+        is_out[0],
         level,
         difference,
         len(baselines),
@@ -174,7 +178,7 @@ def gate_run(
     each = []
     if len(scores) > 1:
         bound = scores[1].prediction.bound(level)
-        above = np.minimum(is_longer, fastest.run - np.median(fastest.held, axis=0))
+        above = np.minimum(is_longer, fastest.run - np.median(fastest.held, axis=0))[longer]
         each = [
             parts.gated(at, bound, alone, is_out=is_out[1] and above[at] > log1p(LEAST_CHANGE))
             for at in range(len(parts.run))
@@ -300,6 +304,14 @@ class _Columns:
         middle = np.median(self.held, axis=0)
         found.held = self.held - np.median(self.held - middle, axis=1)[:, np.newaxis]
         found.run = self.run - np.median(self.run - middle)
+        return found
+
+    def only(self, places: Sequence[int]) -> _Columns:
+        """Those at `places`."""
+        found = copy(self)
+        found.columns = [self.columns[at] for at in places]
+        found.held, found.run = self.held[:, places], self.run[list(places)]
+        found._steps = self._steps[list(places)]
         return found
 
     def together(

@@ -24,7 +24,7 @@ from hardstone.gate import (
 )
 from hardstone.gate.against_run import ALL, BaselineChecks
 from hardstone.gate.pair_values import INTERRUPTED
-from hardstone.model import RunDocument, Series, Tool
+from hardstone.model import RunDocument, Series, Tool, Worst
 from hardstone.published import parse_address
 from hardstone.stats.run_gate import FASTEST
 from hardstone.subjects import subjects_of
@@ -106,6 +106,42 @@ def test_a_difference_that_could_not_be_found_is_no_pass() -> None:
     found = of_all(later(), difference=0.1)
     assert found.outcome == "INCONCLUSIVE"
     assert "only all values slower by" in found.reason and "finds x1.1; interleaved" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("seconds", "apart_ns", "middle", "is_failed"),
+    [
+        (3, 0, 5000, True),
+        (2, 0, 5000, False),  # a moment between two of them
+        (0, 110_000_000, 5000, True),
+        (0, 90_000_000, 5000, False),
+        (0, 0, 60_000, True),
+    ],
+)
+def test_a_series_that_was_measured_within_a_moment_does_not_fail_alone(
+    seconds: int, apart_ns: int, middle: int, is_failed: bool
+) -> None:
+    def of(number: int, slow: int = 1) -> RunDocument:
+        held = []
+        for at in range(5):
+            values = sorted(spread(COUNT, middle + 20 * number, number * 9 + at), reverse=True)
+            values = [one * slow for one in values] if at == 1 else values
+            two = zip(values, (0, apart_ns), strict=False)
+            one = changed_series(
+                values,
+                labels={"part": str(at)},
+                maxima_per_s=[values[0]] * (seconds if at == 1 else 9),
+                worst=[Worst(value_ns=value, at_ns=when, index=0) for value, when in two],
+            )
+            held.append(one)
+        return later(series=held)
+
+    found = against(of(11, slow=9), *map(of, range(10)))
+    at = "TMR-P-LAT/1/wakeup"
+    outcomes = {(one.address, one.statistic): one.outcome for one in found.checks}
+    assert outcomes.get((at, FASTEST)) == ("FAIL" if is_failed else None)
+    assert outcomes[at, "p50"] == "INCONCLUSIVE"
+    assert any("measured within 100 ms each" in one for one in found.notes) is not is_failed
 
 
 def test_a_disturbed_run_does_not_fail() -> None:

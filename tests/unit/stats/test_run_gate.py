@@ -133,6 +133,29 @@ def test_one_series_that_is_slower_fails_alone() -> None:
     assert found.alone[1].ratio == pytest.approx(2, rel=0.15)
 
 
+def test_a_series_of_a_moment_fails_only_with_the_others() -> None:
+    held = runs(31, 8, 3)
+    held[-1, 3:6] += log(8)
+    brief = [Figure(at, kind, is_brief=at == 1) for at, kind, *_ in figures(8)]
+    found = gate_run(held[:-1], held[-1], brief, ONE[:30])
+    assert not fails(found) and len(found.alone) == 7
+    assert {one.column for one in found.suspects} == {4, 5}
+    assert fails(gate_run(held[:-1], held[-1] + log(1.3), brief, ONE[:30]))
+    held[-1, 6:9] += log(8)
+    assert [one.outcome for one in gate_run(held[:-1], held[-1], brief, ONE[:30]).alone] == [
+        *("PASS", "FAIL"),
+        *["PASS"] * 5,
+    ]
+
+
+def test_a_run_whose_fastest_values_are_slower_fails_whatever_its_medians_are() -> None:
+    """Of which a run in a faster moment of its machine has shorter ones."""
+    held = runs(21, 8, 4)
+    held[-1] += log(1.3)
+    held[-1, 1::3] -= log(1.4)
+    assert gate(held[:-1], held[-1]).together.outcome == "FAIL"
+
+
 @pytest.mark.parametrize(("column", "all_medians"), [(slice(1, None, 3), True), (5, False)])
 def test_medians_and_tails_make_a_run_suspicious_and_fail_nothing(
     column: slice | int, all_medians: bool
