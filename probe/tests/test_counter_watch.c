@@ -640,6 +640,22 @@ WORLD_TEST(where_every_cpu_measures)
     CHECK(!kept(0, WHOLE));
 }
 
+WORLD_TEST(where_one_cpu_is_allowed)
+{
+    static const struct {
+        const char *online, *reason;
+    } rows[] = {
+        {"0\n", "(this system has one CPU)"},
+        {"0-1\n", "(this process may use one CPU: allow it a second one (taskset, cpuset))"}};
+    world.allowed = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        world.online = rows[i].online;
+        begin("0");
+        expect_event("not_watched", rows[i].reason);
+        end();
+    }
+}
+
 /* ---- what happens to the machine ---- */
 
 WORLD_TEST(a_cpu_that_goes_offline)

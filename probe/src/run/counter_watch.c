@@ -74,13 +74,14 @@ static int allocate(struct counter_watch *watch)
 static const char *bind_elsewhere(struct counter_watch *watch)
 {
     const struct cpus *measured = &watch->setup.measured;
-    struct cpus allowed, here;
+    struct cpus allowed, online, here;
     if (cpus_first(measured) < 0 || port_allowed_cpus(&allowed) < 0)
         return "the system does not tell which CPUs measure";
     struct cpus others = cpus_without(&allowed, measured);
     int other = cpus_first(&others);
     if (other < 0)
-        return cpus_count(&allowed) < 2
+        return port_online_cpus(&online) == 1 ? "this system has one CPU"
+               : cpus_count(&allowed) < 2
                    ? "this process may use one CPU: allow it a second one (taskset, cpuset)"
                    : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
     if (cpus_count(measured) > PORT_LOOK_CPUS)
