@@ -80,15 +80,16 @@ def _slower(series: Series, factor: float) -> Series:
     for index, count in series.histogram.buckets:
         counts[index_of(round(sum(edges_of(index, bits)) / 2 * factor), bits)] += count
     least, most = (edges_of(at, bits) for at in (min(counts), max(counts)))
+    low, high = round(series.min * factor), round(series.max * factor)
+    if not series.histogram.underflow:
+        low = min(max(low, least[0]), least[1])
+    if not series.histogram.overflow:
+        high = min(max(high, most[0]), most[1])
     return msgspec.structs.replace(
         series,
-        min=round(series.min * factor)
-        if series.histogram.underflow
-        else min(max(round(series.min * factor), least[0]), least[1]),
-        mean=series.mean * factor,
-        max=round(series.max * factor)
-        if series.histogram.overflow
-        else min(max(round(series.max * factor), most[0]), most[1]),
+        min=low,
+        mean=min(max(series.mean * factor, low), high),
+        max=high,
         stddev=None if series.stddev is None else series.stddev * factor,
         worst=[],
         maxima_per_s=[],

@@ -59,6 +59,7 @@ TEXTS = [
 ]
 _KEY = re.compile(rb'"(\w{1,40})":')
 _MOST_STEPS = 4
+_MOST_BYTES = 20_000_000  # that one step makes
 Value = Any
 _Step = Callable[[Random, Value], Value]
 
@@ -97,7 +98,10 @@ def damaged_json(rng: Random, raw: bytes) -> bytes:
     steps = _GENTLE if rng.random() < 0.5 else _STEPS
     for _ in range(rng.randint(1, _MOST_STEPS)):
         _change(rng, value, steps)
-    made = encoded(value)
+    try:
+        made = encoded(value)
+    except MemoryError:  # what was repeated holds what was repeated
+        return raw
     return _with_second_key(rng, made) if rng.random() < 0.1 else made
 
 
@@ -147,6 +151,7 @@ def _other_type(rng: Random, value: Value) -> Value:
 def _repeated(rng: Random, value: Value) -> Value:
     times = rng.choice((2, 3, 10, 100))
     if isinstance(value, list):
+        times = min(times, max(_MOST_BYTES // len(encoded(value)), 1))
         return (value * times)[:20_000]
     return value * times if isinstance(value, str) and len(value) < 1000 else _extreme(rng, value)
 

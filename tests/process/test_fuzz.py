@@ -29,6 +29,11 @@ def test_the_same_seed_gives_the_same_inputs() -> None:
         assert input_of(1, kind, 3) != input_of(2, kind, 3)
 
 
+def test_a_list_is_not_repeated_beyond_what_a_worker_holds() -> None:
+    """One input of 100 000 was of more than 2 GiB, and ended its own maker."""
+    assert len(input_of(1, "journal", 23_824)) < 40_000_000
+
+
 @pytest.mark.parametrize(
     "page",
     [
