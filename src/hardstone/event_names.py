@@ -23,6 +23,7 @@ JOINED = "joined"
 NEW_PART = "new_part"
 NOT_RESUMED = "not_resumed"
 PARTS_SEEN = "parts_seen"
+ACCOUNTED = "interrupts_accounted"  # what became of those that were sent
 DROPPED = "events_dropped"  # more events than fit
 TABLES_CUT = "tables_not_stored"  # a run asked for more than a document holds
 PARTS_NOT_SEEN = "parts_not_seen"  # totals only

@@ -18,6 +18,7 @@ from hardstone.stats.run_length import has_short_profile, shorter_than_standard
 from hardstone.units import format_count, format_ns, format_span
 
 _MOST_WITHOUT = 0.01  # of the wake-ups that slept
+_EARLY = 0.01  # of the interrupts that were seen
 _MOST_SERIES = 3
 _MINUTE_NS = 60_000_000_000
 
@@ -305,6 +306,25 @@ def _totals_lost(document: RunDocument) -> str | None:
     return tests and f"{lost} totals are missing, and so may be the worst one: {tests}"
 
 
+def _interrupts_early(document: RunDocument) -> str | None:
+    """Whose delivery would be negative: it stands as 0, which is no time that was measured."""
+    said = []
+    for result in document.results:
+        for event in result.events:
+            seen, early = (event.data.get(name) for name in ("seen_count", "early_count"))
+            if event.name != event_names.ACCOUNTED or not isinstance(early, int):
+                continue
+            if isinstance(seen, int) and early > _EARLY * seen:
+                most = event.data.get("earliest_ns")
+                by = f", by up to {format_ns(most)}" if isinstance(most, int) else ""
+                said.append(
+                    f"{result.test} {event.data.get('source')}: {format_count(early)} of "
+                    f"{format_count(seen)} interrupts took the CPU before they were due{by} (a "
+                    "hypervisor leaves its guest early), and stand as 0"
+                )
+    return "; ".join(said) or None
+
+
 def _events_dropped(document: RunDocument) -> str | None:
     """What they would have said is not among the reasons here."""
     tests = _with_event(document, event_names.DROPPED)
@@ -402,6 +422,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _resumed),
     Rule("indicative", _totals_lost),
     Rule("indicative", _parts_seldom),
+    Rule("indicative", _interrupts_early),
     Rule("indicative", _events_dropped),
     Rule("indicative", _in_memory),
     Rule("indicative", _on_network),

@@ -126,6 +126,12 @@ MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
 RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 
 
+def accounted(early: int) -> RunDocument:
+    data: dict[str, DataValue] = {"source": "timer", "seen_count": 1000, "early_count": early}
+    data["earliest_ns"] = 9890
+    return of(events=[Event(name="interrupts_accounted", at_ns=None, text="of 1000", data=data)])
+
+
 def parts_seen(matched: int, not_slept: int = 0, **data: DataValue) -> RunDocument:
     data |= {"sample_count": 1000, "matched_count": matched, "not_slept_count": not_slept}
     return of(events=[Event(name="parts_seen", text="", data=data)])
@@ -205,6 +211,7 @@ CASES = [
     ("indicative", "TMR-P-LAT was resumed: 1 min 5 s of gaps", of(events=[RESUMED])),
     ("indicative", "1 totals are missing, and so may be the worst one: TMR-P-LAT",
      parts_seen(999, source="timerlat")),
+    ("indicative", "interrupts took the CPU before they were due, by up to 9.89 us", accounted(11)),
     ("indicative", "more events than fit, some are not known: TMR-P-LAT", told("events_dropped")),
     ("indicative", "synchronisation means nothing: TMR-P-LAT", told("file_in_memory")),
     ("indicative", "files on a network file system", told("file_on_network")),
@@ -214,6 +221,10 @@ CASES = [
     ("indicative", "no load", of(conditions=NO_LOAD)),
     ("indicative", "load or scheduling is not known: TMR-P-LAT", of(conditions=Conditions())),
 ]  # fmt: skip
+
+
+def test_one_early_interrupt_of_a_hundred_is_the_clocks_of_two_cpus() -> None:
+    assert not grade_run(accounted(10)).reasons
 
 
 @pytest.mark.parametrize(("grade", "said", "document"), CASES, ids=[case[1] for case in CASES])

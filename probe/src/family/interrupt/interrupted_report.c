@@ -2,6 +2,7 @@
 
 #include "family/interrupt/interrupted_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void interrupted_count_early(struct interrupted_counts *counts, int64_t early_ns)
@@ -35,6 +36,10 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
 {
     const char *name = interrupt_source_names[source];
     const uint64_t *of = counts->sent.of;
+    char early[96] = "";
+    if (counts->early_count > 0)
+        snprintf(early, sizeof early, "; %llu came early, by up to %lld ns, and count as 0",
+                 (unsigned long long)counts->early_count, (long long)counts->earliest_ns);
     arena_event(
         run->arena, "interrupts_accounted", -1,
         DATA(data_text("source", name), data_integer("sent_count", (int64_t)counts->sent.sent),
@@ -51,11 +56,11 @@ void interrupted_tell_accounted(struct run *run, int64_t source,
              counts->error ? data_text("error", strerror(counts->error)) : data_none()),
         "%s: of %llu interrupts sent %llu were seen, %llu came while another interruption had the "
         "CPU (the longest from its send to the end of both: %lld ns), %llu are ambiguous (the "
-        "longest was over after %lld ns), %llu were not seen, %llu not watched",
+        "longest was over after %lld ns), %llu were not seen, %llu not watched%s",
         name, (unsigned long long)counts->sent.sent, (unsigned long long)of[SENT_SEEN],
         (unsigned long long)of[SENT_IN_OTHER], (long long)counts->in_other_most_ns,
         (unsigned long long)of[SENT_AMBIGUOUS], (long long)counts->ambiguous_most_ns,
-        (unsigned long long)of[SENT_NOT_SEEN], (unsigned long long)of[SENT_NOT_WATCHED]);
+        (unsigned long long)of[SENT_NOT_SEEN], (unsigned long long)of[SENT_NOT_WATCHED], early);
 }
 
 static int64_t mean(int64_t sum, uint64_t count)
