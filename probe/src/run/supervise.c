@@ -93,7 +93,12 @@ static void tell_done(const struct run *run)
 }
 
 /* Where all CPUs measure, or one is all there is, the supervisor stays asleep: on any CPU it would
- * be in the way of a thread that still measures. */
+ * be in the way of a thread that still measures. What that thread found is known at its end. */
+static bool looks_by_itself(const struct run *run)
+{
+    return run->counter_watch && !counter_watch_has_looks(run->counter_watch);
+}
+
 static void look_here(struct run *run, enum look_word word)
 {
     if (word == LOOK_BEGINS)
@@ -112,7 +117,7 @@ static void ask_to_look(struct run *run, enum look_word word)
     outside_look_ask(run, word);
     if (!run->counter_watch)
         return;
-    if (!counter_watch_has_looks(run->counter_watch)) {
+    if (looks_by_itself(run)) {
         look_here(run, word);
         return;
     }
@@ -434,7 +439,8 @@ static bool wait_for_done(struct run *run, const sigset_t *mask, bool watch_inpu
         if (ready > 0 && watch_input && FD_ISSET(STDIN_FILENO, &descriptors) && input_ended())
             stop_from_outside();
         look_each_second(run);
-        if (stop_came_from_outside() || is_alone(run) || has_lost_cpu(run) || has_no_cpu_time(run))
+        if (stop_came_from_outside() || is_alone(run) || has_no_cpu_time(run) ||
+            (!looks_by_itself(run) && has_lost_cpu(run)))
             return false;
     }
 }
