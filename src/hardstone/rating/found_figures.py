@@ -149,12 +149,12 @@ def _amounts(
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
     """The series that fit; else those without values; else one with a smaller number than that
-    of the criterion, as where a system has fewer priorities. None where figures of one that fits
+    of the criterion, as where a system has fewer priorities. None where figures of the test
     cannot be true: the others alone could flatter."""
     found = _named(subject, criterion)
-    if not all(map(_is_sound, found)):
-        return []
     results = [one for one in subject.results if one.test == criterion.test]
+    if not all(map(_is_sound, found)) or not all(map(_has_sound_figures, results)):
+        return []
     empty = (
         MeasuredSeries(subject.id, result, series)
         for result in results
@@ -185,12 +185,16 @@ def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) 
         return Missing(error.cause, error.remedy)
     if found.series is None:
         return Missing("it has no series")
-    is_wrong = any(one.series is found.series for one in series_contradictions(found.result))
-    return _CONTRADICTORY if is_wrong else found.series
+    return found.series if _has_sound_figures(found.result) else _CONTRADICTORY
 
 
 def _is_sound(one: MeasuredSeries) -> bool:
     return CONTRADICTORY not in one.notes
+
+
+def _has_sound_figures(result: Result) -> bool:
+    """Where a clock or timer was wrong for one series, it was there for the others, too."""
+    return next(series_contradictions(result), None) is None
 
 
 def _fits(held: Held, criterion: FigureCriterion) -> bool:
@@ -214,7 +218,9 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     results = [one for one in subject.results if one.test == criterion.test]
     if not results:
         return Missing("not run", f"hardstone run {criterion.test}")
-    if not all(map(_is_sound, _named(subject, criterion))):
+    if not all(map(_is_sound, _named(subject, criterion))) or not all(
+        map(_has_sound_figures, results)
+    ):
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")

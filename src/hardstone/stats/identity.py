@@ -111,9 +111,10 @@ def series_problem(series: Series) -> str | None:
 
     Checked: a readable histogram; underflow + buckets + overflow = count; minimum, mean
     and maximum exist exactly when there is a value, the deviation when there are two;
-    minimum <= mean <= maximum; the deviation is not negative; minimum and maximum lie in
-    the first and the last bucket in use; the worst value and the largest of the maxima
-    are the maximum; every integer fits into 64 bits; the interval of maxima is a time.
+    minimum <= mean <= maximum; the deviation is not negative, and 0 only of equal values;
+    minimum and maximum lie in the first and the last bucket in use; the worst value and the
+    largest of the maxima are the maximum; every integer fits into 64 bits; the interval of
+    maxima is a time.
     """
     problem = (
         histogram_problem(series.histogram) or _range_problem(series) or _stopped_problem(series)
@@ -158,6 +159,8 @@ def _moment_problem(series: Series, least: int, mean: float, most: int) -> str |
         return f"the mean {mean:.10g} is not between minimum and maximum"
     if series.stddev is not None and not series.stddev >= 0:
         return f"the deviation {series.stddev:.10g} is below 0"
+    if series.stddev == 0 and least < most:
+        return f"the deviation is 0, but the values are {least} to {most}"
     return None
 
 

@@ -223,6 +223,7 @@ def _worst(value: int, at_ns: int = 0) -> Worst:
         ({"mean": 0.9}, "the mean 0.9 is not between"),
         ({"mean": float("nan")}, "the mean nan is not between"),
         ({"stddev": -5.0}, "the deviation -5 is below 0"),
+        ({"stddev": 0.0}, "the deviation is 0, but the values are "),
         ({"min": 0}, "the minimum 0 is not in the first bucket, 1 to 1"),
         ({"max": 3000}, "the maximum 3000 is not in the last bucket, 3 to 3"),
         ({"worst": [_worst(2)]}, "the worst value is 2 but the maximum is 3"),
