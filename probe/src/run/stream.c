@@ -273,11 +273,17 @@ void stream_range_members(struct emit *emit, const struct record_range *range)
     bound(emit, "possible_max", range->most != 0 && range->most != RECORD_NO_MOST, range->most);
 }
 
-static void range(struct emit *emit, const struct arena *arena, const struct arena_series *series)
+struct record_range stream_possible(const struct arena *arena, const struct arena_series *series)
 {
     struct record_range range = series->range;
     if (range.most == 0 && record_is_timed(series->unit, series->derived))
         range.most = measured_ns(arena);
+    return range;
+}
+
+static void range(struct emit *emit, const struct arena *arena, const struct arena_series *series)
+{
+    struct record_range range = stream_possible(arena, series);
     stream_range_members(emit, &range);
 }
 

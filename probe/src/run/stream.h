@@ -28,6 +28,9 @@ void stream_dump(struct emit *emit, const struct arena *arena, struct record *sc
 void stream_instrument_members(struct emit *emit, const struct clock *clock,
                                const struct instrument *instrument);
 
+/* What is possible for a series: of a time without a bound of its own, the measurement. */
+struct record_range stream_possible(const struct arena *arena, const struct arena_series *series);
+
 /* The bounds of a range; null where it has none. */
 void stream_range_members(struct emit *emit, const struct record_range *range);
 

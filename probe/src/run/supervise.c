@@ -497,9 +497,11 @@ static void note_stuck(struct run *run)
     if (is_alone(run))
         supervise_ended_early(run, run->lost_party);
     placement_tell(run, NULL);
-    outcome_set(&run->outcome, STATUS_TIMEOUT,
-                "please report it: the test ignored the request to stop",
-                "the test did not end on request; what was measured is kept");
+    outcome_set(
+        &run->outcome, STATUS_TIMEOUT,
+        "a call of the test did not return: TMR-B-EDGE tells whether timers expire; if they "
+        "do, please report it with the output of hardstone-probe facts",
+        "the test did not end on request; what was measured is kept");
 }
 
 /* Raises this thread to the highest priority granted, at least the test's own, and returns it; -1

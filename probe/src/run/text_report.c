@@ -3,6 +3,7 @@
 #include "run/text_report.h"
 
 #include "load/report.h"
+#include "run/stream.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -86,6 +87,24 @@ static void series_row(struct emit *emit, const struct arena *arena, uint32_t in
                 (unsigned long long)record->count, min, median, p99, max);
 }
 
+/* What the toolkit says at its top, for who reads the probe alone. */
+static void tell_impossible(struct emit *emit, const struct arena *arena, uint32_t index,
+                            struct record *scratch)
+{
+    const struct arena_series *series = &arena->series[index];
+    const struct record *record = arena_read(arena, index, scratch);
+    struct record_range range = stream_possible(arena, series);
+    char name[NAME_BYTES], least[CELL_BYTES], most[CELL_BYTES];
+    if (record->count == 0 ||
+        (record->min >= range.least && (range.most == 0 || record->max <= range.most)))
+        return;
+    series_name(name, sizeof name, series);
+    cell(least, series, (double)record->min);
+    cell(most, series, (double)record->max);
+    emit_format(emit, "CANNOT BE TRUE  %s: %s to %s, a clock or a timer is wrong: do not use it\n",
+                name, least, most);
+}
+
 static void series_table(struct emit *emit, const struct arena *arena, struct record *scratch)
 {
     int columns = name_columns(arena);
@@ -94,6 +113,9 @@ static void series_table(struct emit *emit, const struct arena *arena, struct re
     for (uint32_t i = 0; i < arena->series_count; i++)
         if (arena_is_named(arena, i))
             series_row(emit, arena, i, columns, scratch);
+    for (uint32_t i = 0; i < arena->series_count; i++)
+        if (arena_is_named(arena, i))
+            tell_impossible(emit, arena, i, scratch);
 }
 
 static void head(struct emit *emit, const struct run *run)

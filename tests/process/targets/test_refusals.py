@@ -18,7 +18,7 @@ import pytest
 
 from hardstone.doctor import diagnose, realtime_refusal
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
-from hardstone.model import Facts
+from hardstone.model import Facts, StreamEvent, StreamSeries
 from tests import machine, refusing
 from tests.conftest import ROOT
 from tests.running import run
@@ -311,6 +311,34 @@ def test_where_sleeping_is_refused_nothing_spins(probe: Path, error: str) -> Non
     assert "let this process sleep" in (stream.result.remedy or "")
     done = subprocess.run([*prefix, probe, "load", "cpu"], capture_output=True, check=False)
     assert done.returncode == EXIT_PRIVILEGE and b"clock_nanosleep: " in done.stderr
+
+
+@filtered
+def test_a_timer_that_never_expires_is_named_and_the_others_are_measured(probe: Path) -> None:
+    words = (
+        "-p",
+        "mechanisms=timer-sigwaitinfo,timer-handler,nanosleep",
+        "-p",
+        "periods_ns=1ms",
+        "-D",
+        "200ms",
+    )
+    stream = run(probe, "TMR-P-JIT", *words, prefix=refuse("timer_settime=0"))
+    assert stream.result.status == "measured"
+    told = [one for one in stream.of(StreamEvent) if one.name == "mechanism_unsupported"]
+    assert len(told) == 2
+    assert {one.data["error"] for one in told} == {"it is set without an error, and never expires"}
+    counts = {one.labels["mechanism"]: one.count for one in stream.of(StreamSeries)}
+    assert counts["nanosleep"] > 0 and counts.get("timer-handler", 0) == 0
+
+
+@filtered
+def test_the_text_of_the_probe_says_what_cannot_be_true(probe: Path) -> None:
+    words = [probe, "run", "TMR-P-LAT", "--samples", "50", "--text"]
+    for prefix, is_wrong in ((refuse("clock_nanosleep=0", "nanosleep=0"), True), ([], False)):
+        done = subprocess.run([*prefix, *words], capture_output=True, text=True, check=True)
+        assert ("CANNOT BE TRUE  wakeup total" in done.stdout) is is_wrong
+        assert ("do not use it" in done.stdout) is is_wrong
 
 
 def catches(pid: int, number: signal.Signals) -> bool:

@@ -348,13 +348,16 @@ def test_faulty_data_is_refused(spoil: tuple[str, str]) -> None:
         parse_rules(text.replace(*spoil, 1))
 
 
-@pytest.mark.parametrize("rule", ["interrupts-here", "interrupts-one-cpu", "isolated-cpus"])
+@pytest.mark.parametrize(
+    "rule", ["interrupts-here", "interrupts-one-cpu", "isolated-cpus", "ticks"]
+)
 def test_in_a_set_of_one_cpu_nothing_is_said_that_needs_another(rule: str) -> None:
     busy = {"interrupts__busiest_cpu": 0, "interrupts__busiest_percent": 97}
-    found = finding(rule, machine(cpu__allowed="0", kernel__isolated_cpus=None, **busy))
+    lacks = {"kernel__isolated_cpus": None, "kernel__nohz_full_cpus": None}
+    found = finding(rule, machine(cpu__allowed="0", **lacks, **busy))
     told = "\n".join(step.words or step.boot or "" for step in found.steps)
     assert "cpus-withheld" in told
-    assert not any(part in told for part in ("unknown", "isolcpus", "off CPU", "--cpu"))
+    assert not any(part in told for part in ("unknown", "isolcpus", "off CPU", "--cpu", "nohz"))
 
 
 def test_isolated_cpus_are_not_withheld() -> None:
