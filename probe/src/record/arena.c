@@ -417,8 +417,19 @@ static void tell_stop(struct arena *arena, const struct arena_stop *stop)
                 length);
 }
 
+static bool has_event(const struct arena *arena, const char *name)
+{
+    for (uint32_t i = 0; i < arena->event_count && i < arena_event_room(arena); i++)
+        if (strcmp(arena_event_at(arena, i)->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A recording that is read again may have been told when its run ended. */
 void arena_tell_stops(struct arena *arena)
 {
+    if (has_event(arena, "stopped") || has_event(arena, "stops_mixed"))
+        return;
     uint64_t count = arena->stop_count, told = count < STOPS_TOLD ? count : STOPS_TOLD;
     int64_t least_ns = 0;
     for (uint64_t i = count > ARENA_STOPS ? count - ARENA_STOPS : 0; i < count; i++)

@@ -241,7 +241,7 @@ struct record *arena_record(struct arena *arena, int series);
  * stops. Call it when nothing records any more, before they are read. */
 void arena_settle(struct arena *arena);
 
-/* Tells as events when the process was stopped (stops_add). After arena_settle. */
+/* Tells as events when the process was stopped (stops_add), once. After arena_settle. */
 void arena_tell_stops(struct arena *arena);
 
 /* What the series holds, for reading: its slot, or its compact form in `scratch`, which has
