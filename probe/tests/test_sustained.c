@@ -56,6 +56,22 @@ static const char *run_with(enum source kind, char *of)
     return child_run(words, NULL, &code);
 }
 
+/* Not one step: that is no word about the sources. */
+TEST(a_length_that_is_over_at_once)
+{
+    char *words[] = {"hardstone-probe", "run",           "IRQ-S-SUS", "-p",
+                     "source=timer",    "--duration-ns", "1",         NULL};
+    int code;
+    source = REAL;
+    const char *text = child_run(words, NULL, &code);
+    if (strstr(text, "\"status\":\"denied\"")) {
+        tap_skip("no real-time scheduling");
+        return;
+    }
+    CHECK_HOLDS(text, "\"status\":\"skipped\"");
+    CHECK_HOLDS(text, "the length of 1 ns was over before the first value");
+}
+
 static int64_t number_of(const char *text, const char *key)
 {
     char word[64];

@@ -266,10 +266,24 @@ RUN_TEST(outside_a_call_nothing_is_proved, PROCESSES)
 /* Throttling lets time-shared processes run: the result fails for that reason. */
 RUN_TEST(a_round_that_was_cut_is_not_judged, PROCESSES)
 {
+    run.rt_budget.has_limit = true;
+    run.rt_budget.limit = (struct port_realtime_budget){950 * MS, 1000 * MS};
     play_calls(true, 1, 50 * MS, 50 * MS);
     CHECK_SAME(calls.inside_count, 0);
     CHECK_SAME(calls.delayed_count, 0);
     CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), -1);
+    CHECK_HOLDS(run.outcome.remedy, "or lift the limit on real-time threads");
+}
+
+/* Throttling takes 50 ms of a second here. */
+RUN_TEST(a_pause_that_throttling_does_not_make, PROCESSES)
+{
+    run.rt_budget.has_limit = true;
+    run.rt_budget.limit = (struct port_realtime_budget){950 * MS, 1000 * MS};
+    play_calls(true, 1, 600 * MS, 600 * MS);
+    CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), -1);
+    CHECK_HOLDS(run.outcome.remedy, "longer than real-time throttling pauses here");
+    CHECK_SAME(run.outcome.command[0], '\0');
 }
 
 RUN_TEST(a_call_that_fails_is_told, PROCESSES)

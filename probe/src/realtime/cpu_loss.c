@@ -143,6 +143,11 @@ int cpu_loss_judge(const struct cpu_loss *cpu_loss, struct run *run)
     struct remedy remedy = {
         "end what runs at a higher priority, or lift the limit on real-time threads",
         rt_budget_lift_command(&run->rt_budget)};
+    if (cpu_loss->most_unexplained_ns > 2 * rt_budget_pause_ns(&run->rt_budget))
+        remedy = (struct remedy){"it is longer than real-time throttling pauses here: end what "
+                                 "runs at a higher priority; on a virtual machine ask for a CPU "
+                                 "that its host gives to nobody else",
+                                 NULL};
     return outcome_set_remedy(
         &run->outcome, STATUS_FAILED, remedy,
         "the CPU was not given to the test in %d bursts, for up to %lld us: the "

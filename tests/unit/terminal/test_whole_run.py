@@ -56,7 +56,12 @@ def shown(*results: Result) -> str:
 
 @pytest.mark.parametrize(
     ("lengths_ns", "told"),
-    [((), ""), ((6_000_000_000,), " (6 s or more of it stopped)"), ((0,), "")],
+    [
+        ((), ""),
+        ((6_000_000_000,), " (6 s or more of it stopped)"),
+        ((2_000_000_000, 3_000_000_000), " (5 s or more of it stopped)"),
+        ((0,), ""),
+    ],
 )
 def test_time_in_which_the_program_was_stopped_is_no_measuring(
     lengths_ns: tuple[int, ...], told: str

@@ -99,6 +99,7 @@ struct own {
     bool is_source_limit; /* of the longest period that failed */
     int step_count;       /* of this source, in this run */
     int measured_count;   /* sources with a step */
+    bool is_over;         /* the length was, before a search ended */
     struct sustained_step step;
 };
 
@@ -318,16 +319,17 @@ static void search_period(struct run *run, int64_t source)
     struct run_budget budget = run_budget(run, variant_count(run));
     int64_t period_ns;
     begin_search(run, source);
+    bool is_over = false;
     while ((period_ns = sustained_search_next(&own->search)) > 0) {
-        if (run_should_stop() || clock_monotonic_ns() >= budget.end_ns)
-            return;
-        if (!take_step(run, source, period_ns))
+        is_over = run_should_stop() || clock_monotonic_ns() >= budget.end_ns;
+        if (is_over || !take_step(run, source, period_ns))
             break;
     }
+    own->is_over |= is_over;
     own->measured_count += own->step_count > 0 || period_ns == 0 ? 1 : 0;
     if (period_ns == 0)
         end_search(run);
-    else if (own->step.error)
+    else if (own->step.error && !is_over)
         tell_cut(run);
 }
 
@@ -365,7 +367,7 @@ static int measure_variant(struct run *run)
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
-    if (own->measured_count > 0)
+    if (own->measured_count > 0 || own->is_over)
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                        "no source could be measured; the events say why");
