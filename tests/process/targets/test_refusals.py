@@ -333,6 +333,15 @@ def test_a_timer_that_never_expires_is_named_and_the_others_are_measured(probe: 
 
 
 @filtered
+def test_a_timer_that_is_refused_has_no_verdict(probe: Path) -> None:
+    words = ("-p", "mechanisms=timer-sigwaitinfo", "-D", "200ms")
+    stream = run(probe, "TMR-B-EDGE", *words, prefix=refuse("timer_settime=EPERM"))
+    assert not stream.verdicts
+    assert stream.events["mechanism_unsupported"].data["error"] == "Operation not permitted"
+    assert stream.result.status != "measured"
+
+
+@filtered
 def test_the_text_of_the_probe_says_what_cannot_be_true(probe: Path) -> None:
     words = [probe, "run", "TMR-P-LAT", "--samples", "50", "--text"]
     for prefix, is_wrong in ((refuse("clock_nanosleep=0", "nanosleep=0"), True), ([], False)):

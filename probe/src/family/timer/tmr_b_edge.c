@@ -334,14 +334,15 @@ static void try_disarm_works(struct run *run, enum timer_kind kind)
     tell(run, count == 0, "disarm_works", kind, evidence);
 }
 
-/* Whether this system has the mechanism. If not, an event says so and there is no verdict. */
+/* Whether this system has the mechanism, and allows it: a filter that refuses it says nothing of a
+ * timer. If not, an event says so and there is no verdict. */
 static bool is_there(struct run *run, enum timer_kind kind)
 {
     struct timer_armed timer;
     int error = mechanism_arm(&timer, kind, clock_monotonic_ns() + GIVE_UP_NS, STALL_PERIOD_NS);
     if (!error)
         mechanism_release(&timer);
-    if (error == ENOTSUP || error == ENOSYS) {
+    if (error == ENOTSUP || error == ENOSYS || error == EPERM || error == EACCES) {
         arena_event(run->arena, "mechanism_unsupported", -1,
                     DATA(data_text("mechanism", mechanism_names[kind]),
                          data_text("error", strerror(error))),
