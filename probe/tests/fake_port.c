@@ -52,6 +52,13 @@ ANSWERS(bool, port_thread_cpus, (pid_t thread, struct cpus *cpus), false);
 ANSWERS(bool, port_cpuset, (char *group, size_t bytes, char *command, size_t command_bytes), false);
 ANSWERS(int, port_current_cpu, (void), fake_port.current_cpu > 0 ? fake_port.current_cpu : -1);
 
+void port_heat(int cpu, struct port_heat each[PORT_HEATS])
+{
+    (void)cpu;
+    for (int i = 0; i < PORT_HEATS; i++)
+        each[i] = (struct port_heat){-1, -1};
+}
+
 bool port_counter_is_trusted(char *reason, size_t reason_bytes)
 {
     snprintf(reason, reason_bytes, FAKE_REASON);

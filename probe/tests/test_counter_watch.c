@@ -492,6 +492,47 @@ WORLD_TEST(throttling)
     CHECK_SAME(totals.throttled_ns, 30000000);
 }
 
+static void put_heat(const char *level, long count, long ms)
+{
+    char path[96], number[24];
+    const char *const files[] = {"count", "total_time_ms"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu1/thermal_throttle/%s_throttle_%s",
+                 level, files[i]);
+        snprintf(number, sizeof number, "%ld\n", i ? ms : count);
+        machine_put(path, number);
+    }
+}
+
+/* Core and package at once: of their times the longer one. A CPU of which nothing is told has no
+ * such counter. */
+WORLD_TEST(slowed_down_for_heat)
+{
+    put_heat("core", 2, 100);
+    put_heat("package", 7, 1000);
+    begin("1,3");
+    put_heat("core", 3, 400);
+    put_heat("package", 9, 1200);
+    pass_second_with_value(0);
+    pass_second_with_value(1);
+    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT), 3);
+    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT_NS), 300000000);
+    CHECK_SAME(counted(kept(1, WHOLE), ARENA_HEAT), 3);
+    CHECK_SAME(counted(kept(3, 1), ARENA_HEAT), -1);
+    CHECK_SAME(counted(kept(3, 1), ARENA_HEAT_NS), -1);
+}
+
+/* Kernels before 5.5 count only. */
+WORLD_TEST(slowed_down_for_an_unknown_time)
+{
+    machine_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "2\n");
+    begin("1");
+    machine_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
+    pass_second_with_value(0);
+    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT), 2);
+    CHECK_SAME(counted(kept(1, 0), ARENA_HEAT_NS), -1);
+}
+
 WORLD_TEST(unknown_counters_are_left_out)
 {
     static struct emit emit;
@@ -640,20 +681,23 @@ WORLD_TEST(where_every_cpu_measures)
     CHECK(!kept(0, WHOLE));
 }
 
+static void check_one_cpu(const char *online, const char *reason)
+{
+    world.allowed = 1;
+    world.online = online;
+    begin("0");
+    expect_event("not_watched", reason);
+}
+
 WORLD_TEST(where_one_cpu_is_allowed)
 {
-    static const struct {
-        const char *online, *reason;
-    } rows[] = {
-        {"0\n", "(this system has one CPU)"},
-        {"0-1\n", "(this process may use one CPU: allow it a second one (taskset, cpuset))"}};
-    world.allowed = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        world.online = rows[i].online;
-        begin("0");
-        expect_event("not_watched", rows[i].reason);
-        end();
-    }
+    check_one_cpu("0-1\n",
+                  "(this process may use one CPU: allow it a second one (taskset, cpuset))");
+}
+
+WORLD_TEST(where_there_is_one_cpu)
+{
+    check_one_cpu("0\n", "(this system has one CPU)");
 }
 
 /* ---- what happens to the machine ---- */

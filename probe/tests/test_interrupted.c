@@ -304,8 +304,7 @@ MACHINE_TEST(early)
     measure("IRQ-P-LAT", "none");
     expect_values(ALWAYS, SAMPLES, 0, 0);
     expect_event("interrupts_accounted", "of 500 interrupts sent 500 were seen");
-    expect_event("interrupts_accounted",
-                 "; 500 came early, by up to 2100 ns, and count as 0");
+    expect_event("interrupts_accounted", "; 500 came early, by up to 2100 ns, and count as 0");
 }
 
 static void measure_late(int64_t late_ns)

@@ -226,10 +226,11 @@ class Interval(msgspec.Struct, kw_only=True):
     They were read at `at_ns` and `span_ns` later, on a CPU that did not measure; `counters` has
     the differences. Those of the CPU: steal_ns, interrupts_count, timer_interrupts_count,
     busiest_count (of `busiest`, as the kernel names it: the interrupt that came most often beyond
-    its mean of the seconds before; with `whole`, the one that came most often). Those of the
-    measuring threads on it: run_delay_ns, minor_faults_count, major_faults_count,
-    migrations_count, involuntary_switches_count. Those of the control group: throttled_count,
-    throttled_ns. One that is missing is not known. `whole`: over the whole measurement instead, to
+    its mean of the seconds before; with `whole`, the one that came most often),
+    thermal_throttled_count and thermal_throttled_ns (slowed down for heat: counted when it begins,
+    its time when it ends). Those of the measuring threads on it: run_delay_ns, minor_faults_count,
+    major_faults_count, migrations_count, involuntary_switches_count. Those of the control group:
+    throttled_count, throttled_ns. One that is missing is not known. `whole`: over the whole measurement instead, to
     compare with. `cpu` is null where the counters are those of the machine.
     """
 

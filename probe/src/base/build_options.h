@@ -74,7 +74,7 @@
 #define HS_ARENA_JSON_BYTES 4096
 #endif
 /* Seconds whose counters of the kernel are kept because a worst value lies in them, of one CPU each
- * (record/counter_table.h), 184 bytes. */
+ * (record/counter_table.h), 200 bytes. */
 #ifndef HS_ARENA_INTERVALS
 #define HS_ARENA_INTERVALS 128
 #endif

@@ -187,6 +187,14 @@ struct port_environment {
 };
 void port_environment(int cpu, struct port_environment *environment);
 
+/* How often `cpu` was slowed down because of its own heat and that of its package (counted when it
+ * begins), and for how long (added when it ends), since boot; -1: not told. Interrupts no CPU. */
+enum { PORT_HEAT_CORE, PORT_HEAT_PACKAGE, PORT_HEATS };
+struct port_heat {
+    int64_t count, total_ns;
+};
+void port_heat(int cpu, struct port_heat each[PORT_HEATS]);
+
 /* Page faults and context switches of this process; -1: not known. */
 struct port_usage {
     int64_t minor_faults, major_faults;

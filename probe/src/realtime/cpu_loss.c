@@ -81,12 +81,24 @@ static bool was_stolen(struct cpu_loss *cpu_loss, int64_t lost_ns)
     return true;
 }
 
-/* Counts a loss, unless somebody stopped the program meanwhile. Returns whether to report it: the
- * first TOLD cuts are reported. */
+/* Whether somebody stopped the program meanwhile. The thread that notes it may come second. */
+static bool was_stopped(const struct cpu_loss *cpu_loss)
+{
+    static const struct timespec pause = {0, 20000000};
+    const struct run *run = cpu_loss->run;
+    if (stops_since(run->arena, cpu_loss->begin_wall_ns))
+        return true;
+    if (!run->stopped_watch.is_there)
+        return false;
+    nanosleep(&pause, NULL);
+    return stops_since(run->arena, cpu_loss->begin_wall_ns);
+}
+
+/* Counts a loss that is no stop. Returns whether to report it: the first TOLD cuts are
+ * reported. */
 static bool note_loss(struct cpu_loss *cpu_loss, int64_t lost_ns)
 {
-    if (!cpu_loss_is_cut(cpu_loss, lost_ns) ||
-        stops_since(cpu_loss->run->arena, cpu_loss->begin_wall_ns))
+    if (!cpu_loss_is_cut(cpu_loss, lost_ns) || was_stopped(cpu_loss))
         return false;
     if (!was_stolen(cpu_loss, lost_ns)) {
         cpu_loss->unexplained_count++;

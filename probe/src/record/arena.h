@@ -97,6 +97,8 @@ enum arena_counter {
     ARENA_INVOLUNTARY,
     ARENA_THROTTLED,
     ARENA_THROTTLED_NS,
+    ARENA_HEAT,
+    ARENA_HEAT_NS,
     ARENA_COUNTERS,
 };
 

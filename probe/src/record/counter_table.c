@@ -28,6 +28,8 @@ const char *arena_counter_name(enum arena_counter counter)
         [ARENA_INVOLUNTARY] = "involuntary_switches_count",
         [ARENA_THROTTLED] = "throttled_count",
         [ARENA_THROTTLED_NS] = "throttled_ns",
+        [ARENA_HEAT] = "thermal_throttled_count",
+        [ARENA_HEAT_NS] = "thermal_throttled_ns",
     };
     return names[counter];
 }

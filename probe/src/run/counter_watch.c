@@ -24,7 +24,8 @@ enum { RECENT = 2 };
 struct of_cpu {
     struct arena_interval whole;
     int whole_place;
-    bool was_online;
+    bool was_online, has_heat;
+    struct port_heat heat[PORT_HEATS]; /* at the last look */
 };
 
 struct counter_watch {
@@ -193,6 +194,33 @@ static void clear_counters(struct arena_interval *interval)
         interval->counters[i] = -1;
 }
 
+/* False: nothing is told of it. */
+static bool read_heat(struct of_cpu *of)
+{
+    port_heat(of->whole.cpu, of->heat);
+    for (int i = 0; i < PORT_HEATS; i++)
+        if (of->heat[i].count >= 0)
+            return true;
+    return false;
+}
+
+/* Core and package may be slowed down at once: of their times the longer one. */
+static void take_heat(struct of_cpu *of, struct arena_interval *interval)
+{
+    struct port_heat before[PORT_HEATS];
+    int64_t *count = &interval->counters[ARENA_HEAT], *ns = &interval->counters[ARENA_HEAT_NS];
+    if (!of->has_heat)
+        return;
+    memcpy(before, of->heat, sizeof before);
+    read_heat(of);
+    for (int i = 0; i < PORT_HEATS; i++) {
+        int64_t more = grown(before[i].count, of->heat[i].count);
+        int64_t more_ns = grown(before[i].total_ns, of->heat[i].total_ns);
+        *count = more < 0 ? *count : more + (*count < 0 ? 0 : *count);
+        *ns = more_ns > *ns ? more_ns : *ns;
+    }
+}
+
 void counter_watch_begin(struct counter_watch *watch)
 {
     int cpu = cpus_first(&watch->setup.measured);
@@ -215,6 +243,7 @@ void counter_watch_begin(struct counter_watch *watch)
         whole->cpu = cpu;
         whole->is_whole = 1;
         clear_counters(whole);
+        watch->cpus[i].has_heat = read_heat(&watch->cpus[i]);
         watch->cpus[i].whole_place = counter_table_add_whole(watch->setup.arena, whole);
     }
 }
@@ -243,6 +272,7 @@ static void end_interval(struct counter_watch *watch, int place, int64_t now_ns,
     watch->steal_ns[place] = watch->steal_now_ns[place];
     interval->counters[ARENA_THROTTLED] = throttled;
     interval->counters[ARENA_THROTTLED_NS] = throttled_ns;
+    take_heat(of, interval);
     thread_watch_take(&watch->threads, interval);
     interrupt_watch_take(&watch->interrupts, place, interval);
     add_counters(&of->whole, interval);

@@ -2,6 +2,7 @@
 
 #include "run/placement.h"
 
+#include "base/clock.h"
 #include "port/port.h"
 #include "port/shield.h"
 #include "run/run.h"
@@ -34,6 +35,22 @@ void placement_begin(struct run *run)
     atomic_store(placement_left(run), 0);
     if (!port_cpuset(placement->group, sizeof placement->group, NULL, 0))
         placement->group[0] = '\0';
+    if (port_allowed_cpus(&placement->allowed) < 0)
+        cpus_clear(&placement->allowed);
+}
+
+struct cpu_taken placement_lost(const struct run *run)
+{
+    struct cpu_taken taken = {.is_found = false};
+    struct cpus now, measured = run_measured_cpus(run);
+    if (port_allowed_cpus(&now) < 0)
+        return taken;
+    for (int cpu = cpus_first(&measured); cpu >= 0 && !taken.is_found;
+         cpu = cpus_next(&measured, cpu))
+        if (cpus_has(&run->placement.allowed, cpu) && !cpus_has(&now, cpu))
+            taken =
+                (struct cpu_taken){.is_found = true, .cpu = cpu, .found_ns = clock_monotonic_ns()};
+    return taken;
 }
 
 void run_check_place(struct run *run, int cpu)
@@ -159,7 +176,7 @@ static void compose_figures(const struct run *run, bool is_kept, char text[WHEN_
         snprintf(text, WHEN_BYTES * 2, "%s",
                  run->start_ns == 0 ? "nothing was measured"
                  : is_labelled(run) ? "no figures are given, since some may be of another CPU"
-                                    : "what was measured until then is kept");
+                                    : "the figures are of the time with fewer CPUs, too");
 }
 
 static void tell(struct run *run, enum cause cause, struct cpu_taken *taken,

@@ -25,6 +25,11 @@ atomic_int *placement_left(struct run *run);
 /* Before the measurement, by the main thread. */
 void placement_begin(struct run *run);
 
+/* After the measurement, where the main thread is bound to nothing: a CPU of the run that this
+ * process may not use any more. Of threads that are bound to none nothing else tells. One that was
+ * given back is not found. */
+struct cpu_taken placement_lost(const struct run *run);
+
 /* Makes the arena what it was at the last look that found each thread at its place; false: there
  * was none. */
 typedef bool (*placement_go_back)(struct run *run);

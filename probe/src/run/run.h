@@ -43,6 +43,7 @@ struct run_placement {
     char group[RUN_GROUP_BYTES]; /* whose cpuset is this process's, before it measured */
     atomic_int left;             /* placement_left, if nobody outside looks ... */
     atomic_int *left_outside;    /* ... else in memory that both have */
+    struct cpus allowed;         /* to this process, before it measured */
     struct cpu_taken taken;
     bool has_no_figures; /* they are left out of the result */
 };

@@ -589,7 +589,8 @@ static void supervise(struct run *run, struct rt_thread *measuring_thread)
         return;
     if (run->lost_party)
         supervise_ended_early(run, run->lost_party);
-    (void)has_lost_cpu(run);
+    if (!has_lost_cpu(run) && (!run->counter_watch || looks_by_itself(run)))
+        run->placement.taken = placement_lost(run);
     placement_tell(run, go_back);
     read_environment(run, &run->after);
     run->load_average_milli = port_load_average_milli();

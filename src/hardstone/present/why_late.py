@@ -18,7 +18,7 @@ SEEN = "seen in that second"
 ALIKE = "as in the rest of the run"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
-    "beyond the usual. Throttling and steal time are named also where every second has them. It is "
+    "beyond the usual. Throttling, steal time and heat are named also where every second has them. It is "
     "not proven. Steal time is counted in steps of 10 ms. A thread waits "
     "for the CPU behind a task of higher priority, behind any task in a part of the kernel that "
     "cannot be preempted, or while real-time tasks are throttled."
@@ -28,6 +28,8 @@ _COUNTERS = {
     "run_delay_ns": "run delay",
     "throttled_ns": "throttled",
     "throttled_count": "times throttled",
+    "thermal_throttled_ns": "slowed down for heat",
+    "thermal_throttled_count": "times slowed down for heat",
     "interrupts_count": "interrupts",
     "timer_interrupts_count": "timer interrupts",
     "minor_faults_count": "minor faults",
@@ -38,15 +40,18 @@ _COUNTERS = {
 _LOST = {
     "throttled": "of throttling of the control group",
     "steal": "stolen by the hypervisor",
+    "heat": "of a processor that was slowed down for heat",
     "delay": "of waiting for the CPU, behind a task or throttled",
 }
 _CONSTANT = {
     "throttled": "a CPU quota stops the control group for {} a second on average, "
     "the sum of its CPUs",
     "steal": "the hypervisor takes {} a second on average",
+    "heat": "heat slows the processor down for {} a second on average",
 }
 _EVENTS = {
     "throttled": ("throttling of the control group", "throttlings of the control group"),
+    "heat": ("slow-down of the processor for heat", "slow-downs of the processor for heat"),
     "interrupts": ("interrupt", "interrupts"),
     "major_faults": ("page fault that waited for a device", "page faults that waited for a device"),
     "minor_faults": ("page fault", "page faults"),

@@ -1,7 +1,7 @@
 """What could have made a worst value, from the kernel's counters of its second.
 
 Nothing is proven: a cause is what was seen in that second, large enough to have made the value
-and beyond what is usual. An undisturbed system has neither throttling nor steal, so these are
+and beyond what is usual. An undisturbed system has no throttling, no steal and no heat, so these are
 compared with 0: a run may have them in every second. docs/method.md has each limit and why.
 """
 
@@ -18,7 +18,14 @@ from hardstone.model import Interval, Result, Series, Trace, Worst
 from hardstone.stats.usual import Count, compared_ns, counts_of
 
 Kind = Literal[
-    "throttled", "steal", "interrupts", "major_faults", "minor_faults", "migrations", "delay"
+    "throttled",
+    "steal",
+    "heat",
+    "interrupts",
+    "major_faults",
+    "minor_faults",
+    "migrations",
+    "delay",
 ]
 TICK_NS = 10_000_000  # the step in which the kernel counts steal time
 CHANCE = 0.01  # that the usual rate alone counts as much in that second
@@ -44,10 +51,12 @@ _MOST_CPUS = 16
 # real-time thread late.
 _NOT_LIMITED = ("fifo", "rr", "deadline")
 _BANDWIDTH = ("throttled_ns", "throttled_count")
+_SLOWED = ("thermal_throttled_ns", "thermal_throttled_count")
 # Where two explain as much, the one that says more comes first.
 _ORDER: tuple[Kind, ...] = (
     "throttled",
     "steal",
+    "heat",
     "interrupts",
     "major_faults",
     "minor_faults",
@@ -242,6 +251,7 @@ def _causes_of(
     found = [
         *_throttled(value_ns, counts, span_ns),
         *_steal(value_ns, counts, span_ns),
+        *_heat(value_ns, counts, span_ns),
         *_interrupts(value_ns, seconds, counts, span_ns),
         *_rare(value_ns, counts),
     ]
@@ -261,7 +271,7 @@ def _uncompared(seconds: list[Interval]) -> dict[str, Count]:
     """What an undisturbed system has not, where the run has nothing to compare with."""
     return {
         name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
-        for name in ("steal_ns", "throttled_ns")
+        for name in ("steal_ns", "throttled_ns", *_SLOWED)
         if seconds and all(name in one.counters for one in seconds)
     }
 
@@ -328,6 +338,17 @@ def _steal(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator
         is_more = _is_beyond(steal) and steal.excess >= _SHARE * value_ns
         is_more = is_more and _is_rare(steal.seen / TICK_NS, steal.expected / TICK_NS)
         yield from _lost("steal", steal, value_ns, span_ns, is_more)
+
+
+def _heat(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[Cause]:
+    """The kernel counts a slow-down when it begins, and its time when it ends."""
+    slowed, times = map(counts.get, _SLOWED)
+    if slowed is not None and slowed.seen > 0:
+        is_more = _is_beyond(slowed) and slowed.excess >= _SHARE * value_ns
+        yield from _lost("heat", slowed, value_ns, span_ns, is_more)
+    elif times is not None and times.seen > 0:
+        usual = times.expected if times.is_compared else None
+        yield Cause("heat", times.seen, usual, value_ns, is_time=False)
 
 
 def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:

@@ -30,6 +30,7 @@ from tests.unit.stats.recorded import (
 FLOOD = {"interrupts_count": 9000, "busiest_count": 7000}
 THROTTLED = {"throttled_ns": 40_000_000, "throttled_count": 1}
 MS = 1_000_000
+HOT = {"thermal_throttled_ns": 400 * MS, "thermal_throttled_count": 1}
 STOLEN = QUIET | {"steal_ns": 10 * MS}
 LIMITED = {count: QUIET | {"throttled_ns": count * 30 * MS, "throttled_count": count}
            for count in (10, 11)}  # fmt: skip
@@ -73,6 +74,8 @@ def of_policy(result: Result, policy: str) -> Result:
     [
         ("steal", {"steal_ns": 10 * MS}),
         ("throttled", THROTTLED),
+        ("heat", HOT),
+        ("heat", {"thermal_throttled_count": 1}),
         ("delay", {"run_delay_ns": 2_900_000}),
         ("minor_faults", {"minor_faults_count": 3}),
         ("major_faults", {"major_faults_count": 1}),
@@ -149,6 +152,13 @@ def test_a_cause_is_named_where_it_explains_the_value(result: Result, expected: 
         (beside({}, LIMITED[10], value_ns=50_000), []),
         # of 64 CPUs for 20 ms of 100 ms: 12.8 s in each second
         (beside({}, ON_64_CPUS, value_ns=20 * MS), [("throttled", 12_800)]),
+        # slowed down for heat in each second, and only in that of the value
+        (beside({}, QUIET | HOT, value_ns=2 * MS), [("heat", 400)]),
+        (beside({}, QUIET | HOT, value_ns=801 * MS), []),
+        (beside({"thermal_throttled_ns": 900 * MS}, QUIET | HOT, value_ns=800 * MS), [("heat", 0)]),
+        (beside(HOT, is_whole=False), [("heat", 0)]),
+        (beside({"thermal_throttled_count": 1}, is_whole=False), [("heat", 0)]),
+        (beside({"thermal_throttled_count": 0}, is_whole=False), []),
         # nothing to compare with, and nothing is needed
         (beside({"steal_ns": 10 * MS}, is_whole=False), [("steal", 0)]),
         (beside({"steal_ns": 10 * MS}, is_whole=False, value_ns=21 * MS), []),

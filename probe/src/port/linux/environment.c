@@ -68,13 +68,35 @@ static void add_line(void *context, const struct port_interrupt_line *line)
     environment->timer_interrupts += line->counts[0];
 }
 
-static int64_t thermal_throttles(int cpu)
+static int64_t read_heat(int cpu, const char *level, const char *what)
 {
     char path[96];
-    int64_t count;
-    snprintf(path, sizeof path,
-             "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu);
-    return linux_read_number(path, &count) ? count : -1;
+    int64_t number;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/thermal_throttle/%s_throttle_%s",
+             cpu, level, what);
+    return linux_read_number(path, &number) ? number : -1;
+}
+
+/* Kernels before 5.5 have the counts only. */
+void port_heat(int cpu, struct port_heat each[PORT_HEATS])
+{
+    static const char *const levels[PORT_HEATS] = {"core", "package"};
+    for (int i = 0; i < PORT_HEATS; i++) {
+        int64_t total_ms = read_heat(cpu, levels[i], "total_time_ms");
+        each[i].count = read_heat(cpu, levels[i], "count");
+        each[i].total_ns = total_ms < 0 || total_ms > INT64_MAX / 1000000 ? -1 : total_ms * 1000000;
+    }
+}
+
+static int64_t thermal_throttles(int cpu)
+{
+    struct port_heat each[PORT_HEATS];
+    int64_t sum = -1;
+    port_heat(cpu, each);
+    for (int i = 0; i < PORT_HEATS; i++)
+        if (each[i].count >= 0)
+            sum = (sum < 0 ? 0 : sum) + each[i].count;
+    return sum;
 }
 
 void port_environment(int cpu, struct port_environment *environment)

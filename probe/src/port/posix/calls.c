@@ -293,6 +293,13 @@ int64_t port_tick_ns(void)
     return -1;
 }
 
+void port_heat(int cpu, struct port_heat each[PORT_HEATS])
+{
+    (void)cpu;
+    for (int i = 0; i < PORT_HEATS; i++)
+        each[i] = (struct port_heat){-1, -1};
+}
+
 void port_environment(int cpu, struct port_environment *environment)
 {
     (void)cpu;
