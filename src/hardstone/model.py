@@ -230,8 +230,8 @@ class Interval(msgspec.Struct, kw_only=True):
     thermal_throttled_count and thermal_throttled_ns (slowed down for heat: counted when it begins,
     its time when it ends). Those of the measuring threads on it: run_delay_ns, minor_faults_count,
     major_faults_count, migrations_count, involuntary_switches_count. Those of the control group:
-    throttled_count, throttled_ns. One that is missing is not known. `whole`: over the whole measurement instead, to
-    compare with. `cpu` is null where the counters are those of the machine.
+    throttled_count, throttled_ns. One that is missing is not known. `whole`: over the whole
+    measurement instead, to compare with. `cpu` is null where the counters are those of the machine.
     """
 
     at_ns: Int64

@@ -18,8 +18,8 @@ SEEN = "seen in that second"
 ALIKE = "as in the rest of the run"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
-    "beyond the usual. Throttling, steal time and heat are named also where every second has them. It is "
-    "not proven. Steal time is counted in steps of 10 ms. A thread waits "
+    "beyond the usual. Throttling, steal time and heat are named also where every second has them. "
+    "It is not proven. Steal time is counted in steps of 10 ms. A thread waits "
     "for the CPU behind a task of higher priority, behind any task in a part of the kernel that "
     "cannot be preempted, or while real-time tasks are throttled."
 )

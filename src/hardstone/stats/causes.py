@@ -1,8 +1,8 @@
 """What could have made a worst value, from the kernel's counters of its second.
 
 Nothing is proven: a cause is what was seen in that second, large enough to have made the value
-and beyond what is usual. An undisturbed system has no throttling, no steal and no heat, so these are
-compared with 0: a run may have them in every second. docs/method.md has each limit and why.
+and beyond what is usual. An undisturbed system has no throttling, no steal and no heat, so these
+are compared with 0: a run may have them in every second. docs/method.md has each limit and why.
 """
 
 from __future__ import annotations
