@@ -87,8 +87,17 @@ def _blocks_unsteady(document: RunDocument) -> str | None:
 
 
 def _load_short(document: RunDocument) -> str | None:
-    tests = _with_event(document, *event_names.SHORT)
-    return tests and f"the load fell short of the request during {tests}"
+    """Its share is that of all the time of the test, a stop too."""
+    names = [{event.name for event in result.events} for result in document.results]
+    short = [
+        (result, event_names.STOPPED in has)
+        for result, has in zip(document.results, names, strict=True)
+        if has.intersection(event_names.SHORT)
+    ]
+    tests = _names(document, [result for result, _ in short])
+    stopped = _names(document, [result for result, was_stopped in short if was_stopped])
+    counted = f" (its share counts the time of the stop, too: {stopped})" if stopped else ""
+    return tests and f"the load fell short of the request during {tests}{counted}"
 
 
 def _counter_wrong(document: RunDocument) -> str | None:

@@ -223,6 +223,14 @@ CASES = [
 ]  # fmt: skip
 
 
+def test_a_stop_counts_as_time_without_load() -> None:
+    short = Event(name="load_short", text="-", at_ns=None)
+    stopped = Event(name="stopped", text="-", at_ns=None, data={"least_ns": 5})
+    for events, is_said in (([short], False), ([short, stopped], True)):
+        reasons = grade_run(of(events=events)).reasons
+        assert any("the time of the stop, too: TMR-P-LAT" in one for one in reasons) is is_said
+
+
 def test_one_early_interrupt_of_a_hundred_is_the_clocks_of_two_cpus() -> None:
     assert not grade_run(accounted(10)).reasons
 
