@@ -82,7 +82,8 @@ def test_each_file_and_stream_is_counted(probe: Path, quick: list[str], folder: 
     assert {one.get("files_count", 3) for one in told.values()} == {3}
     stream = run(probe, STR, *FEW, *size, *words)
     assert counts(stream, "write")["buffered"] == 60
-    assert counts(stream, "total")["buffered"] == 4
+    # the one that the number of writes cuts is no value beside whole ones
+    assert counts(stream, "total")["buffered"] == 3
     assert data(stream, "streamed")["buffered"]["bytes"] == 60 * 65536
     windows = {mode: told["windows_count"] for mode, told in data(stream, "streamed").items()}
     assert windows == counts(stream, "throughput")  # none, unless the host was slow

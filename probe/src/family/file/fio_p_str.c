@@ -12,8 +12,9 @@
  * the page cache (O_DIRECT), where the file system can do that
  *
  * A file has file_bytes, or fewer where the number of samples, the time or the space ends it
- * before. What 2 GB would take is worked out from bytes and `total` (event streamed), if they are
- * those of 256 MiB or of a second.
+ * before: that one is in `total` only if it is the first. A file in which the program was stopped
+ * is in no rate. What 2 GB would take is worked out from bytes and `total` (event streamed), if
+ * they are those of 256 MiB or of a second.
  *
  * How it could be wrong: a stream that is much shorter than memory tells of the page cache in mode
  * buffered. A thread that hardly blocks has to rest between two windows, so that it is not
@@ -145,14 +146,19 @@ static int end_file(struct run *run)
     int64_t written_ns = clock_monotonic_ns();
     if (file_place_synchronise(own->file) != 0)
         return file_place_fail(run, errno, "fdatasync");
-    int64_t end_ns = run_anchor(run);
-    int64_t total_ns = end_ns - own->begin_ns;
-    record_value(run_record(run, TOTAL), total_ns, run_at_ns(run, end_ns));
-    own->streamed_bytes += own->at;
+    int64_t end_ns = run_anchor(run), at_ns = run_at_ns(run, end_ns);
+    int64_t total_ns = end_ns - own->begin_ns, bytes = own->at;
+    struct record *total = run_record(run, TOTAL);
+    bool is_whole = bytes + (int64_t)own->size_bytes > own->file_bytes;
+    own->at = 0;
+    if (is_whole || total->count == 0)
+        record_value(total, total_ns, at_ns);
+    if (stops_touch(run->arena, total_ns, at_ns))
+        return 0;
+    own->streamed_bytes += bytes;
     own->streamed_ns += total_ns;
     own->all_rested_ns += run->rt_budget.rested_ns - own->rested_ns;
     own->synchronised_ns += end_ns - written_ns;
-    own->at = 0;
     return 0;
 }
 
