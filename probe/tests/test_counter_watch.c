@@ -31,6 +31,7 @@ static struct {
     const char *online;
     int gone; /* CPU that /proc/stat lacks; 0: none */
     bool lacks_files;
+    enum cpu_config config;
     long steal_ticks[CPUS], timer[CPUS], device[CPUS], others[CPUS];
     bool has_new_device; /* a line before the others */
     long throttled, throttled_us, outer_throttled;
@@ -199,7 +200,8 @@ static void begin(const char *cpus)
 {
     static struct arena_plan plan;
     static const atomic_int left;
-    struct counter_watch_setup setup = {.second = &world.second, .held = world.held, .left = &left};
+    struct counter_watch_setup setup = {
+        .second = &world.second, .held = world.held, .left = &left, .config = world.config};
     struct outcome outcome = {.status = STATUS_MEASURED};
     cpus_parse_list(cpus, &setup.measured);
     memset(&plan, 0, sizeof plan);
@@ -693,6 +695,19 @@ WORLD_TEST(where_one_cpu_is_allowed)
 {
     check_one_cpu("0-1\n",
                   "(this process may use one CPU: allow it a second one (taskset, cpuset))");
+}
+
+/* A second CPU is not what the user can allow it. */
+WORLD_TEST(where_the_own_shield_leaves_one)
+{
+    world.config = CPU_CONFIG_SHIELDED;
+    check_one_cpu("0-1\n", "(the shield leaves the probe no CPU to look from: hardstone run");
+}
+
+WORLD_TEST(where_the_others_are_offline_for_the_run)
+{
+    world.config = CPU_CONFIG_SINGLE;
+    check_one_cpu("0\n", "(--cpu-config single leaves no CPU to look from)");
 }
 
 WORLD_TEST(where_there_is_one_cpu)

@@ -18,6 +18,7 @@ static struct {
     int64_t cpu_ns[PROCESSES + 1]; /* by process */
     int64_t settle_waits_ns;       /* added to the run delay of process 1 after the burst */
     bool has_ended[PROCESSES + 1];
+    struct arena *notes_stop; /* in a sleep, a stop is noted there; NULL: none is */
     int lowered_count; /* how often the caller has lowered itself, less how often it is back */
 } kernel;
 
@@ -40,7 +41,9 @@ int clock_getcpuclockid(pid_t process, clockid_t *id)
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     (void)left;
-    CHECK(kernel.lowered_count == 1); /* or nobody could run */
+    CHECK(kernel.lowered_count == 1 || kernel.notes_stop); /* or nobody could run */
+    if (kernel.notes_stop)
+        stops_add(kernel.notes_stop, kernel.now_ns);
     kernel.now_ns += clock_timespec_ns(wanted);
     fake_port.waited_ns += kernel.settle_waits_ns;
     return 0;
@@ -284,6 +287,17 @@ RUN_TEST(a_pause_that_throttling_does_not_make, PROCESSES)
     CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), -1);
     CHECK_HOLDS(run.outcome.remedy, "longer than real-time throttling pauses here");
     CHECK_SAME(run.outcome.command[0], '\0');
+}
+
+/* Who notes a stop of the program may come second. */
+RUN_TEST(a_stop_is_no_pause, PROCESSES)
+{
+    run.stopped_watch.is_there = true;
+    kernel.notes_stop = run.arena;
+    play_calls(true, 1, 600 * MS, 600 * MS);
+    kernel.notes_stop = NULL;
+    run.stopped_watch.is_there = false;
+    CHECK_SAME(cpu_loss_judge(&calls.cpu_loss, &run), 0);
 }
 
 RUN_TEST(a_call_that_fails_is_told, PROCESSES)

@@ -71,20 +71,32 @@ static int allocate(struct counter_watch *watch)
     return 0;
 }
 
+/* Why the caller has no CPU that nothing measures on. */
+static const char *why_no_other(enum cpu_config config, const struct cpus *allowed)
+{
+    struct cpus online;
+    if (config == CPU_CONFIG_SHIELDED)
+        return "the shield leaves the probe no CPU to look from: hardstone run looks from outside";
+    if (config == CPU_CONFIG_SINGLE)
+        return "--cpu-config single leaves no CPU to look from";
+    if (port_online_cpus(&online) == 1)
+        return "this system has one CPU";
+    return cpus_count(allowed) < 2
+               ? "this process may use one CPU: allow it a second one (taskset, cpuset)"
+               : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
+}
+
 /* Binds the caller to CPUs that nothing measures on. NULL, or why it is not. */
 static const char *bind_elsewhere(struct counter_watch *watch)
 {
     const struct cpus *measured = &watch->setup.measured;
-    struct cpus allowed, online, here;
+    struct cpus allowed, here;
     if (cpus_first(measured) < 0 || port_allowed_cpus(&allowed) < 0)
         return "the system does not tell which CPUs measure";
     struct cpus others = cpus_without(&allowed, measured);
     int other = cpus_first(&others);
     if (other < 0)
-        return port_online_cpus(&online) == 1 ? "this system has one CPU"
-               : cpus_count(&allowed) < 2
-                   ? "this process may use one CPU: allow it a second one (taskset, cpuset)"
-                   : "all allowed CPUs measure: leave one out (--cpu N, -p cpus=N)";
+        return why_no_other(watch->setup.config, &allowed);
     if (cpus_count(measured) > PORT_LOOK_CPUS)
         return "too many CPUs measure";
     int error = port_pin_for_now(other, &here);

@@ -13,6 +13,7 @@
 #ifndef HS_RUN_COUNTER_WATCH_H
 #define HS_RUN_COUNTER_WATCH_H
 
+#include "base/cpu_config.h"
 #include "base/cpus.h"
 #include "record/arena.h"
 #include "run/thread_watch.h"
@@ -29,6 +30,7 @@ struct counter_watch_setup {
     enum watch_held held;
     const atomic_int *left;     /* other than 0: a thread found itself off its CPU */
     const _Atomic pid_t *waits; /* a thread of the process that is not the test's; NULL: none */
+    enum cpu_config config;     /* of the run of this process; the default where it is another's */
     const char *group; /* that limits the CPU time of the process, "": none; NULL: of this one */
 };
 

@@ -703,6 +703,7 @@ int supervise_measure(struct run *run)
                                         .second = &run->needed,
                                         .held = placement_held(run),
                                         .left = placement_left(run),
+                                        .config = run->request->cpu_config,
                                         .waits = &run->stopped_watch.id};
     run->counter_totals = (struct counter_totals){-1, -1, -1, -1};
     placement_begin(run);

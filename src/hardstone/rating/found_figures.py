@@ -153,7 +153,7 @@ def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[Measured
     cannot be true: the others alone could flatter."""
     found = _named(subject, criterion)
     results = [one for one in subject.results if one.test == criterion.test]
-    if not all(map(_is_sound, found)) or not all(map(_has_sound_figures, results)):
+    if not all(map(_has_sound_figures, results)):
         return []
     empty = (
         MeasuredSeries(subject.id, result, series)
@@ -188,10 +188,6 @@ def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) 
     return found.series if _has_sound_figures(found.result) else _CONTRADICTORY
 
 
-def _is_sound(one: MeasuredSeries) -> bool:
-    return CONTRADICTORY not in one.notes
-
-
 def _has_sound_figures(result: Result) -> bool:
     """Where a clock or timer was wrong for one series, it was there for the others, too."""
     return next(series_contradictions(result), None) is None
@@ -218,9 +214,7 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     results = [one for one in subject.results if one.test == criterion.test]
     if not results:
         return Missing("not run", f"hardstone run {criterion.test}")
-    if not all(map(_is_sound, _named(subject, criterion))) or not all(
-        map(_has_sound_figures, results)
-    ):
+    if not all(map(_has_sound_figures, results)):
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")

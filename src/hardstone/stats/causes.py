@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -53,16 +53,7 @@ _NOT_LIMITED = ("fifo", "rr", "deadline")
 _BANDWIDTH = ("throttled_ns", "throttled_count")
 _SLOWED = ("thermal_throttled_ns", "thermal_throttled_count")
 # Where two explain as much, the one that says more comes first.
-_ORDER: tuple[Kind, ...] = (
-    "throttled",
-    "steal",
-    "heat",
-    "interrupts",
-    "major_faults",
-    "minor_faults",
-    "migrations",
-    "delay",
-)
+_ORDER: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
