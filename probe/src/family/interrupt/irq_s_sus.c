@@ -99,7 +99,6 @@ struct own {
     bool is_source_limit; /* of the longest period that failed */
     int step_count;       /* of this source, in this run */
     int measured_count;   /* sources with a step */
-    bool is_over;         /* the length was, before a search ended */
     struct sustained_step step;
 };
 
@@ -325,7 +324,6 @@ static void search_period(struct run *run, int64_t source)
         if (is_over || !take_step(run, source, period_ns))
             break;
     }
-    own->is_over |= is_over;
     own->measured_count += own->step_count > 0 || period_ns == 0 ? 1 : 0;
     if (period_ns == 0)
         end_search(run);
@@ -367,7 +365,7 @@ static int measure_variant(struct run *run)
 static int judge(struct run *run)
 {
     const struct own *own = run->own;
-    if (own->measured_count > 0 || own->is_over)
+    if (own->measured_count > 0)
         return 0;
     return outcome_set(&run->outcome, STATUS_UNSUPPORTED, NULL,
                        "no source could be measured; the events say why");
