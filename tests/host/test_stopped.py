@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -114,6 +115,24 @@ def test_a_stop_by_a_signal_is_kept_apart(probe: Path, quick: list[str]) -> None
     with while_measuring(probe, "TMR-P-LAT", *TEN_MS, *quick) as running:
         by_signal(running)
         check_recording(running.rest())
+
+
+def written_bytes(pid: int) -> int:
+    return int(re.search(r"wchar: (\d+)", Path(f"/proc/{pid}/io").read_text())[1])
+
+
+def test_a_file_in_which_the_program_was_stopped_is_in_no_rate(
+    probe: Path, quick: list[str], tmp_path: Path
+) -> None:
+    """1500 MiB are one file of 2 GiB that is not whole: it was the rate, with the stop in it."""
+    words = ("-p", "mode=buffered", "--samples", "1500", "--dir", str(tmp_path), *quick)
+    with measuring(probe, "FIO-P-STR", *words) as running:
+        wait_until(lambda: written_bytes(running.pid) > 50 << 20)
+        by_signal(running)
+        stream = running.rest()
+    (total,) = stream.named("total")
+    assert stopped_of(total).count == 1 and stopped_of(total).worst > STOP_NS
+    assert not stream.told("streamed")
 
 
 def test_ctrl_z_does_not_stop_a_recording(probe: Path, quick: list[str]) -> None:
