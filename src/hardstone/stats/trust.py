@@ -328,8 +328,8 @@ def _interrupts_early(document: RunDocument) -> str | None:
                 by = f", by up to {format_ns(most)}" if isinstance(most, int) else ""
                 said.append(
                     f"{result.test} {event.data.get('source')}: {format_count(early)} of "
-                    f"{format_count(seen)} interrupts took the CPU before they were due{by} (a "
-                    "hypervisor leaves its guest early), and stand as 0"
+                    f"{format_count(seen)} interrupts took the CPU before they were due{by}, as "
+                    "where a hypervisor leaves its guest early, and stand as 0"
                 )
     return "; ".join(said) or None
 
