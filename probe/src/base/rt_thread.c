@@ -207,11 +207,20 @@ static void *end_at_once(void *argument)
     return argument;
 }
 
-/* A thread with the creator's own policy, for which nothing is asked. */
+/* A thread with the creator's own policy, for which nothing is asked but a small stack: the C
+ * library keeps that of a thread that has ended, and 8 MiB of it are what a user may lock. */
 static int try_any_thread(void)
 {
     pthread_t thread;
-    int error = pthread_create(&thread, NULL, end_at_once, NULL);
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    error =
+        pthread_attr_setstacksize(&attributes, rt_thread_stack_bytes(RT_THREAD_SMALL_STACK_BYTES));
+    if (!error)
+        error = pthread_create(&thread, &attributes, end_at_once, NULL);
+    pthread_attr_destroy(&attributes);
     if (!error)
         pthread_join(thread, NULL);
     return error;

@@ -248,6 +248,19 @@ def test_shared_memory_without_room_is_an_error_and_no_signal(probe: Path, test:
     assert done.returncode == EXIT_PRIVILEGE
 
 
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None or shutil.which("prlimit") is None,
+    reason="only root can give rights up",
+)
+def test_a_user_locks_memory_within_the_usual_limit(probe: Path) -> None:
+    """What is tried to find why real-time scheduling is refused leaves no 8 MiB of stack behind."""
+    within = ["prlimit", f"--memlock={8 << 20}:{8 << 20}", "--rtprio=0:0"]
+    prefix = [*within, "setpriv", "--bounding-set=-ipc_lock,-sys_nice"]
+    stream = run(probe, "TMR-P-LAT", "--samples", "5", prefix=prefix)
+    assert stream.result.conditions.realtime is False
+    assert stream.result.conditions.memory_locked
+
+
 # ---- the tool itself, where the same is refused to it ----
 
 
