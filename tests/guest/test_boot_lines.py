@@ -41,10 +41,11 @@ def test_no_other_finding_changes(plain: Diagnosis, tuned: Diagnosis) -> None:
 def test_an_isolated_cpu_is_measured_if_it_is_named(
     with_words: LabTransport, words: tuple[str, ...]
 ) -> None:
-    """The default affinity lacks it: no taskset is needed."""
+    """The default affinity lacks it: no taskset is needed. A host that pauses the guest may spoil
+    the figures, not the choice of the CPU."""
     stream = measured(with_words, *words)
     (result,) = stream.of(StreamResult)
-    assert (result.status, result.reason) == ("measured", None)
+    assert stream.sample_count > 0, result
     assert result.conditions.cpu == 1 or {
         one.labels.get("cpu") for one in stream.of(StreamSeries)
     } == {1}

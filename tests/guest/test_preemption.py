@@ -183,9 +183,9 @@ def test_the_boot_line_chooses_the_model(counted: Counted, tuned: Diagnosis, bui
 def test_a_run_switches_the_model_and_puts_it_back(guest: LabTransport, build: Build) -> None:
     needs_choices(build)
     for model in build.choices:
-        result = measured(guest, "SEM-P-SIG", "--samples", "20", "--preemption", model).result
-        assert result.status == "measured", result
-        assert result.conditions.preemption == model
+        stream = measured(guest, "SEM-P-SIG", "--samples", "20", "--preemption", model)
+        assert stream.sample_count > 0, stream.result
+        assert stream.result.conditions.preemption == model
         assert chosen(guest) == build.model
 
 
