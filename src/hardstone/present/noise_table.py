@@ -66,7 +66,7 @@ def noise_line(result: Result) -> str:
     if not result.noise:
         return ""
     noise = result.noise[-1]
-    ticks = [_brief(one) for one in noise.combs if one.name == "tick"] or ["no tick"]
+    ticks = [_brief(one) for one in noise.combs if one.name == "tick"] or ["no tick found"]
     others = sorted((one for one in noise.combs if one.name != "tick"), key=lambda o: -o.total_ns)
     parts = [*ticks, *(_brief(one) for one in others[:_BRIEF])]
     return f"{', '.join(parts)}; gaps take {_share(noise.noise_ns, noise)} of the time"
@@ -114,7 +114,7 @@ def _share(part_ns: int, noise: Noise) -> str:
 
 def _remarks(noise: Noise) -> Iterator[str]:
     if noise.no_tick:
-        yield f"No tick: {noise.no_tick}."
+        yield f"No tick found: {noise.no_tick}."
     if noise.tick_ppm is not None and noise.tick_period_ns is not None:
         ppm = round(noise.tick_ppm, 2) + 0.0  # never -0.00
         yield (

@@ -7,6 +7,8 @@ are compared with 0: a run may have them in every second. docs/method.md has eac
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -113,10 +115,15 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
     largest first.
 
     Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
-    are one value: the largest.
+    are one value: the largest. What is negative was not late.
     """
     timed = [one for one in result.series if one.unit == "ns" and not one.derived]
-    values = [(series, worst, cpu_of(series, result)) for series in timed for worst in series.worst]
+    values = [
+        (series, worst, cpu_of(series, result))
+        for series in timed
+        for worst in series.worst
+        if worst.value_ns >= 0
+    ]
     values.sort(key=lambda one: -one[1].value_ns)
     first: dict[tuple[int | None, int], tuple[Series, Worst, int | None]] = {}
     for series, worst, cpu in values:
@@ -124,7 +131,13 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
     usuals = _Usuals(result)
-    return [_lateness_of(result, usuals, *one) for one in first.values()]
+    ranks: Counter[int] = Counter()  # of values that share their seconds
+    found = []
+    for series, worst, cpu in first.values():
+        beside = usuals.beside(series, worst, cpu)
+        ranks[id(beside)] += 1
+        found.append(_lateness_of(result, beside, ranks[id(beside)], series, worst, cpu))
+    return found
 
 
 def cpu_of(series: Series, result: Result) -> int | None:
@@ -198,14 +211,13 @@ class _Usuals:
 
 
 def _lateness_of(
-    result: Result, usuals: _Usuals, series: Series, worst: Worst, cpu: int | None
+    result: Result, beside: _Beside, rank: int, series: Series, worst: Worst, cpu: int | None
 ) -> Lateness:
-    """What is known of the second of `worst`."""
-    beside = usuals.beside(series, worst, cpu)
+    """What is known of the second of `worst`, the `rank`-th largest value there (from 1)."""
     causes = (
         []
         if beside.is_usual
-        else _causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns)
+        else _causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns, rank)
     )
     return Lateness(
         series=series,
@@ -235,7 +247,11 @@ def _trace_of(result: Result, worst: Worst, cpu: int | None) -> Trace | None:
 
 
 def _causes_of(
-    value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
+    value_ns: int,
+    seconds: list[Interval],
+    counts: Mapping[str, Count],
+    span_ns: int,
+    rank: int = 1,
 ) -> list[Cause]:
     """The causes of a value, those first that only this second has, and of these those that can
     explain most of it; empty where none was seen."""
@@ -244,7 +260,7 @@ def _causes_of(
         *_steal(value_ns, counts, span_ns),
         *_heat(value_ns, counts, span_ns),
         *_interrupts(value_ns, seconds, counts, span_ns),
-        *_rare(value_ns, counts),
+        *_rare(value_ns, counts, rank),
     ]
     if not any(
         one.kind in ("throttled", "steal")
@@ -348,13 +364,14 @@ def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
         yield _cause("delay", delay, delay.excess, value_ns, is_time=True)
 
 
-def _rare(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
+def _rare(value_ns: int, counts: Mapping[str, Count], rank: int) -> Iterator[Cause]:
+    """An event makes one value late, so two make the two largest of their second at most."""
     for name, kind in _RARE.items():
         count = counts.get(name)
         if count is None or not _is_beyond(count) or not _is_rare(count.seen, count.expected):
             continue
         most_ns = count.excess * _MOST_NS[kind]
-        if most_ns >= _SHARE * value_ns:
+        if most_ns >= _SHARE * value_ns and rank <= math.ceil(count.excess):
             yield _cause(kind, count, most_ns, value_ns)
 
 

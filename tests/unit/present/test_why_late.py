@@ -155,8 +155,8 @@ def test_a_row_for_each_comb_and_one_for_the_rest(guest: Result) -> None:
 @pytest.mark.slow
 def test_no_tick_is_said(quiet: Result) -> None:
     (table,) = noise_tables(quiet)
-    assert table.remarks[0].startswith("No tick: no gaps recur with the kernel's tick")
-    assert noise_line(quiet).startswith("no tick; gaps take ")
+    assert table.remarks[0].startswith("No tick found: no gaps recur with the kernel's tick")
+    assert noise_line(quiet).startswith("no tick found; gaps take ")
     assert noise_line(Result(test="CLK-P-DUR", status="denied")) == ""
 
 

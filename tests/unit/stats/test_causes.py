@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.model import Event, Interval, Result, Trace
+from hardstone.model import Event, Interval, Result, Trace, Worst
 from hardstone.stats.causes import TICK_NS, Lateness, is_watched, latenesses, not_watched
 from hardstone.stats.traced import Task, ran_before
 from hardstone.stats.usual import counts_of
@@ -283,6 +283,24 @@ def test_a_moment_is_listed_once() -> None:
     ]
     found = [(one.cpu, one.worst.value_ns) for one in latenesses(result, 3)]
     assert found == [(1, VALUE_NS), (0, VALUE_NS - 5), (1, VALUE_NS // 8)]
+
+
+def test_so_many_values_have_a_rare_cause_as_there_were_events() -> None:
+    result = with_cause(minor_faults_count=2)
+    there = int((BAD + 0.5) * SECOND_NS)
+    values = [VALUE_NS - turn * 1000 for turn in range(5)]
+    result.series[0].worst = [
+        Worst(value_ns=value_ns, at_ns=there + turn * MS, index=turn)
+        for turn, value_ns in enumerate(values)
+    ]
+    named = [bool(one.causes) for one in latenesses(result)]
+    assert named == [True, True, False, False, False]
+
+
+def test_a_negative_value_was_not_late() -> None:
+    result = with_cause(steal_ns=10 * MS)
+    result.series[0].worst = [at(BAD, -VALUE_NS), at(BAD, 0)]
+    assert [one.worst.value_ns for one in latenesses(result)] == [0]
 
 
 def test_counts_and_derived_values_have_no_cause() -> None:
