@@ -68,6 +68,29 @@ TEST(no_stop_changes_nothing)
     arena_free(other);
 }
 
+/* Of the value some was its own: up to the longest other one. */
+TEST(a_stop_is_no_longer_than_what_its_value_has_beyond_others)
+{
+    struct arena *arena = create();
+    const struct record *record = fill(arena, COUNT, STOP_NS);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK(record->max > 900000);
+    CHECK_SAME(arena->stops[0].least_ns, STOP_NS - record->max);
+    arena_free(arena);
+}
+
+TEST(the_length_of_a_stop_is_not_known_from_a_value_alone)
+{
+    struct arena *arena = create();
+    record_value(arena_record(arena, 0), STOP_NS, 2 * SECOND_NS + 50000);
+    stops_add(arena, STARTED_NS + 2 * SECOND_NS);
+    arena_settle(arena);
+    CHECK_SAME(arena_record(arena, 0)->stopped_count, 1);
+    CHECK_SAME(arena->stops[0].least_ns, 0);
+    arena_free(arena);
+}
+
 TEST(figures_are_those_without_the_stop)
 {
     struct arena *arena = create(), *other = create();

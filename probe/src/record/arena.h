@@ -129,7 +129,7 @@ struct arena_trace {
 /* A stop of the process (record/arena.h). */
 struct arena_stop {
     _Atomic int64_t ended_ns; /* CLOCK_MONOTONIC */
-    _Atomic int64_t least_ns; /* its longest value: it lasted that long or longer; 0: not known */
+    _Atomic int64_t least_ns; /* its longest value less the longest other one; 0: not known */
 };
 
 struct arena {

@@ -72,8 +72,10 @@ static void note_length(struct arena_stop *stop, int64_t value_ns)
 }
 
 /* A count (of missed periods, of overruns) does not say since when: it is of the stop at whose end
- * it came. Of a rate the worst is the least, which `worst` has not. */
-static bool is_of_stop(struct arena *arena, const char *unit, const struct record_worst *worst)
+ * it came. Of a rate the worst is the least, which `worst` has not. Of times the longest of each
+ * stop goes into `longest_ns`. */
+static bool is_of_stop(const struct arena *arena, const char *unit,
+                       const struct record_worst *worst, int64_t longest_ns[ARENA_STOPS])
 {
     if (!is_moment(worst))
         return false;
@@ -81,8 +83,8 @@ static bool is_of_stop(struct arena *arena, const char *unit, const struct recor
         return worst->value_ns > 0 &&
                find(arena, worst->at_ns - LATE_MOST_NS, worst->at_ns + LATE_MOST_NS) >= 0;
     int place = strcmp(unit, "ns") == 0 ? find_under_way(arena, worst->value_ns, worst->at_ns) : -1;
-    if (place >= 0)
-        note_length(&arena->stops[place], worst->value_ns);
+    if (place >= 0 && worst->value_ns > longest_ns[place])
+        longest_ns[place] = worst->value_ns;
     return place >= 0;
 }
 
@@ -92,9 +94,12 @@ void stops_take_out(struct arena *arena, struct record *record)
         return;
     const char *unit = arena->series[record->owner - 1].unit;
     uint64_t before = record->worst_count;
+    int64_t longest_ns[ARENA_STOPS] = {0};
     for (uint64_t i = before; i > 0; i--)
-        if (is_of_stop(arena, unit, &record->worst[i - 1]))
+        if (is_of_stop(arena, unit, &record->worst[i - 1], longest_ns))
             record_take_out(record, i - 1);
+    for (int place = 0; record->count > 0 && place < ARENA_STOPS; place++)
+        note_length(&arena->stops[place], longest_ns[place] - record->max);
     if (before == RECORD_WORST && record->worst_count == 0 && record->count > 0)
         atomic_fetch_add(&arena->stops_mixed, 1);
 }

@@ -198,8 +198,8 @@ def _stops_of(test: str, result: Result) -> str | None:
 
 
 def stopped_least_ns(result: Result) -> int:
-    """How long the program was stopped during a test, at least: of the values under way the
-    longest of each stop."""
+    """How long the program was stopped during a test, at least: of each stop what its longest
+    value has beyond the longest other one."""
     lengths = [
         event.data.get("least_ns") for event in result.events if event.name == event_names.STOPPED
     ]
