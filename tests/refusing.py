@@ -26,6 +26,8 @@ NUMBERS = {  # of each call, by machine; and the machine's name in linux/audit.h
         "mlockall": 151,
         "pipe2": 293,
         "timer_settime": 223,
+        "sched_yield": 24,
+        "mmap": 9,
     },
     "aarch64": {
         "": 0xC00000B7,
@@ -37,6 +39,8 @@ NUMBERS = {  # of each call, by machine; and the machine's name in linux/audit.h
         "mlockall": 230,
         "pipe2": 59,
         "timer_settime": 110,
+        "sched_yield": 124,
+        "mmap": 222,
     },
 }
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, MODE_FILTER = 38, 22, 2

@@ -67,7 +67,9 @@ def open_to_all(tmp_path_factory: pytest.TempPathFactory, probe: Path) -> Iterat
     [
         (["mlockall=EPERM"], None, ""),  # a filter that refuses something else
         (["clone3=EPERM"], "thread_filter", "knows clone3"),
+        (["mmap=ENOMEM"], "thread_memory", "ulimit -v"),  # no room for a stack
         (["sched_setscheduler=EPERM"], "filter", "allow sched_setscheduler there"),
+        (["sched_setscheduler=ENOSYS"], "filter", "allow sched_setscheduler there"),
     ],
 )
 def test_a_filter_of_system_calls(probe: Path, calls: list[str], cause: str, step: str) -> None:
@@ -101,6 +103,18 @@ def test_a_call_that_needs_no_right_is_refused_by_a_filter(
 
 
 @filtered
+@pytest.mark.parametrize(("error", "status"), [("EPERM", "denied"), ("ENOSYS", "unsupported")])
+def test_a_ring_that_may_not_yield_says_so(
+    probe: Path, quick: list[str], error: str, status: str
+) -> None:
+    words = ["--samples", "5", *quick]
+    result = run(probe, "THR-P-SLS", *words, prefix=refuse(f"sched_yield={error}")).result
+    assert result.status == status
+    assert (result.reason or "").startswith("sched_yield: ")
+    assert "allow it in the filter" in (result.remedy or "")
+
+
+@filtered
 def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
     prefix = refuse("mlockall=EPERM")
     done = subprocess.run([*prefix, probe, "facts", "--json"], capture_output=True, check=True)
@@ -125,12 +139,11 @@ def test_locked_memory_is_refused_by_a_filter(probe: Path) -> None:
         ([*USER, "--bounding-set=-sys_nice"], "confined", "grants the rights"),
         ([*USER, "unshare", "-Ur"], "user_namespace", "outside of the user namespace"),
         ([*USER, "unshare", "-U"], "user_namespace", "outside of the user namespace"),
-        (["prlimit", "--as=9000000", *USER], "thread_memory", "ulimit -v"),
         ([*changed("mount -t tmpfs none /proc"), *USER], "no_proc", "mount -t proc proc /proc"),
     ],
     ids=[
         *("user", "ulimit -u", "no_new_privs", "bounding set", "unshare -r", "unshare -U"),
-        *("ulimit -v", "no /proc"),
+        "no /proc",
     ],
 )
 def test_an_ordinary_user(open_to_all: Path, prefix: list[str], cause: str, step: str) -> None:

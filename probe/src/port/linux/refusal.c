@@ -25,6 +25,9 @@ enum { IPC_LOCK = 14, SYS_ADMIN = 21, SYS_NICE = 23 }; /* capabilities, by their
 #define FILTER "a filter of system calls (seccomp)"
 #define UNKNOWN_REMEDY "see what the kernel says of it (dmesg), and run it as root"
 #define DOCTOR_COMMAND "hardstone doctor"
+#define ALLOW_REALTIME                                                                             \
+    "allow sched_setscheduler there (RestrictRealtime=no and SystemCallFilter= of a "              \
+    "systemd unit, --security-opt seccomp=unconfined of a container)"
 
 static void __attribute__((format(printf, 4, 5)))
 set(struct port_refusal *refusal, const char *cause, const char *remedy, const char *format, ...)
@@ -146,7 +149,7 @@ static void set_filtered(struct port_refusal *refusal, int error, const char *ca
              "allow %s there (SystemCallFilter= of a systemd unit, --security-opt "
              "seccomp=unconfined of a container)",
              call);
-    if (error == EPERM)
+    if (error == EPERM || error == ENOSYS)
         set(refusal, "filter", remedy, FILTER " refuses %s, which needs no right", call);
     else
         set(refusal, "other", UNKNOWN_REMEDY, "%s: %s", call, strerror(error));
@@ -173,7 +176,10 @@ static void set_realtime(struct port_refusal *refusal, int error)
     struct linux_group_limit budget;
     linux_rights_read(&rights);
     bool has_right = rights.has_nice || is_granted(rights.rtprio);
-    if (error != EPERM)
+    if (error == ENOSYS)
+        set(refusal, "filter", ALLOW_REALTIME,
+            FILTER " hides it: no Linux kernel is without sched_setscheduler");
+    else if (error != EPERM)
         set(refusal, "other", UNKNOWN_REMEDY, "%s", strerror(error));
     else if (!has_right && is_granted(rights.rtprio_most))
         set(refusal, "soft_limit", "raise it in this shell, then start again: ulimit -r",
@@ -213,10 +219,7 @@ static void set_realtime(struct port_refusal *refusal, int error)
                   "rights do not help",
             "the control group has no real-time budget (cpu.rt_runtime_us is 0)");
     else if (is_realtime_filtered())
-        set(refusal, "filter",
-            "allow sched_setscheduler there (RestrictRealtime=no and SystemCallFilter= of a "
-            "systemd unit, --security-opt seccomp=unconfined of a container)",
-            FILTER " refuses it: the right to it is there");
+        set(refusal, "filter", ALLOW_REALTIME, FILTER " refuses it: the right to it is there");
     else
         set(refusal, "hidden",
             "start from the root control group (a kernel with RT_GROUP_SCHED gives others no "
