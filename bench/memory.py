@@ -23,8 +23,9 @@ PAUSE_S = 0.002
 RUNS, MOST_RUNS = 4, 20
 GIVE_UP_S = 120
 # The code of all tests is locked in each: docs/decisions/0006.
-LIMIT_BYTES = 5_800_000
-WAKEUP_LIMIT_BYTES = 3_200_000  # TMR-P-LAT, one CPU without parts
+LIMIT_BYTES = 5_800_000  # of one process
+TOTAL_LIMIT_BYTES = 7_600_000  # of all, where it makes others
+WAKEUP_LIMIT_BYTES = 3_500_000  # TMR-P-LAT, one CPU without parts
 CPU_LIST_BYTES = 110_000  # a thread of its own for the first one too
 FURTHER_CPU_BYTES = 740_000
 BLOCK = re.compile(r"(<!-- memory -->\n).*?(<!-- end of memory -->\n)", re.DOTALL)

@@ -242,7 +242,8 @@ def test_the_toolkit_measures_stores_and_shows(
     assert sorted(results) == families
     for one in results.values():
         assert one["complete"], one["reason"]
-        assert one["status"] in ("measured", "denied", "unsupported"), one["reason"]
+        assert one["status"] in ("measured", "denied", "unsupported", "skipped"), one["reason"]
+        assert one["status"] != "skipped" or "the length of 50 ms was over" in one["reason"]
     shown = hardstone("show", "last", "--all")
     assert [test for test in results if test.encode() not in shown] == []
 
@@ -322,4 +323,4 @@ def test_every_test_locks_little(
     """As the documents say, also with a further CPU; a recording of a month no more than others."""
     locked = memory.measure(probe, test, [*quick, *options])
     assert locked.largest <= locked.limit + more_bytes
-    assert locked.total <= locked.limit + more_bytes or more_bytes
+    assert locked.total <= memory.TOTAL_LIMIT_BYTES or more_bytes

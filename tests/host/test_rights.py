@@ -145,7 +145,7 @@ def least_address_space(probe: Path) -> int:
 
 
 @limits
-@pytest.mark.parametrize(("stack_kib", "status"), [(255, "denied"), (256, "measured")])
+@pytest.mark.parametrize(("stack_kib", "status"), [(512, "denied"), (513, "measured")])
 def test_a_stack_that_is_too_small(
     probe: Path, quick: list[str], stack_kib: int, status: str
 ) -> None:
