@@ -203,10 +203,24 @@ static void fill_head(struct arena *head, const struct arena_plan *plan, bool is
     head->bytes = arena_tables_offset(head) + arena_tables_bytes(head);
 }
 
-static void lay_out(struct arena *arena, const struct arena *head, const struct arena_plan *plan)
+/* Bytes of the whole arena; 0: no memory. Its head is gone again before the arena is allocated: a
+ * small system has no room for both. */
+static uint64_t bytes_of(const struct arena_plan *plan)
 {
-    memset(arena, 0, (size_t)head->bytes); /* touches every page */
-    memcpy(arena, head, sizeof *head);
+    struct arena *head = malloc(sizeof *head);
+    if (!head)
+        return 0;
+    fill_head(head, plan, false);
+    uint64_t bytes = head->bytes;
+    free(head);
+    return bytes;
+}
+
+static void lay_out(struct arena *arena, size_t bytes, const struct arena_plan *plan,
+                    bool is_mapped)
+{
+    memset(arena, 0, bytes); /* touches every page */
+    fill_head(arena, plan, is_mapped);
     if (plan->series_count > 0)
         memcpy(arena->series, plan->series, plan->series_count * sizeof plan->series[0]);
     for (uint32_t i = 0; i < arena->slot_count; i++)
@@ -217,18 +231,13 @@ static void lay_out(struct arena *arena, const struct arena *head, const struct 
 struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                            struct outcome *outcome)
 {
-    struct arena *head = malloc(sizeof *head);
     void *memory = NULL;
-    uint64_t bytes = 0;
+    uint64_t bytes = bytes_of(plan);
     errno = ENOMEM;
-    if (head) {
-        fill_head(head, plan, backing != NULL);
-        bytes = head->bytes;
-        if (bytes <= SIZE_MAX / 2)
-            memory = backing ? map_file(backing, (size_t)bytes) : allocate((size_t)bytes);
-    }
+    if (bytes > 0 && bytes <= SIZE_MAX / 2)
+        memory = backing ? map_file(backing, (size_t)bytes) : allocate((size_t)bytes);
     if (memory) {
-        lay_out(memory, head, plan);
+        lay_out(memory, (size_t)bytes, plan, backing != NULL);
     } else {
         char what[STATUS_TEXT_BYTES / 2];
         snprintf(what, sizeof what, "%llu bytes for the records%s%.80s", (unsigned long long)bytes,
@@ -237,7 +246,6 @@ struct arena *arena_create(const struct arena_plan *plan, const char *backing,
                           "free memory, raise the limits (ulimit -v, ulimit -l), or ask for fewer "
                           "series");
     }
-    free(head);
     return memory;
 }
 
