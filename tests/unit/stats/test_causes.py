@@ -299,7 +299,7 @@ def test_so_many_values_have_a_rare_cause_as_there_were_events() -> None:
 
 def test_a_negative_value_was_not_late() -> None:
     result = with_cause(steal_ns=10 * MS)
-    result.series[0].worst = [at(BAD, -VALUE_NS), at(BAD, 0)]
+    result.series[0].worst = [at(BAD, 0), at(BAD - 1, -VALUE_NS)]
     assert [one.worst.value_ns for one in latenesses(result)] == [0]
 
 
