@@ -33,8 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "formula": set(),
     "toml_text": set(),
     "stats": LEAVES | {"catalogue", "expected_time"},
-    "older": LEAVES | {"calling"},
-    "stream": LEAVES | {"stats", "older"},
+    "stream": LEAVES | {"stats"},
     "published": LEAVES | {"stats"},
     "subjects": LEAVES | {"stats", "published"},
     "rating": LEAVES | {"stats", "catalogue", "formula", "published", "subjects"},
@@ -49,7 +48,6 @@ ALLOWED: dict[str, set[str]] = {
         "catalogue",
         "calling",
         "formula",
-        "older",
         "published",
         "subjects",
         "rating",
@@ -57,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": LEAVES
     | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
     "store": LEAVES
-    | {"collector", "files", "formula", "memory", "stats", "stream", "older", "rating"},
+    | {"collector", "files", "formula", "memory", "stats", "stream", "rating"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},

@@ -83,8 +83,8 @@ def _large() -> list[Callable[[], bytes]]:
         lambda: members,
         lambda: b" " * 70_000_000,
         lambda: b'{"schema":' + b"[" * 1_000_000,
-        lambda: gzip.compress(b'{"schema":"hardstone.run/3","x":[' + b"1," * 7_000_000, 1, mtime=0),
-        lambda: gzip.compress(b'{"schema":"hardstone.run/3","x":[' + b"{}," * 600_000, 1, mtime=0),
+        lambda: gzip.compress(b'{"schema":"hardstone.run/1","x":[' + b"1," * 7_000_000, 1, mtime=0),
+        lambda: gzip.compress(b'{"schema":"hardstone.run/1","x":[' + b"{}," * 600_000, 1, mtime=0),
         lambda: encoded({**short, "name": "x" * 10_000_000}),
         lambda: _with_series(short, 1_000),
         lambda: _with_series(short, 20_000),
@@ -106,7 +106,7 @@ def _any_value(rng: Random, depth: int) -> Any:
     if kind < 2:
         return rng.choice(NUMBERS)
     if kind < 4:
-        return rng.choice((*TEXTS, None, True, "hardstone.run/1", "hardstone.run/3"))
+        return rng.choice((*TEXTS, None, True, "hardstone.run/1", "hardstone.run/1"))
     values = [_any_value(rng, depth + 1) for _ in range(rng.randrange(6))]
     if kind == 4:
         return values

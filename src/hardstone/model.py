@@ -1,7 +1,7 @@
 """The documents that hardstone reads and writes, as types.
 
-`Stream*` are the lines that the probe sends (`hardstone.stream/3`, one JSON
-object a line). `RunDocument` is what the store keeps (`hardstone.run/3`).
+`Stream*` are the lines that the probe sends (`hardstone.stream/1`, one JSON
+object a line). `RunDocument` is what the store keeps (`hardstone.run/1`).
 Durations are integer nanoseconds unless the name says otherwise; `at_ns` counts
 from the start of the measurement; times of day are UTC. schema/HISTORY.md tells
 how both formats changed; schema/*.json is generated from this module.
@@ -14,11 +14,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-STREAM_SCHEMA = "hardstone.stream/3"
-RUN_SCHEMA = "hardstone.run/3"
+STREAM_SCHEMA = "hardstone.stream/1"
+RUN_SCHEMA = "hardstone.run/1"
 TARGETS_SCHEMA = "hardstone.targets/1"
 REGISTER_SCHEMA = "hardstone.register/1"
-LOADS_SCHEMA = "hardstone.loads/2"
+LOADS_SCHEMA = "hardstone.loads/1"
 SHIELD_SCHEMA = "hardstone.shield/1"
 FACTS_SCHEMA = "hardstone.facts/1"
 

@@ -44,8 +44,6 @@ from hardstone.model import (
     Verdict,
     Window,
 )
-from hardstone.older.old_events import with_command, with_data
-from hardstone.older.old_loads import each_cpus_degree, each_cpus_load
 from hardstone.stats.identity import (
     duration_problem,
     load_problem,
@@ -61,8 +59,6 @@ STREAM_LIMIT_BYTES = 64 * 2**20
 MOST_VALUES = 6_000_000
 MOST_LINES = 1 << 12  # of each other kind; a result may get a few more before it is stored
 MOST_EMPTY_LINES = 1 << 16
-_FIRST = "hardstone.stream/1"
-_OLD = (_FIRST, "hardstone.stream/2")
 _LINE_START = b'{"type":'
 _MOST_FOREIGN_LINES = 20
 NO_FOOTER = "the stream ended before its footer"
@@ -100,7 +96,6 @@ class StreamReader:
         self._line_limit_bytes = line_limit_bytes
         self._stream_limit_bytes = stream_limit_bytes
         self._header: StreamHeader | None = None
-        self._schema = STREAM_SCHEMA
         self._ending: StreamResult | None = None
         self._footer: StreamFooter | None = None
         self._series_seen: set[tuple[str, tuple[tuple[str, int | str], ...]]] = set()
@@ -229,11 +224,10 @@ class StreamReader:
     def _take_header(self, line: StreamHeader) -> None:
         if self._header is not None:
             raise StreamError("a second header")
-        if line.schema not in (STREAM_SCHEMA, *_OLD):
+        if line.schema != STREAM_SCHEMA:
             raise StreamError(f"schema {line.schema!r}; {STREAM_SCHEMA} was expected")
         if line.test != self._result.test:
             raise StreamError(f"test {line.test!r}; {self._result.test} was requested")
-        self._schema = line.schema
         self._result.started_utc = _utc(line.started_utc_ns)
         self._result.params = line.params
         self._header = line
@@ -247,8 +241,7 @@ class StreamReader:
         self._result.instrument = Instrument(**msgspec.structs.asdict(line))
 
     def _take_event(self, line: StreamEvent) -> None:
-        event = Event(**msgspec.structs.asdict(line))
-        self._result.events.append(with_data(event) if self._schema in _OLD else event)
+        self._result.events.append(Event(**msgspec.structs.asdict(line)))
 
     def _take_load(self, line: StreamLoad) -> None:
         if any(one.element == line.element for one in self._result.load):
@@ -256,10 +249,7 @@ class StreamReader:
         problem = load_problem(line)
         if problem is not None:
             raise StreamError(f"load of {line.element!r} {problem}")
-        reached = LoadReached(**msgspec.structs.asdict(line))
-        if self._schema == _FIRST:
-            reached.degree = each_cpus_degree(reached.element, reached.degree)
-        self._result.load.append(reached)
+        self._result.load.append(LoadReached(**msgspec.structs.asdict(line)))
 
     def _take_interval(self, line: StreamInterval) -> None:
         problem = duration_problem(line.span_ns)
@@ -305,11 +295,6 @@ class StreamReader:
         problem = duration_problem(line.duration_ns)
         if problem is not None:
             raise StreamError(problem)
-        load = line.conditions.load
-        if self._schema == _FIRST and load is not None:
-            line.conditions.load = each_cpus_load(load)
-        if self._schema in _OLD:
-            line.remedy, line.command = with_command(line.remedy)
         self._ending = line
 
     def _take_footer(self, line: StreamFooter) -> None:

@@ -21,7 +21,6 @@ from hardstone.stats.clock_check import clocks_apart
 from hardstone.stats.identity import series_problem
 from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import grade_run
-from hardstone.store.convert import CONVERTERS
 from hardstone.store.documents import read_document
 from hardstone.stream import StreamReader
 from tests.process.targets import sample
@@ -48,11 +47,6 @@ def _kept(old: Any, new: Any) -> bool:
     if isinstance(old, list):
         return len(old) == len(new) and all(map(_kept, old, new))
     return type(old) is type(new) and bool(old == new)
-
-
-def _as_read(document: Any) -> Any:
-    """As JSON gives it, which has no tuples."""
-    return msgspec.json.decode(msgspec.json.encode(document))
 
 
 def _read(path: Path) -> StreamReader:
@@ -83,36 +77,7 @@ def test_each_golden_run_is_valid_and_comes_back_as_it_was(path: Path) -> None:
     golden = msgspec.json.decode(path.read_bytes())
     _validator(golden["schema"]).validate(golden)
     again = msgspec.json.encode(read_document(path))
-    while golden["schema"] in CONVERTERS:
-        golden = _as_read(CONVERTERS[golden["schema"]](golden))
     assert _kept(golden, msgspec.json.decode(again))
-
-
-def test_what_is_converted_is_only_the_loads() -> None:
-    """Each other field of an old document stays."""
-    golden = msgspec.json.decode((GOLDEN / "run-1-conditions.json").read_bytes())
-    today = _as_read(CONVERTERS[golden["schema"]](golden))
-    for document in (golden, today):
-        del document["schema"], document["trust"]
-        for place in (document["plan"], *document["plan"]["tests"]):
-            del place["load"]
-        del document["plan"]["loads"]
-        for result in document["results"]:
-            del result["conditions"]["load"], result["load"]
-    assert _kept(golden, today)
-
-
-def test_old_loads_are_those_of_each_cpu() -> None:
-    """ "heavy" was on each CPU, and `storm` was at nice 19."""
-    run = read_document(GOLDEN / "run-1-conditions.json")
-    mixed = "cpu@cpu+network@cpu+storm=240 (nice 19)+search@cpu"
-    assert run.plan.loads == ["heavy@cpu", mixed]
-    assert run.plan.load == f"heavy@cpu,{mixed}"
-    assert [test.load for test in run.plan.tests] == run.plan.loads
-    assert [one.conditions.load for one in run.results] == run.plan.loads
-    degrees = ["10ms/100ms@cpu", "4000/s@cpu", "240 (nice 19)", "@cpu"]
-    assert [one.degree for one in run.results[1].load] == degrees
-    assert any(f"[{mixed}, shielded]" in reason for reason in run.trust.reasons)
 
 
 @pytest.mark.parametrize("path", REGISTERS, ids=_name)
@@ -153,7 +118,7 @@ def _named(result: Result, name: str) -> Series:
 
 
 def test_a_golden_run_with_windows_can_be_analysed_again() -> None:
-    (result,) = read_document(GOLDEN / "run-3-noise.json").results
+    (result,) = read_document(GOLDEN / "run-1-noise.json").results
     again = with_noise(result)
     assert [one.name for one in again.series] == ["gap", "tick", "other"]
     assert again.noise[0].tick_period_ns == pytest.approx(4e6, rel=1e-5)
@@ -169,9 +134,9 @@ def test_the_golden_runs_hold_what_the_streams_say() -> None:
 
 @pytest.mark.slow
 def test_the_clock_of_a_guest_is_held_against_the_host_where_it_keeps_time() -> None:
-    held = read_document(GOLDEN / "run-3-emulated.json").clock_check
+    held = read_document(GOLDEN / "run-1-emulated.json").clock_check
     assert held is not None and held.host_ns > 0 and clocks_apart(held) is None
-    assert read_document(GOLDEN / "run-3-instructions.json").clock_check is None
+    assert read_document(GOLDEN / "run-1-instructions.json").clock_check is None
 
 
 def test_one_test_under_two_conditions() -> None:
@@ -200,7 +165,7 @@ def test_the_golden_run_has_a_result_of_each_kind(run: RunDocument) -> None:
 
 
 # Runs of 6 s under the profile `standard`, graded when its name decided and not the length.
-NAMED_STANDARD = ("run-1-conditions", "run-2-loads")
+NAMED_STANDARD = ("run-1-conditions", "run-1-loads")
 
 
 @pytest.mark.parametrize("path", RUNS, ids=_name)
@@ -213,18 +178,13 @@ def test_each_golden_run_is_graded_as_it_was(path: Path) -> None:
 
 
 SCHEMA_FILES = sorted(schema.FOLDER.glob("*.schema.json"))
-# Versions that are still read, as they were.
-OF_BEFORE = {
-    f"hardstone.{name}.schema.json"
-    for name in ("run-1", "run-2", "stream-1", "stream-2", "loads-1")
-}
 FORMATS = ("RUN", "TARGETS", "STREAM", "REGISTER", "FACTS")
 
 
 @pytest.mark.slow
 def test_the_files_are_those_of_the_model_and_each_has_its_history() -> None:
     assert schema.outdated(schema.FOLDER) == []
-    assert {path.name for path in SCHEMA_FILES} == set(schema.schema_texts()) | OF_BEFORE
+    assert {path.name for path in SCHEMA_FILES} == set(schema.schema_texts())
     headings = re.findall(r"^## (\S+)$", (schema.FOLDER / "HISTORY.md").read_text("utf-8"), re.M)
     assert set(headings) >= {getattr(model, f"{name}_SCHEMA") for name in FORMATS}
 
@@ -250,8 +210,8 @@ def test_check_names_what_is_out_of_date_and_write_mends_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert schema.main(["--check", "--folder", str(tmp_path)]) == 1
-    assert "hardstone.run-3.schema.json" in capsys.readouterr().err
+    assert "hardstone.run-1.schema.json" in capsys.readouterr().err
     assert schema.main(["--write", "--folder", str(tmp_path)]) == 0
     assert schema.main(["--check", "--folder", str(tmp_path)]) == 0
-    (tmp_path / "hardstone.run-3.schema.json").write_text("{}")
-    assert schema.outdated(tmp_path) == ["hardstone.run-3.schema.json"]
+    (tmp_path / "hardstone.run-1.schema.json").write_text("{}")
+    assert schema.outdated(tmp_path) == ["hardstone.run-1.schema.json"]

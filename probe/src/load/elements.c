@@ -165,7 +165,7 @@ static void element_json(struct emit *emit, const struct load_element *element)
 void load_list_json(struct emit *emit)
 {
     emit_begin_object(emit);
-    emit_member_text(emit, "schema", "hardstone.loads/2");
+    emit_member_text(emit, "schema", "hardstone.loads/1");
     emit_member_array(emit, "elements");
     for (int i = 0; load_elements[i]; i++)
         element_json(emit, load_elements[i]);

@@ -20,7 +20,7 @@ const struct load_mix *load_mix_find(const char *name, size_t length);
 /* The name of an element or mix that is closest to a wrong one (edit distance). */
 const char *load_nearest_name(const char *name, size_t length);
 
-/* Writes the register as one line of JSON, {"schema":"hardstone.loads/2",...}, or as a table. */
+/* Writes the register as one line of JSON, {"schema":"hardstone.loads/1",...}, or as a table. */
 void load_list_json(struct emit *emit);
 void load_list_text(struct emit *emit);
 

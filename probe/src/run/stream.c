@@ -51,7 +51,7 @@ static void header(struct emit *emit, const struct run *run)
 {
     const struct param_spec *specs = run->test->params;
     begin_line(emit, "header");
-    emit_member_text(emit, "schema", "hardstone.stream/3");
+    emit_member_text(emit, "schema", "hardstone.stream/1");
     emit_member_text(emit, "probe_version", PROBE_VERSION);
     emit_member_text(emit, "test", run->test->id);
     emit_member_integer(emit, "started_utc_ns", run->started_utc_ns);

@@ -1,4 +1,4 @@
-/* The lines of hardstone.stream/3 (schema/README.md), from an arena and a run. */
+/* The lines of hardstone.stream/1 (schema/README.md), from an arena and a run. */
 #ifndef HS_RUN_STREAM_H
 #define HS_RUN_STREAM_H
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 from hardstone.model import ParamValue, Plan, PlannedTest, Result, RunDocument
-from hardstone.older.old_loads import is_of_today
 
 
 def run_command(plan: Plan) -> str:
@@ -16,11 +15,6 @@ def run_command(plan: Plan) -> str:
     tests = list(dict.fromkeys(test.test for test in plan.tests))
     under = _under(plan.loads or [plan.load], plan.cpu_configs or [plan.cpu_config])
     return shlex.join(["hardstone", "run", *tests, "--profile", plan.profile, *_how(plan, under)])
-
-
-def has_commands(plan: Plan) -> bool:
-    """Whether this version still has every load of the plan."""
-    return all(map(is_of_today, [plan.load, *plan.loads]))
 
 
 def test_commands(document: RunDocument) -> list[str]:

@@ -214,7 +214,6 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
         "fact_groups": machine.fact_groups(document.system),
         "moved": machine.moved_rows(document.environment_moved),
         "advice": document.advice,
-        "is_repeatable": reproduce.has_commands(document.plan),
         "command": reproduce.run_command(document.plan),
         "commands": reproduce.test_commands(document),
     }

@@ -10,10 +10,8 @@ from typing import Annotated
 
 import msgspec
 
-from hardstone.errors import InputError
 from hardstone.files import open_regular
 from hardstone.model import PlannedTest, Result, RunDocument
-from hardstone.store.convert import converted_result, converted_run
 from hardstone.store.place import is_run_id
 
 LOCAL = "local"
@@ -91,7 +89,6 @@ class Replay:
     document: RunDocument | None = None
     results: list[Result] = field(default_factory=list)
     started: Started | None = None
-    schema: str = ""
     is_noisy: bool = False
     is_damaged: bool = False
 
@@ -99,9 +96,8 @@ class Replay:
         """Adds the next record."""
         match record:
             case RunRecord():
-                self.schema = record.document.schema
                 self.is_noisy = record.is_noisy
-                self.document = converted_run(record.document)
+                self.document = record.document
             case PlannedRecord():
                 self._add(record.tests)
             case BeginRecord():
@@ -113,7 +109,7 @@ class Replay:
                     self.started.lines.append(record.raw)
             case ResultRecord():
                 if len(self.results) < _MOST_RESULTS:
-                    self.results.append(converted_result(record.result, self.schema))
+                    self.results.append(record.result)
                 self.started = None
 
     def _add(self, tests: list[PlannedTest]) -> None:
@@ -135,8 +131,7 @@ def replay(journal: Path) -> Replay:
     for line in _lines(journal):
         try:
             state.take(_DECODER.decode(line))
-        # KeyError, InputError: a run of an old version whose fields contradict it.
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, InputError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             is_cut = line.startswith(b"{") and not line.endswith(b"\n")
             state.is_damaged |= not is_cut and not line.isspace()
     return state

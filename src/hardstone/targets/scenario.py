@@ -36,7 +36,7 @@ A scenario is TOML or JSON (by the end of the file's name):
     settings = ["cpuset"]           # that were in force
     status = "denied"               # with reason and remedy, and nothing measured
 
-`loads` (hardstone.loads/2) are the probe's elements of load, a table or a file; without it the
+`loads` (hardstone.loads/1) are the probe's elements of load, a table or a file; without it the
 probe has none. `shield` (hardstone.shield/1) are the settings that a shield could switch. The
 requested conditions are put into the result line of every stream.
 

@@ -22,7 +22,7 @@ BOMBS = {
     "a bomb": "134217728 bytes",
     "a bomb of numbers": "12000000 values",
 }  # nothing else is wrong
-_HEAD = b'{"schema":"hardstone.run/3","x":['
+_HEAD = b'{"schema":"hardstone.run/1","x":['
 _GIGABYTES = 3 * 2**30
 _LONG_VALUES = tuple(range(1_000, 3_000))
 
@@ -60,7 +60,7 @@ def put(path: Path, content: bytes | None) -> Path:
         path.write_bytes(content)
         return path
     with path.open("wb") as file:
-        file.write(b'{"schema":"hardstone.run/3"')
+        file.write(b'{"schema":"hardstone.run/1"')
         os.truncate(file.fileno(), _GIGABYTES)
     return path
 

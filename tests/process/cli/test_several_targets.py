@@ -87,7 +87,7 @@ def test_json_is_one_document_of_all_runs(
     names = [fake("a"), fake("b"), f"fake:{tmp_path / 'nowhere.json'}"]
     done = measure(*names, options=("--json",))
     assert [run["plan"]["target"] for run in done.document["runs"]] == names[:2]
-    assert {run["schema"] for run in done.document["runs"]} == {"hardstone.run/3"}
+    assert {run["schema"] for run in done.document["runs"]} == {"hardstone.run/1"}
     (missing,) = done.document["not_run"]
     assert (missing["target"], missing["exit_code"]) == (names[2], EXIT_USAGE)
     assert "cannot be read" in missing["reason"]
@@ -97,7 +97,7 @@ def test_json_is_one_document_of_all_runs(
 
 
 def test_json_of_one_target_stays_the_run(measure: Callable[..., Done], fake: Make) -> None:
-    assert measure(fake("a"), options=("--json",)).document["schema"] == "hardstone.run/3"
+    assert measure(fake("a"), options=("--json",)).document["schema"] == "hardstone.run/1"
 
 
 class Gone(LocalTransport):

@@ -20,7 +20,7 @@ import pytest
 from hardstone.errors import TargetError
 from hardstone.event_names import JOINED
 from hardstone.memory import Memory, Recorder
-from hardstone.model import RUN_SCHEMA, Event, Result, RunDocument
+from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.joined_run import joined_run
 from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.place import open_place
@@ -176,21 +176,6 @@ def test_every_cut_of_a_journal_keeps_what_is_before_it(store: Store) -> None:
             results = store.load(document.id).results
             assert [one.test for one in results] == [f"SEM-P-{n}" for n in range(complete - 1)]
             store.path_of(document.id).unlink()
-
-
-def test_an_old_journal_keeps_the_meaning_of_its_loads(store: Store) -> None:
-    """Results that were finished, and the plan, from before "@cpu"."""
-    document = planned()
-    document.schema = "hardstone.run/1"
-    journal = store.journal(document, Here())
-    journal.result(make.result("SEM-P-SIG"))
-    journal.close()
-    assert make.result("SEM-P-SIG").conditions.load == "heavy"
-    assert recover(store, dump) == [document.id]
-    found = store.load(document.id)
-    assert found.schema == RUN_SCHEMA
-    assert found.results[0].conditions.load == "heavy@cpu"
-    assert (document.plan.load, found.plan.load) == ("heavy", "heavy@cpu")
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])

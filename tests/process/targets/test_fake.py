@@ -254,7 +254,7 @@ def test_the_request_names_conditions_only_where_there_are_any() -> None:
 
 
 def named(name: str) -> dict[str, Any]:
-    return {"schema": "hardstone.loads/2", "elements": [], "mixes": [{"name": name, "load": ""}]}
+    return {"schema": "hardstone.loads/1", "elements": [], "mixes": [{"name": name, "load": ""}]}
 
 
 def local(folder: Path, body: str) -> Target:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument, Trust, Verdict
-from hardstone.older.old_events import with_data
 from hardstone.present.headline import headline, target_text
 from hardstone.present.overview import decisive, families, stands_out, timings
 from hardstone.stats.trust import grade_run
@@ -75,7 +74,7 @@ def of_trouble() -> Iterator[tuple[str, list[Result]]]:
     yield "missed releases", [make.result(series=counted("missed", 3, 4))]
     yield "overruns", [make.result("TMR-P-JIT", series=counted("overrun", 3, 4))]
     # of an early probe it stands in an event only
-    early = with_data(Event(name="missed_periods", text="3 releases were missed"))
+    early = event("missed_periods", "3 releases were missed", missed_count=3)
     yield "missed releases of an early probe", [make.result(events=[early])]
     both = make.result(events=[early], series=counted("missed", 3))
     yield "missed releases, told twice", [both]

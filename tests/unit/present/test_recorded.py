@@ -26,7 +26,7 @@ def recorded(name: str) -> RunDocument:
 
 @pytest.fixture
 def troubled() -> RunDocument:
-    return recorded("run-3-troubled")
+    return recorded("run-1-troubled")
 
 
 @pytest.mark.slow
@@ -57,8 +57,8 @@ def test_what_the_register_says_of_the_tests_is_in_the_run(troubled: RunDocument
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("run-3-emulated", "emulated"),
-        ("run-3-instructions", "emulated, time counts instructions"),
+        ("run-1-emulated", "emulated"),
+        ("run-1-instructions", "emulated, time counts instructions"),
     ],
 )
 def test_an_emulated_run_says_so_first_wherever_it_is_shown(name: str, kind: str) -> None:

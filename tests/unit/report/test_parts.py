@@ -137,15 +137,6 @@ def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> 
         assert "--dma-latency 0 " in line
 
 
-def test_a_storm_of_before_is_no_load_of_today(run: RunDocument) -> None:
-    plan = run.plan
-    assert reproduce.has_commands(plan)
-    storm = "heavy@cpu+storm=240 (nice 19)"
-    assert not reproduce.has_commands(msgspec.structs.replace(plan, loads=["none", storm]))
-    foreign = "stress-ng:--temp-path a (nice 19)"
-    assert reproduce.has_commands(msgspec.structs.replace(plan, loads=[foreign]))
-
-
 def test_json_for_a_script_cannot_leave_it() -> None:
     value = {"</script><!--": "\u2028\u2029&<>"}
     text = str(json_for_script(value))

@@ -4,18 +4,16 @@ and quick enough; and the same in the terminal. The words are in golden/matrix-*
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
-from hardstone.model import Conditions, Event, Result, RunDocument, Verdict
+from hardstone.model import Conditions, Result, RunDocument, Verdict
 from hardstone.present.load_table import is_short, load_figure, load_table, reached_text
 from hardstone.present.wording import ratio_text
 from hardstone.report.page import render_html
 from hardstone.stats.comparison import comparisons_in, ratio_to_first
-from hardstone.store.documents import read_document
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report import matrix, sample
 from tests.unit.report.media import Sketches, flat, printed, sketched, words
@@ -317,21 +315,3 @@ def test_equal_work_stands_once() -> None:
     alone = whole(equal[0], width=140)
     for kind, work in (("add", "36 696 328"), ("copy", "57 092")):
         assert f"{kind}, {work} operations 100" in alone
-
-
-def test_the_work_of_a_document_from_before_the_field(tmp_path: Path) -> None:
-    """Its results calibrated each for itself; the numbers are in events."""
-    found = make.document(results=[fixed("none", 0), fixed("heavy", 0)])
-    found.schema = "hardstone.run/1"
-    for one, count in zip(found.results, (36_696_328, 30_000_001), strict=True):
-        one.calibrated = {}
-        texts = (f"add: a block is {count} operations", "add: a block is many operations")
-        one.events = [Event(name="calibrated", text=text) for text in texts]
-    path = tmp_path / "run.json"
-    path.write_bytes(msgspec.json.encode(found))
-    read = read_document(path)
-    assert [one.calibrated for one in read.results] == [
-        {"add_operations": 36_696_328},
-        {"add_operations": 30_000_001},
-    ]
-    assert f"RSP-P-FIX {UNEQUAL}: add operations" in whole(*read.results)

@@ -183,7 +183,7 @@ def test_what_a_target_sent_is_no_markup() -> None:
 
 
 def test_a_real_run_has_its_pictures() -> None:
-    run = read_document(schema.FOLDER / "golden" / "run-3-tables.json")
+    run = read_document(schema.FOLDER / "golden" / "run-1-tables.json")
     for result in run.results:
         first, last = frames_of(result)
         assert (first.at_ns, first.points_um[0]) == (0, (0, 1_100_000))
@@ -194,7 +194,7 @@ def test_a_real_run_has_its_pictures() -> None:
 
 
 def test_the_picture_of_the_documents_follows_light_and_dark() -> None:
-    lines = (schema.FOLDER / "golden" / "stream-3-sim-p-rf-tables.jsonl").read_bytes().splitlines()
+    lines = (schema.FOLDER / "golden" / "stream-1-sim-p-rf-tables.jsonl").read_bytes().splitlines()
     drawing = tire_picture.drawing(lines, "SIM-P-RF")
     assert drawing.startswith("<svg xmlns=") and drawing.endswith("</svg>\n")
     used = {part.split(")")[0] for part in drawing.split("var(")[1:]}

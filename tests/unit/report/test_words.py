@@ -182,9 +182,9 @@ DOCUMENTS: dict[str, Callable[[], RunDocument]] = {
     "matrix": lambda: matrix.document(count=200),
     "nothing": nothing,
     "sample": whole_sample,
-    "troubled": golden_run("run-3-troubled"),
-    "emulated": golden_run("run-3-emulated"),
-    "instructions": golden_run("run-3-instructions"),
+    "troubled": golden_run("run-1-troubled"),
+    "emulated": golden_run("run-1-emulated"),
+    "instructions": golden_run("run-1-instructions"),
 }
 MEDIA: dict[str, Callable[[RunDocument], str]] = {
     "page": page_lines,

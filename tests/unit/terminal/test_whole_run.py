@@ -20,7 +20,6 @@ from hardstone.model import (
     RunDocument,
     Verdict,
 )
-from hardstone.older.old_events import with_data
 from hardstone.present.headline import (
     conditions_text,
     headline,
@@ -210,6 +209,13 @@ SHORT = "{} reached 3.0 % of a CPU (requested: 10.0 %)"
 ELEMENTS = ("cpu", "disk", "memory")
 
 
+def told(name: str, text: str) -> Event:
+    """An event of a load names its element in its data, as in its text."""
+    element = text.split(maxsplit=1)[0]
+    of_load = name.startswith("load_") and element in ELEMENTS
+    return Event(name=name, text=text, data={"element": element} if of_load else {})
+
+
 def under(config: str, *events: tuple[str, str], test: str = "TMR-P-LAT") -> Result:
     reached = [
         LoadReached(element=one, degree="", asked=0.1, reached=0.03, unit="share", processes=2)
@@ -218,7 +224,7 @@ def under(config: str, *events: tuple[str, str], test: str = "TMR-P-LAT") -> Res
     return make.result(
         test,
         conditions=Conditions(load="heavy", cpu_config=config),
-        events=[with_data(Event(name=name, text=text)) for name, text in events],
+        events=[told(name, text) for name, text in events],
         load=reached,
     )
 
