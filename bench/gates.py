@@ -25,7 +25,7 @@ from hardstone.model import RunDocument, Series
 from hardstone.stats.contradictions import trust_of
 from hardstone.stats.layout import edges_of, index_of, parse_layout
 from hardstone.store import Store
-from hardstone.subjects import subjects_of
+from hardstone.systems.subjects import subjects_of
 
 
 def groups_of(stores: Sequence[Path], test: str) -> list[list[RunDocument]]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 from hardstone.errors import HardstoneError
 from hardstone.lab.debian import parse_wanted
-from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import find_kernel
+from hardstone.lab.qemu import emulator
 from probe_checks import ROOT, Command, Skip
 
 # WHAT and ARCH of `hardstone lab get`. The first is for `make test`, all of them for `make lab`.

@@ -230,7 +230,7 @@ def bibliography(tree: Tree) -> Iterator[Complaint]:
                 yield file.wrong_at(found.start(), told)
     for key in sorted(studies.keys() - cited):
         yield page.wrong_word(f"[{key}]", f"nothing cites [{key}]: remove it")
-    published = json.loads(tree["src/hardstone/published/published.json"].text)
+    published = json.loads(tree["src/hardstone/systems/published.json"].text)
     whole = " ".join(page.text.split())
     for study in published["studies"].values():
         for said in (study["title"], study.get("author", "")):

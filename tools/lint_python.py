@@ -54,8 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "report": LEAVES
     | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
-    "store": LEAVES
-    | {"collector", "files", "formula", "memory", "stats", "stream", "rating"},
+    "store": LEAVES | {"collector", "files", "formula", "memory", "stats", "stream", "rating"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
     "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},

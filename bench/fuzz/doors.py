@@ -30,15 +30,15 @@ from hardstone.gate import (
 from hardstone.model import Result, RunDocument
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import MOST_SYSTEMS
-from hardstone.rating import rate_run
 from hardstone.report import render_html, svg
 from hardstone.report.compare_page import render_compare
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader
-from hardstone.subjects import published_system, subjects_of
-from hardstone.targets.lines import split_lines
+from hardstone.systems.rating import rate_run
+from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.targets.local import local_target
+from hardstone.targets.transport import split_lines
 from hardstone.terminal.compare_screen import print_comparison
 from hardstone.terminal.gate_view import print_gate
 from hardstone.terminal.whole_run import print_whole

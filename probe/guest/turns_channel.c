@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The shared memory; the host's side is src/hardstone/lab/channel.py. */
+/* The shared memory; the host's side is src/hardstone/lab/qemu.py. */
 struct turns {
     _Atomic uint32_t turn; /* counts the guest's turns; it is the host's turn when it moves */
     uint32_t from_guest, from_host; /* bytes */

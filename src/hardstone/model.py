@@ -18,6 +18,7 @@ STREAM_SCHEMA = "hardstone.stream/1"
 RUN_SCHEMA = "hardstone.run/1"
 TARGETS_SCHEMA = "hardstone.targets/1"
 REGISTER_SCHEMA = "hardstone.register/1"
+FORMULA = "hardstone.rating/2"  # of the stars: docs/method/rating.md
 LOADS_SCHEMA = "hardstone.loads/1"
 SHIELD_SCHEMA = "hardstone.shield/1"
 FACTS_SCHEMA = "hardstone.facts/1"

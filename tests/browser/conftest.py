@@ -19,7 +19,7 @@ from hardstone.report import write_html
 from hardstone.report.compare_figures import compare_figures
 from hardstone.report.compare_page import write_compare
 from hardstone.report.drawing import Drawer
-from hardstone.subjects import Subject
+from hardstone.systems.subjects import Subject
 from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put
 from tests.unit.present.compared import (
     emulated_systems,

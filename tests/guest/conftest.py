@@ -12,9 +12,9 @@ import pytest
 
 from hardstone.doctor import Diagnosis, diagnose
 from hardstone.errors import InputError
-from hardstone.lab.emulator import emulator
-from hardstone.lab.extra_device import check_device
+from hardstone.lab.initramfs import check_device
 from hardstone.lab.kernels import Kernel
+from hardstone.lab.qemu import emulator
 from hardstone.targets.lab import LabTarget, LabTransport
 from tests.guest.called import TRACING, opened, shell
 from tests.guest.kernels import BUILDS, Build, found_kernel, kernel_of, names_of, tuned_line

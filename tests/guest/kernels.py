@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from hardstone.errors import HardstoneError
-from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import Kernel, find_kernel
+from hardstone.lab.qemu import emulator
 from lab_kernels import NAMES
 
 NO_DRIVER = "the kernel was stored without the driver of QEMU's edu"

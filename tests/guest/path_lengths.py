@@ -13,8 +13,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import Kernel
+from hardstone.lab.qemu import emulator
 from hardstone.model import Facts, StreamInstrument, StreamSeries
 from hardstone.targets.lab import LabTarget, LabTransport
 from tests.guest.called import measured

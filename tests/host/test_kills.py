@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import HardstoneError
-from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
+from hardstone.lab.qemu import emulator
 from hardstone.model import RunDocument
 from hardstone.stats.identity import series_problem
 from hardstone.store import Store

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import HardstoneError
-from hardstone.lab.emulator import emulator
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
+from hardstone.lab.qemu import emulator
 from hardstone.store import Store
-from hardstone.targets.find import find_probe
+from hardstone.targets.build import find_probe
 from tests.host.place import dumped
 from tests.waiting import wait_until
 

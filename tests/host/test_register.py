@@ -28,8 +28,8 @@ from hardstone.model import (
     StreamSeries,
 )
 from hardstone.present.study_params import why_another
-from hardstone.published import Figure, all_figures, figures_of, is_measurable, resolve
 from hardstone.stats.noise import with_noise
+from hardstone.systems.published import Figure, all_figures, figures_of, is_measurable, resolve
 from hardstone.targets.local import local_target
 from tests import machine
 from tests.host import few

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from hardstone.campaign import Campaign
-from hardstone.campaign.carry import carried
-from hardstone.campaign.pairs import pair_plan
+from hardstone.campaign.campaign import pair_plan
+from hardstone.campaign.collect import carried
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
 from hardstone.plan import Request, make_plan

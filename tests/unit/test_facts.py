@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hardstone.doctor import diagnose
-from hardstone.doctor.derive import derive
+from hardstone.doctor.diagnose import derive
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Facts, Scalar
 from hardstone.stats.moved import STEADY_FACTS

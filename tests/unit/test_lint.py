@@ -162,7 +162,7 @@ FIRST, SECOND = (one["id"] for one in SMALL["tests"])
 for one in SMALL["tests"]:
     one["source"] = "[O] figure 1" if one["id"] == FIRST else "ours"
 RULES_OF_DOCTOR = f"{TOOLKIT}doctor/rules.toml"
-PUBLISHED = f"{TOOLKIT}published/published.json"
+PUBLISHED = f"{TOOLKIT}systems/published.json"
 STUDIES = {
     lint_docs.GOLDEN_REGISTER: json.dumps(SMALL),
     "docs/bibliography.md": "# Studies\n\n### [O] A study of Doe, 1987\n\n- **Tests**: "
@@ -296,7 +296,7 @@ OF_PYTHON = [
                 ("from hardstone.a import b", "b.COMMANDS['x'] = 'y'", "sets b.COMMANDS['x']"),
             )
         ),
-        ("monkeypatch.setattr('hardstone.targets.process.Popen', fail)", "1: replaces 'hards"),
+        ("monkeypatch.setattr('hardstone.targets.local.Popen', fail)", "1: replaces 'hards"),
         ("mock.patch('hardstone.cli.main.run')", "1: replaces 'hardstone.cli.main.run'"),
         ("monkeypatch.setattr(*place, short)", "1: replaces *place"),
     ),

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from hardstone.model import Loads
-from hardstone.plan.mixes import read_mix
-from hardstone.plan.problems import Problems
+from hardstone.plan.loads import read_mix
+from hardstone.plan.params import Problems
 from tests.conftest import ROOT
 from tests.unit.test_plan_loads import FORMS, NO_LOADS
 

@@ -13,9 +13,8 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_USAGE, PrivilegeError
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, booted_models, make_plan, switched_models
-from hardstone.plan.numbers import parse_cpu_list
-from hardstone.plan.problems import nearest
-from hardstone.plan.rest import rest_of
+from hardstone.plan.make import rest_of
+from hardstone.plan.params import nearest, parse_cpu_list
 from hardstone.present.reproduce import run_command
 from tests.process.targets import sample
 

@@ -12,13 +12,12 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Event, ParamValue, Plan, PlannedTest, Result
-from hardstone.plan.problems import PlanError, Problems
+from hardstone.plan.params import PlanError, Problems, check_tire, longest_stable_ns
 from hardstone.plan.sweep import Sweeper
 from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
 from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
 from hardstone.plan.sweep_request import usual_threads
 from hardstone.plan.sweep_results import curve_of, masses_of, read_results, single
-from hardstone.plan.tire_params import check_tire, longest_stable_ns
 from tests.sweeps import SECOND_NS, Kernel, facts, plan_of, register, result_of, threshold
 
 SIZES = st.integers(1, 250_000).map(lambda n: 4 * n)

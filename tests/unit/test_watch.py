@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from hardstone.targets.base import ProbeTimeoutError, Stop
-from hardstone.targets.process import HaltLook
-from hardstone.targets.transport import Limits
-from hardstone.targets.watch import Halt, Watch
+from hardstone.targets.local import HaltLook
+from hardstone.targets.transport import Halt, Limits, Watch
 
 SIGSTOP = Halt("(state T: SIGSTOP, or a debugger)", "continue it with kill -CONT 7")
 

@@ -14,10 +14,9 @@ import msgspec
 import pytest
 
 from hardstone.errors import TargetError
-from hardstone.lab.programs import Programs
+from hardstone.lab.initramfs import Programs
 from hardstone.model import Facts, Register
-from hardstone.targets.compilers import cross_compiler, own_arch
-from hardstone.targets.guest_programs import programs_for
+from hardstone.targets.build import cross_compiler, own_arch, programs_for
 from tests.conftest import PROBE
 from tests.waiting import wait_until
 

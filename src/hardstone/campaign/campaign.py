@@ -1,17 +1,27 @@
-"""Runs a plan on a target: the only place that joins target, conditions and plan."""
+"""Carries out a plan on a target: collects each test, keeps what comes back, and stores the run.
+
+The only place that joins target, conditions and plan. `Keeper` keeps each line and result in the
+journal; `Interrupt` turns the first Ctrl-C into an early end that keeps what was measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import TypeVar
 
 import msgspec
 
-from hardstone.campaign.carry import carried
-from hardstone.campaign.collect import Collector, TargetGoneError, measure, skipped
+import hardstone
+from hardstone.campaign.collect import Collector, Keeper, TargetGoneError, carried, measure, skipped
 from hardstone.campaign.events import (
     CampaignEvent,
     MeasuringFinished,
@@ -21,11 +31,7 @@ from hardstone.campaign.events import (
     Tick,
     Warned,
 )
-from hardstone.campaign.interrupt import stop_on_signals
-from hardstone.campaign.keeper import Keeper
-from hardstone.campaign.new_document import new_document, now_utc
 from hardstone.campaign.outcome import exit_code, realtime_advice, standing_code
-from hardstone.campaign.ticker import Ticker
 from hardstone.doctor import advice_lines, diagnose
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -35,7 +41,9 @@ from hardstone.errors import (
     worst_code,
 )
 from hardstone.model import (
+    RUN_SCHEMA,
     ClockCheck,
+    Descriptor,
     Facts,
     Plan,
     PlannedTest,
@@ -43,13 +51,16 @@ from hardstone.model import (
     Result,
     RunDocument,
     RunStatus,
+    Tool,
+    Trust,
 )
+from hardstone.plan.sweep_results import SIMULATIONS
 from hardstone.stats.conditions import names_in
 from hardstone.stats.joined_run import joined_run
 from hardstone.stats.moved import environment_moved
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
-from hardstone.store import Journal, Store, StoreError
+from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
 
 Answer = TypeVar("Answer")
@@ -284,3 +295,126 @@ class Campaign:
                 self._gone = error.cause
             self._warn(f"{what} could not be read again after the run: {error}")
             return None
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def stop_on_signals(stop: Stop) -> Iterator[None]:
+    """Within, the first signal sets `stop`, the second aborts it, and the third does what
+    Ctrl-C did before.
+
+    A signal that is ignored (nohup) stays ignored. Only the main thread can set handlers; in
+    another one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    wanted = [number for number in _SIGNALS if before[number] is not signal.SIG_IGN]
+    take = _handler(stop, before[signal.SIGINT])
+    for number in wanted:
+        signal.signal(number, take)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            if signal.getsignal(number) is take:  # what an interrupt has set stays
+                signal.signal(number, before[number])
+
+
+def _handler(stop: Stop, interrupt: object) -> Callable[[int, FrameType | None], None]:
+    def take(number: int, frame: FrameType | None) -> None:
+        if stop.is_abort:
+            if callable(interrupt):
+                interrupt(number, frame)
+            raise KeyboardInterrupt
+        if stop.is_set():
+            stop.abort()
+        else:
+            stop.set()
+
+    return take
+
+
+_TICK_NS = 1_000_000_000
+
+
+class Ticker:
+    """Calls `on_tick` at most once a second."""
+
+    def __init__(self, on_tick: Callable[[int], None]) -> None:
+        self._on_tick = on_tick
+        self._start_ns = self._last_ns = time.monotonic_ns()
+
+    def look(self) -> None:
+        now_ns = time.monotonic_ns()
+        if now_ns - self._last_ns >= _TICK_NS:
+            self._last_ns = now_ns
+            self._on_tick(now_ns - self._start_ns)
+
+
+def new_document(
+    plan: Plan, facts: Facts, target: Target, register: Register | None
+) -> RunDocument:
+    """The document of a run that begins, still without results."""
+    tool = Tool(
+        version=hardstone.__version__,
+        probe_version=facts.probe_version,
+        probe_sha256=target.probe_sha256(),
+        compiler=facts.compiler,
+        libc=facts.libc,
+    )
+    return RunDocument(
+        schema=RUN_SCHEMA,
+        id=new_run_id(),
+        name=plan.name,
+        started_utc=now_utc(),
+        finished_utc=None,
+        status="incomplete",
+        trust=Trust(grade="indicative", reasons=["the run is not finished"]),
+        tool=tool,
+        system=facts.facts,
+        plan=plan,
+        instrument=facts.instrument,
+        results=[],
+        descriptors=_descriptors(plan, register),
+    )
+
+
+def _descriptors(plan: Plan, register: Register | None) -> list[Descriptor]:
+    """Those of the tests of the plan, and of all that a sweep may add."""
+    asked = {one.test for one in plan.tests} | (set() if plan.sweep is None else set(SIMULATIONS))
+    return [one for one in (register.tests if register is not None else []) if one.id in asked]
+
+
+def now_utc() -> str:
+    """The time of day as documents have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def pair_plan(plan: Plan, settings: Sequence[str], pairs: int, seed: int) -> Plan:
+    """`plan`, of one test, as `pairs` pairs of it.
+
+    Of every two pairs one begins without the settings and one with them, in an order drawn by
+    `seed`, so that neither drift nor order looks like an effect.
+    """
+    if len(plan.tests) != 1:
+        raise ValueError("pairs are of one test")
+    without = plan.tests[0]
+    with_settings = msgspec.structs.replace(without, settings=list(settings))
+    tests: list[PlannedTest] = []
+    for is_with_first in _orders(pairs, seed):
+        pair = [without, with_settings]
+        tests += reversed(pair) if is_with_first else pair
+    return msgspec.structs.replace(plan, tests=tests)
+
+
+def _orders(pairs: int, seed: int) -> list[bool]:
+    draw = random.Random(seed)  # noqa: S311 - an order that can be repeated, no secret
+    orders: list[bool] = []
+    while len(orders) < pairs:
+        first = draw.random() < 0.5
+        orders += [first, not first]
+    return orders[:pairs]

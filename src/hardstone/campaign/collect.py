@@ -1,19 +1,42 @@
-"""One test: its raw lines go to the journal first, then into a result."""
+"""Collects one test from a target: sends the request, reads its stream, looks at what the probe
+records meanwhile.
+
+What one test calibrated or chose is carried to the later requests of the run.
+
+Pure. The stored plan has the parameters as requested, a result those that its probe was given.
+"""
 
 from __future__ import annotations
 
+import resource
+import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from hardstone.calling import parted
-from hardstone.campaign.events import Look
-from hardstone.campaign.keeper import Keeper
-from hardstone.campaign.look import look_at
+from hardstone.campaign.events import (
+    Look,
+)
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.event_names import COPIED, LOOKED
-from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result
-from hardstone.stats.conditions import Names, result_under
-from hardstone.store import CopyCost
+from hardstone.model import (
+    Conditions,
+    DataValue,
+    Event,
+    ParamValue,
+    Plan,
+    PlannedTest,
+    Result,
+    RunDocument,
+)
+from hardstone.stats.calibrated import is_asked_alike
+from hardstone.stats.conditions import Names, condition_of, result_under
+from hardstone.store import CopyCost, Journal, StoreError
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     QUIET,
@@ -195,3 +218,178 @@ def _salvage(target: Target, result: Result, backing: str) -> None:
         result.started_uptime_ns = result.started_uptime_ns or found.started_uptime_ns
         result.started_utc = result.started_utc or found.started_utc
         result.duration_ns = result.duration_ns or found.duration_ns
+
+
+_EITHER_SCOPE = "both"
+
+
+class _Means(NamedTuple):
+    """A list of means, in ns, of `series` of another test: for each kind, for each scope."""
+
+    param: str
+    test: str
+    series: str
+
+
+_MEANS = {"SEM-P-RTP": _Means("signal_wait_ns", "SEM-P-SIG", "signal_wait")}
+
+
+def carried(planned: PlannedTest, results: Sequence[Result]) -> PlannedTest:
+    """`planned` with the parameters that `results`, the earlier ones of its run, determine.
+
+    A parameter with a value of its own is left as it is.
+    """
+    given = _calibrated(planned, results) | _means(planned, results)
+    return msgspec.structs.replace(planned, params=planned.params | given) if given else planned
+
+
+def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
+    """What the test calibrated under the condition that was measured first."""
+    found: dict[str, ParamValue] = {}
+    for result in results:
+        if result.test != planned.test or not is_asked_alike(planned.params, result):
+            continue
+        for name, value in result.calibrated.items():
+            if planned.params.get(name) == 0 and value > 0:
+                found.setdefault(name, value)
+    return found
+
+
+def _means(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
+    """The means of another test under the same condition; 0 where it has none."""
+    wanted = _MEANS.get(planned.test)
+    asked = planned.params.get(wanted.param) if wanted is not None else None
+    kinds, scopes = planned.params.get("kinds"), planned.params.get("scopes")
+    if wanted is None or not isinstance(asked, list) or any(asked):
+        return {}
+    if not isinstance(kinds, list) or not isinstance(scopes, list):
+        return {}
+    means = _means_under(planned, wanted, results)
+    values: list[int | str] = [
+        means.get((kind, scope)) or means.get((kind, _EITHER_SCOPE), 0)
+        for kind in kinds
+        for scope in scopes
+    ]
+    return {wanted.param: values} if any(values) else {}
+
+
+def _means_under(
+    planned: PlannedTest, wanted: _Means, results: Sequence[Result]
+) -> dict[tuple[int | str | None, int | str | None], int]:
+    """Means in whole ns by kind and scope."""
+    return {
+        (series.labels.get("kind"), series.labels.get("scope")): max(round(series.mean), 1)
+        for result in results
+        if result.test == wanted.test and condition_of(result) == condition_of(planned)
+        if result.status == "measured" and result.complete
+        for series in result.series
+        if series.name == wanted.series and series.mean is not None
+    }
+
+
+_NOT_YET = "nothing is recorded yet"
+_NO_COPY = "a copy would disturb what is measured"
+
+
+def look_at(
+    test: str, target: Target, snapshot: Callable[[], Path | None], *, is_recording: bool
+) -> Look:
+    """What `test`, which runs on `target`, has recorded by now. Never raises."""
+    if not is_recording:
+        return Look(None, 0, _NOT_YET)
+    begin_ns = _cpu_ns()
+    reader = StreamReader(test)
+    try:
+        copy = snapshot()
+        if copy is None:
+            return Look(None, _cpu_ns() - begin_ns, _NO_COPY, can_come=False)
+        for line in target.dump(str(copy)):
+            reader.feed(line)
+    except (HardstoneError, OSError) as error:
+        return Look(None, _cpu_ns() - begin_ns, str(error), can_come=True)
+    found = reader.finish()
+    cost_ns = _cpu_ns() - begin_ns
+    has_values = any(series.count for series in found.series)
+    return Look(found, cost_ns) if has_values else Look(None, cost_ns, reader.problem or _NOT_YET)
+
+
+def _cpu_ns() -> int:
+    """Of this thread, and of the children that were waited for, as the probe that dumps."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
+
+
+class Keeper:
+    """Records what it can: a store that fails is reported once, and measuring continues.
+
+    From then on the run is kept outside of the store too, and the next command on the store
+    takes it from there.
+    """
+
+    def __init__(
+        self, journal: Journal, document: RunDocument, on_problem: Callable[[StoreError], None]
+    ) -> None:
+        self._journal = journal
+        self._document = document
+        self._on_problem = on_problem
+        self._is_failing = False
+        self.problem: StoreError | None = None
+        self.spare: Path | None = None
+        self.path: Path | None = None
+
+    def backing_file(self, test: str) -> str | None:
+        """As that of the journal; None where the store fails."""
+        try:
+            return self._journal.backing_file(test)
+        except StoreError as error:
+            self._fail(error)
+            return None
+
+    def has_recording(self) -> bool:
+        return self._journal.has_recording()
+
+    def stream_line(self, test: str, raw: bytes) -> None:
+        try:
+            self._journal.stream_line(test, raw)
+        except StoreError as error:
+            self._fail(error)
+
+    def planned(self, tests: Sequence[PlannedTest]) -> None:
+        """Records tests that the plan of the document already has."""
+        try:
+            self._journal.planned(tests)
+        except StoreError as error:
+            self._fail(error)
+
+    def result(self, result: Result) -> None:
+        """Records a result that the document already has."""
+        try:
+            self._journal.result(result)
+        except StoreError as error:
+            self._fail(error)
+        if self._is_failing:
+            self.spare = self._journal.spare(self._document)
+
+    def snapshot(self) -> Path | None:
+        return self._journal.snapshot()
+
+    def copy_cost(self) -> CopyCost | None:
+        return self._journal.copy_cost()
+
+    def take_warning(self) -> str | None:
+        return self._journal.take_warning()
+
+    def finish(self) -> None:
+        """Stores the document at `path`. If that fails, `problem` says why and `spare` where it
+        is."""
+        try:
+            self.path = self._journal.finish(self._document)
+        except StoreError as error:
+            self._fail(error)
+            self.problem = error
+            self.spare = self._journal.spare(self._document)
+
+    def _fail(self, error: StoreError) -> None:
+        if not self._is_failing:
+            self._is_failing = True
+            self._on_problem(error)

@@ -101,7 +101,7 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareVie
 
 def _exit_code(chosen: Chosen) -> int:
     from hardstone.cli.open_store import consistency_exit
-    from hardstone.subjects import MeasuredRun
+    from hardstone.systems.subjects import MeasuredRun
 
     known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
     codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]

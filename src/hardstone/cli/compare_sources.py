@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.store import Store
-from hardstone.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
+from hardstone.systems.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
 _NAME_CHARACTERS = 60
 

@@ -41,7 +41,7 @@ def tell_outcome(document: GateDocument, options: Mapping[str, Any]) -> int:
 def _write_junit(document: GateDocument, options: Mapping[str, Any]) -> None:
     path: Path | None = options["junit"]
     if path is not None:
-        from hardstone.campaign.new_document import now_utc
+        from hardstone.campaign.campaign import now_utc
 
         _replace("--junit", path, junit_xml(document, now_utc(), os.uname().nodename))
 

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from hardstone.errors import InputError
-from hardstone.gate.measured_pairs import MOST_MARGIN
+from hardstone.gate.pairs import MOST_MARGIN
 from hardstone.units import parse_duration_ns
 
 ONLY_MEDIANS = "only medians are judged (--tails judges p99, p99.9)"

@@ -33,7 +33,7 @@ from hardstone.gate import (
 from hardstone.model import RunDocument
 from hardstone.stats.run_gate import DIFFERENCE, LEAST_RUNS, MOST_RUNS
 from hardstone.store import Store
-from hardstone.subjects import (
+from hardstone.systems.subjects import (
     PREFIX,
     MeasuredRun,
     PublishedSystem,

@@ -29,10 +29,10 @@ from hardstone.gate import (
     read_measured_pairs,
     why_left_out,
 )
-from hardstone.published import Address, parse_address
 from hardstone.stats.pair_gate import LEAST_PAIRS, PairGate
 from hardstone.store import Store
 from hardstone.store.place import is_run_id
+from hardstone.systems.published import Address, parse_address
 
 _MOST_BYTES = 1 << 24
 CHOSEN_LATER = (

@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from hardstone.campaign import Campaign
-from hardstone.campaign.carry import carried
+from hardstone.campaign.collect import carried
 from hardstone.catalogue import kind_of
 from hardstone.cli.gate_files import check_files, tell_outcome
 from hardstone.cli.gate_numbers import ONLY_MEDIANS, alpha_of, deadline_of, margin_of
@@ -34,10 +34,10 @@ from hardstone.errors import (
 from hardstone.gate import PairedRun, check_pairs, run_name, why_left_out
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
-from hardstone.published import Address, parse_address
 from hardstone.stats.pair_gate import ALPHA, LEAST_PAIRS
 from hardstone.stats.sign_flip import MOST_PAIRS
 from hardstone.store import StoreError
+from hardstone.systems.published import Address, parse_address
 from hardstone.targets import find_target
 from hardstone.units import format_span
 

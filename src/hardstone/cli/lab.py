@@ -59,9 +59,9 @@ def add(name: str, kernel: Path, **more: Any) -> int:
     The files are copied. A kernel of that NAME is replaced. Without --modules the kernel
     must have virtio_pci and virtio_console built in.
     """
-    from hardstone.lab.entry_folder import check_name
+    from hardstone.lab.debian import read_kernel
     from hardstone.lab.kernels import add_kernel
-    from hardstone.lab.own_kernel import read_kernel
+    from hardstone.lab.lab_folder import check_name
 
     check_name(name)
     return _told(*add_kernel(name, read_kernel(kernel, **more)))
@@ -130,7 +130,7 @@ def _described(kernel: Kernel) -> str:
 
 
 def _missing_emulators(arches: set[str]) -> dict[str, TargetError]:
-    from hardstone.lab.emulator import emulator
+    from hardstone.lab.qemu import emulator
 
     missing = {}
     for arch in sorted(arches):

@@ -113,7 +113,7 @@ def _duration(asked: str | None, samples: str | None) -> str:
 
 def _cpus(text: str | None) -> tuple[str | None, str | None]:
     """The CPU of one thread, or the list for several."""
-    from hardstone.plan.numbers import parse_cpu_list
+    from hardstone.plan.params import parse_cpu_list
 
     if text is None or text.strip().isdecimal():
         return text, None

@@ -16,7 +16,7 @@ from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
     from hardstone.targets.base import OnIdle
-    from hardstone.targets.loading import AnyLine
+    from hardstone.targets.probe_target import AnyLine
     from hardstone.targets.transport import Transport
 
 _LACKING = {"load_short", "load_unseen", "load_ended_early", "load_not_settled"}
@@ -56,11 +56,11 @@ def command(
     Without -D the load runs until Ctrl-C, which then is no error. Exit code 3: an element
     reached less than 80 % of its degree, or ended early.
     """
-    from hardstone.campaign.interrupt import stop_on_signals
+    from hardstone.campaign.campaign import stop_on_signals
     from hardstone.cli.reaching_told import notices_told
     from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
-    from hardstone.targets.loading import check_load, load_lines
+    from hardstone.targets.probe_target import check_load, load_lines
 
     duration_ns = None if duration is None else _duration_ns(duration)
     target = lab_target(target, lab)
@@ -132,7 +132,7 @@ def _report(target: str, load: str, lines: list[AnyLine], *, as_json: bool) -> i
     from hardstone.cli.messages import print_json, tell
     from hardstone.errors import UntrustworthyError
     from hardstone.model import StreamEvent, StreamLoad
-    from hardstone.targets.loading import LoadFooter
+    from hardstone.targets.probe_target import LoadFooter
     from hardstone.terminal.load import print_load
 
     reached = [line for line in lines if isinstance(line, StreamLoad)]
@@ -155,7 +155,7 @@ def _document(target: str, load: str, lines: list[AnyLine]) -> dict[str, Any]:
     import msgspec
 
     from hardstone.model import StreamEvent, StreamLoad
-    from hardstone.targets.loading import SCHEMA, LoadHeader
+    from hardstone.targets.probe_target import SCHEMA, LoadHeader
 
     def plain(line: AnyLine) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(line)

@@ -15,7 +15,7 @@ def command() -> None:
 @command.command("path")
 def path() -> int:
     """Print the path of the probe in use."""
-    from hardstone.targets.find import find_probe
+    from hardstone.targets.build import find_probe
 
     click.echo(str(find_probe()))
     return EXIT_OK
@@ -30,9 +30,7 @@ def path() -> int:
 def build(arch: str | None) -> int:
     """Build the probe from the source tree, with Meson or with cc alone."""
     from hardstone.cli.messages import tell
-    from hardstone.targets.build import build_probe
-    from hardstone.targets.compilers import own_arch
-    from hardstone.targets.guest_programs import programs_for
+    from hardstone.targets.build import build_probe, own_arch, programs_for
 
     is_own = arch is None or arch == own_arch()
     built = build_probe(tell) if is_own else programs_for(str(arch), tell).probe

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hardstone.campaign import Campaign, Outcome
-from hardstone.campaign.pairs import pair_plan
+from hardstone.campaign.campaign import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.messages import abandon, print_json, tell
 from hardstone.cli.open_store import open_store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardstone.cli.messages import tell
-from hardstone.targets.reaching import Notices
+from hardstone.targets.base import Notices
 
 
 def notices_told(*, quiet: bool, wait_s: float | None = None) -> Notices:

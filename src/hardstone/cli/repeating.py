@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from hardstone.campaign.carry import carried
+from hardstone.campaign.collect import carried
 from hardstone.cli.lab_options import lab_targets
 from hardstone.cli.measure_targets import print_plan, print_run
 from hardstone.cli.measuring import Prepared, prepare, run_one

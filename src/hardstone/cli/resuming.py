@@ -8,7 +8,7 @@ from hardstone.cli.measuring import Prepared
 from hardstone.cli.messages import tell
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
-from hardstone.plan.rest import rest_of
+from hardstone.plan.make import rest_of
 from hardstone.stats.joined_run import measured_ns
 from hardstone.store import Store
 

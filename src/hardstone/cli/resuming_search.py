@@ -14,7 +14,7 @@ from hardstone.cli.open_store import open_store
 from hardstone.cli.resuming import check_agreement
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
-from hardstone.plan.rest_of_search import rest_of_search
+from hardstone.plan.make import rest_of_search
 from hardstone.stats.sustained import SUSTAINED, bracket_of, ended_sources, steps_of
 from hardstone.store import Store
 from hardstone.targets import find_target

@@ -118,8 +118,8 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.rated_document import rated_document
-    from hardstone.rating import rate, rate_run
-    from hardstone.subjects import published_system
+    from hardstone.systems.rating import rate, rate_run
+    from hardstone.systems.subjects import published_system
     from hardstone.terminal.why_view import print_published_why, print_why
 
     if run.startswith(_PUBLISHED):

@@ -11,8 +11,15 @@ from hardstone.doctor.diagnose import (
     realtime_refusal,
     why_no_switch,
 )
-from hardstone.doctor.diagnosis import DOCTOR_SCHEMA, Diagnosis, Finding, Step
-from hardstone.doctor.rules import Rule, find_rule, load_rules
+from hardstone.doctor.rules import (
+    DOCTOR_SCHEMA,
+    Diagnosis,
+    Finding,
+    Rule,
+    Step,
+    find_rule,
+    load_rules,
+)
 
 __all__ = [
     "DOCTOR_SCHEMA",

@@ -1,16 +1,47 @@
-"""Holds systems against limits: a check for each limit and each condition that it is for."""
+"""Holds a run against limits or a study, and suggests limits that runs pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import accumulate
 
 from hardstone.errors import InputError
-from hardstone.gate.judge import Finding, doubted, judge_published, judge_series
-from hardstone.gate.limit import ABOVE, CLAIMS, Limit
-from hardstone.gate.outcome_document import Check
-from hardstone.gate.weighed_system import WeighedRun, published_series
+from hardstone.gate.judge import (
+    Finding,
+    WeighedRun,
+    doubted,
+    judge_published,
+    judge_series,
+    published_series,
+)
+from hardstone.gate.limits import (
+    ABOVE,
+    CLAIMS,
+    LIMITS_SCHEMA,
+    Limit,
+    Value,
+    amount_text,
+    parse_value,
+    typed_amount,
+)
+from hardstone.gate.outcome import Check
 from hardstone.model import Result, Unit, Verdict
-from hardstone.subjects import MeasuredRun, Missing, PublishedSystem, published_system
+from hardstone.stats.conditions import Condition
+from hardstone.stats.dependent_values import quantile_estimate, supports
+from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
+from hardstone.systems.published import Address, parse_address
+from hardstone.systems.subjects import (
+    Amount,
+    MeasuredRun,
+    MeasuredSeries,
+    Missing,
+    PublishedSeries,
+    PublishedSystem,
+    published_system,
+)
 
 _NONE = "-"
 
@@ -167,3 +198,235 @@ def _check(
         limit=limit.number or None,
         source=source,
     )
+
+
+_AT_MOST, _AT_LEAST = ("max", "mean"), ("min", "mean")
+
+
+def limits_of_study(system: PublishedSystem, pattern: str = "*") -> tuple[list[Limit], list[str]]:
+    """Limits that ask for what `system` was published to reach, in tests that fit `pattern`; and
+    what of it is no limit, in words. Their numbers are 0: they are in no file."""
+    found: list[Limit] = []
+    open_ended = 0
+    for held in system.held():
+        if not fnmatchcase(held.test, pattern):
+            continue
+        for statistic in held.statistics():
+            amount = held.amount(statistic)
+            wanted = _AT_LEAST if held.unit == "bytes_per_s" else _AT_MOST
+            if statistic not in wanted or held.unit == "count" or not isinstance(amount, Amount):
+                continue
+            bound = amount.lowest if held.unit == "bytes_per_s" else amount.highest
+            if bound is None:
+                open_ended += 1
+                continue
+            value = Value(bound, held.unit)
+            found.append(Limit(0, _address(held), statistic, value, wanted is _AT_MOST))
+    found += _claims(system, pattern)
+    notes = [f"no limit: {open_ended} figures of which only a lower bound was published"]
+    return found, notes if open_ended else []
+
+
+def _address(held: PublishedSeries) -> Address:
+    """Without the study's conditions: the run has those that it has."""
+    return replace(held.figures[0].address, conditions={})
+
+
+def _claims(system: PublishedSystem, pattern: str) -> Iterator[Limit]:
+    for test in system.tests():
+        verdicts = system.verdicts(test) if fnmatchcase(test, pattern) else Missing("")
+        if not isinstance(verdicts, Missing) and all(one.passed for one in verdicts):
+            yield Limit(0, Address(test), CLAIMS)
+
+
+_QUANTILES = (0.5, 0.99, 0.999)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A limit and how it came about. `left_out`: why it must not be used; "": it may be."""
+
+    limit: Limit
+    how: str
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """What one series reached in one run: the figure that the limit is made from."""
+
+    statistic: str
+    value: float
+    said: str
+    is_at_most: bool = True
+
+
+def suggest_limits(runs: Sequence[Sequence[MeasuredRun]], margin: float) -> list[Suggestion]:
+    """Limits that all of `runs` pass, each given as its systems, with a `margin` of 0.25 for 25 %.
+
+    Of times the largest value and the quantiles that the runs bound, of rates the least; claims
+    that hold in each. A limit that one of the runs does not pass is left out, with the reason. A
+    limit names no preemption model, so that it is made from all of them.
+    """
+    everything = [one for run in runs for one in run]
+    found: list[Suggestion] = []
+    for condition in dict.fromkeys(one.condition._replace(preemption="") for one in everything):
+        own = [one for one in everything if one.condition[:2] == condition[:2]]
+        found += _of_series(own, condition, margin)
+        found += _of_claims(own, condition)
+    return _numbered(_checked(found, runs))
+
+
+def _numbered(found: Sequence[Suggestion]) -> list[Suggestion]:
+    """Those that may be used have the numbers that they will have in a file, others 0."""
+    numbers = accumulate(not one.left_out for one in found)
+    return [
+        replace(one, limit=replace(one.limit, number=0 if one.left_out else number))
+        for one, number in zip(found, numbers, strict=True)
+    ]
+
+
+def _of_series(
+    runs: Sequence[MeasuredRun], condition: Condition, margin: float
+) -> Iterator[Suggestion]:
+    by_address: dict[str, list[MeasuredSeries]] = {}
+    for run in runs:
+        for held in run.held():
+            by_address.setdefault(held.address, []).append(held)
+    for address, held_by in by_address.items():
+        first = held_by[0]
+        if first.unit == "count" or first.series.derived:
+            continue
+        reached = [one for held in held_by for one in _reached(held)]
+        for statistic in dict.fromkeys(one.statistic for one in reached):
+            same = [one for one in reached if one.statistic == statistic]
+            if len(same) == len(held_by):
+                yield from _suggestion(address, same, first.unit, condition, margin, runs)
+
+
+def _reached(held: MeasuredSeries) -> Iterator[_Reached]:
+    series = held.series
+    if held.unit == "bytes_per_s":
+        if series.min:
+            said = amount_text(series.min, held.unit)
+            yield _Reached("min", series.min, said, is_at_most=False)
+        return
+    if series.max is not None:
+        yield _Reached("max", series.max, amount_text(series.max, held.unit))
+    for q in _QUANTILES:
+        estimate = quantile_estimate(series, q) if supports(q, series.count) else None
+        if estimate is not None and estimate.high is not None and estimate.value is not None:
+            said = f"{amount_text(estimate.value, held.unit)}, interval to "
+            said += amount_text(estimate.high, held.unit)
+            yield _Reached(f"p{100 * q:.8g}", estimate.high, said)
+
+
+def _suggestion(
+    address: str,
+    reached: Sequence[_Reached],
+    unit: Unit,
+    condition: Condition,
+    margin: float,
+    runs: Sequence[MeasuredRun],
+) -> Iterator[Suggestion]:
+    is_at_most = reached[0].is_at_most
+    worst = (max if is_at_most else min)(reached, key=lambda one: one.value)
+    wanted = worst.value * (1 + margin) if is_at_most else worst.value / (1 + margin)
+    bound = parse_value(typed_amount(max(wanted, 1), unit, is_up=is_at_most))
+    count = f" (worst of {len(reached)} runs)" if len(reached) > 1 else ""
+    how = f"observed {worst.said}{count}; {'plus' if is_at_most else 'less'} {100 * margin:g} %"
+    if bound is None:
+        return
+    try:
+        limit = Limit(0, parse_address(address), reached[0].statistic, bound, is_at_most)
+    except InputError:
+        return
+    yield Suggestion(_under(limit, condition, runs), how)
+
+
+def _of_claims(runs: Sequence[MeasuredRun], condition: Condition) -> Iterator[Suggestion]:
+    for test in dict.fromkeys(test for run in runs for test in run.tests()):
+        verdicts = [run.verdicts(test) for run in runs]
+        told = [one for one in verdicts if not isinstance(one, Missing)]
+        if told:
+            limit = Limit(0, parse_address(test), CLAIMS)
+            count = f"all claims hold in {len(told)} of {len(runs)} runs"
+            yield Suggestion(_under(limit, condition, runs), count)
+
+
+def _under(limit: Limit, condition: Condition, runs: Sequence[MeasuredRun]) -> Limit:
+    test = limit.address.test
+    policies = {one.conditions.policy for run in runs for one in run.results if one.test == test}
+    kinds = {kind_of_time(run.document.system) for run in runs}
+    return replace(
+        limit,
+        load=condition.load,
+        cpu_config=condition.cpu_config,
+        policy=next(iter(policies)) if len(policies) == 1 else None,
+        is_emulated=KindOfTime.HARDWARE not in kinds,
+    )
+
+
+def _checked(
+    found: Sequence[Suggestion], runs: Sequence[Sequence[MeasuredRun]]
+) -> list[Suggestion]:
+    """A limit that a run it was made from does not pass must not come out."""
+    limits = [replace(one.limit, number=number) for number, one in enumerate(found, 1)]
+    problems: dict[int, str] = {}
+    for run in runs:
+        for check in check_limits(limits, run):
+            if check.outcome != "PASS" and check.limit is not None:
+                why = f"{check.system}: {check.outcome}: {check.reason}"
+                problems.setdefault(check.limit, why)
+    return [replace(one, left_out=problems.get(number, "")) for number, one in enumerate(found, 1)]
+
+
+def limits_text(suggestions: Sequence[Suggestion], runs: Sequence[str], margin: float) -> str:
+    """The file of `suggestions`, made from `runs` with `margin`; what was left out as comments."""
+    head = [
+        f'schema = "{LIMITS_SCHEMA}"',
+        "",
+        f"# Made by hardstone gate --suggest from {len(runs)} run{'s' * (len(runs) != 1)}, with a "
+        f"margin of {100 * margin:g} %.",
+        *(f"#   {_comment(one)}" for one in runs),
+        "# A maximum that was observed grows with the length of a run: set it to what your",
+        "# application needs where you know that.",
+    ]
+    used = [line for one in suggestions if not one.left_out for line in _entry(one)]
+    left = [line for one in suggestions if one.left_out for line in _left_out(one)]
+    return "\n".join([*head, *used, *left, ""])
+
+
+def _entry(one: Suggestion) -> list[str]:
+    limit = one.limit
+    lines = ["", f"# {_comment(one.how)}", "[[limit]]", f"address = {_quoted(str(limit.address))}"]
+    if limit.statistic == CLAIMS:
+        lines.append(f'{CLAIMS} = "hold"')
+    else:
+        lines += [f'statistic = "{limit.statistic}"', _bound(limit)]
+    for key in ("load", "cpu_config", "policy"):
+        word = getattr(limit, key)
+        if word is not None:
+            lines.append(f"{key} = {_quoted(word)}")
+    return [*lines, "emulated = true"] if limit.is_emulated else lines
+
+
+def _bound(limit: Limit) -> str:
+    return (
+        f'{"at_most" if limit.is_at_most else "at_least"} = "{str(limit.bound).replace(" ", "")}"'
+    )
+
+
+def _left_out(one: Suggestion) -> list[str]:
+    what = f"{one.limit.address} {one.limit.figure} {one.limit.wanted} (load {one.limit.load})"
+    return ["", f"# left out: {_comment(what)}", f"#   {_comment(one.left_out)}"]
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: as JSON, but that DEL is escaped and other letters are not."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    line = "".join(char if char.isprintable() else "?" for char in text)
+    return line if len(line) <= 400 else f"{line[:397]}..."

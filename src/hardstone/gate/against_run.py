@@ -18,10 +18,9 @@ from statistics import geometric_mean
 
 import msgspec
 
-from hardstone.gate.judge import Finding, doubted
-from hardstone.gate.limit import CLAIMS
-from hardstone.gate.outcome_document import Check
-from hardstone.gate.weighed_system import Doubts, WeighedRun
+from hardstone.gate.judge import Doubts, Finding, WeighedRun, doubted
+from hardstone.gate.limits import CLAIMS
+from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
 from hardstone.stats.calibrated import work_of
 from hardstone.stats.contradictions import is_contradictory
@@ -43,7 +42,13 @@ from hardstone.stats.run_gate import (
     gate_run,
 )
 from hardstone.stats.unlike_requests import UnlikeParameter, unlike_parameters
-from hardstone.subjects import MeasuredRun, MeasuredSeries, Missing, figure_rows, subjects_of
+from hardstone.systems.subjects import (
+    MeasuredRun,
+    MeasuredSeries,
+    Missing,
+    figure_rows,
+    subjects_of,
+)
 from hardstone.units import format_span
 
 ALL, EACH = "all series", "each series alone"

@@ -1,21 +1,122 @@
-"""Debian's kernels, by package name: the newest of the release, or the newest of a version."""
+"""Kernels of Debian and of this machine: fetched, checked, and made entries of the lab."""
 
 from __future__ import annotations
 
 import platform
 import re
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.files import followed
-from hardstone.lab.apt import Package, PrivateApt
-from hardstone.lab.entry_folder import check_name
-from hardstone.lab.kernels import Kernel, KernelFiles, add_kernel
-from hardstone.lab.lab_folder import lab_errors, lab_folder, work_folder
-from hardstone.lab.own_kernel import read_kernel
-from hardstone.lab.package_tool import check_done, require_tools, run_tool
+from hardstone.files import followed, one_line, read_regular
+from hardstone.lab.apt import Package, PrivateApt, check_done, require_tools, run_tool
+from hardstone.lab.initramfs import MOST_CONFIG_BYTES, read_config, read_elf
+from hardstone.lab.kernels import (
+    MOST_IMAGE_BYTES,
+    Kernel,
+    KernelFiles,
+    add_kernel,
+    all_kernels,
+    find_tree,
+    needed_drivers,
+    read_image,
+)
+from hardstone.lab.lab_folder import check_name, lab_errors, lab_folder, work_folder
+from hardstone.lab.settings import read_append
+
+_MOST_BYTES = 32 << 20
+
+
+def read_busybox(path: Path, arch: str) -> bytes:
+    """The content of a static busybox for `arch`; InputError for anything else."""
+    try:
+        problem = _problem(path, arch)
+        data = b"" if problem else read_regular(followed(path), _MOST_BYTES)
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+    if problem:
+        raise InputError(f"{one_line(str(path))} {problem}", _remedy(arch))
+    return data
+
+
+def find_busybox(arch: str) -> bytes:
+    """This machine's busybox, or that of a kernel in the lab; InputError if none is usable."""
+    installed = shutil.which("busybox")
+    kept = [kernel.busybox for kernel in all_kernels() if kernel.arch == arch]
+    for path in [Path(installed), *kept] if installed else kept:
+        try:
+            if not _problem(path, arch):
+                return read_regular(followed(path), _MOST_BYTES)
+        except OSError:
+            continue
+    raise InputError(f"there is no static busybox for {arch}", _remedy(arch))
+
+
+def _problem(path: Path, arch: str) -> str:
+    """Why a guest of `arch` could not run the program, "" if it can. OSError: it is unreadable."""
+    elf = read_elf(followed(path))
+    if elf is None:
+        return "is not a program for 64 bits"
+    if elf.arch != arch:
+        return f"is not a program for {arch}"
+    return "" if elf.is_static else "is not static, and a guest has no libraries"
+
+
+def _remedy(arch: str) -> str:
+    if arch == platform.machine() and shutil.which("apt-get"):
+        return "install one: sudo apt-get install busybox-static"
+    return f"give one with --busybox, or fetch one: hardstone lab get debian --arch {arch}"
+
+
+def read_kernel(
+    image: Path,
+    *,
+    modules: Path | None = None,
+    config: Path | None = None,
+    busybox: Path | None = None,
+    append: str = "",
+    package: str = "",
+) -> KernelFiles:
+    """What the lab stores of a kernel: its image, its drivers out of the tree `modules`, ...
+
+    Without `busybox` that of this machine or of another kernel is taken. InputError for files
+    that are not what they should be, and for a kernel that lacks a driver.
+    """
+    found = read_image(_read(image, MOST_IMAGE_BYTES), str(image))
+    said = None if config is None else _read(config, MOST_CONFIG_BYTES)
+    options = None if said is None else read_config(said, str(config))
+    try:
+        tree = None if modules is None else find_tree(modules, found.release)
+        drivers = needed_drivers(tree, options, arch=found.arch, release=found.release)
+    except OSError as error:
+        raise _unreadable(modules, error) from error
+    program = find_busybox(found.arch) if busybox is None else read_busybox(busybox, found.arch)
+    return KernelFiles(
+        arch=found.arch,
+        release=found.release,
+        image=found.data,
+        busybox=program,
+        config=said,
+        drivers=tuple(drivers),
+        package=package,
+        append=read_append(append),
+    )
+
+
+def _read(path: Path, most_bytes: int) -> bytes:
+    """The content of a file that a person named; a link is followed, a pipe never waited for."""
+    try:
+        return read_regular(followed(path), most_bytes)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path | None, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(f"cannot read {one_line(str(path))}: {reason}", "name another path")
+
 
 KINDS = {"debian": "", "debian-rt": "rt-"}  # to what the names of packages have
 ARCHITECTURES = {"amd64": "amd64", "x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}

@@ -1,10 +1,12 @@
-"""A guest that boots, obeys and ends: QEMU behind its guard, and the channel to it."""
+"""One guest: started, asked, and ended with all that it left."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -13,19 +15,158 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hardstone.errors import TargetError
-from hardstone.lab import guest_frames as frames
-from hardstone.lab.accel import BOOT_VARIABLE
-from hardstone.lab.channel import Channel, ChannelClosedError, PortChannel, TurnsChannel
-from hardstone.lab.guest_console import (
-    MOST_CONSOLE_BYTES,
-    console_lines,
-    keep_console,
-    said_last,
-    why_it_ended,
+from hardstone.files import replace_file
+from hardstone.lab.lab_folder import make_guest_folder
+from hardstone.lab.qemu import (
+    RECORDING_BYTES,
+    TURNS_BYTES,
+    Channel,
+    ChannelClosedError,
+    Machine,
+    PortChannel,
+    TurnsChannel,
 )
-from hardstone.lab.guest_folder import make_guest_folder
-from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
-from hardstone.lab.qemu import RECORDING_BYTES, TURNS_BYTES, Machine
+from hardstone.lab.settings import BOOT_VARIABLE
+
+VERSION = 2
+RUN, INPUT, INPUT_END, SIGNAL, CLOCK = b"R", b"I", b"Z", b"S", b"C"
+READY, OUTPUT, ERROR, TAKEN, EXIT = b"H", b"O", b"E", b"T", b"X"
+MOST_BYTES = 1 << 16
+# Types that a guest sends, each with the least that it holds.
+_FROM_GUEST = {READY: 1, OUTPUT: 0, ERROR: 0, TAKEN: 0, EXIT: 2, CLOCK: 8}
+_HEAD = struct.Struct("<cI")
+
+
+class NoFrameError(ValueError):
+    """The guest sent what is no frame."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A type, one byte, and what came with it."""
+
+    type: bytes
+    content: bytes = b""
+
+    def packed(self) -> bytes:
+        """The frame as it is sent."""
+        return _HEAD.pack(self.type, len(self.content)) + self.content
+
+
+def run_frame(words: Sequence[str]) -> Frame:
+    """Asks for a command; ValueError for words that no command can have."""
+    content = b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in words)
+    if any("\0" in word for word in words) or len(content) > MOST_BYTES:
+        raise ValueError("the command is too long, or has a 0 byte")
+    return Frame(RUN, content)
+
+
+class FrameReader:
+    """Frames out of bytes as they come."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes bytes from the guest."""
+        self._held += chunk
+
+    def next(self) -> Frame | None:
+        """The next frame, None until the rest has come; NoFrameError."""
+        if len(self._held) < _HEAD.size:
+            return None
+        kind, length = _HEAD.unpack_from(self._held)
+        if not _FROM_GUEST.get(kind, MOST_BYTES + 1) <= length <= MOST_BYTES:
+            raise NoFrameError(f"frame of type {kind!r} and {length} bytes")
+        end = _HEAD.size + length
+        if len(self._held) < end:
+            return None
+        frame = Frame(kind, bytes(self._held[_HEAD.size : end]))
+        del self._held[:end]
+        return frame
+
+
+MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
+_MOST_BYTES = 1 << 16
+_KEPT_BYTES = 1 << 20
+_SHOWN_CHARS = 300
+_PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
+_NO_PORT = "hardstone-lab: no port of virtio-serial"
+_NO_DRIVER = "hardstone-lab: no driver for the device"
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[@-_])?")
+
+
+def console_lines(folder: Path) -> list[str]:
+    """The last lines of the console, printable."""
+    lines = _printable(_tail(folder / "console")).splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def said_last(folder: Path) -> str:
+    """The last line of the console in a message. It belongs to the cause of an error: from a
+    remedy, commands to type are taken."""
+    lines = console_lines(folder)
+    if not lines:
+        return "its console said nothing"
+    return f"its console said last: {lines[-1][:_SHOWN_CHARS]}"
+
+
+def keep_console(folder: Path, log: Path) -> None:
+    """Keeps the end of the console as the file `log`, where it can be written: it only helps a
+    person."""
+    with contextlib.suppress(OSError):
+        with (folder / "console").open("rb") as file:
+            file.seek(max(0, _size_bytes(folder / "console") - _KEPT_BYTES))
+            content = file.read(_KEPT_BYTES)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(log, content, 0o644, is_durable=False)
+
+
+def why_it_ended(folder: Path) -> tuple[str, str]:
+    """Why a guest ended, and what to do about it ("" where nothing is known)."""
+    console = "\n".join(console_lines(folder))
+    if _NO_PORT in console:
+        return (
+            "the kernel has no driver for the channel to the lab",
+            "switch on CONFIG_VIRTIO_PCI and CONFIG_VIRTIO_CONSOLE, or give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if _NO_DRIVER in console:
+        return (
+            "the kernel has no driver for the device",
+            "switch on CONFIG_UIO_PCI_GENERIC=m and give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if found := _PANIC.search(console):
+        return found[0][:_SHOWN_CHARS], ""
+    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
+        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}", ""
+    said = _printable(_tail(folder / "qemu")).strip().splitlines()
+    if said:
+        return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
+    return f"QEMU was ended, or the guest switched itself off; {said_last(folder)}", ""
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _MOST_BYTES))
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _printable(text: str) -> str:
+    text = _ESCAPES.sub("", text).replace("\r", "\n")
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+
 
 _GUARD = Path(__file__).with_name("guard.py")
 _REBUILD = "rebuild it: hardstone probe build"
@@ -89,7 +230,7 @@ class Guest:
                 f"{said_last(self.folder)}",
                 f"{self._remedy()}; {BOOT_VARIABLE} gives it more time",
             )
-        if frame != Frame(frames.READY, bytes([frames.VERSION])):
+        if frame != Frame(READY, bytes([VERSION])):
             raise GuestLostError(
                 f"the program in {self._name} is of another version than this toolkit", _REBUILD
             )
@@ -137,10 +278,10 @@ class Guest:
         if not self.can_interrupt:
             return
         before_ns = time.monotonic_ns()
-        self.send(Frame(frames.CLOCK))
+        self.send(Frame(CLOCK))
         frame = self.receive(_ANSWER_S)
         after_ns = time.monotonic_ns()
-        if frame is None or frame.type != frames.CLOCK:
+        if frame is None or frame.type != CLOCK:
             raise self.hangs()
         guest_ns = int.from_bytes(frame.content[:8], "little")
         self._clocks.append(ClockReading(before_ns, guest_ns, after_ns))

@@ -1,4 +1,6 @@
-"""The kernels of the lab: kernels/NAME/ holds kernel.json and the files that it names.
+"""The kernels of the lab: entries, images, modules, and what is read from both.
+
+A driver is a module in the tree, or built in, as modules.builtin or the kernel's config says.
 
 An entry is made in a folder beside and renamed, so that neither a kill nor a full disk leaves
 half of one.
@@ -6,29 +8,505 @@ half of one.
 
 from __future__ import annotations
 
+import bz2
+import hashlib
+import lzma
 import os
-from collections.abc import Iterator
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
 
 from hardstone.errors import InputError
-from hardstone.files import one_line, sync_folder
-from hardstone.lab.entry_folder import entry_folder, entry_names, exchange, put_back
-from hardstone.lab.image_file import Architecture
-from hardstone.lab.kernel_entry import (
-    BUSYBOX,
-    CONFIG,
-    IMAGE,
-    MODULES,
-    EntryError,
-    KernelEntry,
-    check_content,
-    read_entry,
-    store_file,
-    write_entry,
+from hardstone.files import (
+    OddFileError,
+    check_regular,
+    one_line,
+    read_regular,
+    sync_folder,
+    write_all,
 )
-from hardstone.lab.lab_folder import console_log, discard, lab_errors, lab_folder, work_folder
-from hardstone.lab.modules import Driver
+from hardstone.lab.lab_folder import (
+    console_log,
+    discard,
+    entry_folder,
+    entry_names,
+    exchange,
+    lab_errors,
+    lab_folder,
+    put_back,
+    work_folder,
+)
+
+MOST_UNPACKED_BYTES = 512 << 20
+
+
+class UnpackError(Exception):
+    """The data are damaged, too large, or of a kind that nothing here unpacks."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+
+
+def unpack(data: bytes, kind: str, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
+    """`data` without its compression: gzip, xz, zstd, lz4, lzma or bzip2. UnpackError with the
+    reason. Of lz4 as kernels have it, nothing shows that whole blocks are missing at the end."""
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise UnpackError(f"its compression '{kind}' is not known", "use gzip, xz, zstd or none")
+    unpacked, is_whole = reader(data, most_bytes + 1)
+    if len(unpacked) > most_bytes:
+        raise UnpackError(f"it holds more than {most_bytes >> 20} MiB")
+    if not is_whole:
+        raise UnpackError(f"its {kind} data are damaged or cut off")
+    return unpacked
+
+
+def _gunzip(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except zlib.error:
+        return b"", False
+
+
+def _unxz(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    unpacker = lzma.LZMADecompressor(memlimit=MOST_UNPACKED_BYTES)
+    try:
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except lzma.LZMAError:
+        return b"", False
+
+
+def _unbzip2(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    unpacker = bz2.BZ2Decompressor()
+    try:
+        return unpacker.decompress(data, most_bytes), unpacker.eof
+    except OSError:
+        return b"", False
+
+
+def _by_program(name: str, data: bytes, most_bytes: int) -> tuple[bytes, bool]:
+    """For what Python has no module: zstd before 3.14, and lz4."""
+    program = shutil.which(name)
+    if program is None:
+        raise UnpackError(
+            f"it is compressed with {name}, and there is no program {name}",
+            f"install it: sudo apt-get install {name}",
+        )
+    with tempfile.TemporaryFile() as packed:
+        packed.write(data)
+        packed.seek(0)
+        command = [program, "-d", "-q", "-c"]
+        with subprocess.Popen(
+            command, stdin=packed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            output = process.stdout
+            unpacked = output.read(most_bytes) if output else b""
+            if len(unpacked) == most_bytes:
+                process.kill()
+    return unpacked, process.returncode == 0 and bool(data)
+
+
+_READERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    "gzip": _gunzip,
+    "xz": _unxz,
+    "lzma": _unxz,  # the older format of the same library
+    "bzip2": _unbzip2,
+    "zstd": partial(_by_program, "zstd"),
+    "lz4": partial(_by_program, "lz4"),
+}
+
+
+Architecture = Literal["x86_64", "aarch64"]
+MOST_IMAGE_BYTES = MOST_UNPACKED_BYTES
+RELEASE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,63}", re.ASCII)
+_WANTED = "want bzImage (x86-64) or Image (arm64)"
+_BUILT = "a build has it in arch/x86/boot/bzImage or arch/arm64/boot/Image"
+_BANNER = re.compile(rb"Linux version ([^ \0]{1,64}) ")
+_X86_64_ENTRY = 1  # XLF_KERNEL_64 of Documentation/arch/x86/boot.rst
+_FIRST_PROTOCOL_WITH_XLOADFLAGS = 0x020C
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel as QEMU boots it: `data` is unpacked where QEMU may not unpack it.
+
+    `release`: what `uname -r` will say, "" if the image hides it.
+    """
+
+    arch: Architecture
+    release: str
+    data: bytes
+
+
+def read_image(data: bytes, name: str) -> Image:
+    """The image in the content of the file `name`; InputError for anything else."""
+    if data[0x202:0x206] == b"HdrS":
+        return Image("x86_64", _bzimage_release(data, name), data)
+    try:
+        data = _payload(data)
+    except UnpackError as error:
+        raise InputError(f"{one_line(name)} cannot be unpacked: {error}", error.remedy) from error
+    if data[0x38:0x3C] == b"ARM\x64":
+        found = _BANNER.search(data)
+        return Image("aarch64", _release(found[1] if found else b""), data)
+    raise InputError(f"{one_line(name)} is not a kernel image: {_kind(data)}{_WANTED}", _BUILT)
+
+
+def _bzimage_release(data: bytes, name: str) -> str:
+    """The boot protocol's header: Documentation/arch/x86/boot.rst."""
+    if len(data) < 0x264:
+        raise InputError(f"{one_line(name)} is a damaged bzImage: it ends in its header", _BUILT)
+    (protocol,) = struct.unpack_from("<H", data, 0x206)
+    (load_flags,) = struct.unpack_from("<H", data, 0x236)
+    if protocol < _FIRST_PROTOCOL_WITH_XLOADFLAGS or not load_flags & _X86_64_ENTRY:
+        raise InputError(
+            f"{one_line(name)} is a 32-bit kernel: {_WANTED}", "build it with CONFIG_64BIT"
+        )
+    (offset,) = struct.unpack_from("<H", data, 0x20E)
+    text = data[offset + 0x200 :][:64] if offset else b""
+    return _release(text.partition(b"\0")[0].partition(b" ")[0])
+
+
+def _payload(data: bytes) -> bytes:
+    """What is in a gzip file, or in a program that EFI starts and that unpacks itself."""
+    if data[:2] == b"\x1f\x8b":
+        return unpack(data, "gzip")
+    if data[:2] == b"MZ" and data[4:8] == b"zimg" and len(data) >= 64:
+        start, size = struct.unpack_from("<II", data, 8)
+        kind = data[24:56].partition(b"\0")[0].decode("ascii", "replace")
+        return unpack(data[start : start + size], one_line(kind))
+    return data
+
+
+def _release(text: bytes) -> str:
+    release = text.decode("ascii", "replace")
+    return release if RELEASE.fullmatch(release) else ""
+
+
+def _kind(data: bytes) -> str:
+    """What the file is instead, for formats that people mistake for it; "" if unknown."""
+    if data[:4] == b"\x7fELF":
+        return "it is an ELF file (vmlinux?); "
+    if data[0x24:0x28] == b"\x18\x28\x6f\x01":
+        return "it is a zImage of 32-bit ARM; "
+    if data[0x30:0x35] == b"RISCV":
+        return "it is an Image of RISC-V; "
+    return "it is empty; " if not data else ""
+
+
+_MACHINES = {62: "x86_64", 183: "aarch64"}
+_HEADER_BYTES = 64
+_SECTION_BYTES = 64
+_MOST_SECTIONS = 4096
+
+
+class ModuleFileError(Exception):
+    """The file is not a driver for a kernel of the lab."""
+
+
+@dataclass(frozen=True)
+class ModuleFile:
+    """`depends`: names of the drivers that must be loaded before; `release`: uname -r."""
+
+    arch: str
+    release: str
+    depends: tuple[str, ...]
+
+
+def read_module(data: bytes) -> ModuleFile:
+    """The driver in the content of an uncompressed .ko file; ModuleFileError with the reason."""
+    if data[:6] != b"\x7fELF\x02\x01" or len(data) < _HEADER_BYTES:
+        raise ModuleFileError("it is not an ELF file of 64 bits")
+    (machine,) = struct.unpack_from("<H", data, 18)
+    if machine not in _MACHINES:
+        raise ModuleFileError(f"it is for another architecture (ELF machine {machine})")
+    pairs = (field.partition(b"=")[::2] for field in _modinfo(data).split(b"\0"))
+    fields = {key: value.decode("ascii", "replace") for key, value in pairs}
+    if b"vermagic" not in fields:
+        raise ModuleFileError("it has no field vermagic")
+    depends = fields.get(b"depends", "").split(",")
+    return ModuleFile(
+        _MACHINES[machine],
+        fields[b"vermagic"].partition(" ")[0],
+        tuple(canonical(name) for name in depends if name),
+    )
+
+
+def canonical(name: str) -> str:
+    """A driver's name as the kernel knows it: file names may have "-" for "_"."""
+    return name.replace("-", "_")
+
+
+def _modinfo(data: bytes) -> bytes:
+    sections = _sections(data)
+    (names_index,) = struct.unpack_from("<H", data, 62)
+    if names_index >= len(sections):
+        raise ModuleFileError("its section headers are damaged")
+    _, names_at, names_size = sections[names_index]
+    names = data[names_at : names_at + names_size]
+    for name_at, start, size in sections:
+        if names[name_at:].startswith(b".modinfo\0"):
+            return data[start : start + size]
+    raise ModuleFileError("it has no section .modinfo")
+
+
+def _sections(data: bytes) -> list[tuple[int, int, int]]:
+    """Of each section where its name begins, where it begins, and its bytes."""
+    (at,) = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    if size != _SECTION_BYTES or count > _MOST_SECTIONS or at + size * count > len(data):
+        raise ModuleFileError("its section headers are damaged")
+    headers = (struct.unpack_from("<IIQQQQ", data, at + size * i) for i in range(count))
+    return [(name, start, length) for name, _, _, _, start, length in headers]
+
+
+# Each with the option that builds it. Those that they depend on come along.
+NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
+# Taken where the tree has them: for guests with a device (extra_device.py).
+WELCOME = ("uio_pci_generic",)
+MOST_MODULE_BYTES = 64 << 20
+_FILE = re.compile(r"([A-Za-z0-9_-]{1,64})\.ko(?:\.(xz|gz|zst))?", re.ASCII)
+_KINDS = {"xz": "xz", "gz": "gzip", "zst": "zstd"}
+_MOST_LIST_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver that must be loaded: the kernel's name for it, and its uncompressed file."""
+
+    name: str
+    data: bytes
+
+
+def find_tree(folder: Path, release: str) -> Path:
+    """The folder RELEASE of modules in `folder`, which may be itself or the root of a system.
+
+    InputError if there is none.
+    """
+    places = ("", release, f"lib/modules/{release}", f"usr/lib/modules/{release}")
+    for place in places if release else ("",):
+        if any((folder / place / name).exists() for name in ("kernel", "modules.builtin")):
+            return folder / place
+    wanted = f"lib/modules/{release}" if release else "lib/modules/RELEASE"
+    raise InputError(
+        f"{one_line(str(folder))} holds no modules of the kernel",
+        f"name the folder {wanted} (make modules_install INSTALL_MOD_PATH=DIR makes one)",
+    )
+
+
+def needed_drivers(
+    tree: Path | None, options: Mapping[str, str] | None, *, arch: str, release: str
+) -> list[Driver]:
+    """The drivers to load, in the order of loading, from the modules in `tree`.
+
+    `options` are those of the kernel's config, None if it is not known. InputError for a driver
+    that is nowhere, with the option to switch on, and for one of another kernel. Without a tree
+    and without options every driver passes as built in.
+    """
+    if tree is None and options is None:
+        return []
+    search = _Search(tree, options, arch, release)
+    for name, option in NEEDED.items():
+        search.take(name, option)
+    for name in WELCOME:
+        if name in search.files:
+            search.take(name, "")
+    return search.drivers
+
+
+class _Search:
+    def __init__(
+        self, tree: Path | None, options: Mapping[str, str] | None, arch: str, release: str
+    ) -> None:
+        self.files = {} if tree is None else _module_files(tree)
+        self.drivers: list[Driver] = []
+        self._builtin = set() if tree is None else _builtin_drivers(tree)
+        self._options = options or {}
+        self._has_tree = tree is not None
+        self._arch, self._release = arch, release
+        self._taken: set[str] = set()
+
+    def take(self, name: str, option: str) -> None:
+        """Appends the driver `name` after those that it depends on; not if it is built in."""
+        if name in self._taken:
+            return
+        self._taken.add(name)
+        if name not in self.files:
+            self._check_builtin(name, option)
+            return
+        data, module = _read_driver(self.files[name])
+        self._check_match(name, module)
+        for needed in module.depends:
+            self.take(needed, "")
+        self.drivers.append(Driver(name, data))
+
+    def _check_builtin(self, name: str, option: str) -> None:
+        said = self._options.get(option, "")
+        if name in self._builtin or said == "y":
+            return
+        if said == "m" and not self._has_tree:
+            raise InputError(
+                f"the kernel has the driver {name} as a module",
+                "give the folder of its modules: --modules DIR",
+            )
+        told = f"{option}=y or =m" if option else "it, or make modules_install again"
+        raise InputError(f"the kernel has no driver {one_line(name)}", f"switch on {told}")
+
+    def _check_match(self, name: str, module: ModuleFile) -> None:
+        if module.arch != self._arch:
+            raise InputError(
+                f"the driver {name} is for {module.arch}, the kernel for {self._arch}",
+                "give the modules of this kernel: --modules DIR",
+            )
+        if self._release and module.release != self._release:
+            raise InputError(
+                f"the driver {name} is of the kernel {one_line(module.release)}, "
+                f"the image is {self._release}",
+                "give the modules of this kernel: --modules DIR",
+            )
+
+
+def _module_files(tree: Path) -> dict[str, Path]:
+    """Name to file; links are not followed, neither to folders (build) nor to files."""
+    return {canonical(found[1]): path for path, found in _named_files(tree)}
+
+
+def _named_files(tree: Path) -> Iterator[tuple[Path, re.Match[str]]]:
+    for folder, _, names in os.walk(tree, onerror=_raise):
+        for name in names:
+            if found := _FILE.fullmatch(name):
+                yield Path(folder, name), found
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _builtin_drivers(tree: Path) -> set[str]:
+    try:
+        text = read_regular(tree / "modules.builtin", _MOST_LIST_BYTES).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return set()
+    names = (Path(line.strip()).name for line in text.splitlines())
+    return {canonical(found[1]) for name in names if (found := _FILE.fullmatch(name))}
+
+
+def _read_driver(path: Path) -> tuple[bytes, ModuleFile]:
+    shown = f"the driver {one_line(path.name)}"
+    kind = path.name.rpartition(".")[2]
+    try:
+        data = read_regular(path, MOST_MODULE_BYTES)
+        unpacked = unpack(data, _KINDS[kind]) if kind in _KINDS else data
+        return unpacked, read_module(unpacked)
+    except OddFileError as error:
+        raise InputError(f"{shown} cannot be read: {error.strerror}", "") from error
+    except UnpackError as error:
+        raise InputError(f"{shown} cannot be unpacked: {error}", error.remedy) from error
+    except ModuleFileError as error:
+        raise InputError(f"{shown} is not usable: {error}", "") from error
+
+
+NAME_OF_ENTRY = "kernel.json"
+IMAGE, CONFIG, BUSYBOX, MODULES = "image", "config", "busybox", "modules"
+_MOST_ENTRY_BYTES = 1 << 20
+
+_Line = Annotated[str, msgspec.Meta(pattern=r"^[ -~]{0,1000}\Z")]
+_Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_ModuleName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{2}-[A-Za-z0-9_]{1,64}\.ko\Z")]
+
+
+class EntryError(Exception):
+    """The entry cannot be used; the text says why."""
+
+
+class StoredFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    size: Annotated[int, msgspec.Meta(ge=0)]
+    sha256: _Hash
+
+
+class KernelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`modules` are in the order of loading."""
+
+    version: Literal[1] = 1
+    arch: Literal["x86_64", "aarch64"]
+    release: _Line
+    package: _Line
+    append: _Line
+    image: StoredFile
+    busybox: StoredFile
+    config: StoredFile | None
+    modules: Annotated[dict[_ModuleName, StoredFile], msgspec.Meta(max_length=99)]
+
+    def files(self) -> dict[str, StoredFile]:
+        """Path below the entry's folder to what is known of the file."""
+        found = {IMAGE: self.image, BUSYBOX: self.busybox}
+        if self.config is not None:
+            found[CONFIG] = self.config
+        return found | {f"{MODULES}/{name}": file for name, file in self.modules.items()}
+
+
+def store_file(path: Path, data: bytes, mode: int = 0o644) -> StoredFile:
+    """Writes a new file, durable; OSError if it cannot."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return StoredFile(len(data), hashlib.sha256(data).hexdigest())
+
+
+def write_entry(folder: Path, entry: KernelEntry) -> None:
+    """Puts kernel.json into `folder`; OSError if it cannot."""
+    encoded = msgspec.json.format(msgspec.json.encode(entry), indent=2)
+    store_file(folder / NAME_OF_ENTRY, encoded + b"\n")
+
+
+def read_entry(folder: Path) -> KernelEntry:
+    """The entry in `folder`, all of whose files are there in their size.
+
+    EntryError for a damaged one, OSError for one that cannot be read.
+    """
+    try:
+        data = read_regular(folder / NAME_OF_ENTRY, _MOST_ENTRY_BYTES)
+        entry = msgspec.json.decode(data, type=KernelEntry)
+    except FileNotFoundError:
+        raise EntryError(f"{NAME_OF_ENTRY} is missing") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise EntryError(f"{NAME_OF_ENTRY}: {error}") from error
+    for name, file in entry.files().items():
+        _check_size(folder, name, file)
+    return entry
+
+
+def check_content(folder: Path, entry: KernelEntry) -> None:
+    """EntryError if a file of `entry` is not what was stored."""
+    for name, file in entry.files().items():
+        data = read_regular(folder / name, file.size)
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            raise EntryError(f"{name} has changed since it was stored")
+
+
+def _check_size(folder: Path, name: str, file: StoredFile) -> None:
+    try:
+        state = (folder / name).lstat()
+    except FileNotFoundError:
+        raise EntryError(f"{name} is missing") from None
+    check_regular(state.st_mode)
+    if state.st_size != file.size:
+        raise EntryError(f"{name} has {state.st_size} bytes instead of {file.size}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The folder where the lab keeps kernels and what it makes of them."""
+"""The folders of the lab: kernels, what was unpacked of them, and what guests leave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
-from hardstone.files import is_folder, remedy_of, take_lock
+from hardstone.files import is_folder, one_line, remedy_of, sync_folder, take_lock
+from hardstone.lab.settings import NAME
 
 _ELSEWHERE = "name another folder in HARDSTONE_LAB_DIR"
 _LOCK_NAME = "lock"
@@ -114,3 +115,122 @@ def _remove_abandoned(works: Path) -> None:
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(descriptor)
+
+
+_OLD_SUFFIX = ".old"  # of names that begin with a dot, as no kernel's does
+
+
+def check_name(name: str) -> None:
+    """InputError unless `name` may be that of a kernel: it becomes the name of a folder."""
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"'{one_line(name)[:80]}' cannot be the name of a kernel",
+            "use small letters, digits and . _ @ + -, at most 61, a letter or digit first",
+        )
+
+
+def entry_folder(name: str) -> Path:
+    """The folder of the kernel `name`, which may be missing; InputError for a bad name."""
+    check_name(name)
+    return lab_folder() / "kernels" / name
+
+
+def entry_names() -> list[str]:
+    """Names of all entries, usable or not, sorted. OSError if the folder cannot be read."""
+    folder = lab_folder() / "kernels"
+    for name in _listed(folder):
+        if name.startswith(".") and NAME.fullmatch(name[1:].removesuffix(_OLD_SUFFIX)):
+            put_back(folder / name[1:].removesuffix(_OLD_SUFFIX))
+    return sorted(filter(NAME.fullmatch, _listed(folder)))
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except FileNotFoundError:
+        return []
+
+
+def exchange(fresh: Path, folder: Path) -> None:
+    """Puts `fresh` in the place of `folder`, which may be missing. OSError: all is as before.
+
+    Whoever looks after a kill in between must call `put_back` first.
+    """
+    old = _old(folder)
+    with lab_lock():
+        folder.parent.mkdir(exist_ok=True)
+        _settle(folder)
+        if os.path.lexists(folder):
+            folder.rename(old)
+        try:
+            fresh.rename(folder)
+        except OSError:
+            if os.path.lexists(old):
+                old.rename(folder)
+            raise
+        sync_folder(folder.parent)
+        _remove(old)
+
+
+def put_back(folder: Path) -> None:
+    """Ends what a killed process had begun: the old entry is in its place, or the new one."""
+    if os.path.lexists(_old(folder)):
+        with lab_lock():
+            _settle(folder)
+
+
+def _settle(folder: Path) -> None:
+    old = _old(folder)
+    if os.path.lexists(folder):
+        _remove(old)
+    elif os.path.lexists(old):
+        old.rename(folder)
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}{_OLD_SUFFIX}")
+
+
+def _remove(path: Path) -> None:
+    if is_folder(path):
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+_PREFIX = "hardstone-lab-"
+
+
+def make_guest_folder(base: Path) -> tuple[Path, int]:
+    """A new folder in `base` and the descriptor that locks it while a process has it open.
+
+    Until it is locked, another process may take the folder for abandoned: then the next one is
+    made. OSError.
+    """
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        with contextlib.suppress(FileNotFoundError):
+            lock = _opened(folder)
+            if take_lock(lock) and _is_there(folder, lock):
+                return folder, lock
+            os.close(lock)
+
+
+def remove_abandoned_guests(base: Path) -> None:
+    """Removes folders of this user in `base` whose guest, guard and tool are gone."""
+    for folder in sorted(base.glob(f"{_PREFIX}*")):
+        with contextlib.suppress(OSError):
+            lock = _opened(folder)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid() and take_lock(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _opened(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _is_there(folder: Path, lock: int) -> bool:
+    return os.path.samestat(folder.stat(), os.fstat(lock))

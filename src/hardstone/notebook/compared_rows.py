@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hardstone.errors import InputError
-from hardstone.notebook.load_run import load
-from hardstone.notebook.loaded_run import Run
-from hardstone.notebook.small_table import small_table
+from hardstone.notebook.loaded_run import Run, load, small_table
 from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
 from hardstone.present.wording import is_rate
-from hardstone.subjects import Amount, Missing, published_system
+from hardstone.systems.subjects import Amount, Missing, published_system
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hardstone.subjects import Subject
+    from hardstone.systems.subjects import Subject
 
 Value = str | float | int | bool | None
 

@@ -1,22 +1,27 @@
-"""A run, or a published system, in Python."""
+"""A stored run in Python: found by id or name, its tests, and small tables of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.model import Result
-from hardstone.notebook.loaded_test import RunTest
-from hardstone.notebook.small_table import small_table
+from hardstone.model import Result, RunDocument
+from hardstone.notebook.loaded_series import RunTest
 from hardstone.present.wording import one_line, shorten
-from hardstone.rating import Rating, rate, rate_run
 from hardstone.stats.conditions import Condition
-from hardstone.stats.contradictions import trust_of
-from hardstone.subjects import (
+from hardstone.stats.contradictions import told, trust_of
+from hardstone.store import Store, default_root, read_document
+from hardstone.systems.rating import Rating, rate, rate_run
+from hardstone.systems.subjects import (
+    PREFIX,
     Held,
     MeasuredRun,
     MeasuredSeries,
@@ -25,7 +30,34 @@ from hardstone.subjects import (
     PublishedSystem,
     Subject,
     published_system,
+    subjects_of,
 )
+
+_MOST_ROWS = 40
+_MOST_CHARACTERS = 200
+
+
+def small_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The first rows of a table; `rows` and titles are untrusted."""
+    head = "".join(f"<th scope=col>{_shown(one)}</th>" for one in columns)
+    body = "".join(_row(one) for one in rows[:_MOST_ROWS])
+    more = len(rows) - _MOST_ROWS
+    rest = f"<p>and {more} more rows</p>" if more > 0 else ""
+    return (
+        f"<table><caption>{_shown(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{rest}"
+    )
+
+
+def _row(cells: Sequence[str]) -> str:
+    first, *others = cells
+    said = "".join(f"<td>{_shown(one)}</td>" for one in others)
+    return f"<tr><th scope=row>{_shown(first)}</th>{said}</tr>"
+
+
+def _shown(text: str) -> str:
+    return escape(shorten(text, _MOST_CHARACTERS), quote=True)
+
 
 _MOST_NAMED = 12
 
@@ -247,3 +279,43 @@ def _nth(found: list[RunTest], nth: int | None) -> RunTest:
     if nth is not None and not 0 <= nth < len(found):
         raise InputError(f"there is no nth={nth}: {len(found)} in all", "count from 0")
     return found[nth or 0]
+
+
+_FILES = (".json", ".json.gz")
+
+
+def load(run: str | Path, store: str | Path | None = None) -> Run:
+    """A run of the store, of a file, or a published system. Nothing is written.
+
+    `run` is an ID, the start of one, a name, or "last" (see `hardstone runs`); the path of a file,
+    which has a "/" in it or ends in .json or .json.gz; or "published:qnx" (see `hardstone list
+    published`). `store`: the folder of the store, by default that of the command line.
+
+    InputError, with a remedy, if there is none or it cannot be read. Warns where figures of the
+    run cannot be true, and where a newer run of the name cannot be read.
+    """
+    text = os.fspath(run)
+    if text.startswith(PREFIX):
+        return published_run(text)
+    is_file = isinstance(run, Path) or os.sep in text or text.endswith(_FILES)
+    document = _of_file(Path(text).expanduser()) if is_file else _stored(text, store)
+    for line in told(document):
+        _warn(f"{document.id}: {line}")
+    return Run(tuple(subjects_of(document)))
+
+
+def _of_file(path: Path) -> RunDocument:
+    if not os.path.lexists(path):
+        raise InputError(f"there is no file {path}", "name a run by its ID, its name, or 'last'")
+    return read_document(path)
+
+
+def _stored(text: str, store: str | Path | None) -> RunDocument:
+    root = default_root() if store is None else Path(store).expanduser()
+    if not root.is_dir():  # opening it would make it
+        raise InputError(f"there is no store {root}", "measure something: hardstone evaluate")
+    return Store(root, _warn).load(text)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(one_line(text), stacklevel=3)

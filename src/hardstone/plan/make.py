@@ -1,5 +1,7 @@
 """Makes a plan from a request. Pure: the same request always gives the same plan.
 
+Also what is left of a plan that was recorded in part, and the command that makes a plan again.
+
 Order: test by test, each under all its conditions in direct succession. Readers compare those,
 and a machine that drifts between them would shift one against the others. Within a test, load by
 load: measurements without load do not alternate with loaded ones, which leave dirty pages and heat.
@@ -12,31 +14,177 @@ from dataclasses import dataclass
 
 import msgspec
 
-from hardstone.catalogue import PROFILES, Catalogue, ProfileCount
+from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.expected_time import expected_ns
-from hardstone.model import Descriptor, Loads, Plan, PlannedTest, Register, Scalar
-from hardstone.plan.command import measuring_words
-from hardstone.plan.condition_options import (
+from hardstone.model import Descriptor, Loads, ParamValue, Plan, PlannedTest, Register, Scalar
+from hardstone.plan.loads import (
+    NONE,
     SHARED,
     SINGLE,
     check_cpu_configs,
     check_loads,
     started_processes,
 )
-from hardstone.plan.mixes import NONE
-from hardstone.plan.numbers import (
+from hardstone.plan.params import (
     MAX_LATENCY_US,
     MAX_SAMPLES,
     MAX_SEED,
+    Problems,
+    check_names,
+    check_tire,
     duration_ns,
+    fill_params,
+    nearest,
+    parse_cpu_list,
+    quote,
+    select_tests,
+    split_assignments,
     whole_number,
 )
-from hardstone.plan.params import check_names, fill_params, split_assignments
-from hardstone.plan.placement import check_cpu, check_cpu_params, check_priority, count_cpus
-from hardstone.plan.problems import Problems, nearest, quote
-from hardstone.plan.select import select_tests
-from hardstone.plan.tire_params import check_tire
 from hardstone.units import MAX_DURATION_NS, format_span, write_ns
+
+HIGHEST = "max"
+_MAX_CPU = 65_535
+_POSIX_PRIORITIES = (1, 255)
+
+
+def count_cpus(facts: Mapping[str, Scalar]) -> int:
+    """Number of CPUs that the machine allows; 1 if that is unknown."""
+    allowed = facts.get("cpu.allowed")
+    return max(1, len(_cpus(allowed))) if isinstance(allowed, str) else 1
+
+
+def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
+    """The requested CPU; one that the machine does not allow is noted."""
+    if text is None:
+        return None
+    cpu = whole_number(text, "--cpu", 0, _MAX_CPU, problems)
+    if cpu is not None:
+        _check_allowed(cpu, "--cpu", facts, problems)
+    return cpu
+
+
+def check_cpu_params(
+    test: Descriptor,
+    params: Mapping[str, ParamValue],
+    facts: Mapping[str, Scalar],
+    problems: Problems,
+) -> None:
+    """Notes every CPU among the parameters of `test` that the machine does not allow."""
+    for spec in test.params:
+        value = params.get(spec.name, [])
+        if spec.unit == "cpu":
+            for cpu in value if isinstance(value, list) else [value]:
+                _check_allowed(cpu, f"{test.id} {spec.name}", facts, problems)
+
+
+def _check_allowed(
+    cpu: int | str, name: str, facts: Mapping[str, Scalar], problems: Problems
+) -> None:
+    """An isolated CPU is missing from the default affinity, and may be asked for by name."""
+    allowed = facts.get("cpu.allowed")
+    known = _cpus(allowed)
+    if known and cpu not in known | _cpus(facts.get("kernel.isolated_cpus")):
+        problems.add(
+            f"{name}: CPU {cpu} is not available here", f"give one of {quote(str(allowed))}"
+        )
+
+
+def _cpus(text: Scalar) -> set[int]:
+    """Empty for what is no list of CPUs."""
+    try:
+        return parse_cpu_list(text) if isinstance(text, str) else set()
+    except ValueError:
+        return set()
+
+
+def check_priority(
+    text: str | None, policy: str, facts: Mapping[str, Scalar], problems: Problems
+) -> int | None:
+    """The requested priority, if `policy` has it on this machine."""
+    if text is None:
+        return None
+    if policy == "other":
+        if text.strip() != "0":
+            problems.add(
+                f"--priority: policy other has no priority {quote(text)}",
+                "leave it out, or use --policy fifo or rr",
+            )
+        return 0
+    if text.strip() == HIGHEST:
+        return _highest(facts, problems)
+    low = _limit(facts, "limits.priority_min", _POSIX_PRIORITIES[0])
+    high = _limit(facts, "limits.priority_max", _POSIX_PRIORITIES[1])
+    return whole_number(text, "--priority", low, high, problems)
+
+
+def _highest(facts: Mapping[str, Scalar], problems: Problems) -> int | None:
+    """The number, so that a run can be repeated and compared."""
+    value = facts.get("limits.priority_max")
+    if isinstance(value, int):
+        return value
+    problems.add("--priority: the machine does not report its highest priority", "give the number")
+    return None
+
+
+def _limit(facts: Mapping[str, Scalar], key: str, default: int) -> int:
+    value = facts.get(key)
+    return value if isinstance(value, int) else default
+
+
+def measuring_words(
+    plan: Plan,
+    *,
+    tests: Sequence[str],
+    name: str,
+    samples: int | None,
+    duration_ns: int | None,
+    params: Mapping[str, str],
+    is_recording: bool = False,
+    folder: str | None = None,
+) -> list[str]:
+    """Words after `hardstone` that make `plan` again on the same machine.
+
+    `tests`, `name` and `params` are those of the request. Resolved values come from `plan`: loads
+    in their one form, the number of priority "max". Defaults are written out, because a later
+    version may have others.
+    """
+    words = ["evaluate"] if tuple(tests) == ("*",) else ["run", *tests]
+    if is_recording:
+        words = ["latstat"]
+    words += _option("--name", name or None)
+    words += [] if is_recording else ["--profile", plan.profile]
+    words += ["--target", plan.target]
+    words += _option("--samples", samples)
+    words += _option("--duration", None if duration_ns is None else write_ns(duration_ns))
+    for key, text in params.items():
+        words += ["--param" if is_recording else "-p", f"{key}={text}"]
+    for load in plan.loads:  # one option each: the options of stress-ng may hold commas
+        words += ["--load", load]
+    words += ["--cpu-config", plan.cpu_config]
+    words += _option("--cpu", plan.cpu)
+    words += ["--policy", plan.policy]
+    words += _option("--priority", plan.priority)
+    words += _option("--dma-latency", plan.dma_latency_us)
+    words += _option("--dir", folder)
+    words += ["--trace"] if plan.trace else []
+    words += ["--compare-preemption"] if plan.preemption_models else []
+    if plan.watched_ns is not None:
+        words += ["--threshold", write_ns(plan.watched_ns), "--go-on"]
+    return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
+
+
+def proving_words(plan: Plan, rule: str, pairs: int) -> list[str]:
+    """Words after `hardstone` that prove `rule` again; `plan` holds one test in `pairs` pairs."""
+    one = plan.tests[0]
+    words = ["doctor", "--prove", rule, "--pairs", str(pairs), "--test", one.test]
+    words += ["--duration", write_ns(one.duration_ns), "--load", one.load]
+    return [*words, "--target", plan.target, "--seed", str(plan.seed)]
+
+
+def _option(name: str, value: str | int | None) -> list[str]:
+    return [] if value is None else [name, str(value)]
+
 
 POLICIES = ("fifo", "rr", "other")
 CLOCKS = ("auto", "monotonic")
@@ -327,3 +475,53 @@ def _name(request: Request, problems: Problems) -> str:
         )
     what = "battery" if request.tests == ("*",) else " ".join(request.tests)
     return request.name or f"{request.profile} {what}"[:_MAX_NAME]
+
+
+def own_time_ns(test: Descriptor, entry: Entry) -> int:
+    """Time that a test without samples and duration takes with its default parameters."""
+    return expected_ns(test, entry, 0, 0, fill_params(test, {}, Problems()))
+
+
+def rest_of(plan: Plan, measured_ns: int, samples: int) -> Plan | None:
+    """`plan`, of one test, without the time and the samples that are recorded; None: none is left.
+
+    A rest of less than a second of a time is none: a recording that was cut off tells its length
+    in whole seconds.
+    """
+    one = plan.tests[0]
+    left_ns = one.duration_ns - measured_ns if one.duration_ns else 0
+    left = one.samples - samples if one.samples else 0
+    if (one.duration_ns and left_ns < _SECOND_NS) or (one.samples and left <= 0):
+        return None
+    spent_ns = min(measured_ns, one.expected_ns - _SECOND_NS) if measured_ns else 0
+    spent_ns = max(spent_ns, 0)
+    rest = msgspec.structs.replace(
+        one,
+        duration_ns=left_ns,
+        samples=left,
+        expected_ns=one.expected_ns - spent_ns,
+        deadline_ns=one.deadline_ns - spent_ns,
+    )
+    return msgspec.structs.replace(plan, tests=[rest])
+
+
+_SOURCES = "source"
+_BOUNDS = ("passed_ns", "failed_ns", "source_failed_ns")
+
+
+def rest_of_search(
+    plan: Plan, ended: set[str], known: Mapping[str, Mapping[str, int]]
+) -> Plan | None:
+    """`plan`, of one test, without the sources in `ended`; None: none is left.
+
+    `known`: by source the parameters with the periods that are known of it.
+    """
+    one = plan.tests[0]
+    asked = one.params.get(_SOURCES)
+    sources = [name for name in asked if name not in ended] if isinstance(asked, list) else []
+    if not sources:
+        return None
+    bounds = [known.get(str(name), {}) for name in sources]
+    lists = {name: [one.get(name, 0) for one in bounds] for name in _BOUNDS}
+    params = {**one.params, _SOURCES: sources, **lists}
+    return msgspec.structs.replace(plan, tests=[msgspec.structs.replace(one, params=params)])

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from hardstone.model import Descriptor, ParamValue, Plan, PlannedTest, Register, Result, Sweep
-from hardstone.plan.params import fill_params
-from hardstone.plan.problems import Problems
+from hardstone.plan.params import Problems, fill_params
 from hardstone.plan.sweep_check import checked_sweep
 from hardstone.plan.sweep_points import (
     AGAIN,

@@ -20,8 +20,7 @@ from hardstone.model import (
     Sweep,
 )
 from hardstone.plan.make import make_plan
-from hardstone.plan.params import fill_params
-from hardstone.plan.problems import Problems
+from hardstone.plan.params import Problems, fill_params
 from hardstone.plan.sweep import Sweeper, own_time_ns
 from hardstone.plan.sweep_check import MOST_POINTS, curve_count, points_of_curve
 from hardstone.plan.sweep_command import sweep_words

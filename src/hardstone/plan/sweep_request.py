@@ -8,13 +8,17 @@ from re import ASCII
 from re import compile as pattern
 
 from hardstone.model import Scalar
-from hardstone.plan.make import Request
-from hardstone.plan.numbers import duration_ns, whole_number
-from hardstone.plan.placement import count_cpus
-from hardstone.plan.problems import Problems, nearest, quote
+from hardstone.plan.make import Request, count_cpus
+from hardstone.plan.params import (
+    Problems,
+    duration_ns,
+    longest_stable_ns,
+    nearest,
+    quote,
+    whole_number,
+)
 from hardstone.plan.sweep_points import STEP
 from hardstone.plan.sweep_results import REALFAST, REALTIME
-from hardstone.plan.tire_params import longest_stable_ns
 from hardstone.units import format_ns
 
 MODES = {"realtime": REALTIME, "realfast": REALFAST}

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hardstone.model import Unit
 from hardstone.present.wording import format_value, ratio_text
 from hardstone.stats.two_runs import QuantileRatio
-from hardstone.subjects import Amount
+from hardstone.systems.subjects import Amount
 
 _STEPS: dict[Unit, tuple[tuple[str, int], ...]] = {
     "ns": (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),

@@ -24,10 +24,10 @@ from hardstone.present.compare_view import (
     Yardstick,
 )
 from hardstone.present.wording import shorten
-from hardstone.published import load_studies
-from hardstone.rating import Rating, rate
 from hardstone.stats.projection import PATH_NOT_TAKEN
-from hardstone.subjects import Subject, figure_rows
+from hardstone.systems.published import load_studies
+from hardstone.systems.rating import Rating, rate
+from hardstone.systems.subjects import Subject, figure_rows
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
 _US = 1_000

@@ -9,10 +9,10 @@ from hardstone.model import Trust
 from hardstone.present.compare_view import SystemColumn
 from hardstone.present.time_words import time_mark
 from hardstone.present.wording import short, shorten
-from hardstone.rating import Rating
 from hardstone.stats.clock_check import clocks_apart
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
-from hardstone.subjects import MeasuredRun, Subject
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import MeasuredRun, Subject
 
 OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60

@@ -10,7 +10,7 @@ from hardstone.present.compare_view import ComparedRow, ConditionRow, SystemColu
 from hardstone.present.headline import repeat_text
 from hardstone.present.wording import fact_text, shorten
 from hardstone.stats.moved import STEADY_FACTS
-from hardstone.subjects import MeasuredRun, PublishedSystem
+from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.units import format_count
 
 NOT_KNOWN = "-"

@@ -16,8 +16,8 @@ from hardstone.present.compare_view import (
     SystemColumn,
 )
 from hardstone.present.wording import format_value
-from hardstone.published import Figure, figures_of, load_studies
-from hardstone.subjects import MeasuredRun, Missing, amount_of
+from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.systems.subjects import MeasuredRun, Missing, amount_of
 
 _MOST_CLAIMS = 60  # of one test
 AS_A_WHOLE = "as a whole"

@@ -12,7 +12,7 @@ from hardstone.present.wording import parameter_text, spoken, work_text
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.stats.unlike_requests import unlike_parameters
-from hardstone.subjects import (
+from hardstone.systems.subjects import (
     CONTRADICTORY,
     FigureRow,
     Held,

@@ -23,7 +23,7 @@ from hardstone.present.preemption_unlike import unlike_conditions, why_not_divid
 from hardstone.present.wording import ratio_text, shorten
 from hardstone.stats.kernel_operations import ALL, TEST
 from hardstone.stats.kind_of_time import why_not_beside_hardware
-from hardstone.subjects import MeasuredRun
+from hardstone.systems.subjects import MeasuredRun
 
 _MOST_NOTES = 4  # of one system
 _IMPROVEMENT = (

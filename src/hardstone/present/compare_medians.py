@@ -16,7 +16,7 @@ from hardstone.stats.two_runs import (
     compare_quantile,
     quantile_ends,
 )
-from hardstone.subjects import Amount, Held, MeasuredSeries, Missing
+from hardstone.systems.subjects import Amount, Held, MeasuredSeries, Missing
 
 MEDIAN = "p50"
 _HALF = 0.5

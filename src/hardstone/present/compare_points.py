@@ -18,8 +18,8 @@ from hardstone.present.compare_view import (
 )
 from hardstone.present.stars_text import category_number, certain_stars
 from hardstone.present.wording import ratio_text, shorten
-from hardstone.rating import CategoryRating
-from hardstone.subjects import Amount
+from hardstone.systems.rating import CategoryRating
+from hardstone.systems.subjects import Amount
 from hardstone.units import format_ns
 
 Cells = Sequence[tuple[ComparedRow, ComparedCell]]

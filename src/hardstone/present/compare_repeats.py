@@ -20,7 +20,7 @@ from hardstone.present.compare_view import (
 )
 from hardstone.present.wording import is_rate, range_text, shorten
 from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
-from hardstone.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
+from hardstone.systems.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
 
 _P50 = "p50"
 _COLUMNS = ["series", "runs", "mean", "p50", "worst of a run", "worst of all runs"]

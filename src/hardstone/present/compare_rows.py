@@ -20,13 +20,7 @@ from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColu
 from hardstone.present.wording import is_rate, label_text, shorten, spoken
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.two_runs import QuantileRatio
-from hardstone.subjects import (
-    Amount,
-    FigureRow,
-    Held,
-    MeasuredRun,
-    Missing,
-)
+from hardstone.systems.subjects import Amount, FigureRow, Held, MeasuredRun, Missing
 from hardstone.units import whole_number
 
 TICK = ("CLK-P-DUR", "tick")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hardstone.present.compare_rows import Systems, compared_row
 from hardstone.present.compare_view import ComparedRow, SystemColumn
-from hardstone.subjects import Amount, FigureRow, Held
+from hardstone.systems.subjects import Amount, FigureRow, Held
 from hardstone.units import whole_number
 
 WAKEUP = ("TMR-P-LAT", "wakeup")

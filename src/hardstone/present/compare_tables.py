@@ -11,9 +11,9 @@ from hardstone.present.compare_columns import why_not_trusted
 from hardstone.present.compare_grey import why_alone_grey
 from hardstone.present.compare_view import PlainTable, SystemColumn
 from hardstone.present.wording import shorten
-from hardstone.published import Study, load_studies
 from hardstone.stats.kind_of_time import why_not_beside_hardware
-from hardstone.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
+from hardstone.systems.published import Study, load_studies
+from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
 
 _OBENLAND, _GARRE = "obenland-2000", "garre-2014"
 _UNKNOWN = "not known"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hardstone.model import Series, Unit
-from hardstone.rating import Rating
 from hardstone.stats.two_runs import QuantileRatio
-from hardstone.subjects import Amount, Held, Missing, Subject
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount, Held, Missing, Subject
 
 MOST_SYSTEMS = 20
 LEAST_SYSTEMS = 2

@@ -19,9 +19,9 @@ from hardstone.present.compare_view import (
     Yardstick,
 )
 from hardstone.present.wording import is_rate
-from hardstone.rating import Rating
 from hardstone.stats.two_runs import QuantileRatio
-from hardstone.subjects import Amount, Missing
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount, Missing
 
 COMPARISON_SCHEMA = "hardstone.comparison/1"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hardstone.published import Figure, figures_of, load_studies
 from hardstone.stats.kernel_operations import TEST
+from hardstone.systems.published import Figure, figures_of, load_studies
 
 TIME_90, TIME_99, WORST = "time_90", "time_99", "max"
 STATISTICS = (TIME_90, TIME_99, WORST)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Scalar
-from hardstone.published import Address
+from hardstone.systems.published import Address
 
 _SWITCH = "context_switch"
 _PAIR = "signal_wait"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from hardstone.model import RunDocument, Scalar
 from hardstone.present.wording import short, spoken
-from hardstone.published import load_studies
 from hardstone.stats.posix_answer import PartCoverage
+from hardstone.systems.published import load_studies
 
 _STUDY = "obenland-2000"
 _TABLE = "posix_coverage"

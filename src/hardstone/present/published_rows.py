@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from hardstone.present.stars_text import category_text
-from hardstone.rating import rate
-from hardstone.subjects import Amount, PublishedSystem, published_ids, published_system
+from hardstone.systems.rating import rate
+from hardstone.systems.subjects import Amount, PublishedSystem, published_ids, published_system
 
 
 class PublishedRow(msgspec.Struct, kw_only=True, frozen=True):

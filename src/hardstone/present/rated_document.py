@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hardstone.formula import FORMULA
-from hardstone.rating import Rating
-from hardstone.subjects import Subject
+from hardstone.model import FORMULA
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Subject
 
 RATING_SCHEMA = "hardstone.rating-of/1"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hardstone.model import RunDocument
-from hardstone.rating import CategoryRating, RatedFigure, Rating, rate_run
 from hardstone.stats.conditions import names_in
-from hardstone.subjects import MeasuredRun
+from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate_run
+from hardstone.systems.subjects import MeasuredRun
 
 _MOST = 5
 _FULL, _HALF, _EMPTY = "\N{BLACK STAR}", "\N{VULGAR FRACTION ONE HALF}", "\N{WHITE STAR}"

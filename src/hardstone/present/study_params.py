@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hardstone.model import Result
 from hardstone.present.wording import parameter_text
-from hardstone.published import Figure
+from hardstone.systems.published import Figure
 
 
 def why_another(figure: Figure, result: Result) -> str:

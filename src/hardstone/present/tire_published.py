@@ -9,11 +9,11 @@ from hardstone.model import RunDocument
 from hardstone.present.headline import target_text
 from hardstone.present.tire_words import CurveNames, first_missed_text, held_text, threads_text
 from hardstone.present.wording import clean, shorten
-from hardstone.published import Figure, figures_of, load_studies
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.tire_bound import Bound, bounds_of
 from hardstone.stats.tire_names import REAL_TIME
 from hardstone.stats.tire_points import Point
+from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 
 STUDY = "garre-2014"

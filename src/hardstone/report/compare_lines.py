@@ -18,7 +18,7 @@ from hardstone.present.compare_view import (
 )
 from hardstone.present.wording import is_rate, ratio_text, shorten
 from hardstone.report.shown_figure import ShownFigure, shown_beside
-from hardstone.subjects import Amount, Missing
+from hardstone.systems.subjects import Amount, Missing
 
 MEASURED = "measured"
 _MEDIAN = "p50"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hardstone.present.compare_view import ComparedRow, CompareView, SystemColumn
 from hardstone.report.system_figure import system_name
-from hardstone.subjects import Amount, PublishedSystem
+from hardstone.systems.subjects import Amount, PublishedSystem
 
 OF_RUNS = (
     "A figure of a run is at TEST/label values/series in that run: the heading names the test, the "

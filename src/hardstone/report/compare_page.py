@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hardstone.model import FORMULA
 from hardstone.present.compare_view import CompareView, SystemColumn
 from hardstone.present.wording import shorten
-from hardstone.rating import FORMULA, Rating
 from hardstone.report.bundle import load_bundle
 from hardstone.report.compare_alike import condition_part
 from hardstone.report.compare_lines import NAMED_SYSTEMS
@@ -17,6 +17,7 @@ from hardstone.report.compare_parts import by_category, test_parts
 from hardstone.report.decisive_table import decisive_table
 from hardstone.report.figures import CHART_CONFIG, Figure
 from hardstone.report.page_frame import environment, head_parts, write_page
+from hardstone.systems.rating import Rating
 
 _MOST_IN_TITLE = 3
 

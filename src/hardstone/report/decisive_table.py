@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from hardstone.present.compare_view import ComparedRow, CompareView
 from hardstone.report.compare_lines import common_remarks, why_grey
 from hardstone.report.shown_figure import ShownFigure, shown_figure
-from hardstone.subjects import Amount
+from hardstone.systems.subjects import Amount
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hardstone.report.system_figure import WHO, system_figure, system_name, who
 from hardstone.report.theme import Spec, mark
 from hardstone.stats.kernel_operations import TEST, KernelTime, Operation
 from hardstone.stats.kind_of_time import why_not_beside_hardware
-from hardstone.subjects import MeasuredRun
+from hardstone.systems.subjects import MeasuredRun
 
 NAME_CHARACTERS = 22
 _SECTIONS = (

@@ -16,12 +16,12 @@ from hardstone.present.overview import (
 )
 from hardstone.present.stars_text import headline_reason
 from hardstone.present.wording import format_value
-from hardstone.rating import Rating, rate_run
 from hardstone.report.charts import glance
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.stats.conditions import names_in
-from hardstone.subjects import MeasuredRun
+from hardstone.systems.rating import Rating, rate_run
+from hardstone.systems.subjects import MeasuredRun
 
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8

@@ -23,7 +23,7 @@ from hardstone.report.system_figure import (
     system_name,
     who,
 )
-from hardstone.subjects import Amount, Missing
+from hardstone.systems.subjects import Amount, Missing
 
 _REASON_CHARACTERS = 30
 _KIND_CHARACTERS = 46

@@ -8,8 +8,8 @@ from hardstone.present.amount_text import amount_text
 from hardstone.present.compare_view import ClaimRow, ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.stars_text import category_number, stars_number
 from hardstone.present.wording import shorten
-from hardstone.rating import Rating
-from hardstone.subjects import Amount, Missing
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount, Missing
 
 
 def stars_cell(rating: Rating) -> str:

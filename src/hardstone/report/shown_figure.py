@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hardstone.present.amount_text import amount_text, number_text
-from hardstone.subjects import Amount, Missing
+from hardstone.systems.subjects import Amount, Missing
 
 BRIEF_CHARACTERS = 32
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from hardstone.present.stars_text import certain_stars, score_text, stars_number
 from hardstone.present.wording import shorten
-from hardstone.rating import CategoryRating, load_criteria
 from hardstone.report.shown_figure import BRIEF_CHARACTERS, ShownFigure, shown_figure
-from hardstone.subjects import Amount
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.rating import CategoryRating
+from hardstone.systems.subjects import Amount
 from hardstone.units import format_ns
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hardstone.report.charts.system_style import Standard
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
-from hardstone.subjects import Held
+from hardstone.systems.subjects import Held
 
 NAME_CHARACTERS = 26
 ROW_CHARACTERS = 60

@@ -1,12 +1,10 @@
 """Where runs are kept: immutable documents, written through a journal, with an index."""
 
-from hardstone.store.documents import read_document
+from hardstone.store.documents import RunEntry, read_document
 from hardstone.store.journal import Journal
-from hardstone.store.place import default_root, new_run_id
-from hardstone.store.run_summary import RunEntry
+from hardstone.store.place import StoreError, default_root, new_run_id
 from hardstone.store.slots import CopyCost
 from hardstone.store.store import Store
-from hardstone.store.store_error import StoreError
 
 __all__ = [
     "CopyCost",

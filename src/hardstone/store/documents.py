@@ -1,32 +1,335 @@
-"""Run documents as files: gzip-compressed JSON, written once, read with limits."""
+"""Run documents as files: gzip-compressed JSON, written once, read with limits, each with a
+summary beside it.
+
+The document is the truth: a summary counts only while size and time of the document are those
+that it was made from, and its stars follow from the formula of this version. One that is missing,
+damaged or stale is made again from the document, which never holds stars.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
 from hardstone.collector import collector_paused
 from hardstone.errors import InputError
-from hardstone.files import replace_file
-from hardstone.model import MOST_RESULTS, RUN_SCHEMA, RunDocument
+from hardstone.event_names import TABLES_CUT
+from hardstone.files import OddFileError, check_regular, open_regular, read_regular, replace_file
+from hardstone.model import (
+    FORMULA,
+    MOST_RESULTS,
+    RUN_SCHEMA,
+    Event,
+    Result,
+    RunDocument,
+    RunStatus,
+    Series,
+    Table,
+    TrustGrade,
+)
+from hardstone.stats.contradictions import trust_of
 from hardstone.stats.identity import histogram_problem, table_problem, windows_problem
-from hardstone.store.content import DOCUMENT_LIMIT_BYTES, content_of
-from hardstone.store.place import Place, is_run_id
-from hardstone.store.run_summary import entry_of, write_summary
-from hardstone.store.store_error import StoreError, store_errors
-from hardstone.store.thin import thinned, with_fewer_tables
+from hardstone.stats.trust import lacking_text
+from hardstone.store.place import Place, StoreError, is_run_id, store_errors
+
+DOCUMENT_LIMIT_BYTES = 128 * 2**20
+_ANOTHER = "name another file"
+_GZIP_MAGIC = b"\x1f\x8b"
+# Few of each for a document of a battery: while one is read or decompressed other threads work, and
+# have to be waited for after it.
+_CHUNK_BYTES = 2**20
+_PIECE_BYTES = 2**23
+_MOST_MEMBERS = 64
+# Characters of JSON that stand for memory, what each is, and how many a document may have. They are
+# counted before anything is decoded. The whole battery under one condition has some 110 000,
+# 45 000 and 8 000, under the most conditions 48 times as many; CPUs and hours come on top.
+_COUNTED = ((b",", "values", 12_000_000), (b":", "fields", 5_000_000), (b"{", "objects", 1_000_000))
+
+
+def content_of(path: Path, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> bytearray:
+    """The JSON in a file, plain or compressed. InputError as soon as it passes a limit."""
+    data = bytearray()
+    counts = dict.fromkeys((character for character, _, _ in _COUNTED), 0)
+    looked = counts.copy()  # how far each was counted
+    with store_errors("read", path), open_regular(path, limit_bytes) as file:
+        for chunk in _unpacked(file, path, limit_bytes):
+            data += chunk
+            if len(data) > limit_bytes:
+                raise InputError(f"{path} holds more than {limit_bytes} bytes", _ANOTHER)
+            for character, what, most in _COUNTED:
+                if len(data) <= most:
+                    continue  # it cannot have so many, and most documents are as short
+                counts[character] += data.count(character, looked[character])
+                looked[character] = len(data)
+                if counts[character] > most:
+                    raise InputError(f"{path} holds more than {most} {what}", _ANOTHER)
+    return data
+
+
+def _unpacked(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:
+    """The content in pieces, decompressed where it is compressed."""
+    chunks = _chunks(file, path, limit_bytes)
+    first = next(chunks, b"")
+    if not first.startswith(_GZIP_MAGIC):
+        yield first
+        yield from chunks
+        return
+    try:
+        yield from _decompressed(first, chunks, path, limit_bytes)
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{path} is damaged: {error}", "restore it from a copy") from None
+
+
+def _chunks(file: BinaryIO, path: Path, limit_bytes: int) -> Iterator[bytes]:
+    read_bytes = 0
+    while chunk := file.read(_CHUNK_BYTES):
+        read_bytes += len(chunk)
+        if read_bytes > limit_bytes:
+            raise InputError(f"{path} holds more than {limit_bytes} bytes", _ANOTHER)
+        yield chunk
+
+
+def _decompressed(
+    packed: bytes, more: Iterator[bytes], path: Path, limit_bytes: int
+) -> Iterator[bytes]:
+    """The members of a gzip file one after another; each piece has a limit of its own."""
+    most = min(_PIECE_BYTES, limit_bytes + 1)
+    for _ in range(_MOST_MEMBERS):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            packed = packed or next(more, b"")
+            if not packed:
+                raise EOFError("it ends within what is compressed")
+            yield member.decompress(packed, most)
+            packed = member.unconsumed_tail
+        packed = member.unused_data.lstrip(b"\0")
+        while not packed:  # zeros may follow: tapes and block devices pad with them
+            chunk = next(more, b"")
+            if not chunk:
+                return
+            packed = chunk.lstrip(b"\0")
+    raise InputError(f"{path} has more than {_MOST_MEMBERS} compressed members", _ANOTHER)
+
+
+class ReadAhead:
+    """Gives the contents of `paths`. Decompressing does not hold up the thread that decodes."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._left = list(paths)
+        self._begun: dict[Path, Future[bytearray]] = {}
+        self._pool = ThreadPoolExecutor(1) if len(paths) > 1 else None
+
+    def __enter__(self) -> ReadAhead:
+        self._begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def content(self, path: Path) -> bytearray:
+        """The content of `path`, with the errors of `content_of`; the one after it is begun."""
+        begun = self._begun.pop(path, None)
+        found = content_of(path) if begun is None else begun.result()
+        self._begin()
+        return found
+
+    def _begin(self) -> None:
+        """Only one: each takes memory until it is asked for."""
+        if self._pool is None or self._begun or not self._left:
+            return
+        path = self._left.pop(0)
+        try:
+            self._begun[path] = self._pool.submit(content_of, path)
+        except RuntimeError:  # no thread: each is read when it is asked for
+            self._pool = None
+
+
+# Half of what `content_of` reads; histograms and all else need the rest.
+MOST_STORED_MAXIMA = 6_000_000
+MOST_STORED_CELLS = 2_000_000  # of all tables
+
+
+def thinned(document: RunDocument, most: int = MOST_STORED_MAXIMA) -> RunDocument:
+    """`document` with at most `most` maxima, or one per series.
+
+    In the series that have the most, neighbours are joined in twos and the interval doubled. No
+    maximum is lost. Lengths are rounded to powers of two, so that series of the same time, of
+    which some end a second earlier, keep the same interval.
+    """
+    lengths = [len(one.maxima_per_s) for result in document.results for one in result.series]
+    longest = 1 << max(lengths, default=0).bit_length()
+    while longest > 1 and sum(min(length, longest) for length in lengths) > most:
+        longest //= 2
+    if longest >= max(lengths, default=0):
+        return document
+    results = [
+        msgspec.structs.replace(result, series=[joined(one, longest) for one in result.series])
+        for result in document.results
+    ]
+    return msgspec.structs.replace(document, results=results)
+
+
+def with_fewer_tables(document: RunDocument, most: int = MOST_STORED_CELLS) -> RunDocument:
+    """`document` with the first tables that have at most `most` numbers together; an event of each
+    result tells how many it lost."""
+    if sum(_cells(table) for result in document.results for table in result.tables) <= most:
+        return document
+    results = []
+    for result in document.results:
+        kept = []
+        for table in result.tables:
+            most -= _cells(table)
+            if most >= 0:
+                kept.append(table)
+        results.append(_with_tables(result, kept))
+    return msgspec.structs.replace(document, results=results)
+
+
+def _cells(table: Table) -> int:
+    return sum(len(column) for column in table.columns.values())
+
+
+def _with_tables(result: Result, kept: list[Table]) -> Result:
+    lost = len(result.tables) - len(kept)
+    if not lost:
+        return result
+    text = f"{lost} tables are not stored: those of all results together are too large"
+    event = Event(name=TABLES_CUT, text=text, data={"dropped_count": lost})
+    return msgspec.structs.replace(result, tables=kept, events=[*result.events, event])
+
+
+def joined(series: Series, most: int) -> Series:
+    """`series` with at most `most` maxima, 1 or more."""
+    maxima, interval_ns = series.maxima_per_s, series.maxima_interval_ns
+    while len(maxima) > most:
+        pairs = zip_longest(maxima[::2], maxima[1::2])
+        maxima = [a if b is None or (a is not None and a > b) else b for a, b in pairs]
+        interval_ns *= 2
+    if maxima is series.maxima_per_s:
+        return series
+    return msgspec.structs.replace(series, maxima_per_s=maxima, maxima_interval_ns=interval_ns)
+
+
+_LIMIT_BYTES = 16 * 2**10
+_SUMMARY_MODE = 0o644
+
+
+class Stamp(NamedTuple):
+    """Size of a document and the time at which it was last changed."""
+
+    size_bytes: int
+    changed_ns: int
+
+
+class RunEntry(msgspec.Struct, kw_only=True, frozen=True):
+    """A run as a list shows it. `tests` counts its results.
+
+    `stars`: the overall rating, of the loaded condition where there are several; None: too little
+    is known for one. `is_at_most`: figures are missing, each of which can only lower it. `lowest`:
+    stars from there to `stars` are possible with the values that were taken; None: not a range.
+    `rated_as`: why it is not the full rating. `formula`: what they follow from; "" before stars.
+    `lacking`: the results that were not measured, "2 failed, 1 denied"; None in a list of before.
+    `repeats`: the id of the first of several runs of one plan, also in itself; "": it is alone.
+    """
+
+    id: str
+    name: str
+    started_utc: str
+    status: RunStatus
+    grade: TrustGrade
+    tests: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    profile: str
+    target: str
+    stars: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
+    is_at_most: bool = False
+    lowest: Annotated[float, msgspec.Meta(ge=0, le=5)] | None = None
+    rated_as: str = ""
+    formula: str = ""
+    repeats: str = ""
+    lacking: str | None = None
+
+
+class _Summary(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    schema: Literal["hardstone.summary/1"] = "hardstone.summary/1"
+    run: RunEntry
+    document: Stamp
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """The stamp of the document at `path`, None for what is not a file."""
+    state = path.lstat()
+    try:
+        check_regular(state.st_mode)
+    except OddFileError:
+        return None
+    return Stamp(state.st_size, state.st_mtime_ns)
+
+
+def entry_of(document: RunDocument) -> RunEntry:
+    """`document` as a list shows it; grade and stars as its figures say by now."""
+    from hardstone.systems.rating import rate_run  # half a second, and most lists need none
+
+    (_, rating), *_ = rate_run(document)
+    repeat = document.plan.repeat
+    return RunEntry(
+        id=document.id,
+        name=document.name,
+        started_utc=document.started_utc,
+        status=document.status,
+        grade=trust_of(document).grade,
+        tests=len(document.results),
+        profile=document.plan.profile,
+        target=document.plan.target,
+        stars=rating.overall,
+        is_at_most=rating.is_at_most,
+        lowest=rating.lowest,
+        rated_as=", ".join(rating.rated_as),
+        formula=rating.formula,
+        repeats="" if repeat is None else repeat.first or document.id,
+        lacking=lacking_text(document.results),
+    )
+
+
+def read_summary(place: Place, run_id: str, stamp: Stamp) -> RunEntry | None:
+    """The entry of a run whose document has `stamp`; None where there is no good summary."""
+    try:
+        content = read_regular(place.summary(run_id), _LIMIT_BYTES)
+        summary = msgspec.json.decode(content, type=_Summary)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    is_fitting = summary.run.id == run_id and summary.document == stamp
+    return summary.run if is_fitting and is_current(summary.run) else None
+
+
+def is_current(entry: RunEntry) -> bool:
+    """Whether the stars of `entry` follow from the formula of this version, and all is in it."""
+    return entry.formula == FORMULA and entry.lacking is not None
+
+
+def write_summary(place: Place, entry: RunEntry) -> None:
+    """Puts a summary beside the document of a run; without space or access, none."""
+    with contextlib.suppress(OSError):
+        stamp = stamp_of(place.document(entry.id))
+        if stamp is not None:
+            content = msgspec.json.encode(_Summary(run=entry, document=stamp))
+            replace_file(place.summary(entry.id), content, _SUMMARY_MODE, is_durable=False)
+
 
 MOST_SERIES_OF_RUN = 1 << 17
 _FORMAT = "hardstone.run/"
 _PRESENT = b'{"schema":"%s",' % RUN_SCHEMA.encode()
 _MOST_RESULTS = MOST_RESULTS.max_length or 0
-_ANOTHER = "name another file"
 _MODE = 0o444
 _GZIP_LEVEL = 6  # 9 takes five times as long for 1 % less
 _FIRST_YEAR, _PAST_YEAR = 1970, 2200  # 1970: a machine whose clock is not set
@@ -132,6 +435,7 @@ def _unknown(schema: str, source: str) -> InputError:
             "upgrade hardstone",
         )
     return InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
+
 
 def read_stored(
     place: Place, run_id: str, content: Callable[[Path], bytearray] = content_of

@@ -20,18 +20,17 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.files import one_line, read_regular, replace_file
-from hardstone.store.documents import read_stored
-from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id
-from hardstone.store.run_summary import (
+from hardstone.store.documents import (
     RunEntry,
     Stamp,
     entry_of,
     is_current,
+    read_stored,
     read_summary,
     stamp_of,
     write_summary,
 )
-from hardstone.store.store_error import store_errors
+from hardstone.store.place import DOCUMENT_SUFFIX, Place, is_run_id, store_errors
 
 _VERSION = 7
 _TABLE = """CREATE TABLE runs (

@@ -1,13 +1,19 @@
-"""The journal of one run: results are on disk before anybody relies on them.
+"""The journal of one run: results are on disk before anybody relies on them. A run may resume a
+stored one.
 
 A thread syncs it at least once a second and, while a test runs, copies the recording of the probe.
 The journal belongs to the process that holds the lock in its folder; the kernel releases the lock
 when the process dies.
+
+At any moment at most one journal is of a given run, and the document names the parts that it holds.
+So whatever ends the tool, and wherever, each part is in the document once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,25 +21,37 @@ from typing import Self
 
 import msgspec
 
-from hardstone.memory import Recorder
+from hardstone.errors import InputError
+from hardstone.files import sync_folder
+from hardstone.memory import Memory, Recorder
 from hardstone.model import PlannedTest, Result, RunDocument
-from hardstone.store.documents import encode_document, write_document
-from hardstone.store.journal_folder import create_journal, remove_journal
-from hardstone.store.place import Place
+from hardstone.stats.joined_run import joined_run
+from hardstone.store.documents import (
+    encode_document,
+    parse_document,
+    read_stored,
+    replace_document,
+    write_document,
+)
+from hardstone.store.locks import FileLock, exclusive, try_lock
+from hardstone.store.place import Place, StoreError, is_run_id, store_errors
 from hardstone.store.records import (
+    FULL,
+    JOURNAL_NAME,
+    LOCK_NAME,
     RESERVE_NAME,
+    AppendFile,
     BeginRecord,
     LineRecord,
     PlannedRecord,
     Record,
+    Reserve,
     ResultRecord,
     RunRecord,
     encode_record,
+    resumed_by,
 )
-from hardstone.store.reserve import FULL, Reserve
-from hardstone.store.resumption import store_part
 from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, write_sparse
-from hardstone.store.store_error import StoreError, store_errors
 
 # A power cut takes what came after the latest copy on disk had begun: that long, and what the next
 # copy takes. A second at most is promised.
@@ -252,3 +270,113 @@ class Journal:
                 self._thread.join()
             self._file.try_sync()
             self._file.close()
+
+
+def remove_journal(place: Place, run_id: str, lock: FileLock, memory: Memory) -> None:
+    """Removes what a stored run has left in `memory` and journal, and releases its lock."""
+    memory.remove()
+    try:
+        with exclusive(place.journals_lock, place.journals):
+            shutil.rmtree(place.journals / run_id, ignore_errors=True)
+    finally:
+        lock.release()
+
+
+def create_journal(place: Place, record: RunRecord) -> tuple[FileLock, AppendFile]:
+    """The folder, with its lock held and the first record on disk. Leaves nothing if it fails."""
+    document = record.document
+    if not is_run_id(document.id):
+        raise ValueError(f"{document.id[:40]!r} is not an id of new_run_id")
+    folder = place.journals / document.id
+    if os.path.lexists(place.document(document.id)) or os.path.lexists(folder):
+        raise StoreError(f"run {document.id} exists already", "use a new id for each run")
+    for needed in (place.journals, place.runs):
+        with store_errors("make", needed):
+            needed.mkdir(exist_ok=True)
+    with (
+        store_errors("make a journal in the store", place.root),
+        # Until the journal says whose it is: of each run there is one.
+        exclusive(place.journals_lock, place.journals),
+    ):
+        if record.resumes is not None:
+            check_resumable(place, record.resumes)
+        folder.mkdir()
+        lock = try_lock(folder / LOCK_NAME)
+        if lock is None:
+            raise StoreError(f"the new journal {folder} is taken", "try again")
+        try:
+            return lock, _first_record(folder, record)
+        except OSError:
+            lock.release()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _first_record(folder: Path, record: RunRecord) -> AppendFile:
+    file = AppendFile(folder / JOURNAL_NAME)
+    try:
+        file.append(encode_record(record), is_sync=True)
+        for changed in (folder, folder.parent, folder.parent.parent):
+            sync_folder(changed)
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise
+    return file
+
+
+def recorded_now(place: Place) -> dict[str, Path]:
+    """The journals that are there, of runs and of parts of runs, by the id of the run."""
+    try:
+        found = sorted(path for path in place.journals.iterdir() if is_run_id(path.name))
+    except OSError:
+        return {}
+    return {resumed_by(path / JOURNAL_NAME) or path.name: path for path in found}
+
+
+def check_resumable(place: Place, run_id: str) -> None:
+    """StoreError if a journal is of the run; to be called with the lock on journals held."""
+    if run_id in recorded_now(place):
+        raise StoreError(
+            f"run {run_id} is recorded by another process now",
+            "wait for its end, or end it; if there is none: hardstone runs",
+        )
+
+
+def is_joined(place: Place, run_id: str, part_id: str) -> bool:
+    """Whether the document of the run holds the part."""
+    try:
+        return part_id in {part.id for part in read_stored(place, run_id).parts}
+    except InputError:
+        return False
+
+
+def store_part(place: Place, run_id: str, part: RunDocument) -> RunDocument:
+    """Adds `part` to the stored run; what is stored then.
+
+    StoreError if that cannot be written, or not be read for now. If the document is gone or
+    damaged, the part becomes a run of its own: what was recorded is not lost with it.
+    """
+    whole = _read(place, run_id)
+    if whole is not None:
+        joined = joined_run(whole, part)
+        try:
+            joined = parse_document(msgspec.json.encode(joined), "the run")
+        except InputError:
+            whole = None  # too large, with this part
+        else:
+            replace_document(place, joined)
+            return joined
+    write_document(place, part)
+    return part
+
+
+def _read(place: Place, run_id: str) -> RunDocument | None:
+    if not os.path.lexists(place.document(run_id)):
+        return None
+    try:
+        return read_stored(place, run_id)
+    except StoreError:
+        raise
+    except InputError:
+        return None

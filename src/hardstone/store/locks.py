@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.files import OddFileError, open_checked, pause, take_lock
-from hardstone.store.store_error import StoreError
+from hardstone.store.place import StoreError
 
 WAIT_S = 30.0
 _STEP_S = 0.02

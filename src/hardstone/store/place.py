@@ -1,16 +1,36 @@
-"""Where the store is and how it is laid out."""
+"""Where runs are stored: the folder, ids of runs, and the error of a store that cannot be used."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hardstone.errors import InputError
-from hardstone.store.store_error import store_errors
+from hardstone.files import remedy_of
+
+_ELSEWHERE = "name another place with --store DIR"
+
+
+class StoreError(InputError):
+    """The store cannot be read or written. What is on disk already stays there."""
+
+
+@contextlib.contextmanager
+def store_errors(doing: str, path: Path) -> Iterator[None]:
+    """Turns an OSError inside into a StoreError that names the path and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        remedy = remedy_of(error, _ELSEWHERE)
+        raise StoreError(f"cannot {doing} {path}: {reason}", remedy) from error
+
 
 DOCUMENT_SUFFIX = ".json.gz"
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")

@@ -1,8 +1,13 @@
-"""The lines of a journal: JSON objects, first the document with its plan."""
+"""The lines of a journal: JSON objects, first the document with its plan; appended durably,
+within reserved space.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from hardstone.files import open_regular
+from hardstone.files import open_checked, open_regular, write_all
 from hardstone.model import PlannedTest, Result, RunDocument
 from hardstone.store.place import is_run_id
 
@@ -161,3 +166,87 @@ def _lines(journal: Path) -> Iterator[bytes]:
     with open_regular(journal, JOURNAL_LIMIT_BYTES) as file:
         while line := file.readline(_LINE_LIMIT_BYTES):
             yield line
+
+
+class AppendFile:
+    """A new file at `path`. One thread appends while another one may sync."""
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._descriptor = os.open(path, flags, 0o600)
+        self._writing = threading.Lock()
+        self._size_bytes = 0
+        self._synced_bytes = 0
+        self._failure: OSError | None = None
+
+    def append(self, line: bytes, *, is_sync: bool) -> None:
+        """Adds a line, on disk if `is_sync`. If that fails, OSError, and the file is as before.
+
+        Raises OSError also, once, if `try_sync` has failed since the last call.
+        """
+        with self._writing:
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
+            try:
+                write_all(self._descriptor, line + b"\n")
+                if is_sync:
+                    os.fsync(self._descriptor)
+            except OSError:
+                os.ftruncate(self._descriptor, self._size_bytes)
+                raise
+            self._size_bytes += len(line) + 1
+            if is_sync:
+                self._synced_bytes = self._size_bytes
+
+    def try_sync(self) -> None:
+        """Puts on disk what was added. Keeps an error, which the kernel reports only once."""
+        size_bytes = self._size_bytes
+        if self._synced_bytes == size_bytes:
+            return
+        try:
+            os.fsync(self._descriptor)
+            self._synced_bytes = size_bytes
+        except OSError as error:
+            self._failure = error
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+RESERVE_BYTES = 2 * 2**20
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Reserve:
+    """A file of `RESERVE_BYTES` whose space the journal beside it may use."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._is_taken = False
+
+    def take(self) -> None:
+        """Reserves the space unless it is reserved; OSError if the disk is too full.
+
+        Does nothing on a file system that cannot reserve, or not a file of that size.
+        """
+        if self._is_taken:
+            return
+        descriptor = open_checked(self._path, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+            self._is_taken = True
+        except OSError as error:
+            self._path.unlink()
+            if error.errno in FULL:
+                raise
+        finally:
+            os.close(descriptor)
+
+    def give(self) -> bool:
+        """Frees the space for use; whether there was any."""
+        was_taken, self._is_taken = self._is_taken, False
+        if was_taken:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+        return was_taken

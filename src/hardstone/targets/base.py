@@ -1,4 +1,4 @@
-"""What a target is: a system under test with a probe, reached over a small protocol."""
+"""A target as the rest of the toolkit sees it, and words for the time that reaching one takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,25 @@ from hardstone.model import (
     Scalar,
     ShieldLook,
 )
-from hardstone.targets.reaching import SILENT, Notices
+
+
+def _nothing(text: str) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class Notices:
+    """`step` is called with what begins now and takes seconds, `warn` with what went otherwise
+    than it should. `wait_s`: the longest wait for another measurement of the machine, where that is
+    needed to reach the target; None: until it has ended."""
+
+    step: Callable[[str], None] = _nothing
+    warn: Callable[[str], None] = _nothing
+    wait_s: float | None = None
+
+
+SILENT = Notices()
+
 
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 SILENT_REMEDY = (

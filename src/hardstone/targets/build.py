@@ -1,8 +1,11 @@
-"""Builds the probe from the source tree: Meson where it is, else the compiler alone."""
+"""Where the probe is, and building it and the programs of guests from source."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -10,10 +13,110 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hardstone.errors import PrivilegeError, TargetError
-from hardstone.lab.elf import check_static
-from hardstone.targets.compilers import cross_compiler
-from hardstone.targets.find import GUEST, PROBE, built_probe, source_tree
+from hardstone.errors import InputError, PrivilegeError, TargetError
+from hardstone.lab.initramfs import Programs, check_static, kept_programs
+
+VARIABLE = "HARDSTONE_PROBE"
+_PACKAGE = Path(__file__).resolve().parents[1]
+PROBE = "hardstone-probe"
+GUEST = "hardstone-guest"  # process 1 of a guest of the lab
+
+
+def source_tree() -> Path | None:
+    """Root of the checkout that this package runs from, None when it is installed."""
+    root = _PACKAGE.parents[1]
+    return root if (root / "probe" / "src").is_dir() else None
+
+
+def built_probe(root: Path) -> Path:
+    """Where a build from the source tree `root` leaves the executable."""
+    return root / "build" / "probe" / PROBE
+
+
+def find_probe() -> Path:
+    """The executable in use. TargetError with the remedy where there is none."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return _executable(Path(chosen), f"{VARIABLE} names it: correct or unset it")
+    for path in _places():
+        if path.exists():
+            return _executable(path, "rebuild it: hardstone probe build")
+    raise TargetError("there is no probe", "build it: hardstone probe build")
+
+
+def find_guest() -> Path:
+    """The program of the lab's guests: beside the probe in use, or of the same build as ours."""
+    places = [find_probe(), *_places()]
+    for path in (place.with_name(GUEST) for place in places):
+        if path.exists():
+            return _executable(path, "rebuild it: hardstone probe build")
+    raise TargetError(f"there is no {GUEST}", "build it: hardstone probe build")
+
+
+def _places() -> list[Path]:
+    root = source_tree()
+    packaged = _PACKAGE / "_probe" / PROBE
+    return [packaged] if root is None else [packaged, built_probe(root)]
+
+
+def _executable(path: Path, remedy: str) -> Path:
+    if not path.exists():
+        raise TargetError(f"the probe {path} does not exist", remedy)
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise TargetError(f"the probe {path} is not an executable file", remedy)
+    return path.resolve()
+
+
+ARCHES = ("x86_64", "aarch64")
+_DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+_PATIENCE_S = 60
+
+
+def own_arch() -> str:
+    """The architecture of this machine by the kernel's name for it: x86_64, aarch64."""
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
+
+
+def cross_compiler(arch: str) -> list[str]:
+    """The command of a compiler for `arch` that links statically. TargetError if there is none.
+
+    $HARDSTONE_CC_AARCH64 (its words are split at blanks), else GCC's cross compiler, else Zig's
+    compiler as the Python package ziglang.
+    """
+    if arch not in ARCHES:
+        raise InputError(f"there is no probe for '{arch}'", f"known: {', '.join(ARCHES)}")
+    variable = f"HARDSTONE_CC_{arch.upper()}"
+    if chosen := os.environ.get(variable, "").split():
+        if shutil.which(chosen[0]) is None:
+            raise TargetError(
+                f"there is no compiler '{chosen[0]}'", f"{variable} names it: correct or unset it"
+            )
+        return chosen
+    system = f"{arch.replace('_', '-')}-linux-gnu"
+    if shutil.which(f"{system}-gcc") is not None:
+        return [f"{system}-gcc"]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc", "-target", f"{arch}-linux-musl"]
+    raise TargetError(
+        f"there is no C compiler for {arch}",
+        "install one (or, without root, pip install ziglang): "
+        f"sudo apt-get install gcc-{system} libc6-dev-{_DEBIAN[arch]}-cross",
+    )
+
+
+def compiler_version(compiler: list[str]) -> str:
+    """What the compiler says of itself. TargetError if it does not run."""
+    command = [*compiler, "--version"]
+    remedy = "correct the compiler, or name another one (HARDSTONE_CC_AARCH64)"
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetError(f"{compiler[0]} does not run: {error}", remedy) from error
+    if done.returncode:
+        (*_, last) = ["", *done.stderr.decode("utf-8", "replace").splitlines()]
+        raise TargetError(f"{' '.join(command)} fails: {last or done.returncode}", remedy)
+    return done.stdout.decode("utf-8", "replace")
+
 
 _DEADLINE_S = 600
 # As in probe/meson.build: what is not called is not linked, and nothing unwinds stacks.
@@ -149,3 +252,42 @@ def _call(command: Sequence[str], folder: Path) -> None:
     if done.returncode:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
         raise BuildError(f"the probe does not build:\n{words[-4000:]}", done.returncode)
+
+
+def programs_for(
+    arch: str, tell: Callable[[str], None] = lambda text: None, *, root: Path | None = None
+) -> Programs:
+    """The programs for `arch` ("x86_64", "aarch64"): for this machine's those in use here.
+
+    Others are built from the source tree `root` (this package's own) when a source file or the
+    compiler has changed. TargetError or InputError where they cannot be had, with what to do.
+    """
+    if arch == own_arch() and sys.platform == "linux":
+        programs = Programs(find_probe(), find_guest())
+        programs.check(arch)
+        return programs
+    root = root or source_tree()
+    if root is None:
+        raise TargetError(
+            f"the probe for {arch} is built from its source, which this installation lacks",
+            "work in a checkout of hardstone",
+        )
+    compiler = cross_compiler(arch)
+
+    def make(folder: Path) -> Programs:
+        tell(f"building the probe for {arch} with {' '.join(compiler)}")
+        return Programs(*build_programs(arch, folder, root))
+
+    return kept_programs(arch, _key(root, compiler), make)
+
+
+def _key(root: Path, compiler: list[str]) -> str:
+    """Changes with the compiler, with its options, and with each source file."""
+    digest = hashlib.sha256()
+    parts = [" ".join(compiler).encode(), compiler_version(compiler).encode()]
+    parts.append(Path(__file__).read_bytes())
+    for path in source_files(root):
+        parts += [str(path.relative_to(root)).encode(), path.read_bytes()]
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:32]

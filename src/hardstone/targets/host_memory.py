@@ -22,7 +22,7 @@ from hardstone.files import (
     read_regular,
     replace_file,
 )
-from hardstone.lab.guest_folder import remove_abandoned_guests
+from hardstone.lab.lab_folder import remove_abandoned_guests
 from hardstone.memory import RECORDING_LIMIT_BYTES
 
 _DEFAULT = "/dev/shm"  # noqa: S108

@@ -1,4 +1,4 @@
-"""A guest of the lab as the system under test: one boot serves all commands of a run."""
+"""A kernel of the lab as a target: the probe runs in a guest."""
 
 from __future__ import annotations
 
@@ -6,44 +6,134 @@ import contextlib
 import hashlib
 import os
 import select
+import signal
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from hardstone.errors import HardstoneError, InputError
-from hardstone.lab import guest_frames as frames
-from hardstone.lab.accel import boot_limit_s, choose_accel, kvm_obstacle
-from hardstone.lab.emulator import emulator
-from hardstone.lab.extra_device import check_device
-from hardstone.lab.guest import Guest, GuestLostError, SilentGuestError
-from hardstone.lab.guest_frames import Frame
-from hardstone.lab.initramfs import initramfs_for
+from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.lab import guest as frames
+from hardstone.lab.guest import Frame, Guest, GuestLostError, SilentGuestError
+from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel
 from hardstone.lab.lab_folder import console_log
-from hardstone.lab.programs import Programs
 from hardstone.lab.qemu import (
     RECORDING_BYTES,
     TURNS_BYTES,
     Machine,
     boot_line_of,
     cpu_count,
+    emulator,
     memory_mib,
 )
-from hardstone.lab.settings import LabSettings, parse_settings
-from hardstone.lab.unpacked_kernel import unpacked_kernel
+from hardstone.lab.settings import (
+    LabSettings,
+    boot_limit_s,
+    choose_accel,
+    kvm_obstacle,
+    parse_settings,
+)
+from hardstone.lab.vmlinux import unpacked_kernel
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import measuring_alone
-from hardstone.targets.base import OnIdle, ProbeError, Stop, WrongModelError, no_sign
-from hardstone.targets.decode import decode_facts
-from hardstone.targets.guest_programs import programs_for
+from hardstone.targets.base import (
+    SILENT,
+    Notices,
+    OnIdle,
+    ProbeError,
+    Stop,
+    WrongModelError,
+    no_sign,
+)
+from hardstone.targets.build import programs_for
 from hardstone.targets.host_memory import HostMemory, memory_folder, remove_guests
-from hardstone.targets.lab_command import GuestCommand, exit_code
 from hardstone.targets.local import LocalTransport, local_target
-from hardstone.targets.probe_target import ProbeTarget
-from hardstone.targets.reaching import SILENT, Notices
-from hardstone.targets.transport import Limits, collect
+from hardstone.targets.probe_target import ProbeTarget, decode_facts
+from hardstone.targets.transport import Limits, Watch, collect
+
+_SIGNALED = 128
+
+
+class GuestCommand:
+    """Runs `words` in `guest` and gives the output in chunks."""
+
+    def __init__(self, guest: Guest, words: list[str], limits: Limits, stop: Stop) -> None:
+        self._guest = guest
+        self._limits = limits
+        self._stop = stop
+        self._watch = Watch(limits, stop)
+        self._exit: Frame | None = None
+        guest.run(words)
+
+    def chunks(self, on_idle: OnIdle = no_sign) -> Generator[bytes]:
+        """The output until its end. ProbeError for a flood, a failure, a deadline, an abort;
+        GuestLostError for a guest that ends or hangs.
+
+        The command is gone when this returns or raises.
+        """
+        try:
+            while self._exit is None:
+                frame = self._guest.receive(self._watch.wait_s())
+                if frame is None:
+                    on_idle(self._watch.said())
+                else:
+                    yield from self._take(frame)
+                if self._exit is None:
+                    self._watch.look(self._ask, lambda: self._signal(signal.SIGTERM))
+        finally:
+            self._end()
+        if self._exit is not None:
+            self._watch.check_end(exit_code(self._exit))
+
+    def _take(self, frame: Frame) -> Generator[bytes]:
+        if frame.type == frames.EXIT:
+            self._exit = frame
+        elif frame.type == frames.ERROR:
+            self._watch.take_error(frame.content)
+        elif frame.type == frames.OUTPUT:
+            yield self._watch.take_output(frame.content)
+
+    def _ask(self) -> None:
+        if not self._guest.can_interrupt:
+            raise ProbeError("ended at once: a guest that counts instructions hears no request")
+        self._guest.send(Frame(frames.INPUT_END))
+
+    def _end(self) -> None:
+        """TERM, a moment, KILL; a guest in which that does not help hangs."""
+        for number, wait_s in ((signal.SIGTERM, 1.0), (signal.SIGKILL, self._limits.end_s)):
+            if self._exit is None and not self._stop.is_abort:
+                with suppress(GuestLostError):
+                    self._signal(number)
+                    self._wait_for_exit(wait_s)
+        if self._exit is None:
+            self._guest.close()
+
+    def _wait_for_exit(self, timeout_s: float) -> None:
+        until = time.monotonic() + timeout_s
+        while self._exit is None and (left := until - time.monotonic()) > 0:
+            frame = self._guest.receive(left)
+            if frame is not None and frame.type == frames.EXIT:
+                self._exit = frame
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._guest.can_interrupt:
+            self._guest.send(Frame(frames.SIGNAL, bytes([number])))
+
+
+def exit_code(frame: Frame) -> int:
+    """How a command in a guest ended: its exit code, or less than 0 for a signal. TargetError if it
+    could not be started."""
+    code, errno = frame.content[0], frame.content[1]
+    if errno:
+        raise TargetError(
+            f"the guest cannot start the probe: {os.strerror(errno)}",
+            "rebuild it: hardstone probe build",
+        )
+    return _SIGNALED - code if code > _SIGNALED else code
+
 
 _PROBE = "/bin/hardstone-probe"
 _RECORDING = "memory:/run/recording"

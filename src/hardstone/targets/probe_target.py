@@ -1,18 +1,43 @@
-"""The probe of a system under test, over any transport."""
+"""A target that runs the probe's commands over a transport: requests, answers, and load alone."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from typing import TypeVar
 
-from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, InputError, TargetError
+import msgspec
+
+from hardstone.errors import (
+    EXIT_PRIVILEGE,
+    EXIT_UNTRUSTWORTHY,
+    InputError,
+    PrivilegeError,
+    TargetError,
+)
 from hardstone.memory import Memory
-from hardstone.model import ClockCheck, Facts, Loads, PlannedTest, Register, ShieldLook
+from hardstone.model import (
+    FACTS_SCHEMA,
+    LOADS_SCHEMA,
+    REGISTER_SCHEMA,
+    SHIELD_SCHEMA,
+    ClockCheck,
+    Facts,
+    Loads,
+    PlannedTest,
+    Register,
+    ShieldLook,
+    StreamEvent,
+    StreamLoad,
+)
 from hardstone.targets.base import (
     REBUILD,
+    SILENT,
     SILENT_REMEDY,
     BrokenStreamError,
+    Notices,
     OnIdle,
     ProbeError,
     ProbeExitError,
@@ -22,11 +47,101 @@ from hardstone.targets.base import (
     Stop,
     no_sign,
 )
-from hardstone.targets.decode import decode_facts, decode_loads, decode_register, decode_shield
-from hardstone.targets.lines import split_lines
-from hardstone.targets.reaching import SILENT, Notices
-from hardstone.targets.request import probe_arguments
-from hardstone.targets.transport import Limits, Transport, collect
+from hardstone.targets.transport import Limits, Transport, collect, split_lines
+
+
+def probe_arguments(planned: PlannedTest, options: RunOptions, backing: str | None) -> list[str]:
+    """Arguments of `hardstone-probe` that run `planned`; never for a shell."""
+    arguments = ["run", planned.test, "--json", "--until-eof"]
+    for name, value in planned.params.items():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        if text:
+            arguments += ["-p", f"{name}={text}"]
+    if planned.samples or planned.duration_ns:  # else the test takes as long as it takes
+        arguments += ["--samples", str(planned.samples)]
+        arguments += ["--duration-ns", str(planned.duration_ns)]
+    arguments += _conditions(planned)
+    arguments += ["--deadline-ns", str(planned.deadline_ns)]
+    arguments += ["--policy", options.policy, "--clock", options.clock]
+    arguments += ["--seed", str(options.seed)]
+    arguments += _optional("--cpu", options.cpu)
+    arguments += _optional("--priority", options.priority)
+    arguments += _optional("--counter-hz", options.counter_hz)
+    arguments += _optional("--dma-latency-us", options.dma_latency_us)
+    arguments += ["--trace"] if options.trace else []
+    return arguments + ([] if backing is None else ["--backing", backing])
+
+
+def _conditions(planned: PlannedTest) -> list[str]:
+    """What is not the probe's default, so that one without load takes all the rest."""
+    arguments = []
+    if planned.load != "none":
+        arguments += ["--load", planned.load]
+    if planned.cpu_config != "shared":
+        arguments += ["--cpu-config", planned.cpu_config]
+    if planned.settings:
+        arguments += ["--settings", ",".join(planned.settings)]
+    if planned.preemption is not None:
+        arguments += ["--preemption", planned.preemption]
+    if planned.folder is not None:
+        arguments += ["--dir", planned.folder]
+    return arguments
+
+
+def _optional(option: str, value: int | None) -> list[str]:
+    return [] if value is None else [option, str(value)]
+
+
+_MAX_TESTS = 1000
+_MAX_LOADS = 100
+_LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+_TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
+_REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
+
+Document = TypeVar("Document", Register, Facts, Loads, ShieldLook)
+
+
+def decode_register(raw: bytes) -> Register:
+    """The register in `raw`; InputError for anything else."""
+    register = _decode(raw, Register, REGISTER_SCHEMA, "list of tests")
+    ids = [test.id for test in register.tests]
+    faulty = [test for test in ids if not _TEST_ID.fullmatch(test)]
+    if faulty or len(ids) > _MAX_TESTS or len(set(ids)) != len(ids):
+        raise InputError("the probe's list of tests contains invalid test IDs", _REMEDY)
+    return register
+
+
+def decode_loads(raw: bytes) -> Loads:
+    """The elements and mixes of load in `raw`; InputError for anything else."""
+    loads = _decode(raw, Loads, LOADS_SCHEMA, "list of loads")
+    for names in ([one.name for one in loads.elements], [one.name for one in loads.mixes]):
+        faulty = [name for name in names if not _LOAD_NAME.fullmatch(name)]
+        if faulty or len(names) > _MAX_LOADS or len(set(names)) != len(names):
+            raise InputError("the probe's list of loads contains invalid names", _REMEDY)
+    return loads
+
+
+def decode_shield(raw: bytes) -> ShieldLook:
+    """The settings that a shield could switch, in `raw`; InputError for anything else."""
+    return _decode(raw, ShieldLook, SHIELD_SCHEMA, "list of shield settings")
+
+
+def decode_facts(raw: bytes) -> Facts:
+    """The facts in `raw`; InputError for anything else."""
+    return _decode(raw, Facts, FACTS_SCHEMA, "facts")
+
+
+def _decode(raw: bytes, kind: type[Document], schema: str, what: str) -> Document:
+    try:
+        document = msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = str(error)[:160]
+        raise InputError(f"the probe's {what} cannot be read: {text}", _REMEDY) from error
+    if document.schema != schema:
+        found = document.schema[:40]
+        raise InputError(f"the probe's {what} is '{found}' and not '{schema}'", _REMEDY)
+    return document
+
 
 _LIST_S = 15.0
 _FACTS_S = 60.0
@@ -162,3 +277,70 @@ def _document_in(output: bytes) -> bytes:
     """The line of the probe among those of a noisy console: each of its documents is one line."""
     found = [line for line in output.splitlines() if line.startswith(b"{")]
     return found[-1] if found else output
+
+
+SCHEMA = "hardstone.load/2"
+_CHECK_S = 15.0
+_START_S = 300.0  # a load of thousands of processes on a slow machine
+_YEAR_S = 366 * 86400.0
+
+
+class LoadHeader(msgspec.Struct, kw_only=True, tag_field="type", tag="header"):
+    schema: str
+    probe_version: str
+    load: str
+    started_utc_ns: int
+
+
+class LoadFooter(msgspec.Struct, kw_only=True, tag_field="type", tag="footer"):
+    lines: int
+
+
+AnyLine = LoadHeader | StreamEvent | StreamLoad | LoadFooter
+_decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
+
+
+def check_load(transport: Transport, load: str, cpus: str | None) -> None:
+    """InputError where `load` is not a load, PrivilegeError where it needs what is missing."""
+    try:
+        collect(transport, ["load", "--check", load, *_cpus(cpus)], _CHECK_S)
+    except ProbeExitError as error:
+        words = error.said.removeprefix("hardstone-probe: ")
+        cause, _, remedy = words.partition("; ")
+        for kind in (InputError, PrivilegeError):
+            if error.code == kind.exit_code:
+                raise kind(cause, remedy) from None
+        raise TargetError(f"the probe cannot check a load: {words[:200]}", REBUILD) from error
+    except ProbeError as error:
+        raise TargetError(f"the probe cannot check a load: {error.cause}", REBUILD) from error
+
+
+def load_lines(
+    transport: Transport,
+    load: str,
+    duration_ns: int | None,
+    cpus: str | None,
+    stop: Stop,
+    on_idle: OnIdle = no_sign,
+) -> Generator[AnyLine]:
+    """Runs the load for its duration or until `stop`; yields its lines as they come.
+
+    ProbeError where the probe fails, InputError for a line that cannot be decoded.
+    """
+    arguments = ["load", load, "--json", "--until-eof", *_cpus(cpus)]
+    if duration_ns is not None:
+        arguments += ["--duration-ns", str(duration_ns)]
+    span_s = _YEAR_S if duration_ns is None else duration_ns / 1e9
+    limits = Limits(span_s + _START_S)
+    with closing(transport.chunks(arguments, limits, stop, on_idle)) as chunks:
+        for line in split_lines(chunks):
+            try:
+                yield _decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise InputError(
+                    f"hardstone-probe load: a line cannot be decoded: {str(error)[:120]}", REBUILD
+                ) from error
+
+
+def _cpus(cpus: str | None) -> list[str]:
+    return [] if cpus is None else ["--cpus", cpus]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from hardstone.catalogue import Entry, load_catalogue
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.model import DataValue, Result, RunDocument, Series
-from hardstone.published import Resolved
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.contradictions import MARK, contradiction_of
+from hardstone.systems.published import Resolved
 from hardstone.units import format_count
 
 AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"

@@ -18,7 +18,11 @@ from hardstone.present.study_params import why_another
 from hardstone.present.time_words import time_mark
 from hardstone.present.tire_published import comparable, is_of_sweep, told_of
 from hardstone.present.wording import format_value
-from hardstone.published import (
+from hardstone.stats.conditions import NOT_KNOWN, config_text
+from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.tire_bound import bounds_of
+from hardstone.stats.tire_points import points_of
+from hardstone.systems.published import (
     Address,
     AddressError,
     Figure,
@@ -30,10 +34,6 @@ from hardstone.published import (
     tables_of,
     value_of,
 )
-from hardstone.stats.conditions import NOT_KNOWN, config_text
-from hardstone.stats.kind_of_time import why_not_beside_hardware
-from hardstone.stats.tire_bound import bounds_of
-from hardstone.stats.tire_points import points_of
 from hardstone.terminal.beside_doubts import doubts_of, verdicts_text
 from hardstone.terminal.console import make_console
 from hardstone.terminal.published import PublishedTable, Row, published_tables, within

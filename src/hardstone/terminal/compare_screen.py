@@ -26,8 +26,8 @@ from hardstone.present.compare_view import (
 )
 from hardstone.present.stars_text import stars_number
 from hardstone.present.wording import one_line, ratio_text, shorten
-from hardstone.rating import Rating
-from hardstone.subjects import Amount
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount
 from hardstone.terminal.console import make_console
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them

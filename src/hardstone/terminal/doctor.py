@@ -12,8 +12,7 @@ from rich.text import Text
 
 from hardstone.calling import parted_text
 from hardstone.doctor import doctor_command, prove_command
-from hardstone.doctor.diagnosis import Diagnosis, Finding, Step, brings_texts
-from hardstone.doctor.rules import Rule
+from hardstone.doctor.rules import Diagnosis, Finding, Rule, Step, brings_texts
 from hardstone.terminal.console import make_console, print_command
 from hardstone.terminal.words import words
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hardstone.published import Address, Figure, Study, figures_of, load_studies
+from hardstone.systems.published import Address, Figure, Study, figures_of, load_studies
 
 _SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load"}
 _OF_THE_COPY = {"lost_in_our_copy", "sic"}  # about what was transcribed

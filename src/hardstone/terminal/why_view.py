@@ -19,10 +19,10 @@ from hardstone.present.stars_text import (
     stars_text,
 )
 from hardstone.present.wording import format_value, one_line
-from hardstone.rating import CategoryRating, RatedFigure, Rating, load_criteria, special_attention
-from hardstone.rating.overall_caps import overall_caps
 from hardstone.stats.conditions import listed
-from hardstone.subjects import MeasuredRun, PublishedSystem
+from hardstone.systems.criteria import load_criteria, special_attention
+from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overall_caps
+from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import make_console
 
 _PAGE = "docs/method/rating.md"

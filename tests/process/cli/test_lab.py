@@ -14,8 +14,8 @@ from hardstone.cli.lab_options import lab_targets
 from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
+from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.local import LocalTransport
-from hardstone.targets.reaching import SILENT, Notices
 from tests.process.cli.conftest import Done, Lab
 from tests.process.lab import made_up
 from tests.process.lab.made_up_archive import MadeUpArchive

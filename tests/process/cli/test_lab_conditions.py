@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE
-from hardstone.lab.guest_folder import make_guest_folder
+from hardstone.lab.debian import read_kernel
 from hardstone.lab.kernels import add_kernel
-from hardstone.lab.own_kernel import read_kernel
+from hardstone.lab.lab_folder import make_guest_folder
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked

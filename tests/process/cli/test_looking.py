@@ -19,13 +19,12 @@ from rich.cells import cell_len
 
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
-from hardstone.formula import FORMULA
-from hardstone.model import RunDocument
+from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.contradictions import TITLE, told
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
-from hardstone.subjects import published_ids
+from hardstone.systems.subjects import published_ids
 from hardstone.terminal.variants import variants_text, warm_up_text
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample

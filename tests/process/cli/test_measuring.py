@@ -22,8 +22,8 @@ from hardstone.errors import (
 )
 from hardstone.model import Facts, RunDocument
 from hardstone.store import Store
+from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
-from hardstone.targets.reaching import SILENT, Notices
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample

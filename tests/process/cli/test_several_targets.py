@@ -28,10 +28,9 @@ from hardstone.errors import (
 from hardstone.model import TARGETS_SCHEMA, Facts, StreamSeries
 from hardstone.schema import FOLDER, file_name
 from hardstone.store import Store
-from hardstone.targets.base import Stop, WrongModelError
+from hardstone.targets.base import SILENT, Notices, Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget
-from hardstone.targets.reaching import SILENT, Notices
 from tests.conftest import ROOT
 from tests.process.cli.conftest import Done, Lab
 from tests.process.targets import sample

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from hardstone.lab.debian import read_kernel
 from hardstone.lab.kernels import add_kernel
 from hardstone.lab.lab_folder import lab_folder
-from hardstone.lab.own_kernel import read_kernel
 from tests.process.lab import made_up, made_up_qemu
 from tests.process.targets import sample
 from tests.waiting import soon

@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.lab import guest_frames as frames
-from hardstone.lab.channel import ChannelClosedError, PortChannel, TurnsChannel
-from hardstone.lab.guest_frames import Frame, FrameReader, NoFrameError, run_frame
-from hardstone.lab.qemu import TURNS_BYTES
+from hardstone.lab import guest as frames
+from hardstone.lab.guest import Frame, FrameReader, NoFrameError, run_frame
+from hardstone.lab.qemu import TURNS_BYTES, ChannelClosedError, PortChannel, TurnsChannel
 from tests.conftest import ROOT
 
 LONGEST_S = 60.0  # a hang fails; nothing is measured

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hardstone.lab.guest import guard_command
-from hardstone.lab.guest_folder import make_guest_folder, remove_abandoned_guests
+from hardstone.lab.lab_folder import make_guest_folder, remove_abandoned_guests
 from hardstone.targets.host_memory import remove_abandoned
 from tests.running import has_ended
 from tests.waiting import LONGEST_S, wait_until
@@ -167,7 +167,7 @@ def test_only_folders_of_this_kind_and_user_go(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-CALLS = ("hardstone.lab.guest_folder.tempfile.mkdtemp", "os.open", "fcntl.flock", "os.stat")
+CALLS = ("hardstone.lab.lab_folder.tempfile.mkdtemp", "os.open", "fcntl.flock", "os.stat")
 
 
 @pytest.mark.parametrize("name", CALLS)

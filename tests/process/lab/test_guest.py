@@ -16,15 +16,13 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
-from hardstone.lab.guest_console import console_lines, keep_console, said_last, why_it_ended
-from hardstone.lab.guest_folder import make_guest_folder
+from hardstone.lab.debian import read_kernel
+from hardstone.lab.guest import console_lines, keep_console, said_last, why_it_ended
 from hardstone.lab.kernels import add_kernel
-from hardstone.lab.lab_folder import lab_folder
-from hardstone.lab.own_kernel import read_kernel
-from hardstone.targets.base import BrokenStreamError, ProbeError, ProbeTimeoutError, Stop
+from hardstone.lab.lab_folder import lab_folder, make_guest_folder
+from hardstone.targets.base import BrokenStreamError, Notices, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
 from hardstone.targets.local import local_target
-from hardstone.targets.reaching import Notices
 from hardstone.targets.transport import Limits, collect
 from tests.process.lab import made_up
 from tests.process.lab.made_up_lab import MadeUpLab

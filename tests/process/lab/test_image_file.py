@@ -19,13 +19,19 @@ from random import Random
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.lab.image_file import read_image
-from hardstone.lab.kernels import Kernel, add_kernel, all_kernels, find_kernel, remove_kernel
+from hardstone.lab.debian import read_kernel
+from hardstone.lab.kernels import (
+    Kernel,
+    UnpackError,
+    add_kernel,
+    all_kernels,
+    find_kernel,
+    read_image,
+    remove_kernel,
+    unpack,
+)
 from hardstone.lab.lab_folder import lab_folder
-from hardstone.lab.own_kernel import read_kernel
-from hardstone.lab.unpack import UnpackError, unpack
-from hardstone.lab.unpacked_kernel import unpacked_kernel
-from hardstone.lab.vmlinux import vmlinux
+from hardstone.lab.vmlinux import unpacked_kernel, vmlinux
 from tests.process.lab import made_up
 
 ARM64 = made_up.arm64_image()

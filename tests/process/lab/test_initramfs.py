@@ -12,14 +12,18 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.lab import initramfs
-from hardstone.lab.archive import Entry, folder, make_archive, plain, program
-from hardstone.lab.config_file import read_config
-from hardstone.lab.initramfs import initramfs_for
-from hardstone.lab.kernels import Kernel
+from hardstone.lab.initramfs import (
+    Entry,
+    Programs,
+    folder,
+    initramfs_for,
+    make_archive,
+    plain,
+    program,
+    read_config,
+)
+from hardstone.lab.kernels import Kernel, ModuleFileError, find_tree, needed_drivers, read_module
 from hardstone.lab.lab_folder import lab_folder
-from hardstone.lab.module_file import ModuleFileError, read_module
-from hardstone.lab.modules import find_tree, needed_drivers
-from hardstone.lab.programs import Programs
 from tests.process.lab import made_up
 from tests.process.lab.test_image_file import PACKERS
 

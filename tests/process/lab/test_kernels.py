@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import HardstoneError, InputError, TargetError
+from hardstone.lab.debian import read_kernel
 from hardstone.lab.kernels import (
     add_kernel,
     all_kernels,
@@ -18,7 +19,6 @@ from hardstone.lab.kernels import (
     remove_kernel,
 )
 from hardstone.lab.lab_folder import console_log, lab_folder, work_folder
-from hardstone.lab.own_kernel import read_kernel
 from tests.process.killed import killed_at_call
 from tests.process.lab import made_up
 from tests.process.store.faults import SmallDisk, files_up_to, mounted

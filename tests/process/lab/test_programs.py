@@ -16,10 +16,8 @@ from click.testing import CliRunner
 
 from hardstone.cli.probe import command
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
-from hardstone.lab.elf import Elf, check_static, read_elf
-from hardstone.lab.programs import Programs, kept_programs
-from hardstone.targets.compilers import cross_compiler, own_arch
-from hardstone.targets.guest_programs import programs_for
+from hardstone.lab.initramfs import Elf, Programs, check_static, kept_programs, read_elf
+from hardstone.targets.build import cross_compiler, own_arch, programs_for
 from tests.conftest import ROOT
 from tests.process.lab.made_up import program
 
@@ -274,7 +272,7 @@ def test_an_installation_without_source_and_program_for_guests_says_so(
     code = (
         "import sys\n"
         "from hardstone.errors import HardstoneError\n"
-        "from hardstone.targets.guest_programs import programs_for\n"
+        "from hardstone.targets.build import programs_for\n"
         "for arch in sys.argv[1:]:\n"
         "    try: programs_for(arch)\n"
         "    except HardstoneError as error: print(type(error).__name__, error)"

@@ -16,12 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.errors import InputError
-from hardstone.lab.accel import choose_accel, kvm_obstacle
-from hardstone.lab.extra_device import PCI_IDS, check_device, loaded_modules
+from hardstone.lab.debian import read_kernel
+from hardstone.lab.initramfs import PCI_IDS, check_device, loaded_modules
 from hardstone.lab.kernels import Kernel, add_kernel
-from hardstone.lab.own_kernel import read_kernel
 from hardstone.lab.qemu import Machine, boot_line_of, cpu_count
-from hardstone.lab.settings import DEVICES, LabSettings, parse_settings, with_settings
+from hardstone.lab.settings import (
+    DEVICES,
+    LabSettings,
+    choose_accel,
+    kvm_obstacle,
+    parse_settings,
+    with_settings,
+)
 from hardstone.targets.lab import host_tsc_khz, lab_transport
 from hardstone.targets.probe_target import ProbeTarget
 from tests.process.lab import made_up

@@ -25,9 +25,14 @@ from hardstone.errors import InputError
 from hardstone.model import Event, Result, RunDocument, Series, Table
 from hardstone.stats.joined_results import joined_results
 from hardstone.store import Store, new_run_id, read_document
-from hardstone.store.documents import encode_document, parse_document, write_document
+from hardstone.store.documents import (
+    encode_document,
+    parse_document,
+    thinned,
+    with_fewer_tables,
+    write_document,
+)
 from hardstone.store.place import open_place
-from hardstone.store.thin import thinned, with_fewer_tables
 from hardstone.stream import StreamReader
 from hardstone.terminal.whole_run import print_whole
 from tests.process.store.fake_probe import Here, stream

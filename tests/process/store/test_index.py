@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.formula import FORMULA
+from hardstone.model import FORMULA
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place

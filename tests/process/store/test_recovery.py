@@ -24,7 +24,7 @@ from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.joined_run import joined_run
 from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.place import open_place
-from hardstone.store.rebuild import ENDED
+from hardstone.store.recovery import ENDED
 from hardstone.targets.host_memory import HostMemory
 from tests.process.killed import STEPS, killed_after, killed_at_call
 from tests.process.store.fake_probe import (

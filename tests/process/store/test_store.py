@@ -15,11 +15,10 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.store import Store, StoreError, new_run_id
+from hardstone.store.documents import ReadAhead, RunEntry
 from hardstone.store.locks import exclusive, try_lock
 from hardstone.store.place import default_root, is_run_id
-from hardstone.store.read_ahead import ReadAhead
-from hardstone.store.refs import find_run
-from hardstone.store.run_summary import RunEntry
+from hardstone.store.store import find_run
 from tests.process.store.fake_probe import stored
 
 # Its place

@@ -15,7 +15,7 @@ from hardstone.stream import StreamReader
 from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop, Target
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target
-from hardstone.targets.request import probe_arguments
+from hardstone.targets.probe_target import probe_arguments
 from tests.process.targets import sample
 
 

@@ -22,14 +22,11 @@ from hardstone.errors import (
     InputError,
     TargetError,
 )
-from hardstone.targets import find, find_target
-from hardstone.targets.base import ProbeError, ProbeTimeoutError, RunOptions, Stop
-from hardstone.targets.lines import split_lines
-from hardstone.targets.local import local_target
+from hardstone.targets import build, find_target
+from hardstone.targets.base import Notices, ProbeError, ProbeTimeoutError, RunOptions, Stop
+from hardstone.targets.local import ProbeProcess, cannot_start, local_target
 from hardstone.targets.probe_target import ProbeTarget
-from hardstone.targets.process import ProbeProcess, cannot_start
-from hardstone.targets.reaching import Notices
-from hardstone.targets.transport import Limits
+from hardstone.targets.transport import Limits, split_lines
 from tests.process.targets import sample
 
 LINES = [line.encode() for line in sample.stream()]
@@ -394,7 +391,7 @@ def test_the_variable_names_the_probe(
         sample.executable(tmp_path, "pass").chmod(0o644 if kind == "not executable" else 0o755)
     monkeypatch.setenv("HARDSTONE_PROBE", str(path))
     if kind == "a probe":
-        assert find.find_probe() == path.resolve()
+        assert build.find_probe() == path.resolve()
         return
     with pytest.raises(TargetError) as caught:
         local_target().open()

@@ -16,10 +16,8 @@ from hardstone.model import ClockCheck
 from hardstone.plan import Request, make_plan
 from hardstone.store import Store
 from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
-from hardstone.targets.loading import check_load
-from hardstone.targets.local import LocalTransport
-from hardstone.targets.probe_target import ProbeTarget
-from hardstone.targets.process import ProbeProcess
+from hardstone.targets.local import LocalTransport, ProbeProcess
+from hardstone.targets.probe_target import ProbeTarget, check_load
 from hardstone.targets.transport import Transport
 from tests.process.targets import sample
 

@@ -22,10 +22,8 @@ from hardstone.doctor import (
     prove_command,
     realtime_refusal,
 )
-from hardstone.doctor.derive import cpus_of, derive
-from hardstone.doctor.diagnosis import brings_texts
-from hardstone.doctor.placeholders import fill, fill_command
-from hardstone.doctor.rules import Rules, parse_rules
+from hardstone.doctor.diagnose import cpus_of, derive
+from hardstone.doctor.rules import Rules, brings_texts, fill, fill_command, parse_rules
 from hardstone.model import Scalar
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine

@@ -9,12 +9,10 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
-from hardstone.doctor.placeholders import keeps_facts_whole, names_in
-from hardstone.doctor.predicate import facts_used
-from hardstone.doctor.rules import StepRule, parse_rules
+from hardstone.doctor.rules import StepRule, facts_used, keeps_facts_whole, names_in, parse_rules
 from hardstone.errors import InputError
 from hardstone.model import Scalar
-from hardstone.published import figures_of
+from hardstone.systems.published import figures_of
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import FIT, machine
 
@@ -271,7 +269,7 @@ def test_the_history_of_preemption_is_what_was_published() -> None:
 def test_every_fact_of_a_rule_is_one_that_exists() -> None:
     page = (ROOT / "docs/reference/facts.md").read_text()
     explained = set(re.findall(r"`([a-z]+\.[a-z_]+)`", page))
-    source = (ROOT / "src/hardstone/doctor/derive.py").read_text()
+    source = (ROOT / "src/hardstone/doctor/diagnose.py").read_text()
     derived = set(re.findall(r'"(derived\.[a-z_]+)"', source))
     for name, rule in load_rules().items():
         texts = [rule.says, rule.says_fine, rule.unknown]

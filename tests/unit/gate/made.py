@@ -11,7 +11,7 @@ import numpy as np
 
 from hardstone.gate import Check, Limit, check_limits, read_limits
 from hardstone.model import Conditions, Result, RunDocument, Series, Trust, Verdict
-from hardstone.subjects import subjects_of
+from hardstone.systems.subjects import subjects_of
 from tests.unit.stats import make
 
 TESTS = ("TMR-P-LAT", "SEM-B-LCK", "MSG-P-THR", "THR-P-SLS")

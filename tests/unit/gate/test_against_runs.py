@@ -23,11 +23,11 @@ from hardstone.gate import (
     why_other_system,
 )
 from hardstone.gate.against_run import ALL, BaselineChecks
-from hardstone.gate.pair_values import INTERRUPTED
+from hardstone.gate.pairs import INTERRUPTED
 from hardstone.model import RunDocument, Series, Tool, Worst
-from hardstone.published import parse_address
 from hardstone.stats.run_gate import FASTEST
-from hardstone.subjects import subjects_of
+from hardstone.systems.published import parse_address
+from hardstone.systems.subjects import subjects_of
 from tests.unit.gate.made import UNTRUSTED, behaviour, changed_series, claims, rate, run, spread
 from tests.unit.stats import make
 

@@ -23,7 +23,7 @@ from hardstone.stats.miss_interval import misses_of
 from hardstone.stats.summary import summarise
 from hardstone.store import Store
 from hardstone.store.documents import encode_document
-from hardstone.subjects import subjects_of
+from hardstone.systems.subjects import subjects_of
 from tests.unit.report.hostile import ATTACKS, hostile_document
 from tests.unit.stats.make import document, result, series
 

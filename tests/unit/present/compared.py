@@ -22,10 +22,10 @@ from hardstone.present.compare_view import (
     SystemPoints,
     Yardstick,
 )
-from hardstone.rating import CategoryRating, RatedFigure, Rating
 from hardstone.stats.made_series import made_series
 from hardstone.stats.two_runs import QuantileRatio
-from hardstone.subjects import (
+from hardstone.systems.rating import CategoryRating, RatedFigure, Rating
+from hardstone.systems.subjects import (
     Amount,
     FigureRow,
     Held,

@@ -11,7 +11,7 @@ import numpy as np
 from hardstone.model import Result, Series
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import ComparedCell, CompareView
-from hardstone.subjects import MeasuredRun, Subject, published_system, subjects_of
+from hardstone.systems.subjects import MeasuredRun, Subject, published_system, subjects_of
 from tests.unit.stats.make import document, result, series
 
 _numbers = count(1)

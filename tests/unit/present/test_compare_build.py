@@ -20,7 +20,7 @@ from hardstone.present.comparison_document import COMPARISON_SCHEMA, comparison_
 from hardstone.present.wording import format_value, shorten
 from hardstone.schema import schema_texts
 from hardstone.stats.contradictions import told, trust_of
-from hardstone.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
+from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.compared import made_run
 from tests.unit.present.made_systems import (

@@ -22,9 +22,9 @@ from hardstone.present.compare_view import (
     SystemColumn,
     SystemPoints,
 )
-from hardstone.rating import CategoryRating, Rating
 from hardstone.stats.two_runs import Difference, QuantileRatio
-from hardstone.subjects import Amount, published_ids, published_system
+from hardstone.systems.rating import CategoryRating, Rating
+from hardstone.systems.subjects import Amount, published_ids, published_system
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
 from tests.unit.present import compared

@@ -15,7 +15,7 @@ from hardstone.present.compare_rows import equals_tick
 from hardstone.present.compare_view import ComparedCell
 from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
-from hardstone.subjects import Amount, MeasuredRun, Missing, Subject, published_system
+from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.made_systems import (
     CE7,

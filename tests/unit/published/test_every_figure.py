@@ -23,8 +23,8 @@ import pytest
 
 from hardstone.present.compare_build import compare_view
 from hardstone.present.compare_view import ComparedCell, CompareView
-from hardstone.published import load_studies
-from hardstone.subjects import (
+from hardstone.systems.published import load_studies
+from hardstone.systems.subjects import (
     Amount,
     PublishedSeries,
     PublishedSystem,
@@ -33,7 +33,7 @@ from hardstone.subjects import (
     published_system,
 )
 
-FOLDER = Path(__file__).resolve().parents[3] / "src" / "hardstone" / "published"
+FOLDER = Path(__file__).resolve().parents[3] / "src" / "hardstone" / "systems"
 SCALES = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "MB/s": 1_000_000, "masses": 1}
 BOUNDS = {"below", "above"}
 # Numbers that are no figure of a system, by path; what holds each is tested by name.

@@ -11,20 +11,20 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import InputError
-from hardstone.published import (
+from hardstone.systems.published import (
     Figure,
     all_figures,
     figures_of,
     is_measurable,
     load_studies,
+    read_studies,
+    study_figures,
     tables_of,
 )
-from hardstone.published.read_figures import study_figures
-from hardstone.published.studies import read_studies
 from hardstone.terminal.published import published_tables
 from tests.process.targets import sample
 
-FILE = json.loads(resources.files("hardstone.published").joinpath("published.json").read_bytes())
+FILE = json.loads(resources.files("hardstone.systems").joinpath("published.json").read_bytes())
 # Fields that are no condition: keys, labels, and what is about the copy.
 READ_AS_THEY_ARE = {
     *("unit", "test", "columns", "at", "load", "kind", "source"),

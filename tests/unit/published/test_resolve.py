@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict
-from hardstone.published import (
+from hardstone.stats.kernel_operations import kernel_time_of
+from hardstone.systems.published import (
     Address,
     AddressError,
     Resolved,
@@ -19,7 +20,6 @@ from hardstone.published import (
     resolve,
     value_of,
 )
-from hardstone.stats.kernel_operations import kernel_time_of
 from tests.unit.stats import make
 from tests.unit.stats.blocked import kernel_result, with_reference_at_work
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hardstone.model import Result, Series, Unit, Verdict
-from hardstone.rating.criteria import load_criteria
-from hardstone.subjects import Amount, Held, Missing, Subject
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.subjects import Amount, Held, Missing, Subject
 from tests.changed_copy import replace
 
 Key = tuple[str, str]  # address, statistic

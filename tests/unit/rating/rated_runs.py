@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from hardstone.model import Conditions, Event, Plan, Result, RunDocument, Series, Verdict
-from hardstone.rating import load_criteria
-from hardstone.rating.criteria import FigureCriterion, rated_figures
 from hardstone.stats.sustained import STEP
+from hardstone.systems.criteria import FigureCriterion, load_criteria, rated_figures
 from tests.unit.stats import make
 
 FAST_NS = 1000

@@ -13,12 +13,26 @@ from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Verdict
-from hardstone.published import load_studies
-from hardstone.rating import CategoryRating, Rating, load_criteria, rate, rated_categories
-from hardstone.rating.category_score import mean_scores, weighted_mean
-from hardstone.rating.criteria import CategoryCriteria, FigureCriterion, rated_figures
-from hardstone.rating.curve import halves, ns_of_score, rounded_down, score_of_ns
-from hardstone.subjects import Amount, published_system
+from hardstone.systems.criteria import (
+    CategoryCriteria,
+    FigureCriterion,
+    load_criteria,
+    rated_figures,
+)
+from hardstone.systems.published import load_studies
+from hardstone.systems.rating import (
+    CategoryRating,
+    Rating,
+    halves,
+    mean_scores,
+    ns_of_score,
+    rate,
+    rated_categories,
+    rounded_down,
+    score_of_ns,
+    weighted_mean,
+)
+from hardstone.systems.subjects import Amount, published_system
 from hardstone.units import format_ns
 from tests.changed_copy import replace
 from tests.unit.rating.made_subject import Key, MadeSubject, all_rated, copy_of

@@ -8,10 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Verdict
-from hardstone.rating import CategoryRating, Rating, load_criteria, rate, rated_categories
-from hardstone.rating.curve import BEST
-from hardstone.rating.half_more import Needed, category_needed, overall_needed
-from hardstone.subjects import Amount, published_system
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.rating import (
+    BEST,
+    CategoryRating,
+    Needed,
+    Rating,
+    category_needed,
+    overall_needed,
+    rate,
+    rated_categories,
+)
+from hardstone.systems.subjects import Amount, published_system
 from tests.changed_copy import replace
 from tests.unit.rating.made_subject import Key, MadeSubject, all_rated, copy_of
 

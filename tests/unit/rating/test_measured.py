@@ -17,8 +17,9 @@ from hardstone.model import (
     Verdict,
     Window,
 )
-from hardstone.rating import CategoryRating, Rating, rate_run, special_attention
-from hardstone.subjects import subjects_of
+from hardstone.systems.criteria import special_attention
+from hardstone.systems.rating import CategoryRating, Rating, rate_run
+from hardstone.systems.subjects import subjects_of
 from tests.process.targets import sample
 from tests.unit.rating.rated_runs import (
     conditions,

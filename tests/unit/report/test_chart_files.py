@@ -21,7 +21,7 @@ from hardstone.report.compare_figures import compare_figures
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.page import figures_of_run
-from hardstone.subjects import Amount
+from hardstone.systems.subjects import Amount
 from tests.unit.present.compared import made_run, made_view, six_systems, two_systems
 from tests.unit.report import sample
 from tests.unit.report.media import Sketches

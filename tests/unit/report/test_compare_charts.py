@@ -17,7 +17,7 @@ from hardstone.report.compare_figures import LEAST_COST, CompareFigures, compare
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
 from hardstone.stats.shift_function import shift_function
-from hardstone.subjects import Amount, Missing, published_system
+from hardstone.systems.subjects import Amount, Missing, published_system
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.compared import (

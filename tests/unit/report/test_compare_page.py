@@ -18,7 +18,7 @@ from hardstone.report.compare_lines import NAMED_SYSTEMS, SeriesGroup, SystemLin
 from hardstone.report.compare_page import render_compare
 from hardstone.report.series_rows import series_rows
 from hardstone.report.shown_figure import ShownFigure
-from hardstone.subjects import Amount, published_system, subjects_of
+from hardstone.systems.subjects import Amount, published_system, subjects_of
 from tests.changed_copy import replace
 from tests.unit.present.compared import (
     emulated_systems,

@@ -13,7 +13,7 @@ from hardstone.report.compare_origins import figure_rows
 from hardstone.report.compare_sheet import MOST_SERIES, render_compare_pdf
 from hardstone.report.drawing import Drawer
 from hardstone.report.sheet import Sheet
-from hardstone.subjects import Amount
+from hardstone.systems.subjects import Amount
 from tests.unit.present.compared import (
     six_systems,
     twenty_systems,

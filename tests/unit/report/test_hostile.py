@@ -24,7 +24,7 @@ from hardstone.report.compare_sheet import render_compare_pdf
 from hardstone.report.drawing import Drawer
 from hardstone.report.page import figures_of_run
 from hardstone.report.pdf import render_pdf
-from hardstone.subjects import published_system, subjects_of
+from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.posix_view import print_posix
 from hardstone.terminal.tire_view import print_tire

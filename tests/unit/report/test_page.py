@@ -9,11 +9,11 @@ import re
 import numpy as np
 import pytest
 
-from hardstone.model import Conditions, Histogram, Result, RunDocument, Sweep
+from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
 from hardstone.present.wording import series_text
-from hardstone.rating import FORMULA, rate_run
 from hardstone.report import render_html
 from hardstone.report.masthead import Banner, head_of
+from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from tests.changed_copy import replace
 from tests.unit.present.compared import document_of, two_systems

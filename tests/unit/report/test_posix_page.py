@@ -82,7 +82,7 @@ def test_it_comes_first_where_nothing_else_was_measured() -> None:
 
 
 def test_the_coverage_of_2000_is_that_of_the_study() -> None:
-    known = resources.files("hardstone.published").joinpath("published.json").read_bytes()
+    known = resources.files("hardstone.systems").joinpath("published.json").read_bytes()
     study = json.loads(known)["studies"]["obenland-2000"]
     published = study["posix_coverage"]
     (table,) = posix_tables(inventories.document())

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hardstone import schema
-from hardstone.campaign.pairs import pair_plan
+from hardstone.campaign.campaign import pair_plan
 from hardstone.model import Conditions, DataValue, Event, Plan, Result, RunDocument
 from hardstone.stats.pair_gate import DEFAULT_MARGINS, OUTCOMES, PairGate, gate_pairs, least_pairs
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, prove, why_useless

@@ -8,17 +8,17 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.model import Conditions, RunDocument, Series
-from hardstone.published import all_figures, load_studies
-from hardstone.subjects import (
+from hardstone.systems.published import all_figures, load_studies
+from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
     Missing,
+    amount_of,
     figure_rows,
     published_ids,
     published_system,
     subjects_of,
 )
-from hardstone.subjects.published_system import amount_of
 from tests.unit.stats.make import document, result, series
 
 

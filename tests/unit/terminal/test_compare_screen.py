@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 
 from hardstone.present.compare_view import CompareView
-from hardstone.subjects import Amount, published_system
+from hardstone.systems.subjects import Amount, published_system
 from hardstone.terminal.compare_screen import (
     MOST_LINES,
     comparison_lines,

@@ -1,0 +1,1 @@
+"""What is compared and rated: runs under one condition and published systems; figures, stars."""
