@@ -23,7 +23,7 @@ from hardstone.model import (
     Trust,
     Worst,
 )
-from hardstone.stats.layout import edges_of, index_of
+from hardstone.stats.identity import edges_of, index_of
 
 POINTS = 300_000_000
 PERIOD_NS = 100_000

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import processes
 from bench.rounds import Metrics
-from hardstone.stats.layout import edges_of, parse_layout
+from hardstone.stats.identity import edges_of, parse_layout
 
 PRIORITY = 80
 INTERVAL_US = 1000

@@ -20,9 +20,8 @@ from hardstone.model import (
     Series,
 )
 from hardstone.plan import Request
-from hardstone.plan.sweep_plan import make_sweep_plan
-from hardstone.plan.sweep_request import SweepRequest
-from hardstone.plan.sweep_results import SIMULATIONS, single
+from hardstone.simulation.request import SweepRequest, make_sweep_plan
+from hardstone.simulation.sweep import SIMULATIONS, single
 from tests.process.targets import sample
 from tests.unit.stats import make
 

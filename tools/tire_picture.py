@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hardstone.report import svg
 from hardstone.report.charts.tire_fall_chart import frames_chart
-from hardstone.stats.tire_kept import frames_of
+from hardstone.simulation.kept import frames_of
 from hardstone.stream import StreamReader
 
 TEST = "SIM-S-RT"

@@ -18,6 +18,9 @@ import msgspec
 import hardstone.report
 from bench.fuzz.inputs import GOLDEN, RUN_ID, STREAM_TEST
 from hardstone.catalogue import load_catalogue
+from hardstone.compare.build import compare_view
+from hardstone.compare.screen import print_comparison
+from hardstone.compare.view import MOST_SYSTEMS
 from hardstone.errors import HardstoneError
 from hardstone.gate import (
     check_against_runs,
@@ -27,9 +30,8 @@ from hardstone.gate import (
     read_limits,
     suggest_limits,
 )
+from hardstone.gate.screen import print_gate
 from hardstone.model import Result, RunDocument
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import MOST_SYSTEMS
 from hardstone.report import render_html, svg
 from hardstone.report.compare_page import render_compare
 from hardstone.report.drawing import Drawer, Drawing
@@ -39,8 +41,6 @@ from hardstone.systems.rating import rate_run
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.targets.local import local_target
 from hardstone.targets.transport import split_lines
-from hardstone.terminal.compare_screen import print_comparison
-from hardstone.terminal.gate_view import print_gate
 from hardstone.terminal.whole_run import print_whole
 from hardstone.terminal.why_view import print_why
 

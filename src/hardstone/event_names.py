@@ -1,4 +1,4 @@
-"""Names of events that the toolkit acts on, by what they mean for a reader.
+"""Names of events that the toolkit acts on, by what they mean for a reader; and the tire's tests.
 
 Every other event is a detail. The probe declares its events where it sends them.
 """
@@ -44,6 +44,7 @@ POSIX_PROFILE = "posix_profile"
 POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
 # The simulation of the tire, which has tables of its own.
+TIRE_TESTS = ("SIM-S-RT", "SIM-P-RF")
 TIRE = ("simulation", "tire_costs")
 # The load was not what was asked for.
 SHORT = ("load_short", "load_unseen", "load_ended_early")

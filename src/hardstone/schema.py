@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 
 from hardstone import model
+from hardstone.compare.view import COMPARISON_SCHEMA, ComparisonDocument
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
 from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
-from hardstone.present.comparison_document import COMPARISON_SCHEMA, ComparisonDocument
+from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
-from hardstone.stats.posix_answer import POSIX_SCHEMA, PosixDocument
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from hardstone.cli.main import run
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import CompareView
 from hardstone.model import RunDocument
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import CompareView
 from hardstone.report import write_html
 from hardstone.report.compare_figures import compare_figures
 from hardstone.report.compare_page import write_compare

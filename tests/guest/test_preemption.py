@@ -17,7 +17,7 @@ import pytest
 from hardstone.doctor import Diagnosis
 from hardstone.lab.kernels import Kernel
 from hardstone.model import RunDocument
-from hardstone.present.preemption_pairs import pairs_of
+from hardstone.preemption.tables import pairs_of
 from hardstone.targets.lab import LabTarget, LabTransport
 from tests.guest.called import call, measured, shell
 from tests.guest.kernels import Build

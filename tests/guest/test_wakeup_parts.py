@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from hardstone.model import StreamSeries, StreamTrace
-from hardstone.stats.traced import ran_before
+from hardstone.stats.causes import ran_before
 from hardstone.targets.lab import LabTransport
 from tests.guest.called import TRACING, call, measured, shell
 from tests.guest.kernels import Build

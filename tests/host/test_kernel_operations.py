@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import StreamEvent, StreamSeries
-from hardstone.stats.kernel_operations import kernel_time_of
 from tests import machine
 from tests.host.hogs import PRIORITY, Bursts, hogging
 from tests.running import Stream, measuring, run

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from hardstone.model import Noise, NoiseComb, Result, StreamWindow
+from hardstone.stats.comb import IntArray
 from hardstone.stats.identity import windows_problem
 from hardstone.stats.noise import with_noise
-from hardstone.stats.noise_gaps import IntArray
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, run, witnesses
 

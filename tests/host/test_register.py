@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from bench import memory
+from hardstone.compare.grey import why_another
 from hardstone.model import (
     Descriptor,
     Series,
@@ -27,7 +28,6 @@ from hardstone.model import (
     StreamInstrument,
     StreamSeries,
 )
-from hardstone.present.study_params import why_another
 from hardstone.stats.noise import with_noise
 from hardstone.systems.published import Figure, all_figures, figures_of, is_measurable, resolve
 from hardstone.targets.local import local_target

@@ -18,7 +18,7 @@ import pytest
 from hardstone.event_names import JOINED, NOT_RESUMED
 from hardstone.model import RunDocument
 from hardstone.stats.identity import series_problem
-from hardstone.stats.joined_run import measured_ns
+from hardstone.stats.join import measured_ns
 from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place

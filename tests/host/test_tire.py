@@ -16,7 +16,7 @@ import pytest
 from hardstone.cli import simulating
 from hardstone.cli.simulate import command as simulate_command
 from hardstone.model import Result, StreamTable
-from hardstone.plan.sweep_results import masses_of, missed_of, single
+from hardstone.simulation.sweep import masses_of, missed_of, single
 from hardstone.store import Store
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, has_ended, measuring, run

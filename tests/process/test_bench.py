@@ -21,7 +21,7 @@ from bench.rounds import Interval, Metrics, Rounds, Spread, measure
 from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
 from hardstone.stats.contradictions import told
-from hardstone.stats.layout import index_of
+from hardstone.stats.identity import index_of
 from tests.running import children, has_ended
 from tests.unit.report import sample
 from tests.waiting import wait_until

@@ -18,7 +18,7 @@ import pytest
 import docs_output
 import hardstone
 from hardstone.errors import HardstoneError
-from hardstone.present.key_figures import LIMIT_OF_MAXIMA
+from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
 from hardstone.store import default_root
 from tests.conftest import ROOT

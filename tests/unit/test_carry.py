@@ -16,8 +16,8 @@ from hardstone.campaign.collect import carried
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
 from hardstone.plan import Request, make_plan
-from hardstone.present.reproduce import run_command
-from hardstone.present.reproduce import test_commands as commands_of
+from hardstone.present.headline import run_command
+from hardstone.present.headline import test_commands as commands_of
 from hardstone.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.targets import sample

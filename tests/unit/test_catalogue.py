@@ -19,7 +19,7 @@ from hardstone.cli.options import plan_options
 from hardstone.expected_time import expected_ns, variant_count
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan import Request, make_plan, own_time_ns
-from hardstone.terminal.tests import kind_of
+from hardstone.terminal.lists import kind_of
 from tests.process.targets import sample
 
 CATALOGUE = load_catalogue()

@@ -11,7 +11,7 @@ from hardstone.doctor import diagnose
 from hardstone.doctor.diagnose import derive
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Facts, Scalar
-from hardstone.stats.moved import STEADY_FACTS
+from hardstone.stats.conditions import STEADY_FACTS
 from hardstone.stats.trust import grade_run
 from tests.process.targets import sample
 from tests.unit.report import sample as report_sample

@@ -15,7 +15,7 @@ from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, booted_models, make_plan, switched_models
 from hardstone.plan.make import rest_of
 from hardstone.plan.params import nearest, parse_cpu_list
-from hardstone.present.reproduce import run_command
+from hardstone.present.headline import run_command
 from tests.process.targets import sample
 
 REGISTER = sample.register()

@@ -13,11 +13,21 @@ from hypothesis import strategies as st
 
 from hardstone.model import Event, ParamValue, Plan, PlannedTest, Result
 from hardstone.plan.params import PlanError, Problems, check_tire, longest_stable_ns
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
-from hardstone.plan.sweep_points import Limits, Point, boundary_of, next_of_grid, next_size
-from hardstone.plan.sweep_request import usual_threads
-from hardstone.plan.sweep_results import curve_of, masses_of, read_results, single
+from hardstone.simulation.request import usual_threads
+from hardstone.simulation.sweep import (
+    Limits,
+    Point,
+    Sweeper,
+    boundary_of,
+    coarse_curves,
+    curve_of,
+    ended_curves,
+    masses_of,
+    next_of_grid,
+    next_size,
+    read_results,
+    single,
+)
 from tests.sweeps import SECOND_NS, Kernel, facts, plan_of, register, result_of, threshold
 
 SIZES = st.integers(1, 250_000).map(lambda n: 4 * n)

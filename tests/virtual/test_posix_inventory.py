@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import Event, StreamEvent, StreamVerdict
-from hardstone.stats.posix_data import posix_data
-from hardstone.stats.posix_reading import inventory_of
+from hardstone.posix.analysis import inventory_of, posix_data
 from tests import machine
 from tests.running import Stream, command, run
 from tests.unit.stats import inventories

@@ -54,10 +54,9 @@ from hardstone.model import (
     Tool,
     Trust,
 )
-from hardstone.plan.sweep_results import SIMULATIONS
-from hardstone.stats.conditions import names_in
-from hardstone.stats.joined_run import joined_run
-from hardstone.stats.moved import environment_moved
+from hardstone.simulation.sweep import SIMULATIONS
+from hardstone.stats.conditions import environment_moved, names_in
+from hardstone.stats.join import joined_run
 from hardstone.stats.trust import grade_run
 from hardstone.stats.watched import mark_breach
 from hardstone.store import Journal, Store, StoreError, new_run_id

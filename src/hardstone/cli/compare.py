@@ -16,7 +16,7 @@ from hardstone.errors import EXIT_OK, InputError, worst_code
 if TYPE_CHECKING:
     from hardstone.cli.compare_file import ComparisonFile
     from hardstone.cli.compare_sources import Chosen
-    from hardstone.present.compare_view import CompareView
+    from hardstone.compare.view import CompareView
 
 
 @click.command("compare")
@@ -75,8 +75,8 @@ def command(
 
 def _print_document(chosen: Chosen, place: int) -> CompareView:
     from hardstone.cli.messages import print_json
-    from hardstone.present.compare_build import compare_view
-    from hardstone.present.comparison_document import comparison_document
+    from hardstone.compare.build import compare_view
+    from hardstone.compare.view import comparison_document
 
     view = compare_view(chosen.subjects, place)
     print_json(comparison_document(view))
@@ -85,7 +85,7 @@ def _print_document(chosen: Chosen, place: int) -> CompareView:
 
 def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
     """On the screen, once it is written where that was asked for."""
-    from hardstone.present.compare_build import compare_view
+    from hardstone.compare.build import compare_view
 
     if file is None:
         view = compare_view(chosen.subjects, place)
@@ -93,7 +93,7 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareVie
         file.check()
         view = compare_view(chosen.subjects, place, begun=file.begin)
         file.write(view)
-    from hardstone.terminal.compare_screen import print_comparison
+    from hardstone.compare.screen import print_comparison
 
     print_comparison(view)
     return view

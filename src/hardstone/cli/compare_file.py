@@ -10,8 +10,8 @@ from hardstone.cli.report_file import is_pdf, no_folder
 from hardstone.errors import InputError
 
 if TYPE_CHECKING:
+    from hardstone.compare.view import CompareView
     from hardstone.model import RunDocument
-    from hardstone.present.compare_view import CompareView
     from hardstone.report.compare_figures import BegunFigures
     from hardstone.report.drawing import Drawer
 

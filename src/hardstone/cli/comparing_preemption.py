@@ -18,7 +18,7 @@ from hardstone.cli.several_targets import measure_several
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.plan import Models, booted_models, switched_models
-from hardstone.plan.preemption_models import OFF, ON
+from hardstone.preemption.models import OFF, ON
 from hardstone.targets import find_target
 from hardstone.targets.base import WrongModelError
 
@@ -49,8 +49,8 @@ def _compare_at_run_time(
 
 
 def _print_run(document: RunDocument) -> None:
-    from hardstone.present.preemption_pairs import pairs_in
-    from hardstone.terminal.preemption_view import print_pairs
+    from hardstone.preemption.screen import print_pairs
+    from hardstone.preemption.tables import pairs_in
 
     print_run(document)
     print_pairs(pairs_in(document))
@@ -99,8 +99,8 @@ def _models_of(error: WrongModelError) -> Models:
 
 
 def _print_pair(documents: Sequence[RunDocument]) -> None:
-    from hardstone.present.preemption_pairs import pairs_of
-    from hardstone.terminal.preemption_view import print_pairs
+    from hardstone.preemption.screen import print_pairs
+    from hardstone.preemption.tables import pairs_of
 
     if len(documents) == 2:
         print_pairs(pairs_of(*documents))

@@ -68,7 +68,7 @@ def _diagnose(options: dict[str, Any]) -> int:
     if options["as_json"]:
         print_json(diagnosis)
     else:
-        from hardstone.terminal.doctor import print_diagnosis
+        from hardstone.doctor.screen import print_diagnosis
 
         print_diagnosis(diagnosis, wants_all=options["wants_all"])
     return EXIT_PRIVILEGE if blocks(diagnosis) else EXIT_OK
@@ -105,7 +105,7 @@ def _explain(options: dict[str, Any]) -> int:
     if options["as_json"]:
         print_json({"name": name, "rule": rule, "finding": finding})
     else:
-        from hardstone.terminal.doctor import print_rule
+        from hardstone.doctor.screen import print_rule
 
         print_rule(name, rule, finding, options["target"])
     return EXIT_OK

@@ -25,7 +25,7 @@ def check_files(options: Mapping[str, Any]) -> None:
 
 def tell_outcome(document: GateDocument, options: Mapping[str, Any]) -> int:
     """Prints and writes `document`: the exit code, that of the outcome."""
-    from hardstone.terminal.gate_view import print_gate
+    from hardstone.gate.screen import print_gate
 
     problem = printed(lambda: print_json(document) if options["as_json"] else print_gate(document))
     code = document.exit_code or problem or EXIT_OK

@@ -29,7 +29,7 @@ from hardstone.gate import (
     read_measured_pairs,
     why_left_out,
 )
-from hardstone.stats.pair_gate import LEAST_PAIRS, PairGate
+from hardstone.stats.run_gate import LEAST_PAIRS, PairGate
 from hardstone.store import Store
 from hardstone.store.place import is_run_id
 from hardstone.systems.published import Address, parse_address

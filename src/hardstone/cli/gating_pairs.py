@@ -34,8 +34,8 @@ from hardstone.errors import (
 from hardstone.gate import PairedRun, check_pairs, run_name, why_left_out
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan import PlanError
-from hardstone.stats.pair_gate import ALPHA, LEAST_PAIRS
-from hardstone.stats.sign_flip import MOST_PAIRS
+from hardstone.stats.rank_tests import MOST_PAIRS
+from hardstone.stats.run_gate import ALPHA, LEAST_PAIRS
 from hardstone.store import StoreError
 from hardstone.systems.published import Address, parse_address
 from hardstone.targets import find_target

@@ -79,7 +79,7 @@ def list_kernels(as_json: bool) -> int:
     if as_json:
         print_json([_document(kernel, kernel.arch not in missing) for kernel in kernels])
     else:
-        from hardstone.terminal.lab_kernels import KernelRow, print_kernels
+        from hardstone.terminal.lists import KernelRow, print_kernels
 
         rows = [
             KernelRow(one.name, one.arch, one.release, one.package, one.append, has)

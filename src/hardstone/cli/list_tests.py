@@ -33,7 +33,7 @@ def command(what: str | None, target: str, as_json: bool) -> int:
     if as_json:
         print_json([_row(test) for test in tests])
     else:
-        from hardstone.terminal.tests import print_tests
+        from hardstone.terminal.lists import print_tests
 
         print_tests(tests)
     return EXIT_OK
@@ -41,13 +41,13 @@ def command(what: str | None, target: str, as_json: bool) -> int:
 
 def _list_published(*, as_json: bool) -> int:
     from hardstone.cli.messages import print_json
-    from hardstone.present.published_rows import published_rows
+    from hardstone.present.stars_text import published_rows
 
     rows = published_rows()
     if as_json:
         print_json(rows)
     else:
-        from hardstone.terminal.published_list import print_published_systems
+        from hardstone.terminal.published import print_published_systems
 
         print_published_systems(rows)
     return EXIT_OK

@@ -38,7 +38,7 @@ def print_plan(plan: Plan, *, as_json: bool) -> int:
     if as_json:
         print_json(plan)
     else:
-        from hardstone.terminal.plan import print_plan
+        from hardstone.terminal.explain import print_plan
 
         print_plan(plan)
     return EXIT_OK

@@ -45,7 +45,7 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> int:
 
 def _show(run: str, store: Path | None, *, as_json: bool) -> int:
     from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.stats.posix_inventory import TEST
+    from hardstone.posix.analysis import TEST
 
     document = open_store(store).load(run)
     if not any(one.test == TEST for one in document.results):
@@ -55,7 +55,7 @@ def _show(run: str, store: Path | None, *, as_json: bool) -> int:
 
         print_posix_json([document])
     else:
-        from hardstone.terminal.posix_view import print_posix
+        from hardstone.posix.screen import print_posix
 
         print_posix(document)
     return consistency_exit(document)

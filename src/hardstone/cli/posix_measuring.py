@@ -14,10 +14,9 @@ from hardstone.cli.several_targets import Tour
 from hardstone.errors import EXIT_OK
 from hardstone.model import NotRun, RunDocument
 from hardstone.plan import PlanError
-from hardstone.stats.posix_answer import POSIX_SCHEMA, PosixDocument, answers_in
-from hardstone.stats.posix_inventory import TEST
+from hardstone.posix.analysis import POSIX_SCHEMA, TEST, PosixDocument, answers_in
+from hardstone.posix.screen import print_posix
 from hardstone.targets import find_target
-from hardstone.terminal.posix_view import print_posix
 
 
 def measure_posix(options: Mapping[str, Any]) -> int:

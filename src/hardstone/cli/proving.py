@@ -148,7 +148,7 @@ def _measure(
 
 
 def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
-    from hardstone.terminal.proof import print_proof
+    from hardstone.doctor.screen import print_proof
 
     try:
         if as_json:

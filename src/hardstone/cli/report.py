@@ -82,7 +82,7 @@ def _limit_ns(text: str) -> int:
 
 
 def _other(document: RunDocument, other: RunDocument) -> RunDocument:
-    from hardstone.stats.tire_points import has_tire
+    from hardstone.simulation.results import has_tire
 
     for one in (document, other):
         if not has_tire(one):

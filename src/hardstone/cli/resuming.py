@@ -9,7 +9,7 @@ from hardstone.cli.messages import tell
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
 from hardstone.plan.make import rest_of
-from hardstone.stats.joined_run import measured_ns
+from hardstone.stats.join import measured_ns
 from hardstone.store import Store
 
 LATSTAT = "TMR-P-LAT"

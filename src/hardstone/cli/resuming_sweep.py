@@ -16,10 +16,9 @@ from hardstone.cli.simulating import prepare_sweep, shown_sweep
 from hardstone.cli.sweep_run import SweepRun
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, RunDocument
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_request import MODES
-from hardstone.plan.sweep_results import curve_of
-from hardstone.stats.joined_sweep import unmeasured_tests
+from hardstone.simulation.request import MODES
+from hardstone.simulation.sweep import Sweeper, curve_of
+from hardstone.stats.join import unmeasured_tests
 from hardstone.store import Store
 from hardstone.targets import find_target
 

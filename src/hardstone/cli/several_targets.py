@@ -58,7 +58,7 @@ def measure_several(
 
 def _print_table(documents: Sequence[RunDocument]) -> None:
     from hardstone.present.target_table import target_table
-    from hardstone.terminal.beside_targets import print_target_table
+    from hardstone.terminal.beside import print_target_table
 
     print_target_table(target_table(documents))
 
@@ -179,7 +179,7 @@ def _print_runs(
 
 
 def _plan_all(tour: Tour, *, as_json: bool) -> int:
-    from hardstone.terminal.plan import print_plan
+    from hardstone.terminal.explain import print_plan
 
     plans: list[Plan] = []
 

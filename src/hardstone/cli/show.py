@@ -96,11 +96,11 @@ def command(
 
 def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool) -> None:
     if project:
-        from hardstone.terminal.projection_view import print_projections
+        from hardstone.terminal.whole_run import print_projections
 
         print_projections(shown)
     elif published:
-        from hardstone.terminal.beside_published import print_beside_published
+        from hardstone.terminal.published import print_beside_published
 
         print_beside_published(shown)
     elif is_whole:
@@ -117,7 +117,7 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
     """The rating of a run or of a published system."""
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.present.rated_document import rated_document
+    from hardstone.present.stars_text import rated_document
     from hardstone.systems.rating import rate, rate_run
     from hardstone.systems.subjects import published_system
     from hardstone.terminal.why_view import print_published_why, print_why
@@ -148,7 +148,7 @@ def _show_misses(
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
     from hardstone.present.deadline_misses import misses_document
-    from hardstone.terminal.misses_view import print_misses
+    from hardstone.terminal.whole_run import print_misses
     from hardstone.units import parse_duration_ns
 
     try:

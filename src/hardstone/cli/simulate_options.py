@@ -10,7 +10,7 @@ import click
 from hardstone.cli.options import condition_options, decorated, run_options, targets_option
 
 if TYPE_CHECKING:
-    from hardstone.plan.sweep_request import SweepRequest
+    from hardstone.simulation.request import SweepRequest
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _BASE = ("load", "cpu_config", "cpu", "priority", "clock", "seed", "dma_latency", "trace", "name")
@@ -127,7 +127,7 @@ def realfast_options(command: Decorated) -> Decorated:
 def sweep_request(mode: str, target: str, options: Mapping[str, Any]) -> SweepRequest:
     """`options` of the command line as a request for `target`."""
     from hardstone.plan import Request
-    from hardstone.plan.sweep_request import SweepRequest
+    from hardstone.simulation.request import SweepRequest
 
     asked = {name: options[name] for name in (*_ASKED, *_ASKED_TOO) if name in options}
     base = Request(target=target, **{name: options[name] for name in _BASE})

@@ -17,8 +17,8 @@ from hardstone.cli.sweep_run import SweepRun
 from hardstone.cli.sweep_told import make_sweep_reporter, tell_curves
 from hardstone.model import RunDocument
 from hardstone.plan import NONE
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_plan import make_sweep_plan
+from hardstone.simulation.request import make_sweep_plan
+from hardstone.simulation.sweep import Sweeper
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 
@@ -39,7 +39,7 @@ def simulate(mode: str, options: Mapping[str, Any], *, wants_report: bool = True
 
 
 def _print_beside(documents: Sequence[RunDocument]) -> None:
-    from hardstone.terminal.tire_beside import print_tires
+    from hardstone.simulation.screen import print_tires
 
     print_tires(documents)
     first, *others = documents

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from hardstone.campaign import CampaignEvent, MeasuringFinished, RunStarted
 from hardstone.model import PlannedTest, Result, RunDocument
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_results import is_whole
+from hardstone.simulation.sweep import Sweeper, is_whole
 
 
 class SweepRun:

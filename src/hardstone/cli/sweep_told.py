@@ -13,10 +13,16 @@ from hardstone.cli.messages import tell
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
 from hardstone.cli.sweep_run import SweepRun
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_coarse import coarse_curves, ended_curves
-from hardstone.plan.sweep_results import Curve, curve_of, is_whole, masses_of
 from hardstone.present.wording import shorten
+from hardstone.simulation.sweep import (
+    Curve,
+    Sweeper,
+    coarse_curves,
+    curve_of,
+    ended_curves,
+    is_whole,
+    masses_of,
+)
 from hardstone.units import format_span
 
 _MOST_TOLD = 12

@@ -23,12 +23,12 @@ from hardstone.gate.limits import CLAIMS
 from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
 from hardstone.stats.calibrated import work_of
+from hardstone.stats.conditions import UnlikeParameter, unlike_parameters
 from hardstone.stats.contradictions import is_contradictory
-from hardstone.stats.joined_run import other_machine
+from hardstone.stats.histogram import ranked_counts_of
+from hardstone.stats.join import other_machine
 from hardstone.stats.kind_of_time import why_incomparable
-from hardstone.stats.pair_gate import Outcome
 from hardstone.stats.quantiles import is_printable, quantile_between
-from hardstone.stats.ranked_counts import ranked_counts_of
 from hardstone.stats.run_gate import (
     DIFFERENCE,
     DIFFERENCE_ALONE,
@@ -38,10 +38,10 @@ from hardstone.stats.run_gate import (
     ONE_IN,
     Figure,
     Gated,
+    Outcome,
     Suspect,
     gate_run,
 )
-from hardstone.stats.unlike_requests import UnlikeParameter, unlike_parameters
 from hardstone.systems.subjects import (
     MeasuredRun,
     MeasuredSeries,

@@ -11,9 +11,13 @@ from functools import cached_property
 from hardstone.event_names import SHORT
 from hardstone.gate.limits import ABOVE, Limit, amount_text, share_text
 from hardstone.model import Result, Series, Unit
-from hardstone.stats.above import above
 from hardstone.stats.contradictions import is_contradictory, trust_of
-from hardstone.stats.dependent_values import (
+from hardstone.stats.histogram import above
+from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
+from hardstone.stats.quantiles import is_printable, upper_bound, values_for
+from hardstone.stats.run_gate import Outcome
+from hardstone.stats.trust import lacks_realtime
+from hardstone.stats.two_runs import (
     Estimate,
     mean_estimate,
     quantile_estimate,
@@ -21,11 +25,6 @@ from hardstone.stats.dependent_values import (
     values_for_share,
     values_needed,
 )
-from hardstone.stats.exceedance import upper_bound
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
-from hardstone.stats.pair_gate import Outcome
-from hardstone.stats.quantiles import is_printable, values_for
-from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import (
     Amount,

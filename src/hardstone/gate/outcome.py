@@ -13,7 +13,7 @@ import msgspec
 
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_UNTRUSTWORTHY
 from hardstone.model import Unit
-from hardstone.stats.pair_gate import ALPHA, Outcome, PairGate
+from hardstone.stats.run_gate import ALPHA, Outcome, PairGate
 
 GATE_SCHEMA = "hardstone.gate/1"
 WORST_FIRST: tuple[Outcome, ...] = ("FAIL", "INCONCLUSIVE", "PASS")

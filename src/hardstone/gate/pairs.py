@@ -13,12 +13,12 @@ from hardstone.gate.judge import WeighedRun
 from hardstone.gate.limits import amount_text
 from hardstone.gate.outcome import GATE_SCHEMA, Check, GateDocument, JudgedBy, Pair, gate_document
 from hardstone.model import Result, RunDocument, Series, Unit
-from hardstone.stats.above import above
 from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.histogram import above
 from hardstone.stats.kind_of_time import time_meaning, why_incomparable
-from hardstone.stats.pair_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.stats.quantiles import is_printable, quantile
-from hardstone.stats.sign_flip import MOST_PAIRS
+from hardstone.stats.rank_tests import MOST_PAIRS
+from hardstone.stats.run_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import subjects_of
 from hardstone.units import MAX_DURATION_NS

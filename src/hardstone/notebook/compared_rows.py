@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.notebook.loaded_run import Run, load, small_table
-from hardstone.present.amount_text import amount_text
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
-from hardstone.present.wording import is_rate
+from hardstone.present.wording import amount_text, is_rate
 from hardstone.systems.subjects import Amount, Missing, published_system
 
 if TYPE_CHECKING:

@@ -15,14 +15,20 @@ from numpy.typing import NDArray
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import ParamValue, Result, Series, Unit
 from hardstone.present.wording import format_value, one_line, shorten
-from hardstone.stats.above import Above, above
 from hardstone.stats.contradictions import contradiction_of, is_contradictory
-from hardstone.stats.exceedance import exceedance
-from hardstone.stats.histogram import bins_of
-from hardstone.stats.layout import MAX_VALUE
-from hardstone.stats.miss_interval import ShareInterval, misses_of
-from hardstone.stats.quantiles import CONFIDENCE, Quantile, is_printable, lacking, values_for
-from hardstone.stats.summary import quantile_of_series
+from hardstone.stats.histogram import Above, above, bins_of
+from hardstone.stats.identity import MAX_VALUE
+from hardstone.stats.quantiles import (
+    CONFIDENCE,
+    Quantile,
+    ShareInterval,
+    exceedance,
+    is_printable,
+    lacking,
+    misses_of,
+    quantile_of_series,
+    values_for,
+)
 from hardstone.systems.subjects import Amount, Held, Missing, Subject
 
 IntArray = NDArray[np.int64]

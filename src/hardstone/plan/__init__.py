@@ -3,7 +3,7 @@
 from hardstone.plan.loads import NONE, SHARED, check_load
 from hardstone.plan.make import Request, make_plan, own_time_ns, proving_words
 from hardstone.plan.params import PlanError, Problems, battery, find_tests, limits_text
-from hardstone.plan.preemption_models import Models, booted_models, switched_models
+from hardstone.preemption.models import Models, booted_models, switched_models
 
 __all__ = [
     "NONE",

@@ -9,11 +9,16 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust
-from hardstone.present.quantile_text import share_text
+from hardstone.present.wording import share_text
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.contradictions import is_contradictory, trust_of
-from hardstone.stats.exceedance import values_to_bound
-from hardstone.stats.miss_interval import CONFIDENCE, INDEPENDENT, misses_of, share_high
+from hardstone.stats.quantiles import (
+    CONFIDENCE,
+    INDEPENDENT,
+    misses_of,
+    share_high,
+    values_to_bound,
+)
 from hardstone.units import format_count
 
 MISSES_SCHEMA = "hardstone.misses/1"

@@ -1,4 +1,4 @@
-"""The load of a run: requested and reached."""
+"""What a load reached, and the work that a test calibrated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hardstone.model import LoadReached, Result, RunDocument
-from hardstone.present.wording import shorten
+from hardstone.present.wording import shorten, work_text
+from hardstone.stats.comparison import Comparison, SeriesRow
 from hardstone.stats.conditions import condition_of, conditions_in, names_in
 from hardstone.units import format_count
 
@@ -159,3 +160,18 @@ def _number(value: float, unit: str) -> str:
     value = 100 * value if unit == "share" else value
     is_count = 100 <= value < _MOST_COUNT
     return format_count(round(value)) if is_count else f"{value:.{_SIGNIFICANT}g}"
+
+
+def works_of(one: Comparison, row: SeriesRow) -> list[str]:
+    """Calibrated work per value under each condition: "36 696 328 operations", or empty."""
+    pairs = zip(one.results, row.found, strict=True)
+    return [
+        work_text(series, result.calibrated) if result is not None and series is not None else ""
+        for result, series in pairs
+    ]
+
+
+def common_work(works: list[str]) -> str:
+    """The work if it is equal under all conditions; empty if it differs or there is none."""
+    found = list(dict.fromkeys(work for work in works if work))
+    return found[0] if len(found) == 1 else ""

@@ -1,4 +1,4 @@
-"""The summary of a run: claims by family, decisive timings, and what stands out.
+"""The figures that decide, of one run: for the first screen and the head of the page.
 
 The terminal's one screen and the opening of the report show the same values.
 """
@@ -15,16 +15,28 @@ from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
-from hardstone.present.tire_lines import deadlines_missed
-from hardstone.present.wording import one_line, series_text, shorten, spoken, work_text
+from hardstone.present.wording import (
+    Cell,
+    format_value,
+    lacking_quantile,
+    level_text,
+    one_line,
+    quantile_cell,
+    series_text,
+    share_text,
+    shorten,
+    spoken,
+    work_text,
+)
+from hardstone.simulation.results import TESTS as TIRE
+from hardstone.simulation.tables import deadlines_missed
 from hardstone.stats.calibrated import UNEQUAL
+from hardstone.stats.comparison import sweep_points
 from hardstone.stats.conditions import condition_of, listed, names_in
 from hardstone.stats.contradictions import contradictions, is_contradictory
-from hardstone.stats.summary import median_of
-from hardstone.stats.tire_names import TESTS as TIRE
-from hardstone.stats.tire_sweep import sweep_points
+from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
 from hardstone.stats.trust import has_run
-from hardstone.units import format_count, format_ns
+from hardstone.units import format_count, format_ns, format_span
 
 MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
@@ -328,3 +340,63 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
 
 def _counts_releases(series: Series) -> bool:
     return series.unit == "count" and series.name in ("missed", "overrun")
+
+
+LIMIT_OF_MAXIMA = (
+    "worst observed: the largest value of this run, of a throughput the least. It says nothing "
+    "about code paths that were not taken."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    test: str
+    anchor: str
+    condition: str
+    series: str
+    worst: str
+    median: Cell
+    deepest_level: str
+    deepest: Cell
+    count: str
+    span: str
+    bound: str
+
+
+def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> Finding | None:
+    """The series of `result` with the highest value; None where no duration was timed."""
+    series = decisive_series(result)
+    if series is None:
+        return None
+    return _finding(result, series, summarise(series, deepest=deepest), anchor, condition)
+
+
+def _finding(
+    result: Result, series: Series, summary: SeriesSummary, anchor: str, condition: str
+) -> Finding:
+    quantiles = {quantile.q: quantile for quantile in summary.quantiles}
+    last = max(quantiles, default=None)
+    work = work_text(series, result.calibrated)
+    return Finding(
+        test=result.test,
+        anchor=anchor,
+        condition=condition,
+        series=f"{series_text(series)}, {work}" if work else series_text(series),
+        worst=format_value(series.max, series.unit),
+        median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series.count)),
+        deepest_level="" if last in (None, 0.5) else level_text(last or 0),
+        deepest=quantile_cell(quantiles.get(last or 0), series.unit),
+        count=format_count(series.count),
+        span=format_span(result.duration_ns) if result.duration_ns else "-",
+        bound=_unseen(series, summary),
+    )
+
+
+def _unseen(series: Series, summary: SeriesSummary) -> str:
+    if series.derived:
+        return f"derived: {series.derived}"
+    return (
+        f"none of {format_count(series.count)} values is above "
+        f"{format_value(series.max, series.unit)}; at 95 % confidence fewer than "
+        f"{share_text(summary.p_exceed_bound)} are"
+    )

@@ -13,11 +13,16 @@ from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.overview import decisive_series
 from hardstone.present.wording import range_text, series_text, shorten
-from hardstone.stats.block_maxima import LEAST_BLOCKS
 from hardstone.stats.contradictions import contradictions, is_contradictory
-from hardstone.stats.projection import PATH_NOT_TAKEN, Projection, Refusal, project
-from hardstone.stats.tail import LEAST_EXCEEDANCES, SHARE
-from hardstone.stats.tail_checks import REASONS, maxima_of
+from hardstone.stats.projection import (
+    PATH_NOT_TAKEN,
+    REASONS,
+    Projection,
+    Refusal,
+    maxima_of,
+    project,
+)
+from hardstone.stats.tail import LEAST_BLOCKS, LEAST_EXCEEDANCES, SHARE
 from hardstone.units import format_count, format_ns
 
 __all__ = ["LEAST_VALUES", "PATH_NOT_TAKEN", "ProjectionText", "decisive_projection", "projections"]

@@ -1,11 +1,22 @@
-"""Stars in words and glyphs, for terminal and page."""
+"""Stars in words, of a run, of a document and of published systems."""
 
 from __future__ import annotations
 
-from hardstone.model import RunDocument
+from collections.abc import Iterable
+
+import msgspec
+
+from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.conditions import names_in
-from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate_run
-from hardstone.systems.subjects import MeasuredRun
+from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate, rate_run
+from hardstone.systems.subjects import (
+    Amount,
+    MeasuredRun,
+    PublishedSystem,
+    Subject,
+    published_ids,
+    published_system,
+)
 
 _MOST = 5
 _FULL, _HALF, _EMPTY = "\N{BLACK STAR}", "\N{VULGAR FRACTION ONE HALF}", "\N{WHITE STAR}"
@@ -92,3 +103,85 @@ def run_stars_lines(document: RunDocument) -> list[str]:
         return [f"{parts}; no overall rating (why: --why)"]
     reason = headline_reason(rated)
     return [f"{stars_text(rating)}{f'; {reason}' if reason else ''}; why: --why", parts]
+
+
+RATING_SCHEMA = "hardstone.rating-of/1"
+
+
+class RatedSystem(msgspec.Struct, kw_only=True, frozen=True):
+    """A run under one condition, or a published system. The headline of a run comes first."""
+
+    id: str
+    label: str
+    conditions: dict[str, str]
+    rating: Rating
+
+
+class RatedDocument(msgspec.Struct, kw_only=True, frozen=True):
+    """What `show RUN --why --json` prints."""
+
+    schema: str
+    formula: str
+    systems: list[RatedSystem]
+
+
+def rated_document(rated: Iterable[tuple[Subject, Rating]]) -> RatedDocument:
+    """`rated`, in its order."""
+    systems = [
+        RatedSystem(id=one.id, label=one.label, conditions=dict(one.conditions), rating=rating)
+        for one, rating in rated
+    ]
+    return RatedDocument(schema=RATING_SCHEMA, formula=FORMULA, systems=systems)
+
+
+class PublishedRow(msgspec.Struct, kw_only=True, frozen=True):
+    """`figure_count`: values and bounds; `stars`: by the formula; None: too little is known.
+
+    `study_stars`: what the study gave; None: it gave none. `categories` in words: "threads <= 4".
+    """
+
+    id: str
+    name: str
+    study: str
+    title: str
+    year: str
+    hardware: str
+    figure_count: int
+    study_stars: float | None
+    stars: float | None
+    is_at_most: bool
+    categories: list[str]
+    formula: str
+
+
+def published_rows() -> list[PublishedRow]:
+    """In the order of the studies."""
+    return [_row(published_system(key)) for key in published_ids()]
+
+
+def _row(system: PublishedSystem) -> PublishedRow:
+    rating = rate(system)
+    conditions = system.conditions
+    return PublishedRow(
+        id=system.id,
+        name=system.label,
+        study=conditions["study"],
+        title=system.study.title,
+        year=system.year,
+        hardware=conditions.get("machine", ""),
+        figure_count=_figure_count(system),
+        study_stars=system.stars,
+        stars=rating.overall,
+        is_at_most=rating.is_at_most,
+        categories=[category_text(one) for one in rating.categories if one.stars is not None],
+        formula=rating.formula,
+    )
+
+
+def _figure_count(system: PublishedSystem) -> int:
+    """Values and bounds, of the heaviest load where the study has several."""
+    return sum(
+        isinstance(one.amount(statistic), Amount)
+        for one in system.held()
+        for statistic in one.statistics()
+    )

@@ -1,4 +1,4 @@
-"""Runs of one plan on several targets as one table: tests and series down, targets across.
+"""Several targets, or runs of one plan, side by side.
 
 The table holds texts only; whoever shows it lays it out.
 """
@@ -10,23 +10,222 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hardstone.catalogue import kind_of
-from hardstone.model import Result, RunDocument
-from hardstone.present.claims import Claim, claim_of
-from hardstone.present.target_figures import FigureCell, SeriesFigures
-from hardstone.present.target_labels import TargetColumn, target_columns
-from hardstone.present.time_words import time_mark
-from hardstone.present.wording import one_line, series_text, shorten
+from hardstone.errors import InputError
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.wording import (
+    Claim,
+    claim_of,
+    format_value,
+    lacking_quantile,
+    level_text,
+    one_line,
+    quantile_value,
+    ratio_text,
+    series_text,
+    shorten,
+    time_mark,
+    work_text,
+    worst_value,
+)
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import SeriesRow, VerdictRow
-from hardstone.stats.conditions import Names, listed
-from hardstone.stats.contradictions import MARK, trust_of
-from hardstone.stats.kind_of_time import time_meaning, why_incomparable
-from hardstone.stats.several_runs import (
+from hardstone.stats.comparison import (
     AcrossRuns,
+    SeriesRow,
+    VerdictRow,
     across_runs,
     conditions_of,
     most_interesting_first,
 )
+from hardstone.stats.conditions import Names, listed
+from hardstone.stats.contradictions import MARK, trust_of
+from hardstone.stats.contradictions import is_contradictory as contradicts
+from hardstone.stats.kind_of_time import time_meaning, why_incomparable
+from hardstone.stats.quantiles import Quantile, summarise
+from hardstone.units import format_count
+
+WORST = "worst observed"
+_LEVELS = (0.5, 0.99)
+_UNLIKE_COUNTS = 1.1
+_ABSENT = "-"
+
+
+@dataclass(frozen=True)
+class FigureCell:
+    """A figure and its ratio to that of the first target; both may be empty.
+
+    `look` is the name of a style: "failed", "uncounted", "passed", "lacking".
+    """
+
+    text: str
+    ratio: str = ""
+    look: str = ""
+
+
+class SeriesFigures:
+    """Count, quantiles and worst observed of the series of `row`, target by target.
+
+    `is_comparable`: whether times of this target may be divided by those of the first one.
+    """
+
+    def __init__(
+        self, row: SeriesRow, results: Sequence[Result | None], is_comparable: Sequence[bool]
+    ) -> None:
+        self.row = row
+        self._is_comparable = is_comparable
+        self._works = list(map(_work, row.found, results))
+        self._quantiles = list(map(_quantiles, row.found))
+
+    def lines(self) -> Iterator[tuple[str, list[FigureCell]]]:
+        """The name of each figure that any target has, with its cells."""
+        found = self.row.found
+        yield "count", [FigureCell(_count(one)) for one in found]
+        if self.is_work_unequal:
+            yield "work", [FigureCell(work or _ABSENT) for work in self._works]
+        for q in _LEVELS:
+            quantiles = [one.get(q) for one in self._quantiles]
+            texts = [
+                _quantile_text(one, q, series) for one, series in zip(quantiles, found, strict=True)
+            ]
+            values = [None if one is None else one.value for one in quantiles]
+            yield level_text(q), self._cells(texts, values)
+            if not any(quantiles):
+                break  # deeper ones need more values still
+        worst = [
+            one.max if one is not None and self._is_count_alike(one) else None for one in found
+        ]
+        yield WORST, self._cells(list(map(_worst_text, found)), worst)
+
+    @property
+    def is_work_unequal(self) -> bool:
+        """Whether a value is of another amount of work on one target than on another."""
+        return len(set(filter(None, self._works))) > 1
+
+    @property
+    def is_count_unlike(self) -> bool:
+        """Whether a ratio of the worst observed is left out because of the counts."""
+        return any(
+            one is not None and self._has_ratio(place) and not self._is_count_alike(one)
+            for place, one in enumerate(self.row.found)
+        )
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether figures of the series contradict each other on any target."""
+        return any(one is not None and contradicts(one) for one in self.row.found)
+
+    def _cells(self, texts: Sequence[str], values: Sequence[int | None]) -> list[FigureCell]:
+        return [
+            FigureCell(text, self._ratio(place, values[0], value))
+            for place, (text, value) in enumerate(zip(texts, values, strict=True))
+        ]
+
+    def _ratio(self, place: int, first: int | None, value: int | None) -> str:
+        if not self._has_ratio(place) or value is None or not first or min(first, value) < 0:
+            return ""
+        return f"x{ratio_text(value / first)}"
+
+    def _has_ratio(self, place: int) -> bool:
+        pair = (self.row.found[0], self.row.found[place])
+        return (
+            self._is_comparable[place]
+            and not self.is_work_unequal
+            and all(one is not None and one.unit == "ns" and not contradicts(one) for one in pair)
+        )
+
+    def _is_count_alike(self, series: Series) -> bool:
+        first = self.row.found[0]
+        counts = (first.count if first is not None else 0, series.count)
+        return max(counts) <= _UNLIKE_COUNTS * min(counts)
+
+
+def _work(series: Series | None, result: Result | None) -> str:
+    return work_text(series, result.calibrated) if series is not None and result is not None else ""
+
+
+def _quantiles(series: Series | None) -> dict[float, Quantile]:
+    """By level, those that the count supports; none if the histogram is unreadable."""
+    if series is None:
+        return {}
+    try:
+        return {one.q: one for one in summarise(series, deepest=max(_LEVELS)).quantiles}
+    except InputError:
+        return {}
+
+
+def _count(series: Series | None) -> str:
+    return _ABSENT if series is None else format_count(series.count)
+
+
+def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:
+    if series is None:
+        return _ABSENT
+    lacks = lacking_quantile(q, series.count) if quantile is None else ""
+    return lacks or quantile_value(quantile, series.unit)
+
+
+def _worst_text(series: Series | None) -> str:
+    if series is None:
+        return _ABSENT
+    return format_value(worst_value(series), series.unit) + (MARK if contradicts(series) else "")
+
+
+_MOST_LINES = 4
+_LINE_CHARACTERS = 20
+_NAME_CHARACTERS = 300
+_CUT = "\N{HORIZONTAL ELLIPSIS}"
+
+
+@dataclass(frozen=True)
+class TargetColumn:
+    """A target. `short` names it in a sentence, `lines` are its heading, `kind` what its times
+    are if they are not of hardware. `legend` is its whole name, if the heading has not."""
+
+    short: str
+    lines: list[str]
+    kind: str
+    legend: str
+
+
+def target_columns(documents: Sequence[RunDocument]) -> list[TargetColumn]:
+    """A column for each run, by the name of its target.
+
+    A name is broken at its commas. If one is too long, or is there twice, all have numbers.
+    """
+    names = [shorten(one.plan.target, _NAME_CHARACTERS) for one in documents]
+    headings = _headings(names)
+    is_plain = len(set(names)) == len(names) and all(
+        "".join(lines) == name for lines, name in zip(headings, names, strict=True)
+    )
+    return [
+        TargetColumn(
+            short=name if is_plain else f"#{number}",
+            lines=lines if is_plain else [f"#{number}", *lines],
+            kind=time_mark(document.system),
+            legend="" if is_plain else name,
+        )
+        for number, (name, lines, document) in enumerate(
+            zip(names, headings, documents, strict=True), 1
+        )
+    ]
+
+
+def _headings(names: Sequence[str]) -> list[list[str]]:
+    """ "lab:debian,preempt=full" as ["lab:debian,", "preempt=full"].
+
+    If there are too many settings for a heading, it leaves out those that all names have.
+    """
+    split = [name.split(",") for name in names]
+    if max(map(len, split)) > _MOST_LINES:
+        common = set.intersection(*(set(settings) for _, *settings in split))
+        split = [[kernel, *(s for s in settings if s not in common)] for kernel, *settings in split]
+    return [_heading(parts) for parts in split]
+
+
+def _heading(parts: list[str]) -> list[str]:
+    *before, last = parts
+    lines = [shorten(part, _LINE_CHARACTERS) for part in (*(f"{one}," for one in before), last)]
+    return [*lines[:_MOST_LINES], _CUT] if len(lines) > _MOST_LINES else lines
+
 
 _MOST_SERIES = 24  # of the whole table, but at least one of each test
 _MOST_CLAIMS = 12  # of one test

@@ -8,10 +8,9 @@ from functools import cached_property
 
 from hardstone.model import Result, RunDocument
 from hardstone.present.wording import format_value, one_line, series_text, shorten
-from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched
+from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched, task_before
+from hardstone.stats.comparison import listed_results
 from hardstone.stats.conditions import names_in
-from hardstone.stats.tire_sweep import listed_results
-from hardstone.stats.traced import task_before
 from hardstone.units import format_count, format_ns, format_span
 
 SEEN = "seen in that second"

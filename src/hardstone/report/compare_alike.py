@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hardstone.present.compare_view import ClaimRow, CompareView, Look, SystemColumn
+from hardstone.compare.view import ClaimRow, CompareView, Look, SystemColumn
 from hardstone.report.compare_lines import NAMED_SYSTEMS, who
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hardstone.present.compare_view import ComparedRow, ComparedTest, CompareView
+from hardstone.compare.view import ComparedRow, ComparedTest, CompareView
 from hardstone.present.wording import shorten
 from hardstone.report.charts.system_style import MOST_OVERLAID, Standard
 from hardstone.report.curve_figures import (

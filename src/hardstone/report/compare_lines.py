@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from hardstone.present.amount_text import ratio_words
-from hardstone.present.compare_rows import has_ratio
-from hardstone.present.compare_view import (
+from hardstone.compare.rows import has_ratio
+from hardstone.compare.view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,
     CompareView,
     SystemColumn,
 )
-from hardstone.present.wording import is_rate, ratio_text, shorten
+from hardstone.present.wording import is_rate, ratio_text, ratio_words, shorten
 from hardstone.report.shown_figure import ShownFigure, shown_beside
 from hardstone.systems.subjects import Amount, Missing
 

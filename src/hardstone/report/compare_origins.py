@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hardstone.present.compare_view import ComparedRow, CompareView, SystemColumn
+from hardstone.compare.view import ComparedRow, CompareView, SystemColumn
 from hardstone.report.system_figure import system_name
 from hardstone.systems.subjects import Amount, PublishedSystem
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hardstone.compare.view import CompareView, SystemColumn
 from hardstone.model import FORMULA
-from hardstone.present.compare_view import CompareView, SystemColumn
 from hardstone.present.wording import shorten
 from hardstone.report.bundle import load_bundle
 from hardstone.report.compare_alike import condition_part

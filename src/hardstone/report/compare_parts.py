@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hardstone.present.compare_view import ComparedTest, CompareView
+from hardstone.compare.view import ComparedTest, CompareView
 from hardstone.report.compare_alike import GroupedClaim, claim_groups, grouped
 from hardstone.report.compare_lines import MEASURED, SeriesGroup, groups_of
 from hardstone.report.figures import Figure

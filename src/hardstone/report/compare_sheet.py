@@ -7,12 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from hardstone.compare.view import ComparedRow, ComparedTest, CompareView
 from hardstone.files import replace_file
-from hardstone.present.compare_view import (
-    ComparedRow,
-    ComparedTest,
-    CompareView,
-)
 from hardstone.present.wording import one_line, shorten
 from hardstone.report.bound_pages import bind
 from hardstone.report.compare_figures import CompareFigures, compare_figures

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hardstone.model import Unit
-from hardstone.present.quantile_text import quantile_value
-from hardstone.present.wording import format_value, is_rate
+from hardstone.present.wording import format_value, is_rate, quantile_value
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import exceedance_chart, histogram_chart, over_time, shift_chart
 from hardstone.report.charts.frame import unit_title
@@ -36,8 +35,8 @@ from hardstone.report.system_figure import (
 )
 from hardstone.report.theme import Spec
 from hardstone.stats.quantiles import quantile
-from hardstone.stats.shift_function import ABOUT as SHIFT_ABOUT
-from hardstone.stats.shift_function import shift_function
+from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
+from hardstone.stats.two_runs import shift_function
 from hardstone.units import format_count
 
 PANEL_NAME = 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
 
-from hardstone.present.compare_view import ComparedRow, CompareView
+from hardstone.compare.view import ComparedRow, CompareView
 from hardstone.report.compare_lines import common_remarks, why_grey
 from hardstone.report.shown_figure import ShownFigure, shown_figure
 from hardstone.systems.subjects import Amount

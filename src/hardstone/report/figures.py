@@ -19,7 +19,7 @@ from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.safe import json_for_script
 from hardstone.report.theme import CONFIG, Spec, interactive
-from hardstone.stats.joins import joins_of
+from hardstone.stats.join import joins_of
 from hardstone.units import format_count, format_ns
 
 MOST_CHARTS = 40

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hardstone.model import Instrument, Series, Stopped
-from hardstone.present.quantile_text import (
+from hardstone.present.wording import (
     Cell,
     bound_text,
+    format_value,
     lacking_quantile,
     level_text,
     quantile_cell,
+    series_text,
+    work_text,
+    worst_value,
 )
-from hardstone.present.wording import format_value, series_text, work_text, worst_value
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import LADDER
-from hardstone.stats.summary import SeriesSummary, instrument_limit, summarise
+from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
 from hardstone.units import format_count
 
 

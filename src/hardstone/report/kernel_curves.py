@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hardstone.compare.view import CompareView, SystemColumn
 from hardstone.errors import InputError
-from hardstone.present.compare_view import CompareView, SystemColumn
-from hardstone.present.kernel_history import KernelHistory, kernel_history
-from hardstone.present.kernel_summary import summary
+from hardstone.kernel.analysis import TEST, KernelTime, Operation
+from hardstone.kernel.tables import KernelHistory, kernel_history, summary
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.charts.frame import Row
@@ -20,7 +20,6 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.system_figure import WHO, system_figure, system_name, who
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.kernel_operations import TEST, KernelTime, Operation
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.systems.subjects import MeasuredRun
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 from hardstone.errors import InputError
+from hardstone.kernel.analysis import KernelTime
+from hardstone.kernel.tables import (
+    WHAT_DIFFERS,
+    KernelHistory,
+    KernelTable,
+    OperationRow,
+    history_line,
+    kernel_history,
+    kernel_table,
+    summary,
+)
 from hardstone.model import Result
-from hardstone.present.kernel_history import KernelHistory, history_line, kernel_history
-from hardstone.present.kernel_summary import summary
-from hardstone.present.kernel_table import KernelTable, OperationRow, kernel_table
-from hardstone.present.traced_sections import WHAT_DIFFERS
 from hardstone.present.wording import shorten
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
-from hardstone.stats.kernel_operations import KernelTime
 
 _MOST_LINES = 4
 _SECTIONS = (

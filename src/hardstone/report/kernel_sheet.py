@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hardstone.present.kernel_table import OperationRow
+from hardstone.kernel.tables import OperationRow
 from hardstone.report.figures import drawn
 from hardstone.report.kernel_page import KernelPage
 from hardstone.report.sheet import Sheet

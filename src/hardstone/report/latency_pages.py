@@ -12,8 +12,8 @@ from hardstone.report.charts import distribution_chart
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
 from hardstone.report.groups import group
-from hardstone.stats.above import Above, above, above_all
-from hardstone.stats.merged import merged
+from hardstone.stats.histogram import Above, above, above_all
+from hardstone.stats.joined_series import merged
 from hardstone.units import format_count, format_ns
 
 TEST = "TMR-P-LAT"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hardstone.model import RunDocument
-from hardstone.present.caveats import Banner, caveats
 from hardstone.present.headline import (
     conditions_text,
     kernel_text,
@@ -13,6 +12,7 @@ from hardstone.present.headline import (
     status_text,
     target_text,
 )
+from hardstone.present.notices import Banner, caveats
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import trust_of
 

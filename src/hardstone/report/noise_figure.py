@@ -8,7 +8,7 @@ from hardstone.present.wording import shorten
 from hardstone.report.charts import phase_chart
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
-from hardstone.stats.noise_points import MOST_POINTS, gap_points
+from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor, Result, RunDocument
-from hardstone.present import reproduce
-from hardstone.present.key_figures import LIMIT_OF_MAXIMA, Finding, finding_of
+from hardstone.posix.tables import posix_tables
+from hardstone.preemption.tables import pairs_in
+from hardstone.present import headline
 from hardstone.present.load_table import load_table
-from hardstone.present.posix_table import posix_tables
-from hardstone.present.preemption_pairs import pairs_in
+from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.projection_text import PATH_NOT_TAKEN, decisive_projection
 from hardstone.report import machine
 from hardstone.report.bundle import load_bundle
@@ -36,11 +36,10 @@ from hardstone.report.results import (
 )
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.report.tire_page import tire_page
-from hardstone.stats.comparison import Comparison, comparisons_in
+from hardstone.stats.comparison import Comparison, comparisons_in, listed_results, sweep_points
 from hardstone.stats.conditions import names_in
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
-from hardstone.stats.tire_sweep import listed_results, sweep_points
 
 
 def _no_spec(_test: str) -> Descriptor | None:
@@ -214,6 +213,6 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
         "fact_groups": machine.fact_groups(document.system),
         "moved": machine.moved_rows(document.environment_moved),
         "advice": document.advice,
-        "command": reproduce.run_command(document.plan),
-        "commands": reproduce.test_commands(document),
+        "command": headline.run_command(document.plan),
+        "commands": headline.test_commands(document),
     }

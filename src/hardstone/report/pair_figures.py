@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hardstone.compare.view import ComparedCell, ComparedRow, CompareView, SystemColumn
 from hardstone.model import Unit
-from hardstone.present.amount_text import amount_text
-from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView, SystemColumn
-from hardstone.present.wording import is_rate, shorten
+from hardstone.present.wording import amount_text, is_rate, shorten
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts import pair_chart, spread_chart
 from hardstone.report.charts.frame import unit_title

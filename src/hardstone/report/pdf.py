@@ -11,9 +11,9 @@ from pathlib import Path
 
 from hardstone.files import replace_file
 from hardstone.model import RunDocument
+from hardstone.posix.tables import posix_tables
+from hardstone.preemption.tables import pairs_in
 from hardstone.present.headline import conditions_text
-from hardstone.present.posix_table import posix_tables
-from hardstone.present.preemption_pairs import pairs_in
 from hardstone.present.projection_text import PATH_NOT_TAKEN
 from hardstone.report.bound_pages import bind
 from hardstone.report.drawing import Drawer, helpers_for
@@ -30,8 +30,7 @@ from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import Sheet
 from hardstone.report.tire_page import tire_page
 from hardstone.report.tire_sheet import tire_sheets
-from hardstone.stats.comparison import comparisons_in
-from hardstone.stats.tire_sweep import listed_results
+from hardstone.stats.comparison import comparisons_in, listed_results
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6

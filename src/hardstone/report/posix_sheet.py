@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hardstone.present.posix_points import PointRow
-from hardstone.present.posix_table import OptionRow, PartTable, PosixTable
+from hardstone.posix.tables import OptionRow, PartTable, PointRow, PosixTable
 from hardstone.report.sheet import Sheet
 
 _ROWS_EACH = 50  # of a page, most of one line

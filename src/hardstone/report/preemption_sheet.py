@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hardstone.present.preemption_pairs import PreemptionPair
-from hardstone.present.preemption_table import PreemptionRow
+from hardstone.preemption.tables import PreemptionPair, PreemptionRow
 from hardstone.report.sheet import Sheet
 
 _NOTHING = ("", "", "")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hardstone.model import Histogram, Result, RunDocument, Series
-from hardstone.stats.identity import histogram_problem
-from hardstone.stats.layout import DEFAULT_LAYOUT
+from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 
 
 def with_readable_histograms(document: RunDocument) -> RunDocument:

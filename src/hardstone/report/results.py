@@ -11,14 +11,22 @@ from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec
-from hardstone.present.claims import Claim, claim_of, claims_text
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.projection_text import ProjectionText
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
-from hardstone.present.wording import fact_text, format_value, is_rate, parameter_text, series_text
+from hardstone.present.wording import (
+    Claim,
+    claim_of,
+    claims_text,
+    fact_text,
+    format_value,
+    is_rate,
+    parameter_text,
+    series_text,
+)
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
 from hardstone.report.figures_table import Table, table_of
@@ -26,11 +34,11 @@ from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.report.noise_figure import noise_figures
 from hardstone.report.search_page import SearchPage, search_page
+from hardstone.simulation.results import TESTS as TIRE
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.joins import Join, joins_of
-from hardstone.stats.tire_names import TESTS as TIRE
+from hardstone.stats.join import Join, joins_of
 from hardstone.units import format_count, format_ns, format_span
 
 SpecLookup = Callable[[str], Descriptor | None]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardstone.present.amount_text import amount_text
-from hardstone.present.compare_view import ClaimRow, ComparedCell, ComparedRow, SystemColumn
+from hardstone.compare.view import ClaimRow, ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.stars_text import category_number, stars_number
-from hardstone.present.wording import shorten
+from hardstone.present.wording import amount_text, shorten
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing
 

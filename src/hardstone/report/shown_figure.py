@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hardstone.present.amount_text import amount_text, number_text
+from hardstone.present.wording import amount_text, number_text
 from hardstone.systems.subjects import Amount, Missing
 
 BRIEF_CHARACTERS = 32

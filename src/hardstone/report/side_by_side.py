@@ -9,11 +9,19 @@ import msgspec
 from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
 from hardstone.model import Result, Series, Verdict
-from hardstone.present.calibrated_work import common_work, works_of
-from hardstone.present.claims import claim_of
+from hardstone.present.load_table import common_work, works_of
 from hardstone.present.notices import column_note
-from hardstone.present.quantile_text import lacking_quantile, level_text, quantile_value
-from hardstone.present.wording import format_value, ratio_text, series_text, shorten, worst_value
+from hardstone.present.wording import (
+    claim_of,
+    format_value,
+    lacking_quantile,
+    level_text,
+    quantile_value,
+    ratio_text,
+    series_text,
+    shorten,
+    worst_value,
+)
 from hardstone.report.charts import bars, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
@@ -27,8 +35,7 @@ from hardstone.stats.comparison import (
 )
 from hardstone.stats.conditions import Condition, Names
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.quantiles import printable_quantiles
-from hardstone.stats.summary import summarise
+from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
 
 MOST_ROWS = 40

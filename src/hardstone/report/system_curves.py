@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from hardstone.compare.view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.model import Series, Unit
-from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.report.charts import exceedance_chart, histogram_chart
 from hardstone.report.charts.scale import domain, ticks, value_scale
 from hardstone.report.charts.system_panels import Panel, Point, inner_axis

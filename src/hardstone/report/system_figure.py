@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hardstone.present.compare_view import ComparedCell, ComparedRow, SystemColumn
+from hardstone.compare.view import ComparedCell, ComparedRow, SystemColumn
 from hardstone.present.wording import shorten
 from hardstone.report.chart_table import ChartTable, Value
 from hardstone.report.charts.system_style import Standard

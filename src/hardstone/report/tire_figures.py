@@ -6,13 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present.tire_cost_table import chosen as chosen_points
-from hardstone.present.tire_published import (
-    comparable,
-    published_points,
-    published_tire,
-)
-from hardstone.present.tire_words import CurveNames, steps_text
 from hardstone.present.wording import shorten
 from hardstone.report.charts import (
     tire_map_chart,
@@ -26,9 +19,16 @@ from hardstone.report.charts.tire_frame import MOST_PANELS, chosen, line_name
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
-from hardstone.stats.tire_bound import Bound, bounds_of, maps_of
-from hardstone.stats.tire_costs import Model, models_of
-from hardstone.stats.tire_points import Point, by_curve
+from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
+from hardstone.simulation.results import Point, by_curve
+from hardstone.simulation.tables import (
+    CurveNames,
+    comparable,
+    published_points,
+    published_tire,
+    steps_text,
+)
+from hardstone.simulation.tables import chosen as chosen_points
 from hardstone.units import format_count, format_ns
 
 MOST_DRAWN = 600  # marks of one chart

@@ -5,33 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present import (
-    tire_cost_table,
-    tire_fast_table,
-    tire_published,
-    tire_statement_text,
-    tire_table,
-)
-from hardstone.present.tire_cost_table import CostTable, cost_table
-from hardstone.present.tire_fast_table import fast_rows
-from hardstone.present.tire_published import PublishedTire, published_tire
-from hardstone.present.tire_statement_text import StatementText, statement_texts, texts_between
-from hardstone.present.tire_table import (
-    BoundRow,
-    bound_rows,
-    denied_lines,
-    paused_lines,
-    point_rows,
-)
-from hardstone.present.tire_words import HELD
 from hardstone.present.wording import short
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.report.tire_figures import tire_figures
 from hardstone.report.tire_pictures import blocks_tables, picture_figures
 from hardstone.report.tire_side_figures import side_figures
-from hardstone.stats.tire_names import TESTS
-from hardstone.stats.tire_points import has_tire, points_of, problems_of
+from hardstone.simulation import tables
+from hardstone.simulation.results import TESTS, has_tire, points_of, problems_of
+from hardstone.simulation.tables import (
+    HELD,
+    BoundRow,
+    CostTable,
+    PublishedTire,
+    StatementText,
+    bound_rows,
+    cost_table,
+    denied_lines,
+    fast_rows,
+    paused_lines,
+    point_rows,
+    published_tire,
+    statement_texts,
+    texts_between,
+)
 from hardstone.units import format_count
 
 _MOST_PROBLEMS = 12
@@ -61,21 +58,19 @@ class TirePage:
     problems: list[str]
     denied: list[str]
     held_meaning: str = HELD
-    steps_meaning: str = tire_table.STEPS
-    fast_meaning: str = tire_fast_table.MEANING
-    fast_headings: tuple[str, ...] = tuple(
-        one[0].upper() + one[1:] for one in tire_fast_table.HEADINGS
-    )
-    statement_title: str = tire_statement_text.TITLE
-    statement_meaning: str = tire_statement_text.ABOUT
-    one_side: str = tire_statement_text.ONE_SIDE
-    costs_meaning: str = tire_cost_table.ABOUT
-    cost_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_cost_table.HEADINGS))
-    study_headings: tuple[str, ...] = tuple(map(str.capitalize, tire_published.HEADINGS))
+    steps_meaning: str = tables.STEPS
+    fast_meaning: str = tables.MEANING
+    fast_headings: tuple[str, ...] = tuple(one[0].upper() + one[1:] for one in tables.FAST_HEADINGS)
+    statement_title: str = tables.TITLE
+    statement_meaning: str = tables.STATEMENT_ABOUT
+    one_side: str = tables.ONE_SIDE
+    costs_meaning: str = tables.COST_ABOUT
+    cost_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.COST_HEADINGS))
+    study_headings: tuple[str, ...] = tuple(map(str.capitalize, tables.PUBLISHED_HEADINGS))
     point_headings: tuple[str, ...] = tuple(
-        one[0].upper() + one[1:] for one in tire_table.POINT_HEADINGS
+        one[0].upper() + one[1:] for one in tables.POINT_HEADINGS
     )
-    points_meaning: str = tire_table.POINTS
+    points_meaning: str = tables.POINTS
 
 
 def tire_page(

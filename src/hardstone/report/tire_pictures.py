@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hardstone.model import Result
-from hardstone.present.tire_block_table import block_rows, headings
 from hardstone.present.wording import shorten
 from hardstone.report.charts.tire_block_chart import (
     blocks_chart,
@@ -16,7 +15,8 @@ from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, f
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
-from hardstone.stats.tire_kept import Frame, StepBlocks, blocks_of, frames_of
+from hardstone.simulation.kept import Frame, StepBlocks, blocks_of, frames_of
+from hardstone.simulation.tables import block_rows, headings
 from hardstone.units import format_count, format_ns
 
 MOST_VARIANTS = 6

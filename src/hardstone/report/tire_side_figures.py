@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardstone.present.tire_statement_text import StatementText
 from hardstone.present.wording import shorten
 from hardstone.report.charts import tire_sides_chart
 from hardstone.report.charts.tire_frame import MOST_PANELS
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
+from hardstone.simulation.tables import StatementText
 
 _SPEED = (
     "Total time of the second side over that of the first at each common point. Above the dashed "

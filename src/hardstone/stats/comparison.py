@@ -1,13 +1,42 @@
-"""Compares one test under several conditions, series by series."""
+"""Compares one test under several conditions, and several runs of one plan, series by series."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from hardstone.event_names import TIRE_TESTS
 from hardstone.model import Result, RunDocument, Series, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in
-from hardstone.stats.tire_sweep import sweep_points
+
+_LEAST_RESULTS = 4  # of one test; a battery has one for each condition
+
+
+def sweep_points(document: RunDocument) -> Set[int]:
+    """The places, in `document.results`, of the points of a sweep; none where it was none.
+
+    It was one if its plan says so, or if it has several results of one test and condition.
+    """
+    found = [number for number, one in enumerate(document.results) if one.test in TIRE_TESTS]
+    if document.plan.sweep is not None:
+        return frozenset(found)
+    asked = [
+        (one.test, one.conditions.load, one.conditions.cpu_config, one.conditions.preemption)
+        for one in (document.results[number] for number in found)
+    ]
+    is_sweep = len(found) >= _LEAST_RESULTS and len(set(asked)) < len(asked)
+    return frozenset(found) if is_sweep else frozenset()
+
+
+def listed_results(document: RunDocument) -> list[Result]:
+    """The results that a page lists one by one: no points of a sweep but those that failed."""
+    points = sweep_points(document)
+    return [
+        one
+        for number, one in enumerate(document.results)
+        if number not in points or any(not verdict.passed for verdict in one.verdicts)
+    ]
+
 
 _CPU = "cpu"
 Key = tuple[str, tuple[tuple[str, int | str], ...]]
@@ -149,3 +178,65 @@ def verdict_rows(results: Sequence[Result | None]) -> list[VerdictRow]:
 def _by_key(result: Result | None) -> dict[Key, Series]:
     found = result.series if result else []
     return {(one.name, tuple(sorted(one.labels.items()))): one for one in found if one.count > 0}
+
+
+@dataclass(frozen=True)
+class AcrossRuns:
+    """The results of `test` under `condition`, one for each run; None where there is none.
+
+    A series that each target has on one CPU only is one row, whichever CPU that is; its key then
+    has no CPU if they differ.
+    """
+
+    test: str
+    condition: Condition
+    results: list[Result | None]
+    series: list[SeriesRow]
+    verdicts: list[VerdictRow]
+
+
+def across_runs(documents: Sequence[RunDocument]) -> list[AcrossRuns]:
+    """Every test and condition of any of `documents`, in the order of their results."""
+    found = [
+        {(result.test, condition_of(result)): result for result in one.results} for one in documents
+    ]
+    return [
+        _across(test, condition, [one.get((test, condition)) for one in found])
+        for test, condition in dict.fromkeys(key for one in found for key in one)
+    ]
+
+
+def conditions_of(documents: Sequence[RunDocument]) -> list[Condition]:
+    """The conditions of all `documents`, without duplicates."""
+    return list(dict.fromkeys(one for document in documents for one in conditions_in(document)))
+
+
+def most_interesting_first(rows: Sequence[SeriesRow]) -> list[SeriesRow]:
+    """Timed series before derived ones and counts, each with the highest values first."""
+    return sorted(rows, key=lambda row: (*_rank(row.first), -row.highest))
+
+
+def _rank(series: Series) -> tuple[bool, bool]:
+    return series.unit != "ns", series.derived is not None
+
+
+def _across(test: str, condition: Condition, results: list[Result | None]) -> AcrossRuns:
+    return AcrossRuns(test, condition, results, _rows(results), verdict_rows(results))
+
+
+def _rows(results: list[Result | None]) -> list[SeriesRow]:
+    alike: dict[Key, list[SeriesRow]] = {}
+    for row in series_rows(results):
+        alike.setdefault(without_cpu(row.key), []).append(row)
+    return [row for key, rows in alike.items() for row in _merged(key, rows)]
+
+
+def _merged(key: Key, rows: list[SeriesRow]) -> list[SeriesRow]:
+    """`rows` as one, unless a target has the series on several CPUs."""
+    columns = [
+        [series for series in column if series is not None]
+        for column in zip(*(row.found for row in rows), strict=True)
+    ]
+    if len(rows) == 1 or any(len(column) > 1 for column in columns):
+        return rows
+    return [SeriesRow(key, [column[0] if column else None for column in columns])]

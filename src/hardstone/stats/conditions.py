@@ -1,4 +1,5 @@
-"""Names for the results of one test under several conditions.
+"""Names for the results of one test under several conditions, and what must be alike for two of
+them to be compared.
 
 A condition is a load, a CPU configuration and, where it is switched, a preemption model. A run may
 contain one test under several conditions, so the test ID alone does not identify a result. `Names`
@@ -8,12 +9,23 @@ adds what differs within the run, and nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os.path import commonprefix
 from typing import NamedTuple
 
 from hardstone.event_names import DIFFER
-from hardstone.model import Conditions, DataValue, Event, Plan, PlannedTest, Result, RunDocument
+from hardstone.model import (
+    Conditions,
+    DataValue,
+    Event,
+    Moved,
+    ParamValue,
+    Plan,
+    PlannedTest,
+    Result,
+    RunDocument,
+    Scalar,
+)
 
 NOT_KNOWN = "not known"
 _SINGLE = "single"
@@ -179,3 +191,75 @@ def _differing(load: str, alike: list[str]) -> str:
 def _cut(load: str) -> str:
     is_long = len(load) > _LABEL_CHARACTERS
     return load[: _LABEL_CHARACTERS - 1] + _CUT if is_long else load
+
+
+STEADY_FACTS = (
+    "machine.arch",
+    "machine.cpu_model",
+    "cpu.online",
+    "cpu.allowed",
+    "cpu.count",
+    "cpu.smt",
+    "memory.total_bytes",
+    "kernel.name",
+    "kernel.release",
+    "kernel.version",
+    "kernel.preemption",
+    "kernel.realtime",
+    "kernel.hz",
+    "kernel.cmdline",
+    "kernel.clocksource",
+    "kernel.rt_runtime_us",
+    "kernel.rt_period_us",
+    "power.governor",
+    "power.idle_states",
+    "virtual.hypervisor",
+    "virtual.container",
+    "limits.can_realtime",
+    "limits.can_lock",
+)
+
+
+def environment_moved(before: Mapping[str, Scalar], after: Mapping[str, Scalar]) -> list[Moved]:
+    """Each steady fact that differs, with both values; null where it was not known."""
+    return [
+        Moved(fact=fact, before=before.get(fact), after=after.get(fact))
+        for fact in STEADY_FACTS
+        if before.get(fact) != after.get(fact)
+    ]
+
+
+# They say where, how long, or what is recorded besides: values mean the same with any of them.
+_FREE = frozenset(
+    {
+        *("uio", "raise_bytes", "raise_value", "acknowledge_bytes", "acknowledge_value"),
+        *("gaps_count", "threshold_ns", "frames", "block_steps", "simulated_s", "file_bytes"),
+        *("interrupts", "period_min_ns", "period_max_ns"),
+    }
+)
+
+
+class UnlikeParameter(NamedTuple):
+    """A parameter `name` with its two values."""
+
+    name: str
+    first: ParamValue
+    other: ParamValue
+
+
+def unlike_parameters(first: Result, other: Result) -> list[UnlikeParameter]:
+    """Single values that differ, calibrated ones apart; the values of a list are labels of series.
+
+    What a document does not have is not known, and does not differ.
+    """
+    calibrated = set(first.calibrated) | set(other.calibrated)
+    names = [one for one in first.params if one not in calibrated and one not in _FREE]
+    pairs = (UnlikeParameter(one, first.params[one], other.params.get(one, "")) for one in names)
+    return [
+        one
+        for one in pairs
+        if one.name in other.params
+        and not isinstance(one.first, list)
+        and not isinstance(one.other, list)
+        and one.first != one.other
+    ]

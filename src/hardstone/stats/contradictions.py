@@ -16,13 +16,15 @@ import msgspec
 from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.stats.conditions import names_in
 from hardstone.stats.identity import (
+    MAX_VALUE,
     duration_problem,
+    edges_of,
     load_problem,
     observation_problem,
     pair_problem,
+    parse_layout,
     series_problem,
 )
-from hardstone.stats.layout import MAX_VALUE, edges_of, parse_layout
 from hardstone.units import format_count, format_ns
 
 TITLE = "Figures that cannot be true"

@@ -1,17 +1,89 @@
-"""Histograms as arrays: from raw values, and to bucket edges with counts."""
+"""Histograms as arrays and by rank: from raw values, to bucket edges with counts, and how many
+are above a limit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import accumulate, chain, islice
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardstone.model import Histogram
-from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE, edges_of, index_of, parse_layout
-from hardstone.stats.ranked_counts import check_readable
+from hardstone.errors import InputError
+from hardstone.model import Histogram, Series
+from hardstone.stats.identity import (
+    DEFAULT_LAYOUT,
+    MAX_VALUE,
+    edges_of,
+    histogram_problem,
+    index_of,
+    parse_layout,
+    total_count,
+)
+
+_count = itemgetter(1)
+_STEP = 256
+
+
+@dataclass(frozen=True)
+class RankedCounts:
+    """`total` counts the values outside of all buckets too.
+
+    `reached` has, for each bucket, how many values lie in the buckets up to it: for as many buckets
+    as were needed so far. A median needs less than half of them.
+    """
+
+    buckets: list[tuple[int, int]]
+    bits: int
+    underflow: int
+    overflow: int
+    total: int
+    reached: list[int] = field(default_factory=list, init=False)
+
+    @property
+    def top(self) -> int:
+        """The largest value of the last bucket in use; 0 where none is."""
+        last = next((index for index, count in reversed(self.buckets) if count), None)
+        return 0 if last is None else edges_of(last, self.bits)[1]
+
+    def edges_at(self, inside: int) -> tuple[int, int]:
+        """The ends of the bucket with the value of rank `inside` of those that have a bucket.
+
+        ValueError where there are fewer values.
+        """
+        reached = self.reached
+        while not reached or reached[-1] < inside:
+            begin, so_far = len(reached), reached[-1] if reached else 0
+            if begin == len(self.buckets):
+                raise ValueError(f"no value has the rank {inside}: there are {so_far}")
+            counts = map(_count, self.buckets[begin : begin + _STEP])
+            reached.extend(islice(accumulate(counts, initial=so_far), 1, None))
+        return edges_of(self.buckets[bisect_left(reached, inside)][0], self.bits)
+
+
+def ranked_counts_of(histogram: Histogram) -> RankedCounts:
+    """InputError if the histogram is unreadable."""
+    check_readable(histogram)
+    return RankedCounts(
+        histogram.buckets,
+        parse_layout(histogram.layout),
+        histogram.underflow,
+        histogram.overflow,
+        total_count(histogram),
+    )
+
+
+def check_readable(histogram: Histogram) -> None:
+    """InputError, with the reason, if no figure can be taken from a histogram."""
+    problem = histogram_problem(histogram)
+    if problem is not None:
+        raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")
+
 
 IntArray = NDArray[np.int64]
 
@@ -116,3 +188,45 @@ def histogram_of(
         underflow=int((raw < 0).sum()),
         overflow=int((raw > limit).sum()),
     )
+
+
+@dataclass(frozen=True)
+class Above:
+    """At least `low` and at most `high` of the values are above `limit`."""
+
+    limit: int
+    low: int
+    high: int
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+
+def above(series: Series, limit: int) -> Above:
+    """The values above `limit`. A limit within a bucket leaves its values open, unless the list
+    of the worst values, the minimum or the maximum decides. InputError if unreadable."""
+    if series.min is None or series.max is None or limit >= series.max:
+        return Above(limit, 0, 0)
+    if limit < series.min:
+        return Above(limit, series.count, series.count)
+    worst = [one.value_ns for one in series.worst]
+    listed = sum(value > limit for value in worst)
+    bins = bins_of(series.histogram)
+    over = int(bins.count[bins.lower > limit].sum())
+    within = int(bins.count[(bins.lower <= limit) & (bins.upper > limit)].sum())
+    # What overflowed is above every bucket in use.
+    is_past = not bins.upper.size or limit >= int(bins.upper[-1])
+    certain = over + (0 if is_past else bins.overflow)
+    open_count = within + (bins.overflow if is_past else 0)
+    most = certain + open_count
+    # All above are in the list, unless it lacks some: a run of another tool may list fewer.
+    if worst and min(worst) <= limit and certain <= listed <= most:
+        return Above(limit, listed, listed)
+    return Above(limit, max(certain, min(listed, most), 1), most)
+
+
+def above_all(found: Iterable[Series], limit: int) -> Above:
+    """As `above`, for the values of several series together: what each decides is kept."""
+    counts = [above(series, limit) for series in found]
+    return Above(limit, sum(one.low for one in counts), sum(one.high for one in counts))

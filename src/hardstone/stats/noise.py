@@ -1,5 +1,7 @@
 """Adds to a result with windows what its gaps are: `tick`, `other`, and the combs found.
 
+Both take a share of each period, by default 50 ms of a second.
+
 Pure: the windows stay in the result, so that another version of the analysis can be applied to
 them. Without windows a result is returned as it is.
 """
@@ -7,19 +9,237 @@ them. Without windows a result is returned as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
-from hardstone.model import CombMark, Event, Noise, NoiseComb, Result, Series, Window
-from hardstone.stats.comb import TOLERANCES_NS, hit_share
-from hardstone.stats.comb_names import TICK, Counted, NamedComb, named_combs
-from hardstone.stats.comb_search import find_combs
+from hardstone.model import (
+    MOST_MAXIMA,
+    CombMark,
+    Event,
+    Noise,
+    NoiseComb,
+    Result,
+    Series,
+    Window,
+    Worst,
+)
+from hardstone.stats.comb import (
+    IRREGULAR,
+    MOST_SLOTS,
+    TICK,
+    TOLERANCES_NS,
+    BoolArray,
+    Counted,
+    Gaps,
+    IntArray,
+    NamedComb,
+    find_combs,
+    gaps_of,
+    hit_share,
+    merged_gaps,
+    named_combs,
+)
+from hardstone.stats.histogram import histogram_of
 from hardstone.stats.identity import has_observed
-from hardstone.stats.made_series import made_series
-from hardstone.stats.noise_gaps import BoolArray, Gaps, gaps_of, merged_gaps
-from hardstone.stats.noise_words import is_mostly_away, no_tick_words, notes_of
-from hardstone.stats.throttled_gaps import Budget, throttled_gaps
+from hardstone.units import format_ns
+
+_WORST = 32
+_SECOND_NS = 1_000_000_000
+_MOST_MAXIMA = MOST_MAXIMA // 2
+
+
+def made_series(name: str, derived: str, value: IntArray, at_ns: IntArray) -> Series:
+    """Durations in ns, each with the time at which it ended, ascending; one shape (n,)."""
+    count = int(value.size)
+    maxima, interval_ns = _maxima(value, at_ns)
+    order = np.lexsort((at_ns, -value))[:_WORST]
+    return Series(
+        name=name,
+        labels={},
+        unit="ns",
+        count=count,
+        min=int(value.min()) if count else None,
+        mean=float(value.mean()) if count else None,
+        stddev=float(value.std(ddof=1)) if count > 1 else 0.0 if count else None,
+        max=int(value.max()) if count else None,
+        histogram=histogram_of(value),
+        worst=[
+            Worst(value_ns=int(value[one]), at_ns=int(at_ns[one]), index=int(one)) for one in order
+        ],
+        maxima_per_s=maxima,
+        maxima_interval_ns=interval_ns,
+        derived=derived,
+    )
+
+
+def _maxima(value: IntArray, at_ns: IntArray) -> tuple[list[int | None], int]:
+    """The largest value of each interval, and its length: a second, or what keeps them few."""
+    interval_ns = _SECOND_NS
+    if value.size == 0:
+        return [], interval_ns
+    while at_ns[-1] // interval_ns >= _MOST_MAXIMA:
+        interval_ns *= 2
+    number = at_ns // interval_ns
+    maxima = np.full(int(number[-1]) + 1, -1, dtype=np.int64)
+    np.maximum.at(maxima, number, value)
+    return [one if one >= 0 else None for one in maxima.tolist()], interval_ns
+
+
+MOST_POINTS = 1_200
+
+
+@dataclass(frozen=True)
+class GapPoint:
+    """`at_ns` is after the nearest slot of the tick, up to half a period before or after it, or,
+    where no tick was found, since the start. `is_tick`: it begins at a slot."""
+
+    at_ns: float
+    length_ns: int
+    is_tick: bool
+
+
+def gap_points(result: Result, most: int = MOST_POINTS) -> list[GapPoint]:
+    """The longest gaps, and of the others every so many, so that there are `most` at most."""
+    if len(result.noise) != 1:
+        return []
+    noise = result.noise[0]
+    gaps = merged_gaps(gaps_of([one for one in result.windows if one.dropped_count == 0]))
+    tick = next((one for one in noise.combs if one.name == "tick"), None)
+    at = gaps.begin.astype(np.float64)
+    is_tick = np.zeros(at.size, dtype=np.bool_)
+    if tick is not None and noise.tick_period_ns:
+        period = noise.tick_period_ns
+        at = (at - tick.phase_ns + period / 2) % period - period / 2
+        is_tick = np.abs(at) <= tick.tolerance_ns
+    order = np.argsort(-gaps.length, kind="stable")
+    longest, rest = order[: most // 3], order[most // 3 :]
+    stride = max(1, -(-rest.size // max(most - longest.size, 1)))
+    return [
+        GapPoint(float(at[one]), int(gaps.length[one]), bool(is_tick[one]))
+        for one in (*longest.tolist(), *np.sort(rest)[::stride].tolist())
+    ]
+
+
+_TICK_GONE = 0.5
+_AWAY = 0.5
+_USUAL_NS = 10_000_000  # the longest period of a usual tick
+
+
+def is_mostly_away(noise_ns: int, watched_ns: int) -> bool:
+    """Whether gaps took more than half of the time: a quota, a budget, other tasks."""
+    return noise_ns > _AWAY * watched_ns
+
+
+def no_tick_words(noise: Noise) -> str:
+    """Why the series `tick` has no values."""
+    if noise.watched_ns == 0:
+        return "no window has all its gaps: raise gaps_count"
+    kernel = noise.kernel_tick_ns
+    if noise.watched_ns > MOST_SLOTS * (kernel or _USUAL_NS):
+        return f"{format_ns(noise.watched_ns)} of watching are more than its gaps can tell of"
+    text = "no gaps recur with "
+    text += f"the kernel's tick ({format_ns(kernel)})" if kernel else "any usual tick"
+    near = next((one for one in noise.combs if one.name == IRREGULAR), None)
+    if near is not None:
+        text += f" in nine of ten slots; at {near.rate_hz:.2f} Hz "
+        return f"{text}{near.coverage:.0%} of them have one"
+    if kernel is None or noise.timer_interrupts_count is None or not noise.counted_ns:
+        return f"{text}, and the kernel does not say how many timer interrupts it had"
+    expected = noise.counted_ns / kernel
+    text += f": the kernel counted {noise.timer_interrupts_count} timer interrupts in "
+    text += f"{format_ns(noise.counted_ns)}, a tick would have made {expected:.0f}"
+    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+        return f"{text}. The loop had the CPU for less than half of the time: this tells of no tick"
+    if noise.timer_interrupts_count < _TICK_GONE * expected:
+        text += ". It stops the tick on this CPU (nohz_full)"
+    else:
+        text += ". They take less than the threshold, or come at no steady period"
+    return text
+
+
+def notes_of(noise: Noise, result: Result) -> list[str]:
+    """What makes these figures doubtful, or narrower than they seem."""
+    notes = []
+    if noise.left_out_windows:
+        notes.append(
+            f"{noise.left_out_windows} windows lack gaps that found no room. They were the busiest "
+            f"and are left out: tick and other are of {format_ns(noise.watched_ns)} of watching"
+        )
+    if result.conditions.realtime is False:
+        notes.append("the thread was not real-time: gaps include other tasks of the CPU")
+    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+        notes.append(
+            "gaps took more than half of the time: what recurs may follow from what took the CPU "
+            "(a quota, a budget, other tasks), and is not held against the kernel's counts"
+        )
+    if result.conditions.clock == "monotonic":
+        notes.append("the loop read clock_gettime, not the counter: short gaps are not seen")
+    steal_ns = result.environment.get("steal_ns", 0)
+    if steal_ns > 0:
+        notes.append(
+            f"the hypervisor took {format_ns(steal_ns)} of the CPU: gaps include what it did"
+        )
+    instrument = result.instrument
+    if instrument is not None and not instrument.trusted and result.conditions.clock != "monotonic":
+        notes.append(f"the counter is not trusted ({instrument.reason}): periods may be wrong")
+    return notes
+
+
+THROTTLING, FAIR_SERVER = "throttling", "fair server"
+_DEFAULT_NS = (950_000_000, 1_000_000_000)
+_SHORTEST, _LONGEST = 0.8, 1.3  # of what the period leaves to others
+_BESIDE = 0.05  # of a period, for each period between two
+_MOST_APART = 3  # periods: at ten _BESIDE would let any distance pass
+_FAIR_SINCE = (6, 12)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Real-time threads may run `runtime_ns` of each `period_ns`; the kernel's default where that
+    is not known. `release` of Linux, None on other systems."""
+
+    runtime_ns: int | None
+    period_ns: int | None
+    release: tuple[int, int] | None
+    is_of_group: bool = False
+
+    @property
+    def left_ns(self) -> tuple[int, int]:
+        """What is left to others in each period, and the period."""
+        runtime, period = self.runtime_ns, self.period_ns
+        if runtime is None or period is None or not 0 < runtime < period:
+            runtime, period = _DEFAULT_NS
+        return period - runtime, period
+
+    @property
+    def name(self) -> str:
+        """From Linux 6.12 on only the fair server, and the budget of a control group, take CPU time
+        from real-time threads."""
+        if self.is_of_group:
+            return THROTTLING
+        is_new = self.release is not None and self.release >= _FAIR_SINCE
+        return FAIR_SERVER if is_new or self.runtime_ns is None else THROTTLING
+
+
+def throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
+    """The gaps as long as what the budget leaves to others, if two or more are a whole number of
+    periods apart. They often begin in a tick, which counts what the thread used."""
+    left_ns, period_ns = budget.left_ns
+    is_long = (gaps.length >= _SHORTEST * left_ns) & (gaps.length <= _LONGEST * left_ns)
+    at = gaps.begin[is_long].astype(np.float64)
+    if at.size < 2:
+        return is_long & False
+    periods = np.diff(at) / period_ns
+    whole = np.rint(periods)
+    recurs = (whole >= 1) & (whole <= _MOST_APART)
+    recurs &= np.abs(periods - whole) <= _BESIDE * whole
+    is_paired = np.append(recurs, False) | np.append(False, recurs)
+    found = np.zeros(gaps.begin.size, dtype=np.bool_)
+    found[np.flatnonzero(is_long)[is_paired]] = True
+    return found
+
 
 METHOD = "periodic-noise/1"
 TICK_SERIES, OTHER_SERIES = "tick", "other"

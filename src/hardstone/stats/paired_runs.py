@@ -20,7 +20,7 @@ from hardstone.model import PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.kind_of_time import time_meaning
 from hardstone.stats.quantiles import is_printable, lacking, quantile_of_bins, values_for
-from hardstone.stats.signed_rank import Shift, hodges_lehmann, holm, signed_rank_p
+from hardstone.stats.rank_tests import Shift, hodges_lehmann, holm, signed_rank_p
 
 PROOF_SCHEMA = "hardstone.proof/1"
 ALPHA = 0.05

@@ -1,5 +1,8 @@
 """The next maximum by extreme values: a projection, and only where nothing speaks against it.
 
+Levels are such that values that are independent and of one kind are refused in about one of twenty
+cases.
+
 Peaks over threshold: the largest 1 % of the values, at most 1000 of them, follow a generalised
 Pareto distribution (Pickands 1975) if they are independent, of one kind and of one time. Each of
 these is checked first (stats.tail_checks), and each failure is a reason to refuse. A refusal is
@@ -11,14 +14,253 @@ in the same way on the same system in the same state. It is never a worst case.
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Callable, Iterator
+from math import sqrt
+from typing import Literal
 
+import msgspec
+import numpy as np
+
+from hardstone import event_names
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.histogram import bins_of
-from hardstone.stats.pareto_tail import next_maximum, zhang_stephens
-from hardstone.stats.tail import Tail, tail_of
-from hardstone.stats.tail_checks import CONFIDENCE, Reason, reasons_before, reasons_of_tail
+from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.join import joins_of
+from hardstone.stats.quantiles import quantile_of_bins
+from hardstone.stats.tail import (
+    FOLDS,
+    LEAST_BLOCKS,
+    LEAST_EXCEEDANCES,
+    LEAST_FOLDS_HELD,
+    SHARE,
+    IntArray,
+    Tail,
+    close_gaps_p,
+    crowding,
+    edge_above,
+    folds_held,
+    level_p,
+    most_likely,
+    neighbour_p,
+    next_maximum,
+    tail_of,
+    zhang_stephens,
+)
 from hardstone.units import format_count, format_ns
+
+CONFIDENCE = 0.95
+_LEVEL = 0.005  # of each check of stationarity
+_CLUSTER_LEVEL = 0.001
+_FAR = 3.0  # standard deviations
+_MOST_SHAPE = 0.5
+_STEPS_OF_SCALE = 50
+_MODE_RATIO = 10
+_MODE_BEYOND = 100
+_UNSTABLE = 2.58
+
+Code = Literal[
+    "unit",
+    "overflow",
+    "few",
+    "order",
+    "moved",
+    "tied",
+    "not stationary",
+    "clustered",
+    "heavy",
+    "unstable",
+    "disagree",
+    "back-test",
+    "rare mode",
+]
+REASONS: dict[Code, str] = {
+    "unit": "Only durations are projected.",
+    "overflow": "Values beyond the histogram are known by their number only.",
+    "few": f"The tail needs {LEAST_EXCEEDANCES} exceedances, so 10 000 values.",
+    "order": f"Stationarity needs the maxima of {LEAST_BLOCKS} intervals, in their order.",
+    "moved": "A tail is that of one state of the machine: nothing may have moved or interfered.",
+    "tied": "Values that the clock rounds look like a tail with an end.",
+    "not stationary": "A tail that changes with time says nothing about the next hour.",
+    "clustered": "Large values that come together are one event, counted several times.",
+    "heavy": f"Above a shape of {_MOST_SHAPE} the mean and spread of the next maximum are open.",
+    "unstable": "A tail of one kind has the same shape above every threshold.",
+    "disagree": "Two estimators of the same tail must give the same shape.",
+    "back-test": "Nine tenths of the run must foresee the maximum of the last one.",
+    "rare mode": "A single event far beyond all others is of another kind than they are.",
+}
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """`code` for programs; `text` is the finding with its figures. REASONS says why it matters."""
+
+    code: Code
+    text: str
+
+
+def reasons_before(series: Series, result: Result, document: RunDocument) -> list[Reason]:
+    """What refuses a projection whatever the tail looks like."""
+    bins = bins_of(series.histogram)
+    found = [*_unfit(series, bins), *_no_order(series)]
+    return found + [Reason("moved", text) for text in _moved(result, document)]
+
+
+def reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
+    """What refuses a projection from this tail."""
+    found = [check(tail) for check in _OF_TAIL]
+    maxima = maxima_of(series)
+    if maxima.size >= LEAST_BLOCKS:
+        found += [
+            _not_stationary(maxima),
+            _crowded(maxima, bins) or _close(series),
+            _not_foreseen(maxima),
+        ]
+    found.append(_rare_mode(series, bins))
+    return [one for one in found if one is not None]
+
+
+def maxima_of(series: Series) -> IntArray:
+    """The maxima of all intervals that have one, in their order, shape (n,)."""
+    return np.array([one for one in series.maxima_per_s if one is not None], dtype=np.int64)
+
+
+def _unfit(series: Series, bins: Bins) -> Iterator[Reason]:
+    if series.unit != "ns":
+        yield Reason("unit", f"the unit is {series.unit}")
+    if bins.overflow:
+        yield Reason("overflow", f"{bins.overflow} values are beyond the histogram")
+    elif tail_of(bins, series.max or 0) is None:
+        few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
+        yield Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values")
+
+
+def _no_order(series: Series) -> Iterator[Reason]:
+    count = maxima_of(series).size
+    if count < LEAST_BLOCKS:
+        needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"
+        yield Reason("order", f"maxima of {count} intervals are known, {needed}")
+
+
+def _moved(result: Result, document: RunDocument) -> Iterator[str]:
+    """What interfered, or moved, while the series was measured."""
+    counters = result.environment
+    if any(event.name == event_names.THROTTLED for event in result.events):
+        yield f"the test {event_names.CPU_LOST}"
+    for name, text in _COUNTERS.items():
+        if counters.get(name, 0) > 0:
+            yield f"{text}: {counters[name]}"
+    if counters.get("steal_ns", 0) > 0:
+        yield f"steal time: {format_ns(counters['steal_ns'])}"
+    elif document.system.get("virtual.hypervisor") and "steal_ns" not in counters:
+        yield "virtual machine whose steal time is not known"
+    if document.system.get("power.frequency_is_fixed") is False:
+        yield "the frequency of the CPU is not fixed"
+    if document.environment_moved:
+        facts = ", ".join(sorted({moved.fact for moved in document.environment_moved}))
+        yield f"the machine changed during the run: {facts}"
+    if joins_of(result):
+        yield "the recording was resumed, with a gap"
+    if document.trust.grade == "untrustworthy":
+        yield "the run is not trustworthy"
+
+
+_COUNTERS = {
+    "thermal_throttled_count": "slowed down for heat",
+    "throttled_count": "its control group was throttled",
+    "migrations_count": "migrations",
+}
+
+
+def _tied(tail: Tail) -> Reason | None:
+    """How wide the steps are in which values come: from how many pairs of them share a bucket.
+
+    For a density f and steps w a pair shares one with the probability of the integral of f squared,
+    times w: here w / (scale (2 + shape)).
+    """
+    fit = zhang_stephens(tail.exceedances)
+    count = tail.exceedances.size
+    step = tail.twins_count * 2 / (count * (count - 1)) * fit.scale * (2 + fit.shape)
+    if step * _STEPS_OF_SCALE <= fit.scale:
+        return None
+    steps = f"values come in steps of about {format_ns(step)}"
+    return Reason(
+        "tied", f"exceedances tie: {steps}, the scale of the tail is only {format_ns(fit.scale)}"
+    )
+
+
+def _heavy(tail: Tail) -> Reason | None:
+    shape = zhang_stephens(tail.exceedances).shape
+    return Reason("heavy", f"the shape is {shape:.2f}") if shape > _MOST_SHAPE else None
+
+
+def _unstable(tail: Tail) -> Reason | None:
+    """Standard errors of the difference: the tail of a higher threshold is part of the other."""
+    count = tail.exceedances.size
+    shape = zhang_stephens(tail.exceedances).shape
+    for share in (0.5, 0.25):
+        higher = tail.above(share)
+        other = zhang_stephens(higher).shape
+        error = (1 + max(shape, -0.5)) * sqrt(1 / higher.size - 1 / count)
+        if abs(other - shape) > _UNSTABLE * error:
+            shapes = f"{shape:.2f} of all exceedances, {other:.2f} of the largest {share:.0%}"
+            return Reason("unstable", f"the shape depends on the threshold: {shapes}")
+    return None
+
+
+def _disagree(tail: Tail) -> Reason | None:
+    one, two = zhang_stephens(tail.exceedances), most_likely(tail.exceedances)
+    if two is None:
+        return Reason("disagree", "the likelihood of the tail has no maximum")
+    if abs(one.shape - two.shape) <= (1 + max(one.shape, -0.5)) / sqrt(tail.exceedances.size):
+        return None
+    shapes = f"{one.shape:.2f} (Zhang-Stephens), {two.shape:.2f} (likelihood)"
+    return Reason("disagree", f"the estimators disagree about the shape: {shapes}")
+
+
+_OF_TAIL: tuple[Callable[[Tail], Reason | None], ...] = (_tied, _heavy, _unstable, _disagree)
+
+
+def _not_stationary(maxima: IntArray) -> Reason | None:
+    if level_p(maxima) < _LEVEL:
+        return Reason("not stationary", "the maxima of the quarters of the run differ in level")
+    if neighbour_p(maxima) < _LEVEL:
+        return Reason("not stationary", "the maxima of neighbouring intervals are alike")
+    return None
+
+
+def _crowded(maxima: IntArray, bins: Bins) -> Reason | None:
+    place = edge_above(bins, maxima.size)
+    if place is None:
+        return None
+    threshold = int(bins.upper[place])
+    count = int(bins.count[place + 1 :].sum())
+    if crowding(maxima, threshold, count) <= _FAR:
+        return None
+    hit = int((maxima > threshold).sum())
+    where = f"{count} values above {format_ns(threshold)} lie in {hit} of {maxima.size} intervals"
+    return Reason("clustered", f"exceedances come together: {where}")
+
+
+def _close(series: Series) -> Reason | None:
+    places = np.array([one.index for one in series.worst], dtype=np.int64)
+    if close_gaps_p(places, series.count) >= _CLUSTER_LEVEL:
+        return None
+    return Reason("clustered", "the largest values come together")
+
+
+def _not_foreseen(maxima: IntArray) -> Reason | None:
+    held = folds_held(maxima, CONFIDENCE)
+    if held >= LEAST_FOLDS_HELD:
+        return None
+    return Reason("back-test", f"the back-test holds in {held} of {FOLDS} tenths of the run")
+
+
+def _rare_mode(series: Series, bins: Bins) -> Reason | None:
+    q = 1 - _MODE_BEYOND / bins.total if bins.total > _MODE_BEYOND else 0.0
+    found = quantile_of_bins(bins, q) if q else None
+    if found is None or found.value is None or (series.max or 0) <= _MODE_RATIO * found.value:
+        return None
+    far = f"{format_ns(series.max or 0)} is over {_MODE_RATIO} times {format_ns(found.value)}"
+    return Reason("rare mode", f"{far}, which {_MODE_BEYOND} values exceed")
+
 
 MOST_TIMES = 10
 PATH_NOT_TAKEN = "No test inside a sample detects a path that was not taken."

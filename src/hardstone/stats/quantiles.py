@@ -1,21 +1,26 @@
-"""Quantiles with intervals that claim no more than the histogram knows.
+"""Quantiles, exceedances and shares above a deadline, each with an interval that claims no more
+than the histogram knows.
 
 Interval by order statistics: the ranks come from the binomial distribution, the
 ends are the lower edge of the lower bucket and the upper edge of the upper one.
 It holds for independent samples; samples of one run are not, and a report says so.
+
+Clopper and Pearson 1934: the shares under which a count as high, or as low, as the one seen is
+not too rare. It covers at least as often as it says for independent values. Values of one run
+depend on each other, and their true interval is wider.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import ceil
+from math import ceil, expm1, log, log1p
 from typing import Protocol
 
 import msgspec
 import numpy as np
 
-from hardstone.model import Histogram
-from hardstone.stats.histogram import bins_of
+from hardstone.model import Histogram, Instrument, Series, Unit
+from hardstone.stats.histogram import Bins, IntArray, above, bins_of
 from hardstone.units import format_count
 
 LADDER = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
@@ -160,3 +165,248 @@ def _binomial_rank(count: int, q: float, probability: float) -> int:
         else:
             low = middle + 1
     return low
+
+
+class ExceedancePoint(msgspec.Struct, kw_only=True, frozen=True):
+    """`count` of the values, a share of `probability`, lie above `value`. Exact, no binning."""
+
+    value: int
+    count: int
+    probability: float
+
+
+def exceedance(histogram: Histogram) -> list[ExceedancePoint]:
+    """The complementary distribution function at the upper edge of each used bucket.
+
+    It starts at -1; without underflow that first point has probability 1. Every count includes
+    the values that overflowed, so the last point is above 0 if there are any.
+    """
+    values, above, total = counts_above(histogram)
+    if total == 0:
+        return []
+    edges = [
+        (-1, total - histogram.underflow),
+        *zip(values.tolist(), above.tolist(), strict=True),
+    ]
+    return [
+        ExceedancePoint(value=value, count=count, probability=count / total)
+        for value, count in edges
+    ]
+
+
+def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
+    """The upper edge of each used bucket, ascending, how many values lie above each, both shape
+    (n,), and the number of all. InputError if the histogram is unreadable."""
+    bins = bins_of(histogram)
+    return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
+
+
+def values_to_bound(share: float, confidence: float = CONFIDENCE) -> int:
+    """The fewest values that, none of them above, bound the share above by `share`: see
+    `upper_bound`. About 3/share at 95 %."""
+    return ceil(log1p(-confidence) / log1p(-share) * (1 - 1e-12))
+
+
+def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:
+    """Bound on the probability of an event that occurred `events` times in `total` samples.
+
+    Without an event: 1 - (1 - confidence)**(1/total), about 3/total at 95 %. Otherwise
+    chi2.ppf(confidence, 2(events + 1)) / (2 total) (Poisson). Never above 1.
+    """
+    if not 0 <= events <= total:
+        raise ValueError(f"{events} events in {total} samples")
+    if total == 0:
+        return 1.0
+    if events == 0:
+        return float(-np.expm1(np.log1p(-confidence) / total))
+    from scipy import special
+
+    return min(1.0, float(special.gammaincinv(events + 1, confidence)) / total)
+
+
+AT_LIMIT_RATIO = 5
+NEAR_LIMIT_RATIO = 10
+
+
+class SeriesSummary(msgspec.Struct, kw_only=True, frozen=True):
+    """Figures of one series in its unit, None if it has no value.
+
+    `quantiles` are only those that the count supports. `p_exceed_bound` is the upper bound, at
+    95 % confidence, of the probability that a value exceeds `max`. It assumes independent
+    samples.
+    """
+
+    name: str
+    labels: dict[str, int | str]
+    unit: Unit
+    count: int
+    min: int | None
+    mean: float | None
+    stddev: float | None
+    max: int | None
+    quantiles: list[Quantile]
+    p_exceed_bound: float
+    overflow: int
+    underflow: int
+    derived: str | None
+
+
+def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
+    """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
+    unreadable."""
+    bins = bins_of(series.histogram)
+    return SeriesSummary(
+        name=series.name,
+        labels=series.labels,
+        unit=series.unit,
+        count=series.count,
+        min=series.min,
+        mean=series.mean,
+        stddev=series.stddev,
+        max=series.max,
+        quantiles=_quantiles(series, bins, printable_quantiles(bins.total, deepest)),
+        p_exceed_bound=upper_bound(0, max(series.count, 0)),
+        overflow=series.histogram.overflow,
+        underflow=series.histogram.underflow,
+        derived=series.derived,
+    )
+
+
+def median_of(series: Series) -> int | None:
+    """Upper edge of the bucket of the median, at most the maximum; None if out of range."""
+    found = _quantiles(series, bins_of(series.histogram), [0.5])
+    return found[0].value if found else None
+
+
+def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
+    """A note for a series of durations close to the cost of reading the clock.
+
+    Below 5 times the median cost of a pair of time stamps the series is at the instrument's
+    limit. Below 10 times both figures are shown together. None: neither, or not timed.
+    """
+    is_timed = series.unit == "ns" and series.derived is None
+    median = median_of(series) if instrument is not None and is_timed else None
+    return median_limit(median, instrument)
+
+
+def median_limit(median: float | None, instrument: Instrument | None) -> str | None:
+    """The same of a median in ns that is known already."""
+    if instrument is None or median is None:
+        return None
+    cost_ns = instrument.pair.median
+    if median < AT_LIMIT_RATIO * cost_ns:
+        return f"at the instrument's limit: a pair of time stamps costs {cost_ns} ns"
+    if median < NEAR_LIMIT_RATIO * cost_ns:
+        return f"within 10 times the cost of the clock: a pair of time stamps costs {cost_ns} ns"
+    return None
+
+
+def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
+    """The `q` quantile of `series`, no further out than its exact minimum and maximum; None without
+    values. InputError if its histogram is unreadable."""
+    found = quantile_of_bins(bins_of(series.histogram), q, confidence)
+    return None if found is None else _within_extremes(found, series)
+
+
+def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile]:
+    found = [quantile_of_bins(bins, q) for q in wanted]
+    return [_within_extremes(entry, series) for entry in found if entry is not None]
+
+
+def _within_extremes(entry: Quantile, series: Series) -> Quantile:
+    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
+    if series.min is None or series.max is None:
+        return entry
+    return msgspec.structs.replace(
+        entry,
+        value=_at_most(entry.value, series.max),
+        low=None if entry.low is None else max(entry.low, series.min),
+        high=_at_most(entry.high, series.max),
+    )
+
+
+def _at_most(value: int | None, limit: int) -> int | None:
+    return None if value is None else min(value, limit)
+
+
+INDEPENDENT = (
+    "The interval is exact for independent values. Values of one run depend on each other: the "
+    "true one is wider."
+)
+
+
+class ShareInterval(msgspec.Struct, kw_only=True, frozen=True):
+    """`count` of `total`, and the share that fits: from `low` to `high`, both ends included.
+
+    `least_count`: where a bucket leaves open how many are above, `count` is the most of them and
+    this is the least; None: `count` is exact.
+    """
+
+    count: int
+    total: int
+    low: float
+    high: float
+    confidence: float
+    least_count: int | None = None
+
+
+def miss_interval(count: int, total: int, confidence: float = CONFIDENCE) -> ShareInterval:
+    """The two-sided interval of the share of misses, `count` of `total`.
+
+    ValueError unless 0 <= count <= total, total > 0 and 0 < confidence < 1.
+    """
+    error = _error_of_a_side(confidence)
+    low, high = share_low(count, total, error), share_high(count, total, error)
+    return ShareInterval(count=count, total=total, low=low, high=high, confidence=confidence)
+
+
+def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> ShareInterval:
+    """The share of values above `deadline`, in the unit of the series. Where its bucket leaves the
+    count open, the interval holds for the least and for the most that it can be.
+
+    ValueError for an empty series; InputError if it is unreadable.
+    """
+    error = _error_of_a_side(confidence)
+    found = above(series, deadline)
+    return ShareInterval(
+        count=found.high,
+        total=series.count,
+        low=share_low(found.low, series.count, error),
+        high=share_high(found.high, series.count, error),
+        confidence=confidence,
+        least_count=None if found.is_exact else found.low,
+    )
+
+
+def share_low(count: int, total: int, error: float) -> float:
+    """What the share is at least, except with the probability `error`: one-sided."""
+    from scipy import special
+
+    _check(count, total)
+    return float(special.betaincinv(count, total - count + 1, error)) if count else 0.0
+
+
+def share_high(count: int, total: int, error: float) -> float:
+    """What the share is at most, except with the probability `error`: one-sided.
+
+    Without a miss it is 1 - error**(1 / total), about 3 / total at 95 %.
+    """
+    _check(count, total)
+    if count == total:
+        return 1.0
+    if not count:
+        return -expm1(log(error) / total)
+    from scipy import special
+
+    return float(special.betaincinv(count + 1, total - count, 1 - error))
+
+
+def _check(count: int, total: int) -> None:
+    if not 0 <= count <= total or total < 1:
+        raise ValueError(f"{count} of {total} cannot be missed")
+
+
+def _error_of_a_side(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
+    return (1 - confidence) / 2

@@ -25,7 +25,7 @@ from hardstone.errors import InputError
 from hardstone.files import sync_folder
 from hardstone.memory import Memory, Recorder
 from hardstone.model import PlannedTest, Result, RunDocument
-from hardstone.stats.joined_run import joined_run
+from hardstone.stats.join import joined_run
 from hardstone.store.documents import (
     encode_document,
     parse_document,

@@ -20,8 +20,7 @@ from hardstone.model import Register, Result, RunDocument, Series, Verdict
 from hardstone.units import whole_number
 
 if TYPE_CHECKING:
-    from hardstone.stats.kernel_operations import KernelTime, Operation
-    from hardstone.stats.section_time import SectionLength
+    from hardstone.kernel.analysis import KernelTime, Operation, SectionLength
 
 
 @dataclass(frozen=True)
@@ -590,7 +589,7 @@ def length_of(found: Resolved, statistic: str) -> SectionLength:
 
 
 def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
-    from hardstone.stats.kernel_operations import ALL, kernel_time_of
+    from hardstone.kernel.analysis import ALL, kernel_time_of
 
     time = kernel_time_of(found.result)
     labels = found.series.labels if found.series else {}
@@ -606,8 +605,7 @@ def _operation(found: Resolved) -> tuple[KernelTime, Operation]:
 
 def value_of(series: Series, statistic: str) -> float:
     """The `statistic` of `series` in its unit. AddressError if the series has none."""
-    from hardstone.stats.quantiles import is_printable, lacking, values_for
-    from hardstone.stats.summary import quantile_of_series
+    from hardstone.stats.quantiles import is_printable, lacking, quantile_of_series, values_for
 
     if statistic in _OF_A_SERIES:
         value = getattr(series, statistic)

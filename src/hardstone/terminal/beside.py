@@ -1,29 +1,106 @@
-"""A table of 80 columns for several conditions: worst observed, ratio, median."""
+"""Conditions, or targets, side by side on a terminal."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from textwrap import wrap
+from typing import IO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hardstone.catalogue import Entry, load_catalogue
 from hardstone.errors import InputError
-from hardstone.model import RunDocument, Series
-from hardstone.present.calibrated_work import common_work, works_of
-from hardstone.present.load_table import LoadTable, load_table
+from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
+from hardstone.model import DataValue, Result, RunDocument, Series
+from hardstone.present.load_table import LoadTable, common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
-from hardstone.present.quantile_text import lacking_quantile
-from hardstone.present.wording import format_value, labels_text, ratio_text, spoken
+from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
+from hardstone.present.wording import (
+    format_value,
+    labels_text,
+    lacking_quantile,
+    ratio_text,
+    spoken,
+)
+from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Names, names_in
-from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
-from hardstone.stats.summary import median_of
-from hardstone.terminal.console import print_command
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
+from hardstone.stats.contradictions import MARK, MARK_NOTE, contradiction_of, is_contradictory
+from hardstone.stats.quantiles import median_of
+from hardstone.systems.published import Resolved
+from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.units import format_count
+
+AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
+_BOUNDED_SERIES = "expiry_step"
+
+
+def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
+    """Caveats for the figure, in addition to the notes of `found`."""
+    conditions = found.result.conditions
+    if conditions.realtime is False:
+        yield f"not scheduled as real-time: policy {conditions.policy}"
+    if found.series is not None:
+        problem = contradiction_of(found.series)
+        if problem is not None:
+            yield f"{MARK} cannot be true: {problem}"
+        yield from _doubts_of_work(found.series, found.result, document)
+        if _is_bound(found.series, found.result):
+            yield AT_MOST
+
+
+def _doubts_of_work(series: Series, result: Result, document: RunDocument) -> Iterator[str]:
+    unequal = unequal_work(document).get(result.test, [])
+    if work_of(series, dict.fromkeys(unequal, 0)):
+        yield UNEQUAL
+    asked = [one.params for one in document.plan.tests if one.test == result.test]
+    given = {
+        name: value
+        for name, value in result.calibrated.items()
+        if any(params.get(name) == value for params in asked)
+    }
+    for what, count in work_of(series, given).items():
+        yield f"{format_count(count)} {what} set by the request, not calibrated"
+
+
+def _is_bound(series: Series, result: Result) -> bool:
+    """Whether an event says that the step of this mechanism is an upper bound."""
+    mechanism = series.labels.get("mechanism")
+    return series.name == _BOUNDED_SERIES and any(
+        mechanism in _listed(event.data.get("mechanisms"))
+        for event in result.events
+        if event.name == STEP_BOUNDED
+    )
+
+
+def _listed(value: DataValue) -> list[int | str]:
+    return value if isinstance(value, list) else []
+
+
+def verdicts_text(found: Resolved) -> str:
+    """The verdicts in the study's terms. Claims that do not count for a rating cannot fail."""
+    entry = load_catalogue().entry(found.result.test)
+    failed = [one.name for one in found.verdicts if not one.passed]
+    counted = [name for name in failed if not entry.why_uncounted(name)]
+    told = f"fail: {', '.join(counted)}" if counted else "pass"
+    told += _uncounted_text(entry, failed)
+    unseen = [
+        str(event.data.get("verdict", ""))
+        for event in found.result.events
+        if event.name == NOT_SEEN
+    ]
+    return f"{told}; not seen: {', '.join(dict.fromkeys(unseen))}" if unseen else told
+
+
+def _uncounted_text(entry: Entry, failed: list[str]) -> str:
+    names = [name for name in failed if entry.why_uncounted(name)]
+    do = "does" if len(names) == 1 else "do"
+    return f", but {', '.join(names)} failed ({do} not count for a rating)" if names else ""
+
 
 MOST_COLUMNS = 4
 _LEAST_SERIES = 4  # of one test
@@ -182,3 +259,57 @@ def _parted(text: str) -> list[str]:
     if not to or len(text) <= _RANGE_CHARACTERS:
         return [text]
     return [low, *f"to {high}".replace(" rounds", "\nrounds").split("\n")]
+
+
+MOST_TARGETS = 3
+_LABEL_WIDTH = 24
+_INDENT = {"test": "", "series": " ", "figure": "  "}
+_LOOKS = {"failed": "bold red", "uncounted": "yellow", "passed": "green", "lacking": "yellow"}
+
+
+def print_target_table(table: TargetTable, stream: IO[str] | None = None) -> None:
+    """Prints `table` to `stream` (default: standard output); several tables for many targets.
+
+    Every one has the first target, since ratios refer to it.
+    """
+    console = make_console(stream)
+    places = range(len(table.columns))
+    for start in range(1, len(places), MOST_TARGETS - 1):
+        print_table(console, _grid(table, [0, *places[start : start + MOST_TARGETS - 1]]))
+        console.print()
+    for column in table.columns:
+        if column.legend:
+            console.print(words(f"{column.short}: {column.legend}"), soft_wrap=True)
+    for note in table.notes:
+        console.print(words(note, "dim"))
+
+
+def _grid(table: TargetTable, places: list[int]) -> Table:
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    grid.add_column("test, series", overflow="fold", max_width=_LABEL_WIDTH)
+    for place in places:
+        column = table.columns[place]
+        lines = [*column.lines, *([column.kind] if column.kind else [])]
+        heading = Text("\n").join(words(line) for line in lines)
+        grid.add_column(heading, justify="right", overflow="fold")
+    for row in table.rows:
+        grid.add_row(_target_label(row), *(_target_cell(row, place) for place in places))
+    return grid
+
+
+def _target_label(row: TargetRow) -> Text:
+    """What does not fit into a line goes on below, one further in."""
+    style = {"test": "bold", "series": "", "figure": "dim"}[row.level]
+    indent = _INDENT[row.level]
+    first, *more = wrap(row.label, _LABEL_WIDTH - len(indent) - 1, break_on_hyphens=False) or [""]
+    lines = [Text(indent) + words(first, style)]
+    lines += [Text(f"{indent} ") + words(line, style) for line in more]
+    return Text("\n").join(lines)
+
+
+def _target_cell(row: TargetRow, place: int) -> Text:
+    if not row.cells:
+        return Text("")
+    cell: FigureCell = row.cells[place]
+    text = words(cell.text, _LOOKS.get(cell.look, ""))
+    return text + Text(f" {cell.ratio}", style="bold") if cell.ratio else text

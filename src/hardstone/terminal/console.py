@@ -1,20 +1,27 @@
-"""The console for all output, with rows in columns and commands."""
+"""The terminal: its console, its width, and how wide a text is."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import IO
 
 from rich.console import Console
-from rich.table import Table
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.table import Column, Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.present.wording import clean
-from hardstone.terminal.screen_width import width_of
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
+from hardstone.present.wording import clean, one_line
+
+
+def words(text: str, style: str = "") -> Text:
+    """Untrusted text without controls and without markup."""
+    return Text(one_line(text), style=style)
+
 
 Row = tuple[Text, ...]
 
@@ -71,3 +78,92 @@ def print_rows(
     for command in commands:
         print_command(console, command)
     console.print()
+
+
+_USUAL = 80
+_LEAST = 40
+
+
+def width_of(stream: IO[str] | None) -> int:
+    """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
+    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
+
+
+def _of_terminal(stream: IO[str] | None) -> int:
+    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
+    for descriptor in descriptors:
+        try:
+            return os.get_terminal_size(descriptor).columns
+        except OSError:
+            continue
+    return 0
+
+
+def _descriptor(stream: IO[str]) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1
+
+
+_LONGEST_NAME = 24
+_LONGEST_WORD = 9  # of a column of figures
+_WIDE = 10_000
+
+
+def print_table(console: Console, table: Table, indent: int = 0) -> None:
+    """Prints `table` without breaking words such as test IDs.
+
+    Columns that may wrap shrink to their longest word. If that is not enough, lines are longer
+    than the terminal.
+    """
+    spans = [_span(console, column) for column in table.columns]
+    for column, span in zip(table.columns, spans, strict=True):
+        column.min_width = span.minimum
+    room = console.width - indent
+    needed = _width_drawn(console, table, room)
+    if needed > room:
+        needed = _narrow(table, spans, room)
+    usual, console.width = console.width, max(console.width, needed + indent)
+    try:
+        console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+    finally:
+        console.width = usual
+
+
+def _span(console: Console, column: Column) -> Measurement:
+    """The minimum is the longest word that must stay whole, the maximum one line."""
+    if column.width is not None:
+        return Measurement(column.width, column.width)
+    shown = [
+        Measurement.get(console, console.options.update_width(_WIDE), cell)
+        for cell in (column.header, *column.cells)
+    ]
+    most = min(max((one.maximum for one in shown), default=1), column.max_width or _WIDE)
+    if column.no_wrap:
+        return Measurement(most, most)
+    longest = max((one.minimum for one in shown), default=1)
+    whole = _LONGEST_NAME if column.justify == "left" else _LONGEST_WORD
+    return Measurement(min(longest, whole, most), most)
+
+
+def _width_drawn(console: Console, table: Table, room: int) -> int:
+    """The width of the first line, which all lines have; a long table is not drawn for it."""
+    drawn = console.render(table, console.options.update_width(room))
+    return sum(part.cell_length for part in next(iter(Segment.split_lines(drawn)), ()))
+
+
+def _narrow(table: Table, spans: list[Measurement], width: int) -> int:
+    """Sets the width of every column, shrinking the widest first. Returns the table's width."""
+    widths = [span.maximum for span in spans]
+    gaps = (len(widths) - 1) * (1 if table.box is None else 2)
+    while sum(widths) + gaps > width:
+        able = [place for place, span in enumerate(spans) if widths[place] > span.minimum]
+        if not able:
+            break
+        widths[max(able, key=lambda place: widths[place])] -= 1
+    for column, own in zip(table.columns, widths, strict=True):
+        column.width = own
+    return sum(widths) + gaps

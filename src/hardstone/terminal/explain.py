@@ -1,4 +1,4 @@
-"""The description of one test, from the probe's descriptor and the catalogue."""
+"""A test explained, and a plan before it runs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,114 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount, kind_of
-from hardstone.model import Descriptor, ParamSpec, SeriesSpec
+from hardstone.model import Descriptor, ParamSpec, Plan, PlannedTest, SeriesSpec, Sweep
 from hardstone.plan import limits_text, own_time_ns
-from hardstone.present.wording import spoken
-from hardstone.terminal.console import make_console
-from hardstone.terminal.published import PRIORITY, published_data, published_tables
-from hardstone.terminal.published_table import published_parts
-from hardstone.terminal.variants import cpu_text, variants_text, warm_up_text
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
+from hardstone.present.wording import parameter_text, spoken
+from hardstone.stats.conditions import Condition, condition_of
+from hardstone.terminal.console import make_console, print_table, words
+from hardstone.terminal.published import PRIORITY, published_data, published_parts, published_tables
 from hardstone.units import format_count, format_ns, format_span
+
+
+def variants_text(test: Descriptor, mark: str = "") -> str:
+    """Which parameters make variants, and whether these run at once; empty if none do.
+
+    `mark` is put around names.
+    """
+    names = [f"{mark}{spec.name}{mark}" for spec in test.variant_params]
+    if not names:
+        return ""
+    when = "at the same time" if test.is_concurrent else "one after another"
+    if len(names) == 1:
+        return f"The values of {names[0]} are variants, measured {when}."
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"The combinations of {listed} that differ are variants, measured {when}."
+
+
+def warm_up_text(test: Descriptor) -> str:
+    """Which values are not recorded; empty if all are."""
+    count = test.warm_up_samples
+    if not count:
+        return ""
+    first = "first value" if count == 1 else f"first {count} values"
+    each = "each variant" if test.variant_params else "the test"
+    are = "is" if count == 1 else "are"
+    return (
+        f"Warm-up: the {first} of {each} and after each rest {are} not recorded. "
+        "The test rests so that the kernel does not throttle it."
+    )
+
+
+def cpu_text(test: Descriptor) -> str:
+    """On which CPU the threads of the test run."""
+    if "one_cpu" in test.needs:
+        return "All its threads run on one CPU in every CPU configuration: it is about their order."
+    if "a_cpu" in test.needs:
+        return "Each thread is bound to the CPU that it measures, in every CPU configuration."
+    return "Under `shared` its threads are not bound to a CPU, unless `--cpu` names one."
+
+
+_LOAD_WIDTH = 20
+
+
+def print_plan(plan: Plan) -> None:
+    """Prints every test with its limits and parameters; nothing is run."""
+    console = make_console()
+    total = format_span(sum(test.expected_ns for test in plan.tests))
+    console.print(words(f"plan '{plan.name}' on {plan.target}: about {total}", "bold"))
+    if plan.sweep is not None:
+        console.print(words(_sweep(plan.sweep), "yellow"))
+    console.print(words(_conditions(plan)))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("test", no_wrap=True)
+    is_plain = {condition_of(test) for test in plan.tests} == {Condition("none", "shared")}
+    if not is_plain:
+        table.add_column("load", overflow="fold", max_width=_LOAD_WIDTH)
+        table.add_column("CPUs", no_wrap=True)
+    if plan.preemption_models:
+        table.add_column("preemption", no_wrap=True)
+    for title in ("samples", "duration", "about"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("parameters", overflow="fold", ratio=1)
+    for test in plan.tests:
+        cells = _cells(test)
+        under = [] if is_plain else [words(test.load), words(test.cpu_config)]
+        under += [words(test.preemption or "")] if plan.preemption_models else []
+        table.add_row(cells[0], *under, *cells[1:])
+    print_table(console, table)
+
+
+def _sweep(sweep: Sweep) -> str:
+    """What the time of the known points leaves out."""
+    limit = f"{format_span(sweep.within_ns)} in all" if sweep.within_ns else "without a time limit"
+    return f"only the first points: results decide the others, {limit} (--within)"
+
+
+def _conditions(plan: Plan) -> str:
+    cpu = "CPU left to the probe" if plan.cpu is None else f"CPU {plan.cpu}"
+    priority = "" if plan.priority is None else f" {plan.priority}"
+    return (
+        f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, "
+        f"load {', '.join(plan.loads)}, CPUs {', '.join(plan.cpu_configs)}, seed {plan.seed}"
+    )
+
+
+def _cells(test: PlannedTest) -> tuple[Text, ...]:
+    shown = [parameter_text(name, value) for name, value in test.params.items() if value != []]
+    return (
+        Text(test.test),
+        Text(format_count(test.samples) if test.samples else "-"),
+        Text(format_span(test.duration_ns) if test.duration_ns else "-"),
+        Text(format_span(test.expected_ns)),
+        words("; ".join(shown)),
+    )
 
 
 def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:

@@ -10,9 +10,7 @@ from rich.table import Table
 
 from hardstone.present.load_table import load_figure
 from hardstone.present.wording import shorten
-from hardstone.terminal.console import make_console
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
+from hardstone.terminal.console import make_console, print_table, words
 
 
 class Reached(Protocol):

@@ -1,4 +1,4 @@
-"""A run on one screen: at most MOST_LINES lines, whatever number of tests it has."""
+"""One screen of a run: the answer, bars, and columns of conditions."""
 
 from __future__ import annotations
 
@@ -7,25 +7,38 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from math import ceil, floor, log10
 from typing import IO
 
+from rich.console import Console
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.model import RunDocument, Trust
+from hardstone.catalogue import kind_of
+from hardstone.kernel.tables import kernel_lines
+from hardstone.model import Result, RunDocument, Trust
+from hardstone.posix.tables import posix_lines
 from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
-from hardstone.present.kernel_summary import kernel_lines
 from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
-from hardstone.present.overview import FailedClaim, families, stands_out
-from hardstone.present.posix_table import posix_lines
+from hardstone.present.overview import FailedClaim, Timing, decisive, families, stands_out, timings
 from hardstone.present.stars_text import run_stars_lines
-from hardstone.present.tire_lines import tire_lines
 from hardstone.present.why_late import worst_causes
-from hardstone.present.wording import clean, one_line, shorten
-from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.stats.contradictions import trust_of
-from hardstone.stats.tire_sweep import sweep_points
+from hardstone.present.wording import clean, format_value, one_line, ratio_text, shorten, spoken
+from hardstone.simulation.screen import screen_lines
+from hardstone.simulation.tables import tire_lines
+from hardstone.stats.comparison import (
+    Comparison,
+    SeriesRow,
+    Worst,
+    comparisons_in,
+    decisive_row,
+    sweep_points,
+    worst_on_any_cpu,
+)
+from hardstone.stats.conditions import Condition, conditions_in, names_in
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory, trust_of
+from hardstone.stats.trust import has_run
 from hardstone.terminal.console import make_console
 from hardstone.terminal.run_rows import (
     NOT_REALTIME,
@@ -36,9 +49,201 @@ from hardstone.terminal.run_rows import (
     grants,
     is_not_realtime,
 )
-from hardstone.terminal.screen_bars import bar_lines
-from hardstone.terminal.screen_columns import column_lines
-from hardstone.terminal.tire_screen import screen_lines
+from hardstone.units import format_count
+
+MOST_TIMINGS = 20
+_COLUMNS = (9, 9)  # worst observed, median
+_LEAST_COUNT = 12
+_LEAST_BAR = 16
+_LEAST_BAR_LABEL = 8
+_MOST_LABEL = 44
+_TEST = 10
+
+
+def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
+    """Worst observed, median, count and bar of each test, or of the decisive tests."""
+    found = timings(document)
+    most = min(room, MOST_TIMINGS + 1)
+    shown = found if len(found) < most else decisive(found, most - 2)
+    if not shown:
+        return
+    low, high = _decades(shown)
+    count = max(_LEAST_COUNT, *(len(format_count(one.count)) + 2 for one in shown))
+    fixed = _TEST + sum(_COLUMNS) + count
+    width = max(console.width - fixed - _MOST_LABEL, _LEAST_BAR)
+    label = max(console.width - fixed - 1 - width, _LEAST_BAR_LABEL)
+    scale = f"{format_value(10**low, 'ns')} to {format_value(10**high, 'ns')}"
+    yield Text(
+        f"{'test':{_TEST}}{'series':{label}}{'worst':>{_COLUMNS[0]}}{'median':>{_COLUMNS[1]}}"
+        f"{'count':>{count}} {shorten(scale, width)}",
+        style="bold",
+    )
+    farthest = max(map(_worst_ratio, shown))
+    for one in shown:
+        is_farthest = _worst_ratio(one) == farthest > 1
+        columns = (label, count)
+        yield _timing_line(console, one, columns, (low, high, width), is_farthest=is_farthest)
+    if any(one.is_contradictory for one in shown):
+        yield Text(MARK_NOTE)
+    if len(shown) < len(found):
+        more = len(found) - len(shown)
+        yield Text(f"and {more} more tests, with --all", style="dim")
+
+
+def _timing_line(
+    console: Console,
+    one: Timing,
+    columns: tuple[int, int],
+    axis: tuple[int, int, int],
+    *,
+    is_farthest: bool,
+) -> Text:
+    label, count = columns
+    mark = MARK if one.is_contradictory else ""
+    what = ", ".join(filter(None, (one.under, one.label)))
+    median = "-" if one.median_ns is None else format_value(one.median_ns, "ns")
+    style = "bold red" if is_farthest else ""
+    return (
+        Text(f"{shorten(one.test, _TEST - 1):{_TEST}}{shorten(what, label - 1):{label}}")
+        + Text(f"{format_value(one.worst_ns, 'ns') + mark:>{_COLUMNS[0]}}", style=style or "bold")
+        + Text(f"{median:>{_COLUMNS[1]}}{format_count(one.count):>{count}} ")
+        + Text(_bar(console, one, *axis), style=style)
+    )
+
+
+def _worst_ratio(one: Timing) -> float:
+    """The ratio of worst observed to median."""
+    return max(one.worst_ns, 1) / max(_known_median_ns(one), 1)
+
+
+def _known_median_ns(one: Timing) -> int:
+    return one.worst_ns if one.median_ns is None else one.median_ns
+
+
+def _decades(found: list[Timing]) -> tuple[int, int]:
+    """The powers of ten that enclose all shown values."""
+    low = floor(log10(min(max(_known_median_ns(one), 1) for one in found)))
+    return low, max(ceil(log10(max(max(one.worst_ns, 1) for one in found))), low + 1)
+
+
+def _bar(console: Console, one: Timing, low: int, high: int, width: int) -> str:
+    """From the median to the worst observed, on a logarithmic scale."""
+    is_plain = "utf" not in (console.encoding or "").lower()
+    line, end = ("-", "#") if is_plain else ("\u2501", "\u25cf")
+
+    def place(value_ns: int) -> int:
+        share = (log10(max(value_ns, 1)) - low) / (high - low)
+        return min(max(round(share * (width - 2)), 0), width - 2)
+
+    last = place(one.worst_ns)
+    first = last if one.median_ns is None else min(place(one.median_ns), last)
+    return " " * first + line * (last - first) + end
+
+
+MOST_COLUMNS = 4
+_LEAST_LABEL = 14
+_MOST_CELL = 16
+_LEAST_CELL = 8
+_FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
+
+
+def column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
+    """Worst observed of each test under each condition, and its ratio to the first, in at most
+    `room` lines; empty if nothing was timed."""
+    timed = [one for one in comparisons_in(document) if kind_of(one.test) != "behaviour"]
+    found = [(one, row) for one in timed if (row := decisive_row(one)) is not None]
+    if not found or room < 4:
+        return []
+    conditions = found[0][0].conditions
+    places = _places(found)
+    cell = min((width - _TEST - _LEAST_LABEL) // len(places), _MOST_CELL)
+    cell = max(cell, _LEAST_CELL)
+    label = max(width - _TEST - cell * len(places), _LEAST_LABEL)
+    notes = []
+    if len(places) < len(conditions):
+        notes.append(f"and {len(conditions) - len(places)} more conditions, with --all")
+    headings = _headings(document, [conditions[place] for place in places], cell, label)
+    most = room - len(headings) - len(notes)
+    shown = found if len(found) <= most else _highest(found, most - 1)
+    if len(shown) < len(found):
+        notes.append(f"and {len(found) - len(shown)} more tests, with --all")
+    lines = [_line(one, row, places, label, cell) for one, row in shown]
+    return [*headings, *lines, *(Text(note, style="dim") for note in notes)]
+
+
+def _places(found: list[tuple[Comparison, SeriesRow]]) -> list[int]:
+    """The first condition, which is the reference, and those with the highest ratios."""
+    count = len(found[0][0].conditions)
+    if count <= MOST_COLUMNS:
+        return list(range(count))
+
+    def highest(place: int) -> float:
+        return max(_condition_ratio(one, row, place) for one, row in found)
+
+    others = sorted(range(1, count), key=lambda place: -highest(place))
+    return [0, *sorted(others[: MOST_COLUMNS - 1])]
+
+
+def _condition_ratio(one: Comparison, row: SeriesRow, place: int) -> float:
+    """The ratio to the first condition, whatever the CPUs; 0 where there is none."""
+    worst = worst_on_any_cpu(row, one.results[place])
+    return (worst and worst.ratio_to(worst_on_any_cpu(row, one.results[0]))) or 0.0
+
+
+def _highest(
+    found: list[tuple[Comparison, SeriesRow]], most: int
+) -> list[tuple[Comparison, SeriesRow]]:
+    ranked = sorted(found, key=lambda pair: -pair[1].highest)[: max(most, 0)]
+    kept = {id(row) for _, row in ranked}
+    return [pair for pair in found if id(pair[1]) in kept]
+
+
+def _headings(
+    document: RunDocument, conditions: list[Condition], cell: int, label: int
+) -> list[Text]:
+    """The load above the CPU configuration if both differ within the run."""
+    names = names_in(document)
+    parts = [names.label(one).split(", ") for one in conditions]
+    lines = max(len(part) for part in parts)
+    first = f"{'test':{_TEST}}{'worst observed':{label}}"
+    return [
+        Text(
+            (first if number == lines - 1 else " " * len(first))
+            + "".join(
+                f"{shorten(part[number] if number < len(part) else '', cell - 1):>{cell}}"
+                for part in parts
+            ),
+            style="bold",
+        )
+        for number in range(lines)
+    ]
+
+
+def _line(one: Comparison, row: SeriesRow, places: list[int], label: int, cell: int) -> Text:
+    line = Text(f"{shorten(one.test, _TEST - 1):{_TEST}}")
+    line += Text(f"{shorten(spoken(row.first.name), label - 1):{label}}")
+    first = worst_on_any_cpu(row, one.results[0])
+    for place in places:
+        line += _cell(first if place else None, one.results[place], row, cell)
+    return line
+
+
+def _cell(first: Worst | None, result: Result | None, row: SeriesRow, cell: int) -> Text:
+    """Worst observed with its ratio to that of `first`, or with its CPU if that is another."""
+    worst = worst_on_any_cpu(row, result)
+    if worst is None:
+        status = "not run" if result is None else "-" if has_run(result) else result.status
+        return Text(f"{shorten(status, cell - 1):>{cell}}", style="yellow")
+    series = worst.series
+    mark = MARK if is_contradictory(series) else ""
+    text, style = f"{format_value(series.max, series.unit)}{mark}", ""
+    if first is not None and first.cpus != worst.cpus:
+        text += f", CPU {series.labels.get('cpu', '?')}"
+    elif (ratio := worst.ratio_to(first)) is not None:
+        text += f" x{ratio_text(ratio)}"
+        style = "bold red" if ratio >= _FAR else ""
+    return Text(f"{shorten(text, cell - 1):>{cell}}", style=style)
+
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 _ENOUGH_FOR_TIMINGS = 8

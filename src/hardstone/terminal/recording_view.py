@@ -11,8 +11,8 @@ from rich.text import Text
 
 from hardstone.model import Result, Series
 from hardstone.present.wording import clean
-from hardstone.stats.layout import edges_of, parse_layout
-from hardstone.terminal.words import words
+from hardstone.stats.identity import edges_of, parse_layout
+from hardstone.terminal.console import words
 from hardstone.units import format_count, format_ns, format_span
 
 _BAR = "\N{FULL BLOCK}"

@@ -1,4 +1,4 @@
-"""Rows of a run: claims with evidence, deviations, notes, trust, advice."""
+"""Rows about a run that several screens show: claims, notes, advice, trust, contradictions."""
 
 from __future__ import annotations
 
@@ -9,20 +9,34 @@ from rich.text import Text
 from hardstone.calling import granting, parted_text
 from hardstone.event_names import LEFT_REMEDY
 from hardstone.model import RunDocument, Verdict
-from hardstone.present.claims import claim_of
 from hardstone.present.notices import Note, Notice, notes
-from hardstone.present.wording import short
+from hardstone.present.wording import (
+    claim_of,
+    short,
+)
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import TITLE, told, trust_of
 from hardstone.stats.trust import lacks_realtime
-from hardstone.terminal.console import Row
-from hardstone.terminal.words import words
+from hardstone.terminal.console import (
+    Row,
+    words,
+)
 
 NOT_REALTIME = "not scheduled as real-time"
+
+
 TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
+
+
 _LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
+
+
 _TYPE = "; type: "
-_MOST_ROWS = 200  # a damaged document may have any number
+
+
+_MOST_RUN_ROWS = 200  # a damaged document may have any number
+
+
 _MOST_NAMES = 2
 
 
@@ -47,7 +61,7 @@ def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
     """The first notes of the probe, and the commands that they name."""
     is_folded = len(conditions_in(document)) > 1
     found = notes(document)
-    shown = found[:_MOST_ROWS]
+    shown = found[:_MOST_RUN_ROWS]
     rows: list[Row] = [(_who(note, is_folded), words(_note_text(note))) for note in shown]
     if len(found) > len(shown):
         rows.append((Text("..."), words(f"and {len(found) - len(shown)} more, in the report")))
@@ -105,13 +119,13 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
     """The grade, its reasons, and the facts that changed during the run."""
     trust = trust_of(document)
     yield Text("trust:", style="bold"), Text(trust.grade, style=TRUST_STYLE[trust.grade])
-    for reason in trust.reasons[:_MOST_ROWS]:
+    for reason in trust.reasons[:_MOST_RUN_ROWS]:
         yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
-    for moved in document.environment_moved[:_MOST_ROWS]:
+    for moved in document.environment_moved[:_MOST_RUN_ROWS]:
         before, after = short(moved.before) or "not known", short(moved.after) or "not known"
         yield Text(""), words(f"{moved.fact} changed from {before} to {after}")
     more = sum(
-        max(len(of_a_kind) - _MOST_ROWS, 0)
+        max(len(of_a_kind) - _MOST_RUN_ROWS, 0)
         for of_a_kind in (trust.reasons, document.environment_moved)
     )
     if more:

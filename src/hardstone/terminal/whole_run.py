@@ -1,24 +1,70 @@
-"""The whole run, from its document alone: `hardstone show RUN --all`."""
+"""All of a run on a terminal: its head, series, claims and notes."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from typing import IO
 
 from msgspec.structs import replace
+from rich import box
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from hardstone.model import RunDocument
+from hardstone.errors import InputError
+from hardstone.kernel.screen import show_kernel_time
+from hardstone.model import Instrument, Result, RunDocument, Series
+from hardstone.posix.screen import show_posix
+from hardstone.present.deadline_misses import (
+    Misses,
+    MissesDocument,
+    count_text,
+    misses_document,
+    share_lines,
+)
 from hardstone.present.headline import headline
-from hardstone.present.key_figures import LIMIT_OF_MAXIMA
+from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import deviations, idle_remarks
+from hardstone.present.overview import LIMIT_OF_MAXIMA
+from hardstone.present.projection_text import (
+    LEAST_VALUES,
+    PATH_NOT_TAKEN,
+    ProjectionText,
+    projections,
+)
+from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, all_causes
-from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.stats.tire_sweep import listed_results
-from hardstone.terminal.console import make_console, print_command, print_rows
-from hardstone.terminal.kernel_view import show_kernel_time
-from hardstone.terminal.noise_rows import print_noise
-from hardstone.terminal.posix_view import show_posix
+from hardstone.present.wording import (
+    format_value,
+    is_rate,
+    labels_text,
+    lacking_quantile,
+    level_text,
+    quantile_value,
+    spoken,
+    work_text,
+)
+from hardstone.stats.comparison import listed_results
+from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.quantiles import (
+    LADDER,
+    SeriesSummary,
+    deepest_of,
+    instrument_limit,
+    summarise,
+    values_for,
+)
+from hardstone.terminal.console import (
+    make_console,
+    print_command,
+    print_rows,
+    print_table,
+    words,
+)
 from hardstone.terminal.run_rows import (
     advice_commands,
     advice_rows,
@@ -30,20 +76,312 @@ from hardstone.terminal.run_rows import (
     trust_rows,
     verdict_row,
 )
-from hardstone.terminal.search_view import show_search
-from hardstone.terminal.series_table import SeriesTable
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
+from hardstone.units import format_count, write_ns
+
+
+def show_search(console: Console, document: RunDocument) -> None:
+    """The steps of each result of IRQ-S-SUS; nothing where there is none."""
+    names = names_in(document)
+    for result in document.results:
+        rows = step_rows([result])
+        if rows:
+            console.print(words(f"steps of {names.name(result)}", "bold"))
+            print_table(console, _search_table(rows))
+            console.print(words(CAPTION, "dim"))
+            console.print()
+
+
+def _search_table(rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for number, title in enumerate(HEADINGS):
+        table.add_column(title, justify="right" if 0 < number < 6 else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(words, row))
+    return table
+
+
+def print_noise(console: Console, document: RunDocument) -> None:
+    """A table for each result that has one, with its remarks."""
+    names = names_in(document)
+    for result in document.results:
+        for found in noise_tables(result):
+            title = f"what took the CPU, {names.name(result)}: {found.title}"
+            console.print(words(title, "bold"))
+            print_table(console, _noise_table(found), indent=1)
+            for remark in found.remarks:
+                console.print(words(remark))
+            console.print()
+
+
+def _noise_table(found: NoiseTable) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column(COLUMNS[0], overflow="fold", ratio=1)
+    for title in COLUMNS[1:]:
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in found.rows:
+        table.add_row(*map(Text, row.cells))
+    return table
+
+
+_MOST_SERIES_ROWS = 800  # rows take time to print, and nobody reads more
+_MARKS = {"at the": "*", "within": "+"}
+
+
+class SeriesTable:
+    """Builds the table and collects the footnotes of its marks."""
+
+    def __init__(self, document: RunDocument) -> None:
+        self._document = document
+        self._deepest = deepest_of(document.plan.profile)
+        self._left_out = 0
+        self._has_missing = False
+        self.notes: list[str] = []
+
+    def build(self) -> Table | None:
+        """The table; None if there is no series."""
+        measured = [result for result in self._document.results if result.series]
+        if not measured:
+            return None
+        table = _empty_table()
+        for result in measured:
+            self._add_result(table, result)
+        if self._left_out:
+            self.notes.append(f"{self._left_out} more series, in the report and with --json")
+        return table
+
+    def _add_result(self, table: Table, result: Result) -> None:
+        if table.row_count >= _MOST_SERIES_ROWS:
+            self._left_out += len(result.series)
+            return
+        state = "" if result.status == "measured" and result.complete else f" ({result.status})"
+        table.add_row(words(result.test + state, "bold"))
+        shown = result.series[: _MOST_SERIES_ROWS - table.row_count]
+        self._left_out += len(result.series) - len(shown)
+        for name, group in _by_name(shown).items():
+            self._add_group(table, name, group, result)
+
+    def _add_group(self, table: Table, name: str, group: list[Series], result: Result) -> None:
+        filled = [series for series in group if series.count]
+        if len(group) == 1:
+            title = _joined(spoken(name), labels_text(group[0].labels), _work(group[0], result))
+            self._add_series(table, group[0], _label(title, 1), result.instrument)
+            return
+        empty = "" if filled else ": none"
+        table.add_row(_label(spoken(name) + empty, 1))
+        for series in filled:
+            title = _joined(_varying_labels(series, group), _work(series, result))
+            self._add_series(table, series, _label(title, 2), result.instrument)
+        if filled and len(filled) < len(group):
+            table.add_row(_label(f"{len(group) - len(filled)} empty", 2), Text("0"))
+
+    def _add_series(
+        self, table: Table, series: Series, label: Padding, instrument: Instrument | None
+    ) -> None:
+        own = instrument or self._document.instrument
+        # Values are integer ns, even if the clock is finer.
+        quantum_ns = max(own.quantum_ns, 1.0) if own is not None else 1.0
+        try:
+            figures = summarise(series, deepest=self._deepest)
+            mark = self._mark(series, own) if figures.quantiles else ""
+        except InputError as error:
+            table.add_row(label, Text("?"))
+            self.notes.append(f"{series.name}: {error.cause}")
+            return
+        is_wrong = is_contradictory(series)
+        if is_wrong:
+            self._note(MARK_NOTE)
+        self._note_missing(figures)
+        table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
+
+    def _note_missing(self, figures: SeriesSummary) -> None:
+        """What a "-" in the place of a quantile says."""
+        if not self._has_missing and any(lacking_quantile(q, figures.count) for q in LADDER[:2]):
+            self._has_missing = True
+            needs = ", ".join(f"{level_text(q)} {format_count(values_for(q))}" for q in LADDER[:4])
+            self.notes.append(f"-: too few values. A quantile needs 10 beyond it: {needs} values")
+
+    def _mark(self, series: Series, instrument: Instrument | None) -> str:
+        note = instrument_limit(series, instrument)
+        if note is None:
+            return ""
+        mark = next((sign for start, sign in _MARKS.items() if note.startswith(start)), "*")
+        self._note(f"{mark} {note}")
+        return mark
+
+    def _note(self, line: str) -> None:
+        if line not in self.notes:
+            self.notes.append(line)
+
+
+def _empty_table() -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("test, series", overflow="fold", ratio=1)
+    for title in ("count", "min", "median", "quantile", "worst\nobserved"):
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _label(text: str, indent: int) -> Padding:
+    """Text whose wrapped lines are indented too."""
+    return Padding(Text(text), (0, 0, 0, indent))
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _work(series: Series, result: Result) -> str:
+    return work_text(series, result.calibrated)
+
+
+def _by_name(found: list[Series]) -> dict[str, list[Series]]:
+    names: dict[str, list[Series]] = {}
+    for series in found:
+        names.setdefault(series.name, []).append(series)
+    return names
+
+
+def _varying_labels(series: Series, group: list[Series]) -> str:
+    """The labels that differ, and all numbers, since they may differ from the request."""
+    varying = {
+        key: value
+        for key, value in series.labels.items()
+        if isinstance(value, int) or len({other.labels.get(key) for other in group}) > 1
+    }
+    return labels_text(varying or series.labels)
+
+
+def cells_of(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
+    """What stands in the columns beside the name. The worst of a rate is its least value."""
+    unit = figures.unit
+    median = next((found for found in figures.quantiles if found.q == 0.5), None)
+    deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
+    quantile = (
+        f"{level_text(deepest.q)} {quantile_value(deepest, unit, quantum_ns)}" if deepest else "-"
+    )
+    yield Text(format_count(figures.count) + wrong)
+    yield Text(format_value(figures.min, unit, quantum_ns) + wrong)
+    yield Text(quantile_value(median, unit, quantum_ns) + mark)
+    yield Text(quantile)
+    yield Text(
+        format_value(figures.min if is_rate(unit) else figures.max, unit, quantum_ns) + wrong,
+        style="bold",
+    )
+
+
+_MOST_ROWS = 800  # rows take time to print, and nobody reads more
+
+
+def print_misses(shown: RunDocument, deadline_ns: int, stream: IO[str] | None = None) -> None:
+    """Prints those of all series of durations of `shown` to `stream` (default: standard output)."""
+    found = misses_document(shown, deadline_ns)
+    console = make_console(stream)
+    print_head(console, shown)
+    console.print()
+    console.print(words(f"values above {write_ns(deadline_ns)}", "bold"))
+    print_table(console, _misses_table(shown, found))
+    console.print()
+    if len(found.series) > _MOST_ROWS:
+        console.print(words(f"{len(found.series) - _MOST_ROWS} more series, with --json"))
+    if found.left_out_count:
+        count = found.left_out_count
+        what = "1 series is no duration" if count == 1 else f"{count} series are no durations"
+        console.print(words(f"{what}, and left out"))
+    if any(one.at_most is not None for one in found.series):
+        level = f"{found.confidence * 100:.0f} % confidence"
+        console.print(words(f"at most: what no miss in that many values shows with {level}"))
+    for note in found.notes:
+        console.print(words(note))
+    console.print()
+    print_rows(console, "", trust_rows(shown))
+
+
+def _misses_table(shown: RunDocument, found: MissesDocument) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("test, series", overflow="fold", ratio=1)
+    table.add_column("values", justify="right", no_wrap=True)
+    table.add_column("misses", justify="right", no_wrap=True)
+    table.add_column(f"share of misses\n({found.confidence * 100:.0f} % interval)")
+    names = names_in(shown)
+    for key, group in groupby(found.series[:_MOST_ROWS], _result_of):
+        test, condition, state = key
+        under = names.label(condition)
+        table.add_row(words(f"{test}{f' [{under}]' if under else ''}{state}", "bold"))
+        for one in group:
+            derived = "derived" if one.derived else ""
+            parts = filter(None, (spoken(one.name), labels_text(one.labels), derived))
+            label = ", ".join(parts)
+            table.add_row(Padding(Text(label), (0, 0, 0, 1)), *_cells(one))
+    return table
+
+
+def _result_of(one: Misses) -> tuple[str, Condition, str]:
+    is_whole = one.status == "measured" and one.is_complete
+    state = "" if is_whole else f" ({one.status if one.status != 'measured' else 'incomplete'})"
+    return one.test, Condition(one.load, one.cpu_config, one.preemption), state
+
+
+def _cells(one: Misses) -> tuple[Text, Text, Text]:
+    style = "bold" if one.most_count else ""
+    # a line may break before "to", and nowhere else in an interval
+    lines = "\n".join(share_lines(one)).replace("1 in", "1\N{NO-BREAK SPACE}in")
+    share = Text(lines, style="yellow" if one.problem else "")
+    return Text(format_count(one.values)), Text(count_text(one), style=style), share
+
+
+_STYLES = {True: "yellow", False: "dim"}
+
+
+def print_projections(document: RunDocument, stream: IO[str] | None = None) -> None:
+    """Prints those of all series of `document` to `stream` (default: standard output)."""
+    console = make_console(stream)
+    print_head(console, document)
+    console.print()
+    names = names_in(document)
+    projected, left_out = 0, Counter[str]()
+    for result in document.results:
+        found = projections(result, document)
+        under = names.label(condition_of(result))
+        for one in found:
+            _print_one(console, f"{result.test}{f' under {under}' if under else ''}", one)
+        left_out[result.test] += sum(one.count > 0 for one in result.series) - len(found)
+        projected += sum(one.is_projected for one in found)
+    _print_left_out(console, left_out)
+    if projected > 1:
+        console.print(words("Each interval is at its level alone, not all of them together."))
+    console.print(words("The worst observed is what was measured. " + PATH_NOT_TAKEN))
+
+
+def _print_one(console: Console, who: str, one: ProjectionText) -> None:
+    console.print(words(f"{who}, {one.label}", "bold"))
+    console.print(words(f"worst observed {one.worst}"))
+    console.print(words(f"{one.outcome}:", _STYLES[one.is_projected]))
+    print_rows(console, "", [(words("-"), words(line)) for line in one.lines])
+
+
+def _print_left_out(console: Console, left_out: Counter[str]) -> None:
+    """How many series of each test were not looked at."""
+    why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
+    told = [
+        f"{test}: no projection: {count} {'series has' if count == 1 else 'series have'} {why}"
+        for test, count in left_out.items()
+        if count
+    ]
+    for line in told:
+        console.print(words(line))
+    if told:
+        console.print()
+
 
 _LATE_EACH = 3
 
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
-    from hardstone.present.preemption_pairs import pairs_in
+    from hardstone.preemption.screen import show_pair
+    from hardstone.preemption.tables import pairs_in
+    from hardstone.simulation.screen import show_tire
     from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
-    from hardstone.terminal.preemption_view import show_pair
-    from hardstone.terminal.tire_view import show_tire
 
     console = make_console(stream)
     print_head(console, document)

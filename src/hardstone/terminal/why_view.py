@@ -9,7 +9,6 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from hardstone.present.amount_text import amount_text
 from hardstone.present.stars_text import (
     category_number,
     certain_stars,
@@ -18,7 +17,7 @@ from hardstone.present.stars_text import (
     stars_glyphs,
     stars_text,
 )
-from hardstone.present.wording import format_value, one_line
+from hardstone.present.wording import amount_text, format_value, one_line
 from hardstone.stats.conditions import listed
 from hardstone.systems.criteria import load_criteria, special_attention
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overall_caps

@@ -31,8 +31,7 @@ from hardstone.errors import (
 )
 from hardstone.gate import GATE_SCHEMA, read_limits
 from hardstone.schema import FOLDER, file_name
-from hardstone.stats.dependent_values import values_for_share, values_needed
-from hardstone.stats.two_runs import AS_ONE
+from hardstone.stats.two_runs import AS_ONE, values_for_share, values_needed
 from hardstone.store import Store
 from hardstone.store.documents import encode_document
 from hardstone.units import format_count

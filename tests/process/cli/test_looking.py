@@ -25,7 +25,7 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.systems.subjects import published_ids
-from hardstone.terminal.variants import variants_text, warm_up_text
+from hardstone.terminal.explain import variants_text, warm_up_text
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 from tests.unit.rating.rated_runs import full_run, labelled, result_of, results

@@ -14,8 +14,7 @@ from jsonschema import Draft202012Validator
 from hardstone import schema
 from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE, worst_code
 from hardstone.model import Descriptor, StreamEvent, StreamFooter, StreamVerdict
-from hardstone.stats.posix_answer import POSIX_SCHEMA
-from hardstone.stats.posix_inventory import TEST
+from hardstone.posix.analysis import POSIX_SCHEMA, TEST
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample

@@ -16,7 +16,7 @@ from hardstone.cli.latstat_options import plan_words
 from hardstone.cli.main import COMMANDS
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
-from hardstone.present.reproduce import run_command
+from hardstone.present.headline import run_command
 from hardstone.store import Store
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.test_doctor import stub

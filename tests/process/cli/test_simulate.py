@@ -26,7 +26,7 @@ from hardstone.errors import (
     HardstoneError,
 )
 from hardstone.model import RunDocument
-from hardstone.plan.sweep_results import curve_of, is_whole, masses_of, single
+from hardstone.simulation.sweep import curve_of, is_whole, masses_of, single
 from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place

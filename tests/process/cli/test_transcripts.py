@@ -21,7 +21,7 @@ import pytest
 
 from hardstone.cli.main import COMMANDS
 from hardstone.model import RunDocument, Verdict
-from hardstone.stats.posix_inventory import TEST
+from hardstone.posix.analysis import TEST
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from hardstone.campaign import Campaign
 from hardstone.errors import InputError
 from hardstone.model import Event, Result, RunDocument, Series, Table
-from hardstone.stats.joined_results import joined_results
+from hardstone.stats.join import joined_results
 from hardstone.store import Store, new_run_id, read_document
 from hardstone.store.documents import (
     encode_document,

@@ -21,7 +21,7 @@ from hardstone.errors import TargetError
 from hardstone.event_names import JOINED
 from hardstone.memory import Memory, Recorder
 from hardstone.model import Event, Result, RunDocument
-from hardstone.stats.joined_run import joined_run
+from hardstone.stats.join import joined_run
 from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.place import open_place
 from hardstone.store.recovery import ENDED

@@ -23,7 +23,7 @@ from hardstone.gate import (
 )
 from hardstone.gate.limits import Value, parse_value, share_text, typed_amount
 from hardstone.model import Event, RunDocument
-from hardstone.stats.pair_gate import Outcome
+from hardstone.stats.run_gate import Outcome
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.units import MAX_DURATION_NS
 from tests.unit.gate.made import (

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.gate import Check, GateDocument, gate_document, github_summary, junit_xml
-from hardstone.stats.pair_gate import Outcome
-from hardstone.terminal.gate_view import print_gate
+from hardstone.gate.screen import print_gate
+from hardstone.stats.run_gate import Outcome
 
 HOSTILE = (
     "</testcase><script>alert(1)</script> \"' & ]]> \x00\x1b[31m\ud800 | `x` [a](http://b) @me #1"

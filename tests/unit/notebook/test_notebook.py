@@ -19,8 +19,7 @@ import hardstone
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict, Worst
 from hardstone.notebook import Run
-from hardstone.stats.miss_interval import misses_of
-from hardstone.stats.summary import summarise
+from hardstone.stats.quantiles import misses_of, summarise
 from hardstone.store import Store
 from hardstone.store.documents import encode_document
 from hardstone.systems.subjects import subjects_of

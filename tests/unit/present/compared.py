@@ -8,8 +8,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from hardstone.model import Conditions, Plan, Result, RunDocument, Series, Tool, Trust, Verdict
-from hardstone.present.compare_view import (
+from hardstone.compare.view import (
     ClaimCell,
     ClaimRow,
     ComparedCell,
@@ -22,7 +21,8 @@ from hardstone.present.compare_view import (
     SystemPoints,
     Yardstick,
 )
-from hardstone.stats.made_series import made_series
+from hardstone.model import Conditions, Plan, Result, RunDocument, Series, Tool, Trust, Verdict
+from hardstone.stats.noise import made_series
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating
 from hardstone.systems.subjects import (

@@ -8,9 +8,9 @@ from itertools import count
 import msgspec
 import numpy as np
 
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import ComparedCell, CompareView
 from hardstone.model import Result, Series
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import ComparedCell, CompareView
 from hardstone.systems.subjects import MeasuredRun, Subject, published_system, subjects_of
 from tests.unit.stats.make import document, result, series
 

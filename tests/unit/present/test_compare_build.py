@@ -12,11 +12,10 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import COMPARISON_SCHEMA, CompareView, PlainTable, comparison_document
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import CompareView, PlainTable
-from hardstone.present.comparison_document import COMPARISON_SCHEMA, comparison_document
 from hardstone.present.wording import format_value, shorten
 from hardstone.schema import schema_texts
 from hardstone.stats.contradictions import told, trust_of

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardstone.model import Unit
-from hardstone.present.amount_text import amount_text, number_text, ratio_words
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_points import points_of
-from hardstone.present.compare_view import (
+from hardstone.compare.build import compare_view
+from hardstone.compare.points import points_of
+from hardstone.compare.view import (
     ClaimCell,
     ClaimRow,
     ComparedCell,
@@ -22,6 +20,8 @@ from hardstone.present.compare_view import (
     SystemColumn,
     SystemPoints,
 )
+from hardstone.model import Unit
+from hardstone.present.wording import amount_text, number_text, ratio_words
 from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.systems.rating import CategoryRating, Rating
 from hardstone.systems.subjects import Amount, published_ids, published_system

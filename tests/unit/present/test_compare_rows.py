@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from hardstone.compare.build import compare_view
+from hardstone.compare.rows import Medians, equals_tick
+from hardstone.compare.view import ComparedCell
+from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import Conditions, Event, Result
-from hardstone.present.amount_text import amount_text, ratio_words
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_medians import Medians
-from hardstone.present.compare_rows import equals_tick
-from hardstone.present.compare_view import ComparedCell
-from hardstone.stats.kernel_operations import kernel_time_of
+from hardstone.present.wording import amount_text, ratio_words
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
 from tests.unit.golden import assert_as_stored

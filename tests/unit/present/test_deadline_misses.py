@@ -16,7 +16,7 @@ from hardstone.present.deadline_misses import misses_document
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
-from hardstone.terminal.misses_view import print_misses
+from hardstone.terminal.whole_run import print_misses
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.golden import assert_as_stored
 from tests.unit.report.hostile import ATTACKS

@@ -8,23 +8,26 @@ from functools import cache
 import numpy as np
 import pytest
 
+from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.screen import show_table
+from hardstone.kernel.tables import (
+    history_line,
+    kernel_history,
+    kernel_lines,
+    kernel_table,
+    rate_text,
+)
 from hardstone.model import Result, Scalar
-from hardstone.present.kernel_history import history_line, kernel_history
-from hardstone.present.kernel_summary import kernel_lines
-from hardstone.present.kernel_table import kernel_table
-from hardstone.present.preemption_sides import Figure
-from hardstone.present.preemption_table import (
+from hardstone.preemption.screen import print_preemption
+from hardstone.preemption.tables import (
+    Figure,
     PreemptionRow,
     PreemptionTable,
     preemption_table,
     preemption_table_of,
     ratios_of,
 )
-from hardstone.present.section_text import rate_text
-from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.terminal.console import make_console
-from hardstone.terminal.kernel_view import show_table
-from hardstone.terminal.preemption_view import print_preemption
 from tests.unit.golden import assert_as_stored
 from tests.unit.report.media import printed
 from tests.unit.stats import make

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hardstone.compare.build import compare_view
 from hardstone.errors import EXIT_USAGE
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.compare_build import compare_view
 from hardstone.present.projection_text import (
     LEAST_VALUES,
     PATH_NOT_TAKEN,
@@ -21,7 +21,7 @@ from hardstone.stats.projection import Projection, project
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
-from hardstone.terminal.projection_view import print_projections
+from hardstone.terminal.whole_run import print_projections
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.made_systems import QNX, switching

@@ -10,14 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.model import Result, RunDocument
-from hardstone.present.tire_cost_table import cost_table, residual_text
-from hardstone.present.tire_lines import deadlines_missed, tire_lines
-from hardstone.present.tire_map import map_texts
-from hardstone.present.tire_published import published_points, published_tire
-from hardstone.present.tire_statement_text import statement_texts, texts_between
-from hardstone.present.tire_table import bound_rows, denied_lines, paused_lines, point_rows
-from hardstone.present.tire_words import percent
-from hardstone.stats.tire_points import points_of
+from hardstone.simulation.results import points_of
+from hardstone.simulation.tables import (
+    bound_rows,
+    cost_table,
+    deadlines_missed,
+    denied_lines,
+    map_texts,
+    paused_lines,
+    percent,
+    point_rows,
+    published_points,
+    published_tire,
+    residual_text,
+    statement_texts,
+    texts_between,
+    tire_lines,
+)
 from tests.unit.golden import assert_as_stored
 from tests.unit.stats.tires import (
     costs,

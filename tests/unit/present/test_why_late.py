@@ -11,8 +11,7 @@ from hardstone.present.noise_table import COLUMNS, noise_line, noise_tables
 from hardstone.present.why_late import all_causes, late_values, worst_causes
 from hardstone.report.charts import phase_chart
 from hardstone.report.svg import render
-from hardstone.stats.noise import with_noise
-from hardstone.stats.noise_points import gap_points
+from hardstone.stats.noise import gap_points, with_noise
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.golden import assert_as_stored

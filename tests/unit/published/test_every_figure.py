@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import ComparedCell, CompareView
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import ComparedCell, CompareView
 from hardstone.systems.published import load_studies
 from hardstone.systems.subjects import (
     Amount,

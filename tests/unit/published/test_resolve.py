@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict
-from hardstone.stats.kernel_operations import kernel_time_of
 from hardstone.systems.published import (
     Address,
     AddressError,

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hardstone.compare.view import CompareView
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
-from hardstone.present.compare_view import CompareView
 from hardstone.report.chart_files import INDEX, figures_in, table_of, write_chart_files
 from hardstone.report.chart_table import ChartTable
 from hardstone.report.compare_figures import compare_figures

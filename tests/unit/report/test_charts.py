@@ -29,9 +29,9 @@ from hardstone.report.figures import (
 )
 from hardstone.report.groups import MOST_COLOURS, MOST_LINES, MOST_PANELS, common_numbers, group
 from hardstone.report.theme import interactive
-from hardstone.stats.exceedance import exceedance
 from hardstone.stats.histogram import bins_of, histogram_of
-from hardstone.stats.layout import edges_of, index_of, parse_layout
+from hardstone.stats.identity import edges_of, index_of, parse_layout
+from hardstone.stats.quantiles import exceedance
 from tests.unit.report import sample
 from tests.unit.stats import make
 

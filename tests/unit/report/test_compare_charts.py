@@ -10,13 +10,13 @@ import msgspec
 import pytest
 import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
-from hardstone.present.compare_view import ComparedCell, ComparedRow, CompareView
+from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import svg
 from hardstone.report.charts.system_style import GREY, MOST_OVERLAID
 from hardstone.report.compare_figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
-from hardstone.stats.shift_function import shift_function
+from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import Amount, Missing, published_system
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import CompareView, SystemColumn
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import CompareView, SystemColumn
 from hardstone.report.compare_lines import NAMED_SYSTEMS, SeriesGroup, SystemLine, numbers_text
 from hardstone.report.compare_page import render_compare
 from hardstone.report.series_rows import series_rows

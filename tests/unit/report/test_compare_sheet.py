@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from hardstone.present.compare_view import CompareView, PlainTable
+from hardstone.compare.view import CompareView, PlainTable
 from hardstone.report.compare_origins import figure_rows
 from hardstone.report.compare_sheet import MOST_SERIES, render_compare_pdf
 from hardstone.report.drawing import Drawer

@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hardstone.compare.build import compare_view
+from hardstone.compare.view import CompareView, SystemColumn
 from hardstone.model import Conditions, LoadReached, RunDocument
-from hardstone.present.compare_build import compare_view
-from hardstone.present.compare_view import CompareView, SystemColumn
+from hardstone.posix.screen import print_posix
 from hardstone.report import render_html
 from hardstone.report.chart_files import write_chart_files
 from hardstone.report.compare_figures import compare_figures
@@ -26,8 +27,6 @@ from hardstone.report.page import figures_of_run
 from hardstone.report.pdf import render_pdf
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.terminal.one_screen import print_screen
-from hardstone.terminal.posix_view import print_posix
-from hardstone.terminal.tire_view import print_tire
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.present.compared import made_rating, made_view, two_systems
 from tests.unit.report.hostile import ATTACKS, hostile_document, hostile_lookup
@@ -112,8 +111,8 @@ TERMINALS = (print_whole, print_screen)
 RUNS: dict[str, tuple[Callable[[], RunDocument], tuple[Any, ...]]] = {
     "kernel": (kernel, TERMINALS),
     "posix": (posix, (*TERMINALS, print_posix)),
-    "tire": (tire, (*TERMINALS, print_tire)),
-    "long names": (long_names, (*TERMINALS, print_tire)),
+    "tire": (tire, (*TERMINALS, print_screen)),
+    "long names": (long_names, (*TERMINALS, print_screen)),
     "search": (search, TERMINALS),
     "loads": (loads, TERMINALS),
     "all": (hostile_document, TERMINALS),

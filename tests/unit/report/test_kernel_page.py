@@ -8,19 +8,18 @@ from functools import cache
 
 import pytest
 
+from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.screen import show_table
+from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
-from hardstone.present.kernel_history import kernel_history
-from hardstone.present.kernel_table import kernel_table
-from hardstone.present.preemption_table import preemption_table
+from hardstone.preemption.screen import print_preemption
+from hardstone.preemption.tables import preemption_table
 from hardstone.report import svg
 from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.theme import Spec
-from hardstone.stats.kernel_operations import kernel_time_of
-from hardstone.terminal.beside_published import print_beside_published
 from hardstone.terminal.console import make_console
-from hardstone.terminal.kernel_view import show_table
-from hardstone.terminal.preemption_view import print_preemption
+from hardstone.terminal.published import print_beside_published
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.media import Sketches, flat, printed, sketched
 from tests.unit.stats import make

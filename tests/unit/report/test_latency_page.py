@@ -17,7 +17,7 @@ from hardstone.report.latency_pages import above_text, default_limits, has_pages
 from hardstone.report.page import settings_of
 from hardstone.report.results import section_of
 from hardstone.report.search_page import search_page
-from hardstone.stats.above import Above
+from hardstone.stats.histogram import Above
 from hardstone.stats.sustained import Step, steps_of, time_left_ns
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.present import reproduce
-from hardstone.present.quantile_text import quantile_cell, share_text
+from hardstone.present import headline
 from hardstone.present.wording import (
     clean,
     format_value,
     label_text,
     parameter_text,
+    quantile_cell,
     range_text,
+    share_text,
     shorten,
 )
 from hardstone.report import machine
@@ -40,7 +41,7 @@ def test_the_commands_of_a_run_from_before_loads_name_its_load() -> None:
         cpu_configs=[],
         tests=[msgspec.structs.replace(one, load="none", cpu_config="shared") for one in tests],
     )
-    for command in (reproduce.run_command(old), *reproduce.test_commands(document)):
+    for command in (headline.run_command(old), *headline.test_commands(document)):
         assert "--load storm --cpu-config single" in command
 
 
@@ -123,17 +124,17 @@ def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
 
 
 def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> None:
-    words = shlex.split(reproduce.run_command(run.plan))
+    words = shlex.split(headline.run_command(run.plan))
     assert words[:2] == ["hardstone", "run"]
     assert words[words.index("--priority") + 1] == "98"
     assert "TMR-P-LAT" in words
     target = "x; rm -rf $HOME '\"`id`"  # stays one word
     hostile = msgspec.structs.replace(run.plan, target=target)
-    assert target in shlex.split(reproduce.run_command(hostile))
-    line = next(one for one in reproduce.test_commands(run) if "TMR-P-LAT" in one)
+    assert target in shlex.split(headline.run_command(hostile))
+    line = next(one for one in headline.test_commands(run) if "TMR-P-LAT" in one)
     assert "--duration 30000000000ns -p interval_ns=1000000" in line
     held = msgspec.structs.replace(run.plan, dma_latency_us=0)
-    for line in reproduce.test_commands(msgspec.structs.replace(run, plan=held)):
+    for line in headline.test_commands(msgspec.structs.replace(run, plan=held)):
         assert "--dma-latency 0 " in line
 
 

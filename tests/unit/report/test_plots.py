@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.tables import kernel_history
 from hardstone.model import Series, Unit
-from hardstone.present.kernel_history import kernel_history
 from hardstone.present.overview import timings
 from hardstone.report import svg
 from hardstone.report.charts import (
@@ -43,10 +44,9 @@ from hardstone.report.plot.label_text import labeller
 from hardstone.report.plot.plot_box import Box, text_box
 from hardstone.report.theme import CONFIG, LABEL_OF_UNIT, Spec
 from hardstone.report.tire_figures import tire_figures
-from hardstone.stats.kernel_operations import kernel_time_of
-from hardstone.stats.noise_points import GapPoint
+from hardstone.simulation.results import points_of
+from hardstone.stats.noise import GapPoint
 from hardstone.stats.sustained import Step
-from hardstone.stats.tire_points import points_of
 from tests.unit.present.compared import made_run, made_view, six_systems, twenty_systems
 from tests.unit.report import sample
 from tests.unit.report.hostile import ATTACKS

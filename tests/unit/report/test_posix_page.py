@@ -10,8 +10,8 @@ from importlib import resources
 import pytest
 
 from hardstone.model import Conditions, RunDocument
-from hardstone.present.posix_table import posix_tables
-from hardstone.terminal.posix_view import print_posix
+from hardstone.posix.screen import print_posix
+from hardstone.posix.tables import posix_tables
 from tests.unit.report.media import flat, printed, sketched
 from tests.unit.stats import inventories, make
 

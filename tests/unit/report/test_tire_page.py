@@ -12,10 +12,9 @@ from hardstone.model import Verdict
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.report.tire_figures import MOST_DRAWN, tire_figures
-from hardstone.stats.tire_points import points_of
-from hardstone.terminal.beside_published import print_beside_published
-from hardstone.terminal.one_screen import MOST_LINES
-from hardstone.terminal.tire_view import print_tire
+from hardstone.simulation.results import points_of
+from hardstone.terminal.one_screen import MOST_LINES, print_screen
+from hardstone.terminal.published import print_beside_published
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.media import (
     Sketches,
@@ -153,7 +152,7 @@ def test_another_run_stands_beside() -> None:
 
 @pytest.mark.slow
 def test_a_terminal_without_utf_8_has_other_marks() -> None:
-    text = printed(print_tire, whole_sweep(), encoding="ascii")
+    text = printed(print_screen, whole_sweep(), encoding="ascii")
     assert "hard map: # missed, . none missed" in text and "  1  ....#" in text
     other = printed(print_whole, make.document())
     assert "simulation" not in other and "Garre" not in other
@@ -168,23 +167,23 @@ def test_large_sweeps_still_fit() -> None:
         for policy in ("fifo", "other")
         for load in ("none", "heavy")
     ]
-    assert len(printed(print_tire, sweep(*many)).splitlines()) <= MOST_LINES
+    assert len(printed(print_screen, sweep(*many)).splitlines()) <= MOST_LINES
     curves = [
         real_time(n, threads, missed=n > 8 * threads, load=load)
         for n in (400, 800)
         for threads in range(1, 25)
         for load in ("none", "heavy", "cpu", "disk")
     ]
-    found = printed(print_tire, sweep(*curves)).splitlines()
+    found = printed(print_screen, sweep(*curves)).splitlines()
     assert len(found) <= MOST_LINES and any("more, with --all" in line for line in found)
 
 
 @pytest.mark.slow
 def test_counts_bounds_and_times_are_not_cut() -> None:
     document = sweep(*(real_time(n, released=10_000) for n in (400, 800, 1200, 1600)))
-    assert "0 of 10 000 < 0.030 %" in flat(printed(print_tire, document))
+    assert "0 of 10 000 < 0.030 %" in flat(printed(print_screen, document))
     fast = sweep(*(real_fast(n, threads) for n in (400, 800, 1200) for threads in (1, 2)))
-    assert "SIM-P-RF fifo 1 400 2.40 s 50 ms 200 + 4" in flat(printed(print_tire, fast))
+    assert "SIM-P-RF fifo 1 400 2.40 s 50 ms 200 + 4" in flat(printed(print_screen, fast))
     assert "simulation as fast as possible" in flat(printed(print_whole, fast))
 
 

@@ -14,7 +14,7 @@ from hardstone.report.charts.tire_block_chart import blocks_chart, has_behind, s
 from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, shown_frames
 from hardstone.report.theme import interactive
 from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
-from hardstone.stats.tire_kept import StepBlocks, blocks_of, frames_of
+from hardstone.simulation.kept import StepBlocks, blocks_of, frames_of
 from hardstone.store import read_document
 from tests.unit.report.media import Sketches
 from tests.unit.stats import make

@@ -17,14 +17,13 @@ import pytest
 
 from hardstone import schema
 from hardstone.calling import as_typed
+from hardstone.compare.view import CompareView
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument, Trust, Verdict
-from hardstone.present.compare_view import CompareView
+from hardstone.posix.screen import print_posix
 from hardstone.report.compare_page import render_compare
 from hardstone.report.compare_sheet import render_compare_pdf
 from hardstone.store.documents import read_document
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
-from hardstone.terminal.posix_view import print_posix
-from hardstone.terminal.tire_view import print_tire
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.golden import assert_as_stored
 from tests.unit.present import compared
@@ -193,7 +192,7 @@ MEDIA: dict[str, Callable[[RunDocument], str]] = {
     "whole": terminal(print_whole),
     "screen": terminal(print_screen),
     "posix": terminal(print_posix),
-    "tire": terminal(print_tire),
+    "tire": terminal(print_screen),
 }
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hardstone.model import DataValue, Event, Result, RunDocument, Verdict
-from hardstone.stats.posix_data import posix_data
-from hardstone.stats.posix_inventory import TEST
+from hardstone.posix.analysis import TEST, posix_data
 from tests.unit.stats import make
 
 WORKS = "200809 200809 works"

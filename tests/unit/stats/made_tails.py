@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardstone.model import Series, Worst
-from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE
+from hardstone.stats.identity import DEFAULT_LAYOUT, MAX_VALUE
 from tests.unit.stats.make import series
 
 PER_INTERVAL = 1000

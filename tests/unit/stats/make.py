@@ -20,7 +20,7 @@ from hardstone.model import (
     Trust,
 )
 from hardstone.stats.histogram import histogram_of
-from hardstone.stats.layout import DEFAULT_LAYOUT, MAX_VALUE
+from hardstone.stats.identity import DEFAULT_LAYOUT, MAX_VALUE
 
 
 def series(

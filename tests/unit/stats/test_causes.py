@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.model import Event, Interval, Result, Trace, Worst
-from hardstone.stats.causes import TICK_NS, Lateness, is_watched, latenesses, not_watched
-from hardstone.stats.traced import Task, ran_before
-from hardstone.stats.usual import counts_of
+from hardstone.stats.causes import (
+    TICK_NS,
+    Lateness,
+    Task,
+    counts_of,
+    is_watched,
+    latenesses,
+    not_watched,
+    ran_before,
+)
 from tests.unit.stats import make, recorded
 from tests.unit.stats.recorded import (
     BAD,

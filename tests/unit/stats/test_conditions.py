@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import ClockCheck, Conditions, Result, RunDocument
+from hardstone.stats.comparison import across_runs, conditions_of, most_interesting_first
 from hardstone.stats.conditions import (
     Condition,
     Names,
@@ -20,7 +21,6 @@ from hardstone.stats.kind_of_time import (
     why_incomparable,
     why_not_beside_hardware,
 )
-from hardstone.stats.several_runs import across_runs, conditions_of, most_interesting_first
 from tests.process.targets import sample
 from tests.unit.stats import make
 

@@ -15,8 +15,7 @@ from hardstone.stats.contradictions import (
     series_contradictions,
     trust_of,
 )
-from hardstone.stats.joined_series import empty_like, joined_series
-from hardstone.stats.merged import merged
+from hardstone.stats.joined_series import empty_like, joined_series, merged
 from hardstone.stats.trust import grade_run
 from tests.unit.stats import make
 

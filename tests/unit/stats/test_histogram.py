@@ -13,26 +13,23 @@ from hypothesis import strategies as st
 
 from hardstone.errors import InputError
 from hardstone.model import Histogram, Series, Window, Worst
-from hardstone.stats.histogram import bins_of, histogram_of
+from hardstone.stats.histogram import bins_of, histogram_of, ranked_counts_of
 from hardstone.stats.identity import (
+    DEFAULT_LAYOUT,
+    MAX_VALUE,
+    edges_of,
     histogram_problem,
+    index_of,
+    last_index,
     pair_problem,
+    parse_layout,
     series_problem,
     total_count,
     window_problem,
     windows_problem,
 )
-from hardstone.stats.layout import (
-    DEFAULT_LAYOUT,
-    MAX_VALUE,
-    edges_of,
-    index_of,
-    last_index,
-    parse_layout,
-)
-from hardstone.stats.merged import merged
+from hardstone.stats.joined_series import merged
 from hardstone.stats.quantiles import LADDER, quantile_of_bins
-from hardstone.stats.ranked_counts import ranked_counts_of
 from tests.unit.stats import make
 
 # ---- buckets ----

@@ -27,12 +27,10 @@ from hardstone.model import (
     Trace,
     Worst,
 )
-from hardstone.plan.sweep import Sweeper
-from hardstone.plan.sweep_results import curve_of, is_whole, masses_of
+from hardstone.simulation.sweep import Sweeper, curve_of, is_whole, masses_of
 from hardstone.stats.identity import series_problem
-from hardstone.stats.joined_run import joined_run, measured_ns, parts_of
+from hardstone.stats.join import joined_points, joined_run, measured_ns, parts_of, unmeasured_tests
 from hardstone.stats.joined_series import empty_like, joined_series
-from hardstone.stats.joined_sweep import joined_points, unmeasured_tests
 from hardstone.stats.watched import worst_breach
 from tests.sweeps import plan_of, register, result_of
 from tests.unit.stats import make

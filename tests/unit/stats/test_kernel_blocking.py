@@ -12,22 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hardstone.model import Event, Histogram, Result
-from hardstone.stats.blocking_rate import (
+from hardstone.kernel.analysis import (
+    ALL,
+    MOST_OPERATIONS,
+    KernelTime,
+    kernel_time_of,
+    longest_of_share,
+    ranking_quantile,
+    ranks_of,
+    section_length,
+    shorter_share,
+    time_longer,
+)
+from hardstone.kernel.blocking import (
+    FAR_APART_NS,
+    LEAST_IDLE,
+    Residuals,
     blocking_rate,
+    concave_majorant,
     count_high,
     count_low,
+    idle_of,
     rate_bounds,
     rate_interval,
+    residuals_of,
     unseen_per_s,
 )
-from hardstone.stats.concave_majorant import concave_majorant
-from hardstone.stats.kernel_operations import ALL, MOST_OPERATIONS, KernelTime, kernel_time_of
-from hardstone.stats.operation_ranks import ranking_quantile, ranks_of
+from hardstone.model import Event, Histogram, Result
 from hardstone.stats.quantiles import Quantile
-from hardstone.stats.residuals import FAR_APART_NS, LEAST_IDLE, Residuals, idle_of, residuals_of
-from hardstone.stats.section_share import longest_of_share
-from hardstone.stats.section_time import section_length, shorter_share, time_longer
 from tests.unit.stats import make
 from tests.unit.stats.blocked import (
     EXPONENTIAL,

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Event, Noise, NoiseComb, Result, Series, Window
-from hardstone.stats.comb import Line
+from hardstone.stats.comb import Gaps, Line, gaps_of, merged_gaps, share_within
 from hardstone.stats.identity import series_problem, windows_problem
-from hardstone.stats.joined_results import joined_results
-from hardstone.stats.noise import with_noise
-from hardstone.stats.noise_gaps import Gaps, gaps_of, merged_gaps, share_within
-from hardstone.stats.noise_points import gap_points
+from hardstone.stats.join import joined_results
+from hardstone.stats.noise import gap_points, with_noise
 from hardstone.store.documents import encode_document, parse_document
 from tests.unit.stats import make
 from tests.unit.stats.made_gaps import Machine, S, result_of

@@ -13,12 +13,11 @@ from jsonschema import Draft202012Validator
 
 from hardstone import schema
 from hardstone.campaign.campaign import pair_plan
+from hardstone.doctor.screen import effect_text, maxima_text, print_proof
 from hardstone.model import Conditions, DataValue, Event, Plan, Result, RunDocument
-from hardstone.stats.pair_gate import DEFAULT_MARGINS, OUTCOMES, PairGate, gate_pairs, least_pairs
 from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof, prove, why_useless
-from hardstone.stats.sign_flip import p_above, p_below
-from hardstone.stats.signed_rank import hodges_lehmann, holm
-from hardstone.terminal.proof import effect_text, maxima_text, print_proof
+from hardstone.stats.rank_tests import hodges_lehmann, holm, p_above, p_below
+from hardstone.stats.run_gate import DEFAULT_MARGINS, OUTCOMES, PairGate, gate_pairs, least_pairs
 from tests.process.targets import sample
 from tests.unit.stats import make
 

@@ -11,22 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Conditions, Event, Result
-from hardstone.stats.posix_answer import (
-    Measured,
-    PartCoverage,
-    PointAnswer,
-    answers_in,
-    coverage_of,
-    to_measure,
-)
-from hardstone.stats.posix_data import posix_data
-from hardstone.stats.posix_inventory import PosixInventory, PosixOption
-from hardstone.stats.posix_reading import (
+from hardstone.posix.analysis import (
     MOST_LIMITS,
     MOST_OPTIONS,
     MOST_PARTS,
     MOST_PROBLEMS,
+    Measured,
+    PartCoverage,
+    PointAnswer,
+    PosixInventory,
+    PosixOption,
+    answers_in,
+    coverage_of,
     inventory_of,
+    posix_data,
+    to_measure,
 )
 from tests.process.targets import sample
 from tests.unit.stats import inventories, make

@@ -12,9 +12,34 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hardstone.model import Histogram, Series, Worst
-from hardstone.stats.above import Above, above, above_all
+from hardstone.simulation.analysis import miss_bound
 from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs, runs_depend
-from hardstone.stats.dependent_values import (
+from hardstone.stats.histogram import Above, above, above_all, histogram_of
+from hardstone.stats.identity import DEFAULT_LAYOUT, edges_of, index_of
+from hardstone.stats.quantiles import (
+    DEEPEST_BY_PROFILE,
+    LADDER,
+    exceedance,
+    instrument_limit,
+    is_printable,
+    lacking,
+    median_of,
+    miss_interval,
+    misses_of,
+    nearest_rank,
+    printable_quantiles,
+    quantile,
+    rank_interval,
+    share_high,
+    share_low,
+    summarise,
+    upper_bound,
+    values_for,
+    values_to_bound,
+)
+from hardstone.stats.two_runs import (
+    AS_ONE,
+    DEPENDENCE,
     mean_estimate,
     quantile_estimate,
     share_estimate,
@@ -23,24 +48,6 @@ from hardstone.stats.dependent_values import (
     values_needed,
     worth_of,
 )
-from hardstone.stats.exceedance import exceedance, upper_bound, values_to_bound
-from hardstone.stats.histogram import histogram_of
-from hardstone.stats.layout import DEFAULT_LAYOUT, edges_of, index_of
-from hardstone.stats.miss_interval import miss_interval, misses_of, share_high, share_low
-from hardstone.stats.quantiles import (
-    DEEPEST_BY_PROFILE,
-    LADDER,
-    is_printable,
-    lacking,
-    nearest_rank,
-    printable_quantiles,
-    quantile,
-    rank_interval,
-    values_for,
-)
-from hardstone.stats.summary import instrument_limit, median_of, summarise
-from hardstone.stats.tire_bound import miss_bound
-from hardstone.stats.two_runs import AS_ONE, DEPENDENCE
 from tests.unit.stats import make
 
 EMPTY = Histogram(layout=DEFAULT_LAYOUT, buckets=[])

@@ -11,9 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hardstone.stats.mean_ranks import mean_ranks
-from hardstone.stats.sign_flip import MOST_PAIRS, p_above, p_below, ratio_bounds
-from hardstone.stats.signed_rank import hodges_lehmann, holm, signed_rank_p
+from hardstone.stats.rank_tests import (
+    MOST_PAIRS,
+    hodges_lehmann,
+    holm,
+    mean_ranks,
+    p_above,
+    p_below,
+    ratio_bounds,
+    signed_rank_p,
+)
 
 
 @pytest.mark.slow

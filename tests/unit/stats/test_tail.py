@@ -16,10 +16,18 @@ from scipy import stats
 
 from hardstone import event_names
 from hardstone.model import Event, Moved, RunDocument, Series, Trust
-from hardstone.stats.block_maxima import close_gaps_p, crowding, folds_held, level_p, neighbour_p
-from hardstone.stats.pareto_tail import NextMaximum, most_likely, next_maximum, zhang_stephens
-from hardstone.stats.projection import PATH_NOT_TAKEN, Projection, Refusal, project
-from hardstone.stats.tail_checks import REASONS, Code
+from hardstone.stats.projection import PATH_NOT_TAKEN, REASONS, Code, Projection, Refusal, project
+from hardstone.stats.tail import (
+    NextMaximum,
+    close_gaps_p,
+    crowding,
+    folds_held,
+    level_p,
+    most_likely,
+    neighbour_p,
+    next_maximum,
+    zhang_stephens,
+)
 from tests.unit.stats.made_tails import PER_INTERVAL, Values, latencies, ordered
 from tests.unit.stats.make import document, result
 

@@ -13,9 +13,23 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hardstone.model import Conditions, DataValue, Event, Plan, Result, Sweep, Table, Verdict
-from hardstone.stats.tire_bound import Bound, bounds_of, maps_of, miss_bound
-from hardstone.stats.tire_costs import Model, NoModel, model_of, models_of
-from hardstone.stats.tire_kept import (
+from hardstone.simulation.analysis import (
+    LEAST_PAIRS,
+    MOST_STATEMENTS,
+    Bound,
+    Model,
+    NoModel,
+    Side,
+    Statement,
+    bounds_of,
+    maps_of,
+    miss_bound,
+    model_of,
+    models_of,
+    statements_between,
+    statements_within,
+)
+from hardstone.simulation.kept import (
     MOST_FRAMES,
     MOST_THREADS,
     Block,
@@ -23,7 +37,7 @@ from hardstone.stats.tire_kept import (
     frames_of,
     mean_blocks,
 )
-from hardstone.stats.tire_points import (
+from hardstone.simulation.results import (
     MOST_POINTS,
     Point,
     by_curve,
@@ -31,10 +45,7 @@ from hardstone.stats.tire_points import (
     points_of,
     problems_of,
 )
-from hardstone.stats.tire_sides import MOST_STATEMENTS, statements_between, statements_within
-from hardstone.stats.tire_speed import LEAST_PAIRS
-from hardstone.stats.tire_statement import Side, Statement
-from hardstone.stats.tire_sweep import listed_results, sweep_points
+from hardstone.stats.comparison import listed_results, sweep_points
 from tests.unit.stats.made_tables import COLUMNS, MS, blocks, frame, steps
 from tests.unit.stats.make import document, result
 from tests.unit.stats.tires import labelled, labels, real_fast, real_time, simulation, sweep

@@ -19,15 +19,16 @@ from scipy import stats
 
 from hardstone.model import Histogram, Series
 from hardstone.stats.histogram import bins_of, histogram_of
-from hardstone.stats.layout import DEFAULT_LAYOUT
-from hardstone.stats.pair_gate import DEFAULT_MARGINS, DEFAULT_PAIRS, PairGate, gate_pairs
+from hardstone.stats.identity import DEFAULT_LAYOUT
 from hardstone.stats.quantiles import quantile_of_bins
-from hardstone.stats.shift_function import LEVELS, shift_function
+from hardstone.stats.run_gate import DEFAULT_MARGINS, DEFAULT_PAIRS, PairGate, gate_pairs
 from hardstone.stats.two_runs import (
     AS_ONE,
     DEPENDENCE,
+    LEVELS,
     Difference,
     compare_quantile,
+    shift_function,
     widened_quantile,
 )
 from tests.unit.stats.make import series

@@ -11,18 +11,11 @@ import pytest
 from rich import box
 from rich.table import Table
 
-from hardstone.present.compare_view import CompareView
+from hardstone.compare.screen import MOST_LINES, comparison_lines, different_names, numbers_text
+from hardstone.compare.view import CompareView
 from hardstone.systems.subjects import Amount, published_system
-from hardstone.terminal.compare_screen import (
-    MOST_LINES,
-    comparison_lines,
-    different_names,
-    numbers_text,
-)
-from hardstone.terminal.console import make_console
+from hardstone.terminal.console import make_console, print_table, words
 from hardstone.terminal.light_table import print_light_table
-from hardstone.terminal.widths import print_table
-from hardstone.terminal.words import words
 from tests.unit.present import compared
 
 VIEWS = {

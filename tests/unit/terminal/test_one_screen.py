@@ -14,8 +14,7 @@ from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdi
 from hardstone.present.notices import idle_remarks
 from hardstone.stats.contradictions import MARK
 from hardstone.terminal.console import make_console
-from hardstone.terminal.one_screen import MOST_LINES, print_screen
-from hardstone.terminal.screen_bars import bar_lines
+from hardstone.terminal.one_screen import MOST_LINES, bar_lines, print_screen
 from tests.process.targets import sample
 from tests.unit.rating.rated_runs import full_run
 from tests.unit.report.media import flat, printed

@@ -29,14 +29,13 @@ from hardstone.present.headline import (
 )
 from hardstone.present.notices import deviations
 from hardstone.report.masthead import head_of
-from hardstone.stats.summary import summarise
+from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
+from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import print_screen
-from hardstone.terminal.plan import print_plan
 from hardstone.terminal.recording_view import Progress, recording_view
 from hardstone.terminal.run_rows import not_realtime_lines, note_rows
-from hardstone.terminal.series_table import cells_of
-from hardstone.terminal.whole_run import print_whole
+from hardstone.terminal.whole_run import cells_of, print_whole
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make

@@ -8,8 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
-from hardstone.terminal.console import make_console
-from hardstone.terminal.widths import print_table
+from hardstone.terminal.console import make_console, print_table
 
 
 class Cell:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hardstone.kernel.analysis import Operation
+from hardstone.kernel.blocking import rate_bounds, unseen_per_s
 from hardstone.present.wording import shorten
 from hardstone.report.charts.frame import Row, colour, figure, tooltip
 from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, value_scale
 from hardstone.report.groups import Group
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.blocking_rate import rate_bounds, unseen_per_s
-from hardstone.stats.kernel_operations import Operation
 
 UNSEEN = "may be unseen"
 _POINTS = 48

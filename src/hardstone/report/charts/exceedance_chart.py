@@ -30,8 +30,8 @@ from hardstone.report.charts.scale import (
 )
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.exceedance import counts_above, upper_bound
 from hardstone.stats.histogram import IntArray
+from hardstone.stats.quantiles import counts_above, upper_bound
 
 RESOLUTION = 90
 SHARE_LABEL = "format(datum.value, datum.value < 0.01 ? '.0e' : '~g')"

@@ -22,7 +22,7 @@ from hardstone.report.charts.scale import domain, drawn, ticks, value_axis, valu
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
 from hardstone.stats.histogram import bins_of
-from hardstone.stats.layout import edges_of, index_of, parse_layout
+from hardstone.stats.identity import edges_of, index_of, parse_layout
 
 MOST_BINS = 72
 LEAST_BINS = 10

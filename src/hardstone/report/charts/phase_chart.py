@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hardstone.report.charts.frame import Row
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.theme import CONFIG, HEIGHT, PALETTE, WIDTH, Spec, mark
-from hardstone.stats.noise_points import GapPoint
+from hardstone.stats.noise import GapPoint
 
 # Points have no stroke, so that the usual stroke would not be seen.
 _LEGEND: Spec = {"columns": 2, "symbolType": "circle", "symbolSize": 60, "symbolOpacity": 1}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardstone.present.kernel_history import TIME_90, TIME_99, WORST, KernelHistory
+from hardstone.kernel.analysis import Operation, shorter_share, time_longer
+from hardstone.kernel.tables import TIME_90, TIME_99, WORST, KernelHistory
 from hardstone.present.wording import shorten
 from hardstone.report.charts.frame import Row, colour, figure, tooltip
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.groups import Group
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.kernel_operations import Operation
-from hardstone.stats.section_time import shorter_share, time_longer
 
 _SHARES = {TIME_90: 0.9, TIME_99: 0.99, WORST: 1.0}
 _MARKS = [0, 0.25, 0.5, 0.75, 0.9, 1]

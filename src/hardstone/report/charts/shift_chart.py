@@ -13,7 +13,7 @@ from hardstone.report.charts.system_panels import chart as panels_chart
 from hardstone.report.charts.system_style import MOST_OVERLAID, styled
 from hardstone.report.groups import Group
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.shift_function import ShiftPoint
+from hardstone.stats.two_runs import ShiftPoint
 
 _LEAST_SPAN = 1.25
 _FURTHEST = 1000.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hardstone.report.charts.frame import Row
 from hardstone.report.theme import CONFIG, LABEL_OF_UNIT, PALETTE, WIDTH, Spec, mark
-from hardstone.stats.tire_kept import Block, StepBlocks, ThreadBlocks
+from hardstone.simulation.kept import Block, StepBlocks, ThreadBlocks
 from hardstone.units import format_ns
 
 MOST_STEPS = 3

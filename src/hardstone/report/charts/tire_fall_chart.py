@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hardstone.report.charts.frame import Row
 from hardstone.report.theme import CONFIG, PALETTE, WIDTH, Spec, mark
-from hardstone.stats.tire_kept import Frame
+from hardstone.simulation.kept import Frame
 
 MOST_PANELS = 8
 _COLUMNS = 4

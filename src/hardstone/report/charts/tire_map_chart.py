@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hardstone.report.charts.frame import Row
 from hardstone.report.charts.tire_frame import masses_axis
 from hardstone.report.theme import CONFIG, WIDTH, Spec, mark
-from hardstone.stats.tire_bound import Cell
+from hardstone.simulation.analysis import Cell
 
 MISSED, HELD, NOT_COUNTED = "a deadline was missed", "none was missed", "not counted"
 _HARD = {MISSED: "var(--bad)", HELD: "var(--good)", NOT_COUNTED: "var(--quiet)"}

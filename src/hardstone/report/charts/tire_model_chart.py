@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hardstone.report.charts.frame import Row, figure
 from hardstone.report.charts.tire_frame import group_of
 from hardstone.report.theme import LABEL_OF_UNIT, PALETTE, Spec, mark
-from hardstone.stats.tire_costs import Model
+from hardstone.simulation.analysis import Model
 from hardstone.units import format_count
 
 TERMS = {

@@ -9,8 +9,7 @@ from hardstone.report.charts.scale import domain, value_scale
 from hardstone.report.charts.tire_frame import count_axis, group_of, line_name, shape_channel
 from hardstone.report.groups import Group
 from hardstone.report.theme import PALETTE, Spec, mark
-from hardstone.stats.tire_bound import Bound
-from hardstone.stats.tire_statement import Statement
+from hardstone.simulation.analysis import Bound, Statement
 
 LIMIT, OPEN, NONE = "largest without a miss", "no miss found", "missed at the smallest"
 _SHAPES = {LIMIT: "circle", OPEN: "triangle-right", NONE: "triangle-left"}

@@ -8,7 +8,7 @@ from hardstone.report.charts.frame import Row, colour, figure, tooltip
 from hardstone.report.charts.scale import domain, drawn, value_axis, value_scale
 from hardstone.report.charts.tire_frame import group_of, line_name, masses_axis
 from hardstone.report.theme import Spec, mark
-from hardstone.stats.tire_points import Point
+from hardstone.simulation.results import Point
 
 MEAN, WORST, P99 = "mean", "worst observed", "p99"
 _DASHES = {MEAN: [1, 0], WORST: [5, 3], P99: [1, 2]}

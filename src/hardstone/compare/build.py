@@ -1,0 +1,174 @@
+"""Builds the comparison of 2 to 20 systems from the systems alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from hardstone.compare.grey import condition_rows, differing
+from hardstone.compare.points import RULES, points_of, repeated_tables
+from hardstone.compare.rows import compared_rows, compared_tests, decisive_rows, systems_of
+from hardstone.compare.tables import columns_of, kernel_table, older_tables
+from hardstone.compare.view import (
+    LEAST_SYSTEMS,
+    MOST_SYSTEMS,
+    ComparedRow,
+    CompareView,
+    ConditionRow,
+    SystemColumn,
+    Yardstick,
+)
+from hardstone.errors import InputError
+from hardstone.present.wording import shorten
+from hardstone.stats.projection import PATH_NOT_TAKEN
+from hardstone.systems.published import load_studies
+from hardstone.systems.rating import Rating, rate
+from hardstone.systems.subjects import Subject, figure_rows
+
+_LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
+_US = 1_000
+SINGLE_RUNS = (
+    "Each run is one measurement: a ratio holds between two runs. Whether two systems differ is "
+    "decided by interleaved pairs only: hardstone gate --pairs."
+)
+_RATIO_NOTE = (
+    "Ratios are of medians, to the reference; intervals allow for values that depend on each other."
+)
+_PUBLISHED_NOTE = (
+    "A published system has no distribution and no counts: its figures stand beside those of runs "
+    "without a ratio. Hardware differs; compare the distance from mean to worst, and the effect of "
+    "load."
+)
+_TICK_NOTE = (
+    "equals the tick: the worst exceeds its mean by as much as the longest tick of its system, "
+    "within 20 %; a tick within the call may explain it [D]."
+)
+_GREY_NOTE = (
+    "Grey: not comparable with the reference, for the reason that is given. A worst alone is grey "
+    "where the counts differ by more than 10 %: more values usually show a larger worst."
+)
+_SPREAD_NOTE = "Predictability: the worst observed divided by the mean [O]; 1 is best."
+
+
+def compare_view(
+    subjects: Sequence[Subject],
+    reference: int = 0,
+    *,
+    rated: Callable[[Subject], Rating] = rate,
+    begun: Callable[[CompareView], object] = lambda view: None,
+) -> CompareView:
+    """The comparison of `subjects`; the others are set against the one at place `reference`.
+
+    `rated` gives the stars. `begun` is called with the systems, decisive figures and yardsticks
+    alone, before every test is compared, which takes long for many systems. InputError unless there
+    are 2 to 20, each once.
+    """
+    check_systems(subjects, reference)
+    columns = columns_of(subjects, reference, rated)
+    systems = systems_of(columns, reference)
+    found = figure_rows(subjects)
+    decisive = decisive_rows(found, systems)
+    yardsticks = yardsticks_of()
+    begun(_without_tests(columns, reference, decisive, yardsticks))
+    tests = compared_tests(columns, compared_rows(found, systems))
+    conditions = condition_rows(columns, decisive)
+    kernel = kernel_table(columns, reference)
+    bounds = min(one.value_ns for one in yardsticks), max(one.value_ns for one in yardsticks)
+    return CompareView(
+        columns=columns,
+        reference=reference,
+        decisive=decisive,
+        points=points_of(columns, decisive, tests, bounds, conditions),
+        criteria=criteria_of(),
+        tests=tests,
+        tables=[
+            *repeated_tables(columns, decisive, conditions),
+            *([kernel] if kernel else []),
+            *older_tables(columns),
+        ],
+        conditions=conditions,
+        yardsticks=yardsticks,
+        notes=list(_notes(columns, conditions)),
+    )
+
+
+def _without_tests(
+    columns: list[SystemColumn],
+    reference: int,
+    decisive: list[ComparedRow],
+    yardsticks: list[Yardstick],
+) -> CompareView:
+    return CompareView(
+        columns=columns,
+        reference=reference,
+        decisive=decisive,
+        points=[],
+        criteria=[],
+        tests=[],
+        tables=[],
+        conditions=[],
+        yardsticks=yardsticks,
+        notes=[],
+    )
+
+
+def check_systems(subjects: Sequence[Subject], reference: int) -> None:
+    """InputError, with what to do, unless there are 2 to 20 systems, each once, and the reference
+    is one of them."""
+    count = len(subjects)
+    if count < LEAST_SYSTEMS:
+        raise InputError(
+            "a comparison needs at least two systems",
+            "name another run, or a published one: hardstone list published",
+        )
+    if count > MOST_SYSTEMS:
+        raise InputError(
+            f"{count} systems, and a comparison holds {MOST_SYSTEMS}",
+            "leave some out, or choose conditions with --load and --cpu-config",
+        )
+    seen: set[tuple[str, str]] = set()
+    for one in subjects:
+        key = one.id, one.label
+        if key in seen:
+            raise InputError(f"{shorten(one.label)} ({one.id}) is named twice", "name it once")
+        seen.add(key)
+    if not 0 <= reference < count:
+        raise InputError(
+            f"there is no system {reference + 1}", f"--reference takes 1 to {count}, or an ID"
+        )
+
+
+def criteria_of() -> list[tuple[str, str, str]]:
+    """What each number of stars means, from 5 down: configuration, and result [D]."""
+    said = load_studies()[_DEDICATED].tables["rating_criteria"]
+    return [(stars, *said[stars]) for stars in sorted(said, reverse=True)]
+
+
+def yardsticks_of() -> list[Yardstick]:
+    """The two lines of [L], the upper one first."""
+    study = load_studies()[_LATSTAT]
+    said = study.tables["yardsticks"]
+    upper, lower = said["not_real_time_above_mean_us"], said["hard_real_time_embedded_us"]
+    return [
+        Yardstick(upper * _US, f"{upper} us mean: not real-time above ({study.reading.short})"),
+        Yardstick(lower * _US, f"{lower} us: embedded hard real-time ({study.reading.short})"),
+    ]
+
+
+def _notes(columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]) -> Iterator[str]:
+    for column in columns:
+        if column.apart:
+            yield f"{column.label} stands apart: {column.apart}."
+    differs = [one for one in differing(conditions) if not one.startswith("values of")]
+    if differs:
+        yield f"What differs between the systems: {', '.join(differs)}."
+    runs = [one for one in columns if not one.is_published]
+    if len(runs) > 1:
+        yield _RATIO_NOTE
+        yield SINGLE_RUNS
+    if len(runs) < len(columns):
+        yield _PUBLISHED_NOTE
+    yield _GREY_NOTE
+    yield _TICK_NOTE
+    yield _SPREAD_NOTE
+    yield f"A worst is the largest value observed. {PATH_NOT_TAKEN}"
+    yield f"Points. {RULES}"

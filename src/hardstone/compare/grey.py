@@ -1,0 +1,365 @@
+"""Which cells of a comparison may not be compared, and why: they are grey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hardstone.catalogue import load_catalogue
+from hardstone.compare.view import ComparedRow, ConditionRow, SystemColumn
+from hardstone.model import Result, RunDocument, Scalar, Series
+from hardstone.present.headline import repeat_text
+from hardstone.present.wording import fact_text, parameter_text, shorten, spoken, work_text
+from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters
+from hardstone.stats.sustained import steps_of
+from hardstone.stats.trust import lacks_realtime
+from hardstone.systems.published import Address, Figure
+from hardstone.systems.subjects import (
+    CONTRADICTORY,
+    FigureRow,
+    Held,
+    MeasuredRun,
+    MeasuredSeries,
+    PublishedSeries,
+    PublishedSystem,
+    Subject,
+    other_numbers,
+)
+from hardstone.units import format_count
+
+
+def why_another(figure: Figure, result: Result) -> str:
+    """Policy and parameters of `result` that differ from those the study fixed for `figure`;
+    "" if none do."""
+    told = []
+    policy = figure.address.conditions.get("policy", result.conditions.policy)
+    if policy != result.conditions.policy:
+        told.append(f"policy {result.conditions.policy}, in the study {policy}")
+    for name, value in figure.params.items():
+        used = result.params.get(name)
+        if used is None:
+            told.append(f"{name} is not known, in the study {parameter_text(name, value)}")
+        elif used not in (value, [value]):
+            told.append(f"{parameter_text(name, used)}, in the study {parameter_text(name, value)}")
+    return "; ".join(told)
+
+
+_SWITCH = "context_switch"
+_PAIR = "signal_wait"
+ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
+NOT_COMPARABLE = f"not comparable: {ON_LINUX}"
+
+
+@dataclass(frozen=True)
+class Stand:
+    """An address of a run to compare with a published one. `refused`: why it is not
+    comparable; `note`: a caveat if it is."""
+
+    address: Address
+    refused: str = ""
+    note: str = ""
+
+
+def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Stand]:
+    """The addresses of a run to compare with `address`.
+
+    For a context switch of a kind that is not comparable these are those of comparable kinds.
+    """
+    kinds = load_catalogue().entry(address.test).enters_kernel
+    when = kinds.get(address.labels.get("kind", ""), "always")
+    series = address.parts[-1] if address.parts else ""
+    if when == "always" or system.get("kernel.name") != "Linux":
+        yield Stand(address)
+    elif series != _SWITCH:
+        yield Stand(address, note=ON_LINUX if series == _PAIR else "")
+    else:
+        yield Stand(address, refused=NOT_COMPARABLE)
+        for kind in (kind for kind, found in kinds.items() if found == "always"):
+            yield Stand(replace(address, labels={**address.labels, "kind": kind}))
+
+
+UNLIKE_COUNTS = 1.1
+_SOURCES = ("ipi", "timer")
+_SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
+# What a run without an external interrupt source has in place of a figure of a device's interrupts.
+_IN_PLACE = {
+    ("IRQ-P-LAT", "latency"): "delivery",
+    ("IRQ-P-DLT", "dispatch"): "service",
+    ("IRQ-P-TLT", "to_thread"): "send_to_thread",
+    ("IRQ-S-SUS", "minimal_period"): "minimal_period",
+}
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A series that stands where a system has none of the row. `what` says what it is."""
+
+    held: Held
+    what: str
+
+
+def with_stand_ins(
+    row: FigureRow, subjects: Sequence[Subject]
+) -> tuple[FigureRow, Mapping[int, StandIn]]:
+    """`row`, with the interrupts that a run has in place of those of a device, by place.
+
+    Only a row of published figures alone is filled: a run that has the series itself shows it.
+    """
+    if (row.key[0], row.key[1]) not in _IN_PLACE or any(one and one.series for one in row.found):
+        return row, {}
+    found: dict[int, StandIn] = {}
+    for place, subject in enumerate(subjects):
+        if isinstance(subject, MeasuredRun) and row.found[place] is None:
+            stand_in = _in_place(row, subject)
+            if stand_in is not None:
+                found[place] = stand_in
+    filled = [found[place].held if place in found else one for place, one in enumerate(row.found)]
+    return replace(row, found=tuple(filled)), found
+
+
+def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
+    test, name = row.key[0], row.key[1]
+    own = [one for one in subject.held() if one.test == test]
+    for series in dict.fromkeys((name, _IN_PLACE[test, name])):
+        for source in _SOURCES:
+            for one in own:
+                if one.name == series and one.labels.get("source") == source:
+                    return StandIn(one, f"{spoken(series)} of interrupts from {_SENT_BY[source]}")
+    return None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure and that of the reference in the same row; either may be a stand-in."""
+
+    one: Held
+    against: Held
+    stand_in: str = ""
+    stand_in_against: str = ""
+    subject: Subject | None = None
+    reference: Subject | None = None
+
+
+class UnlikeResults:
+    """Why the values of two results are unlike, looked for once: all series of both share it.
+
+    It keeps the results, so that none of another comparison can have the identity of one of them.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Result, Result, list[str]]] = {}
+
+    def reasons(self, ours: Result, theirs: Result) -> list[str]:
+        key = id(ours), id(theirs)
+        if key not in self._known:
+            self._known[key] = ours, theirs, list(_other_parameters(ours, theirs))
+        return self._known[key][2]
+
+
+def why_grey(pair: Pair, known: UnlikeResults | None = None) -> str:
+    """Why `pair.one` may not be compared with `pair.against`; empty if it may. `known`: of the
+    comparison that both are in."""
+    return next(_reasons(pair, known or UnlikeResults()), "")
+
+
+def _reasons(pair: Pair, known: UnlikeResults) -> Iterator[str]:
+    ours, theirs = pair.stand_in, pair.stand_in_against
+    if ours != theirs:
+        mine = ours or "interrupts from a device"
+        yield f"{mine}, and the reference has {theirs or 'interrupts from a device'}"
+    if isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, MeasuredSeries):
+        yield from _other_work(pair.one, pair.against)
+        yield from known.reasons(pair.one.result, pair.against.result)
+    elif isinstance(pair.one, PublishedSeries) and isinstance(pair.against, MeasuredSeries):
+        for label, published, used in other_numbers(pair.one, pair.against):
+            yield f"{published} {label}, the reference {used}"
+        yield from _other_study(pair.one, pair.against, pair.reference)
+    elif isinstance(pair.one, MeasuredSeries) and isinstance(pair.against, PublishedSeries):
+        for label, published, used in other_numbers(pair.against, pair.one):
+            yield f"{used} {label}, the reference {published}"
+        yield from _other_study(pair.against, pair.one, pair.subject)
+
+
+def is_sound(one: Held) -> bool:
+    """Whether no figure of a series contradicts another."""
+    return CONTRADICTORY not in one.notes
+
+
+def why_alone_grey(one: Held) -> str:
+    """Why a figure may be compared with nothing at all; empty if it may."""
+    if not isinstance(one, MeasuredSeries):
+        return ""
+    if not is_sound(one):
+        return "it cannot be true: see the top of its run"
+    return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
+
+
+def why_worst_grey(one: Held, against: Held) -> str:
+    """Why the worst alone may not be compared: it grows with the number of values."""
+    ours, theirs = one.series, against.series
+    if ours is None or theirs is None or one is against:
+        return ""
+    counts = ours.count, theirs.count
+    if max(counts) <= UNLIKE_COUNTS * min(counts):
+        return ""
+    return (
+        f"{format_count(ours.count)} values, the reference {format_count(theirs.count)}: more "
+        "values usually show a larger worst"
+    )
+
+
+def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
+    if not (one.result.calibrated and against.result.calibrated):
+        return
+    ours, theirs = (_work(each.series, each.result) for each in (one, against))
+    if ours and theirs and ours != theirs:
+        yield f"other work: {ours}, the reference: {theirs}"
+
+
+def _work(series: Series, result: Result) -> str:
+    return work_text(series, result.calibrated)
+
+
+def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:
+    for unlike in unlike_parameters(ours, theirs):
+        mine, its = (parameter_text(unlike.name, each) for each in unlike[1:])
+        yield f"measured with {mine}, the reference with {its}"
+    steps = _interrupts(ours), _interrupts(theirs)
+    if all(steps) and max(steps) > UNLIKE_COUNTS * min(steps):
+        yield (
+            f"sustained for {format_count(steps[0])} interrupts, the reference for "
+            f"{format_count(steps[1])}"
+        )
+
+
+def _interrupts(result: Result) -> int:
+    """The most interrupts of a step of IRQ-S-SUS; 0 for other tests."""
+    return max((step.interrupts for step in steps_of([result])), default=0)
+
+
+def _other_study(
+    published: PublishedSeries, measured: MeasuredSeries, run: Subject | None
+) -> Iterator[str]:
+    figure = published.figures[0]
+    another = why_another(figure, measured.result)
+    if another:
+        yield another
+    system = run.document.system if isinstance(run, MeasuredRun) else {}
+    for stand in beside(figure.address, system):
+        if stand.refused:
+            yield stand.refused
+
+
+NOT_KNOWN = "-"
+REPEAT = "repeat"  # differs between runs of one plan, and makes no figure another one
+_CHARACTERS = 120
+# The names of facts that a row of its own has.
+_SHOWN = {
+    "machine.cpu_model",
+    "machine.arch",
+    "cpu.count",
+    "virtual.hypervisor",
+    "kernel.name",
+    "kernel.release",
+    "kernel.preemption",
+    "kernel.hz",
+    "power.governor",
+}
+# What decides whether figures may be set beside each other, most first.
+_ORDER = (
+    "load",
+    "CPU configuration",
+    "policy",
+    "priority",
+    "profile",
+    REPEAT,
+    "clock",
+    "machine",
+    "CPUs",
+    "virtual",
+    "kernel",
+    "preemption",
+    "tick",
+    "configuration",
+    "governor",
+    "libc",
+    "compiler",
+    "study",
+    "hardstone",
+)
+
+
+def condition_rows(
+    columns: Sequence[SystemColumn], decisive: Sequence[ComparedRow]
+) -> list[ConditionRow]:
+    """Conditions, facts that are not alike in all runs, and the counts of the decisive series."""
+    said = [_conditions(one) for one in columns]
+    names = {name for one in said for name in one}
+    ordered = sorted(names, key=lambda one: (_place(one), one))
+    rows = [_row(name, [one.get(name, NOT_KNOWN) for one in said]) for name in ordered]
+    return [*rows, *_facts(columns), *_counts(decisive)]
+
+
+def _place(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+def _row(name: str, cells: list[str]) -> ConditionRow:
+    return ConditionRow(name, cells, len({one for one in cells if one != NOT_KNOWN}) > 1)
+
+
+def _conditions(column: SystemColumn) -> Mapping[str, str]:
+    subject = column.subject
+    found = {name: shorten(text, _CHARACTERS) for name, text in subject.conditions.items()}
+    if isinstance(subject, MeasuredRun):
+        document = subject.document
+        found["priority"] = _priority(subject)
+        found[REPEAT] = repeat_text(document)
+        found["libc"] = shorten(document.tool.libc or "", _CHARACTERS)
+        found["compiler"] = shorten(document.tool.compiler or "", _CHARACTERS)
+    if isinstance(subject, PublishedSystem) and len(subject.loads) > 1:
+        chosen = subject.load if subject.load in subject.loads else subject.loads[-1]
+        found["load"] = chosen
+    return {name: text for name, text in found.items() if text}
+
+
+def _priority(subject: MeasuredRun) -> str:
+    found = {one.conditions.priority for one in subject.results} - {None}
+    return ", ".join(str(one) for one in sorted(one for one in found if one is not None))
+
+
+def _facts(columns: Sequence[SystemColumn]) -> Iterator[ConditionRow]:
+    """Facts that have no row above and differ between runs."""
+    documents = [_document(one) for one in columns]
+    for fact in STEADY_FACTS:
+        if fact in _SHOWN:
+            continue
+        values = [_fact(one, fact) for one in documents]
+        if len({value for value in values if value != NOT_KNOWN}) > 1:
+            yield ConditionRow(fact, values, differs=True)
+
+
+def _document(column: SystemColumn) -> RunDocument | None:
+    return column.subject.document if isinstance(column.subject, MeasuredRun) else None
+
+
+def _fact(document: RunDocument | None, name: str) -> str:
+    if document is None or name not in document.system:
+        return NOT_KNOWN
+    value = document.system[name]
+    return "none" if value is None else shorten(fact_text(name, value), _CHARACTERS)
+
+
+def _counts(decisive: Sequence[ComparedRow]) -> Iterator[ConditionRow]:
+    for row in decisive:
+        counts = [one.series.count if one.series else None for one in row.cells]
+        known = [one for one in counts if one is not None]
+        if known:
+            cells = [NOT_KNOWN if one is None else format_count(one) for one in counts]
+            differs = max(known) > UNLIKE_COUNTS * min(known)
+            yield ConditionRow(f"values of {shorten(row.address, 80)}", cells, differs)
+
+
+def differing(rows: Sequence[ConditionRow]) -> list[str]:
+    """The names of the conditions that differ."""
+    return [one.name for one in rows if one.differs]

@@ -1,0 +1,403 @@
+"""Points for and against each system, and what several runs of one system say of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hardstone.compare.grey import REPEAT, Pair, why_alone_grey, why_grey, why_worst_grey
+from hardstone.compare.rows import judged_claims
+from hardstone.compare.view import (
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    ConditionRow,
+    PlainTable,
+    SystemColumn,
+    SystemPoints,
+)
+from hardstone.model import Result, Unit
+from hardstone.present.stars_text import category_number, certain_stars
+from hardstone.present.wording import (
+    amount_text,
+    is_rate,
+    range_text,
+    ratio_text,
+    ratio_words,
+    shorten,
+)
+from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
+from hardstone.systems.rating import CategoryRating
+from hardstone.systems.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
+from hardstone.units import format_ns
+
+Cells = Sequence[tuple[ComparedRow, ComparedCell]]
+MOST_POINTS = 8
+GOOD_STARS, BAD_STARS = 4.5, 2.5
+STEADY, SPREAD = 5.0, 100.0  # worst over mean
+OUT_OF_THE_BOX = "out of the box"
+NOT_PUBLISHED = "not published"
+_MOST_OF_A_KIND = 2
+_MOST_CATEGORIES = 3
+_EVIDENCE_CHARACTERS = 120
+_ADDRESS_CHARACTERS = 80
+# Conditions of a measurement: with another one a median says nothing about the system alone.
+_ALIKE = ("load", "CPU configuration", "policy", "priority", "clock")
+RULES = (
+    f"Positive: a calibrated category of {GOOD_STARS:g} stars or more; all claims that were judged "
+    f"and count hold; the worst of every decisive duration is at most {STEADY:g} times its mean; "
+    "the wake-up latency stays below the lower yardstick; a decisive median is lower than that of "
+    "the reference; no configuration was needed. Negative: a claim that counts fails; a calibrated "
+    f"category of {BAD_STARS:g} stars or fewer; a worst of {SPREAD:g} times its mean or more; the "
+    "wake-up latency reaches the upper yardstick; a decisive median is higher than that of the "
+    "reference; the configuration takes attention; a run is not fully trustworthy; the rating "
+    "lacks figures. Nothing speaks for a run that is not trustworthy."
+)
+
+
+def points_of(
+    columns: Sequence[SystemColumn],
+    decisive: Sequence[ComparedRow],
+    tests: Sequence[ComparedTest],
+    yardsticks: tuple[int, int],
+    conditions: Sequence[ConditionRow] = (),
+) -> list[SystemPoints]:
+    """At most MOST_POINTS of each side for each system, by RULES. `yardsticks` in ns: the lower and
+    the upper one. A median beside the reference says which of `conditions` are other ones."""
+    reference = next((place for place, one in enumerate(columns) if one.is_reference), 0)
+    found = []
+    for place, one in enumerate(columns):
+        facts = _Facts(
+            place, one, decisive, tests, yardsticks, _other(conditions, place, reference)
+        )
+        positive, negative = list(_positive(facts)), list(_negative(facts))
+        found.append(SystemPoints(positive[:MOST_POINTS], negative[:MOST_POINTS]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What the points of one system follow from. `other`: conditions that are not those of the
+    reference."""
+
+    place: int
+    column: SystemColumn
+    decisive: Sequence[ComparedRow]
+    tests: Sequence[ComparedTest]
+    yardsticks: tuple[int, int]
+    other: list[str]
+
+    @property
+    def cells(self) -> Cells:
+        """Without figures that may be compared with nothing: no point follows from them."""
+        found = [(row, row.cells[self.place]) for row in self.decisive]
+        return [one for one in found if one[1].held is None or not why_alone_grey(one[1].held)]
+
+
+def _other(conditions: Sequence[ConditionRow], place: int, reference: int) -> list[str]:
+    return [
+        one.name
+        for one in conditions
+        if one.name in _ALIKE and one.cells[place] != one.cells[reference]
+    ]
+
+
+def _positive(facts: _Facts) -> Iterator[str]:
+    column, cells = facts.column, facts.cells
+    if column.trust == "untrustworthy":
+        return
+    if not column.mark:  # times of an emulated processor, or instructions, are held against nothing
+        good = [one for one in _calibrated(column) if _certain(one) >= GOOD_STARS]
+        yield from _category_texts(good, column)
+        yield from _below(cells, facts.yardsticks[0])
+    spread = _largest_spread(cells)
+    if spread is not None and spread[2] <= STEADY and _known(cells) > 1:
+        yield (
+            f"worst at most {ratio_text(spread[2])} times the mean in the decisive tests "
+            f"({_short(spread[0])})"
+        )
+    yield from _medians(facts, "lower")
+    yield from _all_hold(facts.place, facts.tests)
+    if column.rating.configuration == OUT_OF_THE_BOX and column.is_published:
+        yield "works out of the box"
+
+
+def _negative(facts: _Facts) -> Iterator[str]:
+    column, cells = facts.column, facts.cells
+    if column.trust != "full" and column.trust_reasons:
+        yield f"{column.trust}: {shorten(column.trust_reasons[0], _EVIDENCE_CHARACTERS)}"
+    yield from _failed(facts.place, facts.tests)
+    low = [one for one in _calibrated(column) if (one.stars or 0) <= BAD_STARS]
+    yield from _category_texts(sorted(low, key=lambda one: one.stars or 0), column)
+    if not column.mark:  # times of an emulated processor are held against nothing
+        yield from _reaches(cells, facts.yardsticks[1])
+    spread = _largest_spread(cells)
+    if spread is not None and spread[2] >= SPREAD:
+        row, cell, times = spread
+        yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
+    yield from _medians(facts, "higher")
+    configuration = column.rating.configuration
+    if configuration not in ("", OUT_OF_THE_BOX, NOT_PUBLISHED):
+        yield f"configuration: {configuration}"
+    if column.rating.why_none:
+        yield f"no overall rating: {shorten(column.rating.why_none, _EVIDENCE_CHARACTERS)}"
+
+
+def _calibrated(column: SystemColumn) -> list[CategoryRating]:
+    """The categories whose stars were fitted to published ones, where there are any stars."""
+    found = column.rating.categories
+    return [one for one in found if one.is_calibrated and one.stars is not None]
+
+
+def _certain(one: CategoryRating) -> float:
+    return certain_stars(one.stars or 0, one.lowest_stars)
+
+
+def _category_texts(found: Sequence[CategoryRating], column: SystemColumn) -> Iterator[str]:
+    """The first with their figures, the others by name."""
+    for one in found[:_MOST_CATEGORIES]:
+        yield _category_text(one, is_exact=column.is_published)
+    rest = [_stars_text(one) for one in found[_MOST_CATEGORIES:]]
+    if rest:
+        yield f"also {', '.join(rest)} of 5"
+
+
+def _stars_text(one: CategoryRating) -> str:
+    return f"{one.category} {category_number(one)}"
+
+
+def _category_text(one: CategoryRating, *, is_exact: bool) -> str:
+    said = f"{_stars_text(one)} of 5"
+    if one.decisive is None:
+        return said
+    worst = amount_text(one.decisive.amount, is_exact=is_exact)
+    return f"{said}: worst {worst} ({shorten(one.decisive.address, _ADDRESS_CHARACTERS)})"
+
+
+def _below(cells: Cells, yardstick_ns: int) -> Iterator[str]:
+    for row, cell in cells:
+        if _is_latency(row) and isinstance(cell.worst, Amount):
+            highest = cell.worst.highest
+            if highest is not None and highest < yardstick_ns:
+                yield f"wake-up latency below {format_ns(yardstick_ns)}: {_figures(row, cell)}"
+
+
+def _reaches(cells: Cells, yardstick_ns: int) -> Iterator[str]:
+    for row, cell in cells:
+        worst = cell.worst if _is_latency(row) else None
+        if isinstance(worst, Amount) and worst.lowest >= yardstick_ns:
+            yield f"wake-up latency reaches {format_ns(yardstick_ns)}: {_figures(row, cell)}"
+
+
+def _is_latency(row: ComparedRow) -> bool:
+    return row.address.startswith("TMR-P-LAT")
+
+
+def _largest_spread(cells: Cells) -> tuple[ComparedRow, ComparedCell, float] | None:
+    found = [(row, cell, cell.predictability) for row, cell in cells if cell.predictability]
+    known = [(row, cell, times) for row, cell, times in found if times is not None]
+    return max(known, key=lambda one: one[2], default=None)
+
+
+def _known(cells: Cells) -> int:
+    return sum(cell.predictability is not None for _, cell in cells)
+
+
+def _short(row: ComparedRow) -> str:
+    return shorten(row.address, _ADDRESS_CHARACTERS)
+
+
+def _medians(facts: _Facts, outcome: str) -> Iterator[str]:
+    """The strongest first; with the conditions that are other ones, so that nothing is ranked
+    silently."""
+    other = f", with another {', '.join(facts.other)}" if facts.other else ""
+    found = [
+        (row, cell.ratio)
+        for row, cell in facts.cells
+        if cell.ratio is not None and cell.ratio.outcome == outcome and cell.ratio.ratio
+    ]
+    found.sort(key=lambda one: one[1].ratio or 1.0, reverse=outcome == "higher")
+    for row, ratio in found[:_MOST_OF_A_KIND]:
+        yield (
+            f"median {ratio_words(ratio)[0]} that of the reference, between these two runs{other} "
+            f"({_short(row)})"
+        )
+
+
+def _figures(row: ComparedRow, cell: ComparedCell) -> str:
+    is_exact = cell.series is None
+    told = [
+        f"{name} {amount_text(one, is_exact=is_exact)}"
+        for name, one in (("mean", cell.mean), ("worst", cell.worst))
+        if isinstance(one, Amount)
+    ]
+    return f"{', '.join(told)} ({_short(row)})"
+
+
+def _failed(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
+    found = [
+        f"{test.test}, {row.name} fails: {shorten(cell.evidence, _EVIDENCE_CHARACTERS)}"
+        for test in tests
+        for row, cell in judged_claims(test, place)
+        if cell.look == "failed"
+    ]
+    yield from found[:_MOST_OF_A_KIND]
+    if len(found) > _MOST_OF_A_KIND:
+        yield f"and {len(found) - _MOST_OF_A_KIND} more claims fail"
+
+
+def _all_hold(place: int, tests: Sequence[ComparedTest]) -> Iterator[str]:
+    looks = [cell.look for test in tests for _, cell in judged_claims(test, place)]
+    if looks and "failed" not in looks:
+        if len(looks) == 1:
+            yield "the only claim that was judged and counts holds"
+        else:
+            yield f"all {len(looks)} claims that were judged and count hold"
+
+
+_P50 = "p50"
+_COLUMNS = ["series", "runs", "mean", "p50", "worst of a run", "worst of all runs"]
+_UNTRUSTWORTHY = "untrustworthy"
+_COUNTS = "values of "  # of a series: no condition, and looked at where it matters
+_LABEL_CHARACTERS = 120
+_NONE = "-"
+_DEPEND = "runs depend"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Places of runs that are of one system, in the order in which they ran, and how many more of
+    it were not trustworthy."""
+
+    places: list[int]
+    left_out_count: int
+
+
+def repeated_tables(
+    columns: Sequence[SystemColumn],
+    decisive: Sequence[ComparedRow],
+    conditions: Sequence[ConditionRow],
+) -> list[PlainTable]:
+    """A table for each system of which there are at least LEAST_RUNS runs that may be compared:
+    same machine and target, and nothing in `conditions` or in the parameters differs."""
+    found: list[PlainTable] = []
+    for group in _groups(columns, conditions):
+        rows = [row for one in decisive if (row := _row(one, group.places))]
+        if rows:
+            found.append(_table(len(found) + 1, group, rows, columns))
+    return found
+
+
+def _groups(
+    columns: Sequence[SystemColumn], conditions: Sequence[ConditionRow]
+) -> Iterator[_Group]:
+    same: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    rows = [one for one in conditions if one.name != REPEAT and not one.name.startswith(_COUNTS)]
+    for place, column in enumerate(columns):
+        run = column.subject
+        is_poor = column.trust == _UNTRUSTWORTHY  # apart too, and counted as left out
+        if not isinstance(run, MeasuredRun) or (column.apart and not is_poor):
+            continue
+        told = run.document.plan.target, str(run.document.system.get("machine.node"))
+        same[(*told, *run.condition, *(one.cells[place] for one in rows))].append(place)
+    for places in same.values():
+        kept = [one for one in places if columns[one].trust != _UNTRUSTWORTHY]
+        if len({columns[one].id for one in kept}) == len(kept) >= LEAST_RUNS:
+            kept.sort(key=lambda one: _started(columns[one]))
+            yield _Group(kept, len(places) - len(kept))
+
+
+def _started(column: SystemColumn) -> tuple[str, str]:
+    run = column.subject
+    return (run.document.started_utc if isinstance(run, MeasuredRun) else "", column.id)
+
+
+def _table(
+    number: int, group: _Group, rows: list[list[str]], columns: Sequence[SystemColumn]
+) -> PlainTable:
+    numbers = _numbers(sorted(columns[one].number for one in group.places))
+    notes = [
+        f"Median over the runs, with its {CONFIDENCE:.0%} interval, low to high, by order "
+        "statistics. The run is the unit: the values within a run depend on each other.",
+        f"{_DEPEND.capitalize()}: a figure of the series goes with that of the run before (rank "
+        "correlation of neighbours, p < 0.05), so that an interval would be too narrow. Few runs "
+        "show little of that: leave time between them.",
+        "The interval of the worst of a run is of its median over runs. It bounds no later worst.",
+    ]
+    if group.left_out_count:
+        notes.append(f"{group.left_out_count} more of this system: left out, not trustworthy.")
+    return PlainTable(
+        anchor="runs-of-one-system" if number == 1 else f"runs-of-one-system-{number}",
+        title="Runs of one system" if number == 1 else f"Runs of one system ({number})",
+        about=f"Systems {numbers} are runs of one machine under the same conditions.",
+        columns=_COLUMNS,
+        rows=rows,
+        notes=notes,
+    )
+
+
+def _numbers(found: list[int]) -> str:
+    """ "1 to 10", or "1, 2, 4"."""
+    is_range = found == list(range(found[0], found[-1] + 1))
+    return f"{found[0]} to {found[-1]}" if is_range else ", ".join(map(str, found))
+
+
+def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
+    """The figures of a row; None where fewer than LEAST_RUNS of the runs have it, or any of them
+    may not be set beside the others."""
+    cells = [row.cells[place] for place in places if row.cells[place].held is not None]
+    held = [one.held for one in cells if one.held is not None]
+    if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_alike(held):
+        return None
+    place = row.more.index(_P50) if _P50 in row.more and row.unit != "count" else None
+    means, worsts = (
+        _known_values(one.mean for one in cells),
+        _known_values(one.worst for one in cells),
+    )
+    medians = [] if place is None else _known_values(one.more[place] for one in cells)
+    figures = [one if len(one) == len(cells) else [] for one in (means, medians, worsts)]
+    is_dependent = any(map(runs_depend, figures))
+    said = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
+    if any(why_worst_grey(one, two) for one in held for two in held):
+        said[-1] = "unlike counts"
+    of_all = min if is_rate(row.unit) else max
+    worst = _text(row.unit, of_all(worsts)) if len(worsts) == len(cells) else _NONE
+    return [_label(row, cells), str(len(cells)), *said, worst]
+
+
+def _known_values(amounts: Iterable[Amount | Missing]) -> list[float]:
+    return [one.value for one in amounts if isinstance(one, Amount) and one.value is not None]
+
+
+def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
+    """With what all runs remark: that an interrupt is not one of a device."""
+    shared = [note for note in cells[0].notes if all(note in one.notes for one in cells)]
+    test = row.address.partition("/")[0]
+    return shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
+
+
+def _are_alike(held: Sequence[Held]) -> bool:
+    first = held[0]
+    return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in held)
+
+
+def _params(one: Held) -> dict[str, object]:
+    result: Result | None = one.result if isinstance(one, MeasuredSeries) else None
+    if result is None:
+        return {}
+    return {name: value for name, value in result.params.items() if name not in result.calibrated}
+
+
+def _over_runs(values: Sequence[float], unit: Unit, *, is_dependent: bool) -> str:
+    """ "18.2 us (17.9 to 18.6 us)"; "-" without values. Of runs that depend on each other no
+    interval: it would be too narrow."""
+    found = interval_of_runs(values)
+    if found is None:
+        return _NONE
+    said = [_text(unit, one) for one in (found.estimate, found.low, found.high)]
+    return f"{said[0]} ({_DEPEND if is_dependent else range_text(said[1], said[2])})"
+
+
+def _text(unit: Unit, value: float) -> str:
+    return amount_text(Amount(unit, "over runs", "", value=value))

@@ -1,0 +1,631 @@
+"""The rows of a comparison: each test with the figure of each system, and which of them decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hardstone.catalogue import load_catalogue
+from hardstone.compare.grey import (
+    Pair,
+    StandIn,
+    UnlikeResults,
+    is_sound,
+    why_alone_grey,
+    why_grey,
+    why_worst_grey,
+    with_stand_ins,
+)
+from hardstone.compare.view import (
+    ClaimCell,
+    ClaimRow,
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    SystemColumn,
+)
+from hardstone.errors import InputError
+from hardstone.model import Descriptor, Verdict
+from hardstone.present.wording import (
+    Claim,
+    claim_of,
+    format_value,
+    is_rate,
+    label_text,
+    shorten,
+    spoken,
+)
+from hardstone.stats.contradictions import MARK
+from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
+from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
+from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.systems.subjects import (
+    Amount,
+    FigureRow,
+    Held,
+    MeasuredRun,
+    MeasuredSeries,
+    Missing,
+    amount_of,
+)
+from hardstone.units import whole_number
+
+MEDIAN = "p50"
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Medians by place among `found`. An unreadable histogram has none: its series is marked as
+    contradictory."""
+
+    found: Sequence[Held | None]
+    _known: dict[int, QuantileEnds | None] = field(default_factory=dict)
+
+    def figure(self, place: int) -> Amount | Missing:
+        """As `Held.amount` gives it."""
+        held = self.found[place]
+        ends = self._ends(place)
+        if held is None:
+            return Missing("no values")
+        is_shown = held.series is not None and is_printable(_HALF, held.series.count)
+        if ends is None or ends.value is None or not is_shown:
+            return held.amount(MEDIAN)
+        if not isinstance(held, MeasuredSeries):
+            return held.amount(MEDIAN)
+        source = f"{held.run_id} {held.address} {MEDIAN}"
+        return Amount(held.unit, MEDIAN, source, value=float(ends.value))
+
+    def ratio(self, place: int, reference: int) -> QuantileRatio | None:
+        """The median at `place` divided by that of the reference."""
+        pair = self.found[reference], self.found[place]
+        series = [one.series if one is not None else None for one in pair]
+        ends = self._ends(reference), self._ends(place)
+        if series[0] is None or series[1] is None or ends[0] is None or ends[1] is None:
+            return None
+        return compare_quantile(series[0], series[1], _HALF, ends=(ends[0], ends[1]))
+
+    def limit(self, place: int) -> str | None:
+        """That a series is close to the cost of reading the clock. The least value of most is far
+        from it, which tells without the median."""
+        held = self.found[place]
+        if held is None or held.series is None or held.result is None or not is_sound(held):
+            return None
+        series, instrument = held.series, held.result.instrument
+        if instrument is None or series.min is None or series.unit != "ns" or series.derived:
+            return None
+        if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
+            return None
+        ends = self._ends(place)
+        return median_limit(ends.value if ends else None, instrument)
+
+    def _ends(self, place: int) -> QuantileEnds | None:
+        if place not in self._known:
+            self._known[place] = self._read(place)
+        return self._known[place]
+
+    def _read(self, place: int) -> QuantileEnds | None:
+        held = self.found[place]
+        if held is None or held.series is None:
+            return None
+        try:
+            return quantile_ends(held.series, _HALF, quantum=self._quantum)
+        except InputError:
+            return None
+
+    @cached_property
+    def _quantum(self) -> float:
+        """The coarsest step of the clocks that timed the row, in ns; 0 where nothing was timed."""
+        results = [one.result for one in self.found if one is not None and one.unit == "ns"]
+        known = [one.instrument for one in results if one is not None and one.instrument]
+        return max((max(one.quantum_ns, 0.0) for one in known), default=0.0)
+
+
+TICK = ("CLK-P-DUR", "tick")
+EQUALS_TICK = "equals the tick"
+TICK_TOLERANCE = 0.2
+CONTRADICTS = f"{MARK} cannot be true"
+AT_LIMIT = "at the instrument's limit"
+_LEAST_IS_ALL = "minimal_period"
+_LABEL_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Systems:
+    """What a row is set against: the systems, and the longest tick of each in ns where known.
+    `unlike` is what was found of their results so far."""
+
+    columns: Sequence[SystemColumn]
+    reference: int
+    ticks: Sequence[float | None]
+    unlike: UnlikeResults = field(default_factory=UnlikeResults)
+
+
+def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:
+    return Systems(columns, reference, [_longest_tick(one) for one in columns])
+
+
+def _longest_tick(column: SystemColumn) -> float | None:
+    for one in column.subject.held():
+        if (one.test, one.name) == TICK:
+            longest = one.amount("max")
+            return longest.value if isinstance(longest, Amount) else None
+    return None
+
+
+def compared_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
+    """Every series of any system, in the order in which they have them."""
+    return [compared_row(one, systems) for one in found]
+
+
+def compared_row(found: FigureRow, systems: Systems, label: str = "") -> ComparedRow:
+    """One row. `label`: what it is called instead of by its series and labels."""
+    row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
+    worst, more = _worst_statistic(found.first), _more(row)
+    builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
+    return ComparedRow(
+        address=found.address,
+        label=label or row_label(found),
+        unit=found.first.unit,
+        cells=[builder.cell(place) for place in range(len(row.found))],
+        more=more,
+    )
+
+
+def row_label(row: FigureRow) -> str:
+    """The series and the labels that the systems share: "switch, threads 128"."""
+    first, kept = row.first, dict(row.key[2])
+    labels = [
+        label_text(name, value if (number := whole_number(value)) is None else number)
+        for name, value in first.labels.items()
+        if name in kept
+    ]
+    return shorten(", ".join([spoken(first.name), *labels, *first.parts]), _LABEL_CHARACTERS)
+
+
+def _worst_statistic(one: Held) -> str:
+    return "min" if is_rate(one.unit) or one.name == _LEAST_IS_ALL else "max"
+
+
+def _more(row: FigureRow) -> tuple[str, ...]:
+    """The median where two distributions are compared; what studies published beyond mean and
+    worst."""
+    shown = {"mean", _worst_statistic(row.first)}
+    held = [one for one in row.found if one is not None]
+    median = [MEDIAN] if sum(one.series is not None for one in held) > 1 else []
+    published = [name for one in held if one.series is None for name in one.statistics()]
+    return tuple(one for one in dict.fromkeys([*median, *published]) if one not in shown)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of one row."""
+
+    row: FigureRow
+    systems: Systems
+    stand_ins: Mapping[int, StandIn]
+    worst: str
+    more: tuple[str, ...]
+    medians: Medians
+
+    def cell(self, place: int) -> ComparedCell:
+        """The figures of the system at `place`, and why they may not be compared."""
+        held, column = self.row.found[place], self.systems.columns[place]
+        if held is None:
+            return self._without(column)
+        mean, worst = held.amount("mean"), held.amount(self.worst)
+        why = column.apart or why_alone_grey(held) or self._why(place, held)
+        against = self.row.found[self.systems.reference]
+        return ComparedCell(
+            mean=mean,
+            worst=worst,
+            held=held,
+            is_grey=bool(why),
+            why=why,
+            marks=self._marks(place, held, mean, worst),
+            notes=self._notes(place, held),
+            ratio=None if why else self._ratio(place, held),
+            predictability=_predictability(held, mean, worst),
+            worst_why="" if why or against is None else self._why_worst(held, against),
+            more=tuple(self._figure(place, held, name) for name in self.more),
+        )
+
+    def _without(self, column: SystemColumn) -> ComparedCell:
+        missing = missing_of(column, self.row.key[0])
+        return ComparedCell(missing, missing, more=(missing,) * len(self.more))
+
+    def _why(self, place: int, held: Held) -> str:
+        """Beside the reference, or where that has no figure, beside the first that has one."""
+        reference = self.systems.reference
+        if self.row.found[reference] is not None:
+            return self._why_beside(place, held, reference)
+        stand_in = self.stand_ins.get(place)
+        if stand_in:  # nothing that the others have
+            return f"{stand_in.what}, not from a device"
+        first = self._first()
+        number = self.systems.columns[first].number
+        return self._why_beside(place, held, first).replace("the reference", f"system {number}")
+
+    def _first(self) -> int:
+        """The first system whose figure may stand beside others."""
+        there = [
+            (place, one)
+            for place, one in enumerate(self.row.found)
+            if one is not None and place not in self.stand_ins
+        ]
+        sound = [
+            (place, one)
+            for place, one in there
+            if not self.systems.columns[place].apart and not why_alone_grey(one)
+        ]
+        return (sound or there)[0][0]
+
+    def _why_beside(self, place: int, held: Held, other: int) -> str:
+        against = self.row.found[other]
+        if against is None or against is held:
+            return ""
+        ours, theirs = self.stand_ins.get(place), self.stand_ins.get(other)
+        pair = Pair(
+            held,
+            against,
+            ours.what if ours else "",
+            theirs.what if theirs else "",
+            self.systems.columns[place].subject,
+            self.systems.columns[other].subject,
+        )
+        return why_grey(pair, self.systems.unlike)
+
+    def _why_worst(self, held: Held, against: Held) -> str:
+        return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
+
+    def _ratio(self, place: int, held: Held) -> QuantileRatio | None:
+        """Of the medians, where the reference's own figure may be compared too."""
+        reference = self.systems.reference
+        against = self.row.found[reference]
+        if against is None or against is held or against.series is None or held.series is None:
+            return None
+        is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
+        if is_refused or not has_ratio(held):
+            return None
+        return self.medians.ratio(place, reference)
+
+    def _figure(self, place: int, held: Held, statistic: str) -> Amount | Missing:
+        return self.medians.figure(place) if statistic == MEDIAN else held.amount(statistic)
+
+    def _marks(
+        self, place: int, held: Held, mean: Amount | Missing, worst: Amount | Missing
+    ) -> tuple[str, ...]:
+        marks = []
+        if not is_sound(held):
+            marks.append(CONTRADICTS)
+        is_timed = held.unit == "ns" and not held.test.startswith("CLK-")
+        if is_timed and equals_tick(mean, worst, self.systems.ticks[place]):
+            marks.append(EQUALS_TICK)
+        return tuple(marks)
+
+    def _notes(self, place: int, held: Held) -> tuple[str, ...]:
+        stand_in = self.stand_ins.get(place)
+        own = self.row.notes[place]
+        limit = self.medians.limit(place)
+        first = [stand_in.what] if stand_in else []
+        return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
+
+
+def has_ratio(held: Held) -> bool:
+    """Whether medians of such series are divided: not of counts, nor of a single least value."""
+    return held.unit != "count" and held.name != _LEAST_IS_ALL
+
+
+def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:
+    """Whether a worst value exceeds its mean by as much as the longest tick, within 20 % of it: a
+    tick within the call may explain it [D]. A mean that is only bounded counts as 0."""
+    if tick_ns is None or tick_ns <= 0 or not isinstance(worst, Amount) or worst.value is None:
+        return False
+    usual = mean.lowest if isinstance(mean, Amount) else 0.0
+    return abs(worst.value - usual - tick_ns) <= TICK_TOLERANCE * tick_ns
+
+
+def _predictability(held: Held, mean: Amount | Missing, worst: Amount | Missing) -> float | None:
+    """How many times the mean the worst is [O]; None where either is not known, or no duration."""
+    known = [one.value if isinstance(one, Amount) else None for one in (mean, worst)]
+    usual, extreme = known
+    if held.unit == "count" or held.name == _LEAST_IS_ALL or usual is None or extreme is None:
+        return None
+    if usual <= 0 or extreme <= 0:
+        return None
+    return usual / extreme if is_rate(held.unit) else extreme / usual
+
+
+def missing_of(column: SystemColumn, test: str) -> Missing:
+    """Why a system has no figure of a series of `test`."""
+    subject = column.subject
+    if not isinstance(subject, MeasuredRun):
+        return Missing("not published")
+    found = [one for one in subject.results if one.test == test]
+    if not found:
+        return Missing("not run", f"hardstone run {test}")
+    state = state_of(found[0].status, found[0].reason)
+    return Missing("no values" if state == "measured" else state)
+
+
+def state_of(status: str, reason: str | None) -> str:
+    """ "measured", or why not: "denied: no right to ..."."""
+    return f"{status}: {shorten(reason, 120)}" if reason and status != "measured" else status
+
+
+_MOST_CLAIMS = 60  # of one test
+AS_A_WHOLE = "as a whole"
+_WHOLE_CLAIM = "all claims that count for a rating hold; of a study, what it says"
+HOLDS, FAILS = "holds", "fails"
+
+
+def compared_tests(
+    columns: Sequence[SystemColumn], rows: Sequence[ComparedRow]
+) -> list[ComparedTest]:
+    """Each test that any system has, in the order of the battery."""
+    by_test: dict[str, list[ComparedRow]] = {}
+    for row in rows:
+        by_test.setdefault(row.address.partition("/")[0], []).append(row)
+    names = {test: None for column in columns for test in column.subject.tests()}
+    catalogue = load_catalogue()
+    ordered = sorted(
+        {**names, **dict.fromkeys(by_test)}, key=lambda one: catalogue.entry(one).order
+    )
+    specs = _descriptors(columns)
+    return [_compared_test(one, columns, by_test.get(one, []), specs.get(one)) for one in ordered]
+
+
+def _descriptors(columns: Sequence[SystemColumn]) -> Mapping[str, Descriptor]:
+    """As the probe of the first run declared them."""
+    found: dict[str, Descriptor] = {}
+    for column in columns:
+        if isinstance(column.subject, MeasuredRun):
+            for one in column.subject.document.descriptors:
+                found.setdefault(one.id, one)
+    return found
+
+
+def _compared_test(
+    test: str,
+    columns: Sequence[SystemColumn],
+    rows: list[ComparedRow],
+    spec: Descriptor | None,
+) -> ComparedTest:
+    entry = load_catalogue().entry(test)
+    claims, left_out = _claim_rows(test, columns, spec)
+    return ComparedTest(
+        test=test,
+        title=spec.title if spec else test,
+        about=entry.about,
+        category=entry.category,
+        moments=[(one.title, one.meaning) for one in spec.series] if spec else [],
+        rows=rows,
+        claims=claims,
+        states=[_state(column, test) for column in columns],
+        published=_statements(test),
+        notes=[
+            *([f"What distorts it: {entry.distorts}"] if entry.distorts else []),
+            *([f"{left_out} more claims are in the reports of the runs."] if left_out else []),
+        ],
+    )
+
+
+def _state(column: SystemColumn, test: str) -> str:
+    subject = column.subject
+    if not isinstance(subject, MeasuredRun):
+        return "published" if test in subject.tests() else "not published"
+    found = next((one for one in subject.results if one.test == test), None)
+    if found is None:
+        return "not run"
+    if found.status == "measured" and (not found.complete or found.interrupted):
+        return "cut off before its end"
+    return state_of(found.status, found.reason)
+
+
+def _claim_rows(
+    test: str, columns: Sequence[SystemColumn], spec: Descriptor | None
+) -> tuple[list[ClaimRow], int]:
+    """The row of the whole where a study judged, then those claims that are not alike, then the
+    others; and how many were left out."""
+    found = [_verdicts(column, test) for column in columns]
+    claims = [[claim_of(one, test, spec) for one in verdicts] for verdicts in found]
+    by_name: dict[str, list[Claim | None]] = {}
+    for place, own in enumerate(claims):
+        if not columns[place].is_published:
+            for one in own:
+                by_name.setdefault(one.name, [None] * len(columns))[place] = one
+    ordered = sorted(by_name.items(), key=lambda one: not _is_telling(one[1]))
+    rows = [
+        ClaimRow(
+            name,
+            next((one.claim for one in cells if one and one.claim), ""),
+            [
+                _cell(one) if one else _without(column, test)
+                for one, column in zip(cells, columns, strict=True)
+            ],
+        )
+        for name, cells in ordered[:_MOST_CLAIMS]
+    ]
+    is_judged = any(column.is_published and own for column, own in zip(columns, found, strict=True))
+    whole = [_whole(test, columns, claims)] if is_judged else []
+    return [*whole, *rows], max(len(ordered) - _MOST_CLAIMS, 0)
+
+
+def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
+    found = column.subject.verdicts(test)
+    return [] if isinstance(found, Missing) else found
+
+
+def _is_telling(cells: Sequence[Claim | None]) -> bool:
+    return any(one is not None and not one.passed for one in cells)
+
+
+def _cell(one: Claim) -> ClaimCell:
+    word = HOLDS if one.passed else FAILS
+    if one.uncounted and not one.passed:
+        return ClaimCell(word, "uncounted", f"{one.evidence} (does not count: {one.uncounted})")
+    return ClaimCell(word, "passed" if one.passed else "failed", one.evidence)
+
+
+def _without(column: SystemColumn, test: str) -> ClaimCell:
+    if column.is_published:
+        judged = _verdicts(column, test)
+        return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
+    reason = missing_of(column, test).reason
+    return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
+
+
+def _whole(
+    test: str, columns: Sequence[SystemColumn], claims: Sequence[Sequence[Claim]]
+) -> ClaimRow:
+    cells = [
+        _whole_cell(own) if own else _without(column, test)
+        for own, column in zip(claims, columns, strict=True)
+    ]
+    return ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, cells)
+
+
+def _whole_cell(own: Sequence[Claim]) -> ClaimCell:
+    failed = [one for one in own if not one.passed and not one.uncounted]
+    if failed:
+        return ClaimCell(FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
+    aside = [one for one in own if not one.passed]
+    told = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
+    more = f"; not counted: {', '.join(one.name for one in aside)}" if aside else ""
+    return ClaimCell(HOLDS, "passed", told + more)
+
+
+def _statements(test: str) -> list[str]:
+    """What studies say about no single system, in words and figures, with their source."""
+    said = [_said(one) for one in figures_of(test) if one.system is None or one.unit is None]
+    return list(dict.fromkeys(one for one in said if one))
+
+
+def _said(one: Figure) -> str:
+    study = load_studies()[one.study].reading.short
+    load = one.address.conditions.get("load")
+    where = f"{study}, load {load}" if load else study
+    if one.statistic is None and one.system is None:
+        return f"{where}: {one.value}"
+    if one.system is None and one.unit is not None:
+        amount = amount_of(one)
+        return f"{where}: {one.address} {one.statistic} {format_value(amount.value, amount.unit)}"
+    return ""
+
+
+def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimCell]]:
+    """What was judged about one system and counts: claim by claim, or of a study the whole."""
+    found = [(row, row.cells[place]) for row in test.claims]
+    judged = [one for one in found if one[1].look in ("passed", "failed")]
+    return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
+
+
+WAKEUP = ("TMR-P-LAT", "wakeup")
+_TOTAL = "total"
+_WAITERS = "waiters"
+_BOTH = "both"  # threads and processes take the same way
+
+
+@dataclass(frozen=True)
+class Decisive:
+    """A place of the summary: `short` names it in a table of figures, `most` a label of which the
+    row with the largest number is taken."""
+
+    short: str
+    test: str
+    series: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...] = ()
+    most: str = ""
+
+
+_SEMAPHORE = (("kind", "unnamed"), ("scope", "thread"))
+_MUTEX = (("protocol", "inherit"),)
+DECISIVE = (
+    Decisive("tick", "CLK-P-DUR", ("tick",)),
+    Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
+    Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
+    Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
+    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
+    Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
+    Decisive("mut cont", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
+)
+
+
+def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
+    """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
+    rows = [
+        compared_row(row, systems)
+        for one in DECISIVE
+        for name in one.series
+        for row in _chosen(found, one, name)
+    ]
+    wakeup = _wakeup(systems.columns)
+    if wakeup is not None:
+        rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU"))
+    return rows
+
+
+def group_of(row: ComparedRow) -> str:
+    """A short name of what a decisive row is about: "tick", "wakeup"."""
+    test = row.address.partition("/")[0]
+    return next((one.short for one in DECISIVE if one.test == test), "wakeup")
+
+
+def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:
+    """The row with the labels; of several the one that most systems have, or the largest number
+    that two or more have."""
+    rows = [row for row in found if row.test == one.test and row.key[1] == name]
+    fitting = [row for row in rows if _fits(row, one)] or rows
+    shared = [row for row in fitting if _held_count(row) > 1] or fitting
+    order: Callable[[FigureRow], tuple[int, int]] = (
+        (lambda row: (_number(row, one.most), _held_count(row)))
+        if one.most
+        else (lambda row: (_published_count(row), _held_count(row)))
+    )
+    if shared:
+        yield max(shared, key=order)
+
+
+def _fits(row: FigureRow, one: Decisive) -> bool:
+    labels = row.first.labels
+    return all(labels.get(name, value) in (value, _BOTH) for name, value in one.labels)
+
+
+def _held_count(row: FigureRow) -> int:
+    return sum(one is not None for one in row.found)
+
+
+def _published_count(row: FigureRow) -> int:
+    """Of interrupts the row of the studies, beside which stands what a run has in its place."""
+    return sum(one is not None and one.series is None for one in row.found)
+
+
+def _number(row: FigureRow, label: str) -> int:
+    texts = [row.first.labels.get(label, ""), *row.first.parts]
+    return max((whole_number(one) or 0 for one in texts), default=0)
+
+
+def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
+    """Of each system the CPU with the largest worst: merged, a bad CPU would not be seen."""
+    found: list[Held | None] = []
+    notes: list[tuple[str, ...]] = []
+    for column in columns:
+        own = [one for one in column.subject.held() if _is_total(one)]
+        worst = max(own, key=_largest, default=None)
+        cpu = worst.labels.get("cpu") if worst is not None else None
+        found.append(worst)
+        notes.append((f"CPU {cpu}, the worst of {len(own)}",) if cpu and len(own) > 1 else ())
+    if not any(found):
+        return None
+    return FigureRow((*WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
+
+
+def _is_total(one: Held) -> bool:
+    is_wakeup = (one.test, one.name) == WAKEUP
+    return is_wakeup and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
+
+
+def _largest(one: Held) -> float:
+    worst = one.amount("max")
+    return worst.lowest if isinstance(worst, Amount) else 0.0

@@ -1,0 +1,331 @@
+"""A comparison on one screen: stars, decisive figures, what differs, and where the rest is.
+
+Up to MOST_COLUMNS systems are columns. More are rows, with fewer figures each.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
+
+from rich.text import Text
+
+from hardstone.calling import as_typed
+from hardstone.compare.rows import CONTRADICTS, EQUALS_TICK, group_of
+from hardstone.compare.view import (
+    ComparedCell,
+    ComparedRow,
+    CompareView,
+    ConditionRow,
+    SystemColumn,
+)
+from hardstone.present.stars_text import stars_number
+from hardstone.present.wording import amount_text, one_line, ratio_text, shorten
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount
+from hardstone.terminal.console import make_console
+
+MOST_LINES = 37  # of 40: the command has a few lines to say after them
+MOST_COLUMNS = 6
+_GUTTER = 12
+_LEAST_CELL = 9
+_MOST_CELL = 16
+_LABEL, _LEAST_LABEL = 20, 12
+_STARS = 6
+_NAME, _MOST_NAME = 17, 40
+_FIGURE = 9
+_TICK_MARK, _CONTRADICTION = "*", "!"
+_TOLD = ("machine", "kernel", "study", "hardstone")  # named with the systems
+_MOST_DIFFERING = 5
+_PAIRS = ("acquire", "release")
+_UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
+
+
+def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
+    """Prints `view` to `stream` (default: standard output) in at most MOST_LINES lines."""
+    console = make_console(stream)
+    for line in comparison_lines(view, console.width):
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+def comparison_lines(view: CompareView, width: int) -> list[Text]:
+    """The lines of the screen, none broken; those that tell most are kept where all do not fit."""
+    count = len(view.columns)
+    are_columns = count <= MOST_COLUMNS and _LEAST_LABEL + _LEAST_CELL * count <= width
+    figures = _as_columns(view, width) if are_columns else _as_rows(view, width)
+    systems = list(_systems(view, _origin) if are_columns else [])
+    is_cut = any(len(line) > width for line in systems)
+    if is_cut:
+        systems = list(_systems(view, _study))
+    below = [
+        *_legend(view, width),
+        Text(f"{'all of it':{_GUTTER}}add -o comparison.html (or .pdf) to the command"),
+        *_why(view),
+    ]
+    head = Text(_head(view), style="bold")
+    room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
+    sections = [
+        _labelled("apart", _apart(view), width, 3, "bold red"),
+        *([] if are_columns else [_labelled("from", _shared(view, _origin), width, 6)]),
+        *([_labelled("hardware", _shared(view, _hardware), width, 8)] if is_cut else []),
+        _labelled("rated as", _reserves(view), width, 3, "yellow"),
+        _labelled("differs", _differing(view), width, _MOST_DIFFERING),
+        _labelled("median", _medians(view), width, 4),
+    ]
+    return [head, *systems, *figures, *_fitting(sections, max(room, 0)), *below]
+
+
+def _head(view: CompareView) -> str:
+    reference = view.columns[view.reference]
+    name = shorten(reference.label, 40)
+    return f"{len(view.columns)} systems; {reference.number} is the reference: {name}"
+
+
+def _systems(view: CompareView, told: Callable[[SystemColumn], str]) -> Iterator[Text]:
+    """Number, name, and what is `told` of each."""
+    names = different_names([one.label for one in view.columns], 32)
+    for one, label in zip(view.columns, names, strict=True):
+        style = "" if not one.apart else "dim"
+        name = " ".join(filter(None, (label, one.mark)))
+        yield Text(f"{one.number:>2} {one_line(f'{name}: {told(one)}')}", style=style)
+
+
+def different_names(names: Sequence[str], most: int) -> list[str]:
+    """`names` cut to `most` characters; those that look alike then in their middle."""
+    cut = [shorten(one, most) for one in names]
+    same, half = Counter(cut), most // 2
+    return [
+        text if same[text] == 1 else f"{shorten(name, half)}{one_line(name)[-half:]}"
+        for name, text in zip(names, cut, strict=True)
+    ]
+
+
+def _study(one: SystemColumn) -> str:
+    """The study with its year."""
+    year = "" if one.year and one.year in one.study else one.year
+    return f"{one.study} {year}".strip()
+
+
+def _hardware(one: SystemColumn) -> str:
+    return one.hardware or "not known"
+
+
+def _origin(one: SystemColumn) -> str:
+    return ", ".join(filter(None, (_study(one), one.hardware)))
+
+
+def _as_columns(view: CompareView, width: int) -> list[Text]:
+    count = len(view.columns)
+    cell = min(max((width - _LABEL) // count, _LEAST_CELL), _MOST_CELL)
+    label = max(width - cell * count, _LEAST_LABEL)
+    numbers = "".join(f"{one.number:>{cell}}" for one in view.columns)
+    lines = [Text(f"{'worst observed':{label}}{numbers}", style="bold")]
+    stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
+    lines.append(Text(f"{'stars of 5':{label}}{stars}"))
+    for row in view.decisive:
+        line = Text(f"{shorten(_row_name(row), label):{label}}")
+        for one in row.cells:
+            line += _cell(one, cell)
+        lines.append(line)
+    return lines
+
+
+def _row_name(row: ComparedRow) -> str:
+    """ "SEM-P-ARC 128 acquire": the test, the number that was chosen, and the series if the summary
+    has several of the test."""
+    test, *parts = row.address.split("/")
+    numbers = [one for one in parts if one.isdecimal()]
+    series = parts[-1] if parts and parts[-1] in _PAIRS else ""
+    return " ".join(filter(None, [test, *numbers, series]))
+
+
+def _as_rows(view: CompareView, width: int) -> list[Text]:
+    groups = dict.fromkeys(group_of(one) for one in view.decisive)
+    fitting = max((width - 3 - _STARS - _NAME) // _FIGURE, 1)
+    shown = [one for one in groups if one not in _UNCONTENDED][:fitting]
+    titles = "".join(f"{shorten(one, _FIGURE - 1):>{_FIGURE}}" for one in shown)
+    wide = min(max(width - 3 - _STARS - len(titles), _NAME), _MOST_NAME)
+    lines = [Text(f"{'#':>2} {'worst observed':{wide}}{'stars':>{_STARS}}{titles}", style="bold")]
+    full = [" ".join(filter(None, (column.mark, column.label))) for column in view.columns]
+    names = different_names(full, wide - 1)
+    for place, (column, name) in enumerate(zip(view.columns, names, strict=True)):
+        line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
+        for group in shown:
+            cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
+            line += _cell(max(cells, key=_order), _FIGURE)
+        lines.append(line)
+    return lines
+
+
+def _order(cell: ComparedCell) -> float:
+    """The largest worst of a group is the one that is shown."""
+    worst = cell.worst
+    return worst.highest or worst.lowest if isinstance(worst, Amount) else -1.0
+
+
+def stars_short(rating: Rating) -> str:
+    """ "4.5", "<=4.5" where figures are missing, "1-4" for a range, "-" where there are too few."""
+    return stars_number(
+        rating.overall,
+        is_at_most=rating.is_at_most,
+        lowest=rating.lowest,
+        at_most="<=",
+        to="-",
+    )
+
+
+def _cell(cell: ComparedCell, width: int) -> Text:
+    """The worst; in brackets where it may not be compared, which holds without colours too."""
+    if not isinstance(cell.worst, Amount):
+        return Text(f"{'-':>{width}}", style="dim")
+    marks = (_CONTRADICTION if CONTRADICTS in cell.marks else "") + (
+        _TICK_MARK if EQUALS_TICK in cell.marks else ""
+    )
+    is_grey = cell.is_grey or bool(cell.worst_why)
+    room = width - 1 - len(marks) - 2 * is_grey
+    text = amount_text(cell.worst, is_exact=cell.series is None)
+    if len(text) > room:
+        text = amount_text(cell.worst)
+    if len(text) > room:  # a figure without its unit would be another one
+        text = text.replace(" ", "")
+    text = f"({text}{marks})" if is_grey else f"{text}{marks}"
+    return Text(f"{shorten(text, width - 1):>{width}}", style="dim" if is_grey else "")
+
+
+def _apart(view: CompareView) -> list[str]:
+    return [f"{one.number} {one.apart}" for one in view.columns if one.apart]
+
+
+def _reserves(view: CompareView) -> list[str]:
+    """What a rating is made with, by the systems for which it is the same."""
+    told = [", ".join(one.rating.rated_as) for one in view.columns]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
+
+
+def _differing(view: CompareView) -> list[str]:
+    rows = [one for one in view.conditions if one.differs and not one.name.startswith("values of")]
+    counts = sum(one.differs and one.name.startswith("values of") for one in view.conditions)
+    told = [_condition(one) for one in rows if one.name not in _TOLD]
+    names = [one.name for one in rows if one.name in _TOLD]
+    more = [f"numbers of values in {counts} of the rows above"] if counts else []
+    return [*told, *([f"also {', '.join(names)}"] if names else []), *more]
+
+
+def _condition(row: ConditionRow) -> str:
+    groups = _grouped(row.cells)
+    told = [f"{shorten(text, 28)} ({numbers})" for text, numbers in groups.items() if text != "-"]
+    return f"{row.name}: {', '.join(told)}"
+
+
+def _medians(view: CompareView) -> list[str]:
+    """Beside the reference, of each other run: where its decisive medians differ."""
+    told = ["; ".join(_outcomes(view, place)) for place in range(len(view.columns))]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(told).items() if text]
+
+
+def _outcomes(view: CompareView, place: int) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for row in view.decisive:
+        ratio = row.cells[place].ratio
+        if ratio is not None:
+            name = group_of(row)
+            shown = f"{name} x{ratio_text(ratio.ratio)}" if ratio.ratio else name
+            found.setdefault(ratio.outcome, []).append(shown)
+    for outcome in ("higher", "lower"):
+        if outcome in found:
+            yield f"{outcome} {', '.join(found[outcome])}"
+    for outcome in ("no difference seen", "not decided"):
+        if outcome in found:
+            yield f"{outcome} in {len(found[outcome])}"
+
+
+def _shared(view: CompareView, told: Callable[[SystemColumn], str]) -> list[str]:
+    """What is `told` of the systems, once for all of which it is the same."""
+    texts = [told(one) for one in view.columns]
+    return [f"{numbers}: {text}" for text, numbers in _grouped(texts).items()]
+
+
+def _grouped(texts: Sequence[str]) -> dict[str, str]:
+    """The numbers of the systems by the text that they share: {"heavy": "1-3, 5"}."""
+    found: dict[str, list[int]] = {}
+    for number, text in enumerate(texts, 1):
+        found.setdefault(text, []).append(number)
+    return {text: numbers_text(numbers) for text, numbers in found.items()}
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Ascending numbers with ranges: "1-3, 5"."""
+    spans: list[list[int]] = []
+    for one in numbers:
+        if spans and one == spans[-1][1] + 1:
+            spans[-1][1] = one
+        else:
+            spans.append([one, one])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def _legend(view: CompareView, width: int) -> Iterator[Text]:
+    cells = [cell for row in view.decisive for cell in row.cells]
+    told = [
+        (any(one.is_grey or one.worst_why for one in cells), "( ) not comparable, see the report"),
+        (any(EQUALS_TICK in one.marks for one in cells), f"{_TICK_MARK} equals the tick"),
+        (any(CONTRADICTS in one.marks for one in cells), f"{_CONTRADICTION} cannot be true"),
+        (any(map(_is_at_most, view.columns)), "<= at most: figures are missing"),
+        (any(map(_is_range, view.columns)), "1-4: stars from stand-ins or too few values"),
+    ]
+    text = "; ".join(text for is_there, text in told if is_there)
+    yield from (Text(line, style="dim") for line in textwrap.wrap(text, width))
+    if sum(not one.is_published for one in view.columns) > 1:
+        yield Text("One run each: only hardstone gate --pairs decides about systems.", style="dim")
+
+
+def _why(view: CompareView) -> Iterator[Text]:
+    """The command that says what the stars of the first run follow from."""
+    run = next((one.id for one in view.columns if not one.is_published), None)
+    if run is not None:
+        yield Text(f"{'stars, why':{_GUTTER}}") + Text(
+            as_typed(f"hardstone show {shlex.quote(run)} --why"), style="cyan"
+        )
+
+
+def _is_at_most(column: SystemColumn) -> bool:
+    rating = column.rating
+    return rating.is_at_most and rating.overall is not None and not _is_range(column)
+
+
+def _is_range(column: SystemColumn) -> bool:
+    lowest, overall = column.rating.lowest, column.rating.overall
+    return lowest is not None and overall is not None and lowest < overall
+
+
+def _labelled(
+    label: str, items: Iterable[str], width: int, most: int, style: str = ""
+) -> list[Text]:
+    """Each item on lines of its own, the first with the label; at most `most` lines, and how many
+    items do not fit."""
+    lines: list[str] = []
+    found = [one_line(one) for one in items]
+    for number, item in enumerate(found):
+        wrapped = textwrap.wrap(
+            item, width - _GUTTER, max_lines=2, placeholder=" \u2026", break_on_hyphens=False
+        ) or [""]
+        if len(lines) + len(wrapped) > most or (
+            len(lines) + len(wrapped) == most and number < len(found) - 1
+        ):
+            lines.append(f"and {len(found) - number} more, with -o")
+            break
+        lines.extend(wrapped)
+    return [
+        Text(f"{'' if number else label:{_GUTTER}}") + Text(line, style=style)
+        for number, line in enumerate(lines)
+    ]
+
+
+def _fitting(sections: Sequence[list[Text]], room: int) -> list[Text]:
+    """The sections in their order, as far as there is room."""
+    found = [line for section in sections for line in section]
+    return found[:room]

@@ -1,0 +1,526 @@
+"""The tables of the older studies and of kernel time, with a row or column for each system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hardstone.catalogue import load_catalogue
+from hardstone.compare.grey import why_alone_grey
+from hardstone.compare.view import PlainTable, SystemColumn
+from hardstone.errors import InputError
+from hardstone.kernel.analysis import ALL, TEST
+from hardstone.kernel.tables import STATISTICS, KernelHistory, kernel_history, milliseconds
+from hardstone.model import Result, Scalar, Trust, Verdict
+from hardstone.preemption.tables import (
+    MEANING,
+    NOT_KNOWN,
+    TITLE_OF,
+    PreemptionRow,
+    Side,
+    preemption_rows,
+    side_of,
+    unlike_conditions,
+    why_not_divided,
+)
+from hardstone.present.wording import amount_text, ratio_text, short, shorten, time_mark
+from hardstone.stats.kind_of_time import (
+    KindOfTime,
+    clocks_apart,
+    kind_of_time,
+    why_not_beside_hardware,
+)
+from hardstone.systems.published import Study, load_studies
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
+
+OWN_STUDY = "measured with hardstone"
+_LABEL_CHARACTERS = 60
+_REASON_CHARACTERS = 200
+
+
+def columns_of(
+    subjects: Sequence[Subject], reference: int, rate: Callable[[Subject], Rating]
+) -> list[SystemColumn]:
+    """A column for each of `subjects`, in their order; `reference` is a place in it."""
+    labels = _labels(subjects)
+    return [
+        _column(place, one, labels[place], subjects[reference], rate)
+        for place, one in enumerate(subjects)
+    ]
+
+
+def _column(
+    place: int,
+    one: Subject,
+    label: str,
+    reference: Subject,
+    rate: Callable[[Subject], Rating],
+) -> SystemColumn:
+    trust = one.trust if isinstance(one, MeasuredRun) else None
+    return SystemColumn(
+        number=place + 1,
+        id=one.id,
+        label=label,
+        subject=one,
+        is_published=one.is_published,
+        is_reference=one is reference,
+        study=short(one.conditions.get("study"), 80) or OWN_STUDY,
+        hardware=_hardware(one),
+        year=one.year,
+        trust=trust.grade if trust else "",
+        trust_reasons=list(trust.reasons) if trust else [],
+        mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
+        apart=why_apart(one, reference, trust),
+        rating=rate(one),
+    )
+
+
+def _hardware(one: Subject) -> str:
+    if not isinstance(one, MeasuredRun):
+        return one.conditions.get("machine", "not known")
+    said = one.conditions
+    machine = shorten(said.get("machine", ""), 80) or "not known"
+    count = said.get("CPUs")
+    virtual = said.get("virtual")
+    parts = [
+        machine,
+        f"{count} CPU{'' if count == '1' else 's'}" if count else "",
+        f"virtual machine ({shorten(virtual, 40)})" if virtual else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def why_apart(one: Subject, reference: Subject, trust: Trust | None) -> str:
+    """Why no time of `one`, a run of grade `trust`, may stand beside those of `reference`; empty
+    if they may.
+
+    Times of a processor, of an emulated one, and counted instructions are of different kinds;
+    published times are those of hardware. A run that is not trustworthy is beside nothing.
+    """
+    if isinstance(one, MeasuredRun):
+        apart = clocks_apart(one.document.clock_check) if one.document.clock_check else None
+        if apart:
+            return apart
+    if trust is not None and trust.grade == "untrustworthy":
+        return _not_trusted(trust.reasons)
+    ours, theirs = _kind(one), _kind(reference)
+    return "" if ours is theirs else f"it {ours.value}, and the reference {theirs.value}"
+
+
+def why_not_trusted(column: SystemColumn) -> str:
+    """Why no figure of a system may stand beside others; empty if it is trusted so far."""
+    return _not_trusted(column.trust_reasons) if column.trust == "untrustworthy" else ""
+
+
+def _not_trusted(reasons: Sequence[str]) -> str:
+    reason = shorten(reasons[0], _REASON_CHARACTERS) if reasons else "no reason"
+    return f"not trustworthy: {reason}"
+
+
+def _kind(one: Subject) -> KindOfTime:
+    if isinstance(one, MeasuredRun):
+        return kind_of_time(one.document.system)
+    return KindOfTime.HARDWARE
+
+
+def _labels(subjects: Sequence[Subject]) -> list[str]:
+    """Different from each other: the label, then what tells the runs of one label apart, then the
+    ID, then the number."""
+    plain = [shorten(one.label, _LABEL_CHARACTERS) or one.id for one in subjects]
+    for more in (_kernel, _of_id):
+        same = Counter(plain)
+        plain = [
+            f"{label}, {more(one)}" if same[label] > 1 and more(one) else label
+            for label, one in zip(plain, subjects, strict=True)
+        ]
+    return list(_numbered(plain))
+
+
+def _kernel(one: Subject) -> str:
+    if not isinstance(one, MeasuredRun):
+        return ""
+    return short(one.document.system.get("kernel.release"), 40)
+
+
+def _of_id(one: Subject) -> str:
+    return one.id
+
+
+def _numbered(labels: Sequence[str]) -> Iterator[str]:
+    same = Counter(labels)
+    for number, label in enumerate(labels, 1):
+        yield f"{label} #{number}" if same[label] > 1 else label
+
+
+_OBENLAND, _GARRE = "obenland-2000", "garre-2014"
+_UNKNOWN = "not known"
+_CHARACTERS = 90
+Find = Callable[[Subject, str], str]
+_SWITCH = tuple(
+    (f"{scope} {title}", f"SEM-P-RTP/{{kind}}/{scope}/context_switch", statistic)
+    for scope in ("thread", "process")
+    for title, statistic in (("mean", "mean"), ("worst", "max"))
+)
+_QUEUE = (
+    *(
+        (f"{scope} latency {title}", f"MSG-P-LAT/mq/64/{scope}/latency", statistic)
+        for scope in ("thread", "process")
+        for title, statistic in (("mean", "mean"), ("worst", "max"))
+    ),
+    *(
+        (f"{scope} throughput {title}", f"MSG-P-THR/mq/8192/{scope}/throughput", statistic)
+        for scope in ("thread", "process")
+        for title, statistic in (("mean", "mean"), ("least", "min"))
+    ),
+)
+_WORST = (
+    ("task switch", "THR-P-SLS/2/switch", "max"),
+    ("preemption", "THR-P-PRE/thread/preemption", "max"),
+    ("semaphore shuffle", "SEM-P-SHF/unnamed/thread/shuffle", "max"),
+)
+Wanted = Sequence[tuple[str, str, str]]
+
+
+def older_tables(columns: Sequence[SystemColumn]) -> list[PlainTable]:
+    """Context switches and queues beside Obenland's, worst cases beside those of Garre et al., the
+    ladder of priorities and classes."""
+    return [_switches(columns), _queues(columns), _worst_cases(columns), _ladder(columns)]
+
+
+def _runs(columns: Sequence[SystemColumn]) -> Iterator[tuple[SystemColumn, MeasuredRun]]:
+    for column in columns:
+        if isinstance(column.subject, MeasuredRun):
+            yield column, column.subject
+
+
+def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
+    study = load_studies()[_OBENLAND]
+    rows = [
+        [system, load, *_figures(published_system(key, load), _of_kind("unnamed"))]
+        for key, system in _systems(study)
+        for load in ("none", "heavy")
+    ]
+    kinds = load_catalogue().entry("SEM-P-RTP").enters_kernel
+    always = [kind for kind, when in kinds.items() if when == "always"]
+    for column, run in _runs(columns):
+        for kind in always:
+            figures = _own_figures(column, run, _of_kind(kind))
+            if _has_any(figures):
+                rows.append([f"{column.label}, {kind}", run.condition.load, *figures])
+    return PlainTable(
+        anchor="context-switches",
+        title="Context switches",
+        about=(
+            "Half of a semaphore's round trip, without signal and wait (SEM-P-RTP), beside "
+            f"{study.reading.short}."
+        ),
+        columns=["system", "load", *(title for title, _, _ in _SWITCH)],
+        rows=rows,
+        notes=[
+            "Of runs only kinds of semaphore that enter the kernel with every call, as those of "
+            "the study did: from others less is subtracted, so their switch looks longer.",
+            *_hardware_notes(study),
+        ],
+    )
+
+
+def _of_kind(kind: str) -> Wanted:
+    return [(title, address.format(kind=kind), name) for title, address, name in _SWITCH]
+
+
+def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
+    study = load_studies()[_OBENLAND]
+    rows = [
+        [system, "none", *_figures(published_system(key, "none"), _QUEUE)]
+        for key, system in _systems(study)
+    ]
+    rows += _own_rows(columns, _QUEUE)
+    note = study.reading.tables["message_queue"].note
+    return PlainTable(
+        anchor="message-queues",
+        title="Message queues",
+        about=f"Latency and throughput of POSIX message queues, beside {study.reading.short}.",
+        columns=["system", "load", *(title for title, _, _ in _QUEUE)],
+        rows=rows,
+        notes=[
+            " ".join(note.split()),
+            "The worst of a throughput is the least. The worst of Solaris 8, 1 CPU (77.7 MB/s) is "
+            "above its mean in the study, too.",
+            *_hardware_notes(study),
+        ],
+    )
+
+
+def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
+    study = load_studies()[_GARRE]
+    keys = list(study.tables["worst_case"]["rows"])
+    rows = [
+        [study.systems[key].name, _UNKNOWN, *_figures(published_system(key), _WORST)]
+        for key in keys
+    ]
+    rows += _own_rows(columns, _WORST)
+    said = study.tables["worst_case"]
+    return PlainTable(
+        anchor="worst-cases",
+        title="Worst observed of three operations",
+        about=(
+            "The largest value of a switch between two threads, of a preemption and of a "
+            f"semaphore's shuffle, beside {study.reading.short}."
+        ),
+        columns=["system", "load", *(title for title, _, _ in _WORST)],
+        rows=rows,
+        notes=[
+            f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
+            f"{said['conditions']}; {said['assumed']} assumed.",
+            "A maximum grows with the number of values, which the study does not give.",
+        ],
+    )
+
+
+def _own_rows(columns: Sequence[SystemColumn], wanted: Wanted) -> list[list[str]]:
+    found = [
+        [column.label, run.condition.load, *_own_figures(column, run, wanted)]
+        for column, run in _runs(columns)
+    ]
+    return [row for row in found if _has_any(row[2:])]
+
+
+def _systems(study: Study) -> Iterator[tuple[str, str]]:
+    for key, system in study.systems.items():
+        yield key, system.name
+
+
+def _hardware_notes(study: Study) -> list[str]:
+    return [f"{one.name}: {one.hardware}" for one in study.systems.values() if one.hardware]
+
+
+def _has_any(figures: Sequence[str]) -> bool:
+    return any(one != "-" for one in figures)
+
+
+def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list[str]:
+    """The figures of a run; where none may stand beside those of a study the reason, once."""
+    refused = why_not_beside_hardware(run.document) or why_not_trusted(column)
+    figures = _figures(run, wanted)
+    if refused and _has_any(figures):
+        return [refused, *["-"] * (len(figures) - 1)]
+    return figures
+
+
+def _figures(subject: Subject, wanted: Wanted) -> list[str]:
+    held = {_key(one): one for one in subject.held()}
+    return [_figure(held, address, statistic) for _, address, statistic in wanted]
+
+
+def _figure(held: Mapping[frozenset[str], Held], address: str, statistic: str) -> str:
+    found = held.get(frozenset(address.split("/")))
+    if found is None:
+        return "-"
+    amount = found.amount(statistic)
+    if not isinstance(amount, Amount):
+        return "-"
+    text, why = amount_text(amount, is_exact=found.series is None), why_alone_grey(found)
+    return f"{text} (not comparable: {why})" if why else text
+
+
+def _key(one: Held) -> frozenset[str]:
+    """The parts of the address in any order: a study and the probe order labels differently."""
+    return frozenset(one.address.split("/"))
+
+
+def _ladder(columns: Sequence[SystemColumn]) -> PlainTable:
+    study = load_studies()[_OBENLAND]
+    rows = [
+        [
+            system.name,
+            str(system.priorities) if system.priorities else _UNKNOWN,
+            _classes(system.classes) or _UNKNOWN,
+            f"{system.clock_tick_hz} Hz" if system.clock_tick_hz else _UNKNOWN,
+            "-",
+        ]
+        for system in study.systems.values()
+        if system.priorities
+    ]
+    rows += [_own_ladder(column, run) for column, run in _runs(columns)]
+    return PlainTable(
+        anchor="priorities",
+        title="The ladder of priorities and classes",
+        about=(
+            "How many priorities there are, which classes share them, and the rate of the tick, "
+            f"beside {study.reading.short}."
+        ),
+        columns=["system", "priorities", "classes, from the highest", "tick", "what was tried"],
+        rows=rows,
+        notes=[
+            "Of runs: the levels of SCHED_FIFO by the system's own answer, and what THR-B-PRI and "
+            "POS-B-INV saw of them. What other classes a system has is not asked."
+        ],
+    )
+
+
+def _classes(classes: Mapping[str, tuple[int, int]]) -> str:
+    ordered = sorted(classes.items(), key=lambda one: -one[1][1])
+    return ", ".join(f"{name} {low} to {high}" for name, (low, high) in ordered)
+
+
+def _own_ladder(column: SystemColumn, run: MeasuredRun) -> list[str]:
+    facts = run.document.system
+    low, high = facts.get("limits.priority_min"), facts.get("limits.priority_max")
+    is_known = isinstance(low, int) and isinstance(high, int)
+    hz = facts.get("kernel.hz")
+    return [
+        column.label,
+        str(high - low + 1) if isinstance(low, int) and isinstance(high, int) else _UNKNOWN,
+        f"real-time (SCHED_FIFO) {low} to {high}" if is_known else _UNKNOWN,
+        f"{hz} Hz" if isinstance(hz, int) else _UNKNOWN,
+        _tried(run) or _UNKNOWN,
+    ]
+
+
+def _tried(run: MeasuredRun) -> str:
+    told = [
+        f"{test}: {shorten(verdict.evidence, _CHARACTERS)}"
+        for test, name in (("THR-B-PRI", "levels"), ("POS-B-INV", "priorities_32"))
+        for verdict in _named(run, test, name)
+    ]
+    return "; ".join(told)
+
+
+def _named(run: MeasuredRun, test: str, name: str) -> list[Verdict]:
+    found = run.verdicts(test)
+    if isinstance(found, Missing):
+        return []
+    return [one for one in found if one.name.partition("/")[0] == name][:1]
+
+
+_MOST_NOTES = 4  # of one system
+_IMPROVEMENT = (
+    "Improvement: the reference divided by the system; its interval has the ratios that both "
+    "intervals allow."
+)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The figures of one run; `problem` says why there are none."""
+
+    column: SystemColumn
+    run: MeasuredRun
+    results: list[Result]
+    facts: Mapping[str, Scalar]
+    side: Side | None
+    problem: str = ""
+
+
+def kernel_table(columns: Sequence[SystemColumn], reference: int) -> PlainTable | None:
+    """Sections of the kernel system by system, and how many times shorter they are than those of
+    the reference; None where no run has KRN-P-PRE."""
+    found = [one for one in map(_own, columns) if one is not None]
+    if not found:
+        return None
+    history = kernel_history()
+    rows = [*_published(history), *(_own_row(one) for one in found)]
+    notes = [MEANING, _IMPROVEMENT] if len(found) > 1 else [MEANING]
+    first = next((one for one in found if one.column is columns[reference]), None)
+    for one in found:
+        if first is not None and one is not first and first.side and one.side:
+            is_divided = not _refused(first, one)
+            sides = first.side, one.side
+            rows.append(_improvement(sides, one, history, is_divided=is_divided))
+            notes.extend(f"{one.column.label}: {text}" for text in _differing(first, one))
+    return PlainTable(
+        anchor="kernel-preemption",
+        title="Time in sections of the kernel",
+        about=f"Kernel preemption (KRN-P-PRE), beside {history.short}, {history.machine}.",
+        columns=["system", "preemption", *(TITLE_OF[one] for one in STATISTICS)],
+        rows=rows,
+        notes=notes,
+    )
+
+
+def _own(column: SystemColumn) -> _Own | None:
+    run = column.subject
+    if not isinstance(run, MeasuredRun):
+        return None
+    results = [one for one in run.results if one.test == TEST]
+    if not results:
+        return None
+    facts = _facts(run)
+    try:
+        return _Own(column, run, results, facts, side_of(results, facts, run.kernel_time))
+    except InputError as error:
+        return _Own(column, run, results, facts, None, error.cause)
+
+
+def _facts(run: MeasuredRun) -> Mapping[str, Scalar]:
+    """The facts while the kernel was switched to the model of the condition."""
+    facts = run.document.system
+    model = run.condition.preemption
+    if not model:
+        return facts
+    return {**facts, "kernel.preemption": model, "kernel.preemption_model": model}
+
+
+def _published(history: KernelHistory) -> Iterator[list[str]]:
+    for name, side in (("off", history.off), ("on", history.on)):
+        yield [history.short, name, *(milliseconds(side[one]) for one in STATISTICS)]
+    improved = (ratio_text(history.improvement[one]) for one in STATISTICS)
+    yield [f"{history.short}, improvement", "off / on", *improved]
+
+
+def _own_row(one: _Own) -> list[str]:
+    system = f"{one.column.label} {one.column.mark}".rstrip()
+    if one.side is None:
+        return [system, NOT_KNOWN, one.problem, "-", "-"]
+    cells = [_cell(one.side, statistic) for statistic in STATISTICS]
+    if all(cell == "-" for cell in cells):
+        cells[0] = "; ".join(one.side.missing) or "no sections"
+    refused = why_not_beside_hardware(one.run.document) or _why_alone(one)
+    model = f"{one.side.model}; {refused}" if refused else one.side.model
+    return [system, model, *cells]
+
+
+def _cell(side: Side, statistic: str) -> str:
+    figure = side.figure(ALL, statistic)
+    if figure is None:
+        return side.lacking(ALL, statistic) or "-"
+    return f"{figure.text} ({figure.interval})" if figure.interval else figure.text
+
+
+def _why_alone(one: _Own) -> str:
+    """Why the figures of a run may be divided by nothing; empty if they may."""
+    held = [series for series in one.run.held() if series.test == TEST]
+    reasons = [why_not_trusted(one.column), *map(why_alone_grey, held)]
+    return next(filter(None, reasons), "")
+
+
+def _refused(first: _Own, one: _Own) -> list[str]:
+    """Why the figures of two runs are not divided."""
+    told = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
+    found = [*why_not_divided(first.facts, one.facts), *told]
+    apart = one.column.apart  # a clock that ran wrong
+    return list(dict.fromkeys(found or ([f"no improvement is given: {apart}"] if apart else [])))
+
+
+def _improvement(
+    sides: tuple[Side, Side], one: _Own, history: KernelHistory, *, is_divided: bool
+) -> list[str]:
+    found = preemption_rows(*sides, history, is_divided=is_divided)
+    rows = {row.figure: row for row in found if row.operation == ALL}
+    cells = [_divided(rows.get(TITLE_OF[statistic])) for statistic in STATISTICS]
+    return [f"{one.column.label}, improvement", "reference / system", *cells]
+
+
+def _divided(row: PreemptionRow | None) -> str:
+    if row is None:
+        return "-"
+    return f"{row.improvement} ({', '.join(row.limits)})" if row.limits else row.improvement
+
+
+def _differing(first: _Own, one: _Own) -> list[str]:
+    refused = _refused(first, one)
+    unlike = unlike_conditions(first.results, one.results, (first.facts, one.facts))
+    told = [*refused, *(f"differs: {text}" for text in unlike)]
+    return [shorten(text, 200) for text in told[:_MOST_NOTES]]

@@ -1,0 +1,1 @@
+"""KRN-P-PRE: blocking of the CPU by operations of the kernel."""

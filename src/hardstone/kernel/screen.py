@@ -1,0 +1,104 @@
+"""KRN-P-PRE on a terminal: the operations of the kernel, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.errors import InputError
+from hardstone.kernel.tables import (
+    WHAT_DIFFERS,
+    KernelTable,
+    OperationRow,
+    TracedRow,
+    history_line,
+    kernel_table,
+)
+from hardstone.model import RunDocument
+from hardstone.stats.conditions import names_in
+from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.terminal.console import print_table, words
+
+
+def show_kernel_time(console: Console, document: RunDocument) -> None:
+    """The table of each result of KRN-P-PRE; nothing where there is none."""
+    names = names_in(document)
+    for result in document.results:
+        try:
+            found = kernel_table(result)
+        except InputError:
+            continue  # The table of series says that the histogram is unreadable.
+        if found is not None:
+            console.print(words(f"kernel time by operation, {names.name(result)}", "bold"))
+            show_table(console, found, history_line(why_not_beside_hardware(document)))
+            console.print()
+
+
+def show_table(console: Console, found: KernelTable, history: str) -> None:
+    """The operations, and what limits their figures. `history` has the published ones."""
+    print_table(console, _operations(found))
+    if found.traced:
+        console.print()
+        print_table(console, _traced(found.traced))
+        console.print(words(WHAT_DIFFERS, "dim"))
+    console.print()
+    for note in found.notes:
+        console.print(words(note))
+    console.print(words(history))
+    console.print(words(found.meaning, "dim"))
+
+
+def _operations(found: KernelTable) -> Table:
+    """Intervals are on a line of their own."""
+    table = _table(
+        ("", "operation", "in\nkernel", found.level, "sections\n90 %", "99 %", "worst\nobserved"),
+        left=2,
+    )
+    above = f"rate above\n{found.rate_above}" if found.rate_above else ""
+    table.add_column(above, justify="right", overflow="fold")
+    reference = [found.reference] if found.reference else []
+    for number, row in enumerate([*found.rows, found.whole, *reference]):
+        is_worst = row.rank in ("1", "1=")
+        style = "bold" if is_worst else "" if number < len(found.rows) else "dim"
+        table.add_row(*_cells(row), style=style)
+    return table
+
+
+def _cells(row: OperationRow) -> list[Text]:
+    return [
+        words(row.rank),
+        words(row.operation) + Text("\n") + words(row.releases, "dim"),
+        words(row.kernel_share),
+        _with_interval(row.quantile, row.interval),
+        _with_interval(row.length_90, row.interval_90),
+        _with_interval(row.length_99, row.interval_99),
+        words(row.worst),
+        _with_interval(row.rate, row.rate_interval),
+    ]
+
+
+def _with_interval(value: str, interval: str) -> Text:
+    return words(value) + (Text("\n") + words(interval, "dim") if interval else Text(""))
+
+
+def _traced(rows: Sequence[TracedRow]) -> Table:
+    table = _table(
+        ("traced", "kind", "count", "99 %", "longest", "99 %\nof releases", "worst\nobserved"),
+        left=2,
+    )
+    for row in rows:
+        cells = (row.operation, row.kind, row.count, row.length_99, row.longest)
+        table.add_row(*map(words, cells), words(row.estimated_99), words(row.worst))
+    return table
+
+
+def _table(titles: Sequence[str], left: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for number, title in enumerate(titles):
+        justify = "left" if number < left else "right"
+        table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    return table

@@ -1,0 +1,487 @@
+"""KRN-P-PRE in tables: operations with their blocking, sections traced, HP's history, and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from hardstone.errors import InputError
+from hardstone.kernel.analysis import (
+    ALL,
+    MOST_OF_OTHERS,
+    REFERENCE,
+    TEST,
+    Blocking,
+    KernelTime,
+    Operation,
+    SectionLength,
+    kernel_time_of,
+    longest_of_share,
+    time_longer,
+)
+from hardstone.kernel.blocking import LEAST_IDLE, Idle, RateInterval, unseen_per_s
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.wording import (
+    format_value,
+    labels_text,
+    lacking_quantile,
+    level_text,
+    quantile_cell,
+    quantile_value,
+    range_text,
+    shorten,
+)
+from hardstone.stats.conditions import listed, names_in
+from hardstone.stats.quantiles import values_for
+from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.units import format_count, format_ns
+
+NOT_KNOWN = "-"
+
+
+def length_text(one: SectionLength | None) -> str:
+    """ "187 us", "< 598 ns", "-" where there are too few releases."""
+    if one is None:
+        return NOT_KNOWN
+    return f"< {format_ns(one.value_ns)}" if one.is_below else format_ns(one.value_ns)
+
+
+def whole_length(one: SectionLength | None) -> str:
+    """Both on one line: "187 us (160 to 204 us)"."""
+    return NOT_KNOWN if one is None else f"{length_text(one)} ({length_interval(one)})"
+
+
+def percent(share: float) -> str:
+    """ "95 %"."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def length_interval(one: SectionLength | None) -> str:
+    """ "160 to 204 us", "0 to 690 ns", "95.2 us to unbounded"; empty for None."""
+    if one is None:
+        return ""
+    high = "unbounded" if one.high_ns is None else format_ns(one.high_ns)
+    return range_text(format_ns(one.low_ns) if one.low_ns else "0", high)
+
+
+def rate_text(per_s: float) -> str:
+    """ "7500 /s", "0.33 /s": two digits, no more than the rate has."""
+    if per_s < 10:
+        return f"{per_s:.2g} /s"
+    digits = len(str(round(per_s))) - 2
+    return f"{round(per_s, -digits):.0f} /s"
+
+
+TIME_90, TIME_99, WORST = "time_90", "time_99", "max"
+STATISTICS = (TIME_90, TIME_99, WORST)
+_STUDY = "hp-ux-rt-1987"
+_TABLE = "non_preemptable_kernel_time"
+_NAMES = {TIME_90: "90 %", TIME_99: "99 %", WORST: "longest"}
+_OFF, _ON = "hpux-off", "hpux-on"
+_NS_PER = {"ms": 1e6, "us": 1e3}
+
+
+@dataclass(frozen=True)
+class KernelHistory:
+    """The published figures, in ns, by statistic: `off` and `on` are without and with kernel
+    preemption. `machine` names system and hardware, `short` study and year."""
+
+    short: str
+    machine: str
+    off: Mapping[str, float]
+    on: Mapping[str, float]
+    improvement: Mapping[str, float]
+
+
+def kernel_history() -> KernelHistory:
+    """The table of the study, as it was transcribed."""
+    study = load_studies()[_STUDY]
+    figures = [one for one in figures_of(TEST) if one.study == _STUDY and one.table == _TABLE]
+    rows = study.tables[_TABLE]["rows"]
+    return KernelHistory(
+        short=study.reading.short,
+        machine=study.systems[_OFF].name.partition(", kernel preemption")[0],
+        off=_of_system(figures, _OFF),
+        on=_of_system(figures, _ON),
+        improvement={name: float(rows[name][2]) for name in STATISTICS},
+    )
+
+
+def history_line(refused: str | None) -> str:
+    """HP's figures: "HP 1987, MACHINE: preemption off 90 % 40 ms, ..."; or, with `refused`, why
+    they do not stand here."""
+    found = kernel_history()
+    if refused:
+        return f"{found.short} is not shown: {refused}."
+    sides = (("off", found.off), ("on", found.on))
+    told = [f"preemption {name} {_figures(side)}" for name, side in sides]
+    return f"{found.short}, {found.machine}: {'; '.join(told)}."
+
+
+def _figures(side: Mapping[str, float]) -> str:
+    return ", ".join(f"{_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
+
+
+def milliseconds(value_ns: float) -> str:
+    """As the study has it: "1127 ms"."""
+    return f"{value_ns / _NS_PER['ms']:g} ms"
+
+
+def _of_system(figures: list[Figure], system: str) -> dict[str, float]:
+    return {
+        one.statistic: one.value * _NS_PER[one.unit or "ms"]
+        for one in figures
+        if one.system == system and one.statistic and isinstance(one.value, int | float)
+    }
+
+
+_LENGTHS_NS = (1e5, 1e6, 1e7)
+_MOST_ABOVE = 0.01  # of the reference: about what a wide distribution leaves above the limit
+_TOO_MUCH = 1.05
+_MOST_WAITED = 0.1
+
+
+def notes_on(found: KernelTime) -> Iterator[str]:
+    """One line for each limit that the reader must know."""
+    yield from _on_ranks(found)
+    if found.reference and found.is_reference_of_others:
+        yield _on_reference_of_others(found.reference)
+        yield from _on_kernel_time(found)
+        return
+    if found.idle is None:
+        yield (
+            f"The reference (operation none) has fewer than {LEAST_IDLE} releases or is missing: "
+            "nothing is told from the idle latency, so only latencies are given."
+        )
+        return
+    yield _on_limit(found, found.idle)
+    yield from _on_reference(found)
+    yield from _on_what_does_not_fall(found)
+    yield from _on_the_rare(found)
+    yield from _on_kernel_time(found)
+
+
+def _on_ranks(found: KernelTime) -> Iterator[str]:
+    ranks = [one.rank for one in found.operations if one.rank is not None]
+    if len(set(ranks)) < len(ranks):
+        yield (
+            "=: not distinguishable from the first of the same rank, whose interval overlaps that "
+            "of this operation."
+        )
+    alike = [_name(one) for one in found.operations if one.is_like_reference]
+    level = level_text(found.q)
+    if alike:
+        yield (
+            f"~: not distinguishable from the reference, so without a rank: {listed(alike)}. "
+            f"The interval of {level} is not above that of the reference."
+        )
+    if found.reference and found.reference.quantile is None:
+        lacks = lacking_quantile(found.q, found.reference.series.count)
+        yield f"No rank is beside the reference: {level} {lacks}."
+    few = [_name(one) for one in found.operations if one.quantile is None]
+    if few:
+        needed = format_count(values_for(found.q))
+        yield f"Too few releases for a rank ({level} needs {needed}): {listed(few)}."
+
+
+def _on_reference_of_others(one: Operation) -> str:
+    return (
+        f"The reference is that of other processes: before {percent(one.still_share)} of its "
+        f"values its own had not run, and others had the CPU for {percent(one.waited_share)} of "
+        f"its time; the limit is {percent(MOST_OF_OTHERS)}. So no rates and no sections are given. "
+        "Ranks and latencies hold for what had the CPU. Measure without other work on it."
+    )
+
+
+def _on_limit(found: KernelTime, idle: Idle) -> str:
+    start = found.whole.blocking.residuals.start_ns if found.whole.blocking else 0.0
+    return (
+        f"Nothing shorter than {format_ns(start)} is told from the idle latency (mean "
+        f"{format_ns(idle.mean_ns)}, standard deviation {format_ns(idle.stddev_ns)})."
+    )
+
+
+def _on_reference(found: KernelTime) -> Iterator[str]:
+    blocking = found.reference.blocking if found.reference else None
+    if blocking is None:
+        return
+    above, releases = blocking.residuals.blocked, blocking.residuals.releases
+    if above > _MOST_ABOVE * releases:
+        yield (
+            f"{format_count(above)} of {format_count(releases)} releases of the reference are "
+            "above that too: about that share of each operation is not its own."
+        )
+
+
+def _on_what_does_not_fall(found: KernelTime) -> Iterator[str]:
+    every = [one for one in [*found.operations, found.whole] if one.blocking]
+    odd = [_name(one) for one in every if one.blocking and not one.blocking.falls]
+    if odd:
+        yield (
+            f"No rate and no sections of {listed(odd)}: their short residuals are rarer than longer"
+            " ones, which random moments within sections do not give. Each wake-up from the "
+            "operation takes longer than one from the reference."
+        )
+
+
+def _on_the_rare(found: KernelTime) -> Iterator[str]:
+    """For the operation with the fewest releases."""
+    known = [one.blocking.residuals for one in found.operations if one.blocking]
+    fewest = min(known, key=lambda one: one.releases, default=None)
+    if fewest is None:
+        return
+    rates = [(length, unseen_per_s(fewest, length)) for length in _LENGTHS_NS]
+    told = [f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None]
+    if told:
+        yield (
+            "Too rare to have been seen, at 95 %: sections that come less often than this while an "
+            f"operation runs, by their length: {', '.join(told)}."
+        )
+
+
+def _on_kernel_time(found: KernelTime) -> Iterator[str]:
+    unknown = [_name(one) for one in found.operations if one.kernel_share is None]
+    if unknown:
+        yield f"Time in the kernel not counted: {listed(unknown)}. No share of it is given."
+    waited = max((one.waited_share for one in found.operations), default=0.0)
+    if waited > _MOST_WAITED:
+        yield (
+            f"Other processes had the CPU for up to {percent(waited)} of the time while an "
+            "operation was ready: what they do in the kernel counts too."
+        )
+    blocked = [_name(one) for one in found.operations if _is_blocked_too_much(one)]
+    if blocked:
+        yield (
+            f"Blocked for longer than in the kernel: {listed(blocked)}. Interrupts, other threads "
+            "or the hypervisor block too, and count as sections."
+        )
+
+
+def _is_blocked_too_much(one: Operation) -> bool:
+    """Whether the CPU was blocked for more of the time than the operation was in the kernel."""
+    if one.blocking is None or one.kernel_share is None:
+        return False
+    longer = time_longer(one.blocking.rate).share
+    return bool(longer.size) and float(longer[0]) > _TOO_MUCH * one.kernel_share
+
+
+def _name(one: Operation) -> str:
+    return shorten(one.name, 24)
+
+
+WHAT_DIFFERS = (
+    "A tracer times sections of its kind (preemption or interrupts off) from begin to end, and "
+    "slows them. A release meets whatever delays it, also several sections in a row and what no "
+    "tracer of sections counts: interrupts, other threads, the hypervisor. Under the models none "
+    "and voluntary it also waits for a system call to end or give way, which no tracer counts as a "
+    "section."
+)
+_SHARE = 0.99
+
+
+@dataclass(frozen=True)
+class TracedRow:
+    """Sections of one kind in one operation: `length_99` is the length below which sections made up
+    99 % of the time of all that were seen. `estimated_99` and `worst` are from releases."""
+
+    operation: str
+    kind: str
+    count: str
+    length_99: str
+    longest: str
+    estimated_99: str
+    worst: str
+
+
+def traced_rows(found: KernelTime) -> list[TracedRow]:
+    """A row for each kind in each operation; empty where no tracer was used."""
+    return [
+        _traced_row(one, series)
+        for one in (*found.operations, found.whole)
+        for series in one.sections
+    ]
+
+
+def _traced_row(one: Operation, series: Series) -> TracedRow:
+    kind = {key: value for key, value in series.labels.items() if key != "operation"}
+    length = longest_of_share(series, _SHARE)
+    return TracedRow(
+        operation=one.name,
+        kind=labels_text(kind),
+        count=format_count(series.count),
+        length_99=format_value(length, "ns"),
+        longest=format_value(series.max, "ns"),
+        estimated_99=length_text(one.blocking.lengths.get(_SHARE) if one.blocking else None),
+        worst=format_value(one.series.max, "ns"),
+    )
+
+
+_MOST_LINES = 2
+
+
+def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
+    """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
+    names = names_in(document)
+    told = [(names.name(one), _line(one)) for one in document.results]
+    return [(who, text) for who, text in told if text][:_MOST_LINES]
+
+
+def _line(result: Result) -> str:
+    try:
+        found = kernel_time_of(result)
+    except InputError:  # the run is shown as contradictory
+        return ""
+    return summary(found) if found else ""
+
+
+def summary(found: KernelTime) -> str:
+    """ "worst at p99: exit 289 us; 90 % of kernel time in sections shorter than 149 us, ..."."""
+    parts = [one for one in (_worst(found),) if one]
+    lengths = found.whole.blocking.lengths if found.whole.blocking else {}
+    known = {q: one for q, one in lengths.items() if one is not None}
+    if known:
+        shares = ", ".join(f"{percent(q)} in sections {_shorter(one)}" for q, one in known.items())
+        parts.append(f"of kernel time {shares}")
+    return "; ".join(parts)
+
+
+def _worst(found: KernelTime) -> str:
+    """The operations of the first rank. One that is like the reference is never among them."""
+    first = [one for one in found.operations if one.rank == 1]
+    level = level_text(found.q)
+    if not first:
+        is_any_like = any(one.is_like_reference for one in found.operations)
+        return (
+            f"at {level} no operation is distinguishable from the reference" if is_any_like else ""
+        )
+    are = listed(shorten(one.name, 24) for one in first)
+    alike = ", not distinguishable" if len(first) > 1 else ""
+    is_compared = found.reference is not None and found.reference.quantile is not None
+    alone = "" if is_compared else ", without a reference"
+    return f"worst at {level}: {are} ({quantile_value(first[0].quantile, 'ns')}{alike}{alone})"
+
+
+def _shorter(one: SectionLength) -> str:
+    """ "< 149 us", with what says that a few releases made it."""
+    text = length_text(one) if one.is_below else f"< {length_text(one)}"
+    return text if one.high_ns is not None else f"{text} (unbounded at 95 %)"
+
+
+MEANING = (
+    "Sections: kernel time in sections shorter than this is 90 % and 99 % of all, as HP counted. "
+    "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
+    "releases are independent."
+)
+LIKE_REFERENCE = "~"
+_NAME_CHARACTERS = 24
+
+
+@dataclass(frozen=True)
+class OperationRow:
+    """An operation as texts. `rank` is "2=" where it shares the rank with others, LIKE_REFERENCE
+    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
+    of blocking intervals longer than the table's length."""
+
+    rank: str
+    operation: str
+    releases: str
+    kernel_share: str
+    quantile: str
+    interval: str
+    length_90: str
+    interval_90: str
+    length_99: str
+    interval_99: str
+    worst: str
+    rate: str
+    rate_interval: str
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """The operations of one result, worst first, then all of them together, then the reference.
+
+    `level` names the quantile that ranks, `rate_above` the length of the rates; empty where there
+    are none. `traced` are the sections that tracers of the kernel saw.
+    """
+
+    level: str
+    rate_above: str
+    rows: list[OperationRow]
+    whole: OperationRow
+    reference: OperationRow | None
+    notes: list[str]
+    time: KernelTime
+    traced: list[TracedRow] = field(default_factory=list)
+    meaning: str = MEANING
+
+
+def kernel_table(result: Result) -> KernelTable | None:
+    """The table of a result of KRN-P-PRE; None for another test, and without values. InputError if
+    a histogram is unreadable."""
+    found = kernel_time_of(result)
+    if found is None:
+        return None
+    shared = _shared_ranks(found.operations)
+    return KernelTable(
+        level=level_text(found.q),
+        rate_above=format_ns(found.rate_at_ns) if found.rate_at_ns else "",
+        rows=[_operation_row(one, found, shared) for one in found.operations],
+        whole=_operation_row(found.whole, found, shared),
+        reference=_operation_row(found.reference, found, shared) if found.reference else None,
+        notes=list(notes_on(found)),
+        time=found,
+        traced=traced_rows(found),
+    )
+
+
+def _shared_ranks(found: list[Operation]) -> set[int]:
+    ranks = [one.rank for one in found if one.rank is not None]
+    return {rank for rank in ranks if ranks.count(rank) > 1}
+
+
+def _operation_row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
+    cell = quantile_cell(one.quantile, "ns", lacking_quantile(time.q, one.series.count))
+    lengths = one.blocking.lengths if one.blocking else {}
+    rate, interval = _rate(one.blocking)
+    return OperationRow(
+        rank=_rank(one, shared),
+        operation=_title(one.name),
+        releases=format_count(one.series.count),
+        kernel_share=NOT_KNOWN if one.kernel_share is None else percent(one.kernel_share),
+        quantile=cell.value,
+        interval=cell.interval,
+        length_90=length_text(lengths.get(0.9)),
+        interval_90=length_interval(lengths.get(0.9)) or one.lacks(0.9),
+        length_99=length_text(lengths.get(0.99)),
+        interval_99=length_interval(lengths.get(0.99)) or one.lacks(0.99),
+        worst=format_value(one.series.max, "ns"),
+        rate=rate,
+        rate_interval=interval,
+    )
+
+
+def _rank(one: Operation, shared: set[int]) -> str:
+    if one.name in (ALL, REFERENCE):
+        return ""
+    if one.rank is None:
+        return LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
+    return f"{one.rank}=" if one.rank in shared else str(one.rank)
+
+
+def _title(name: str) -> str:
+    if name == REFERENCE:
+        return "reference"
+    return shorten(name.replace("_", " "), _NAME_CHARACTERS)
+
+
+def _rate(found: Blocking | None) -> tuple[str, str]:
+    """The rate with its interval: ("7500 /s", "5700 to 8700 /s")."""
+    if found is None or not found.falls:
+        return NOT_KNOWN, ""
+    return rate_text(found.per_s), rate_interval_text(found.interval)
+
+
+def rate_interval_text(found: RateInterval) -> str:
+    high = "unbounded" if found.high is None else rate_text(found.high)
+    return range_text(rate_text(found.low), high)

@@ -1,0 +1,1 @@
+"""POS-B-INV: what a system has of POSIX."""

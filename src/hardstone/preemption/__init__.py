@@ -1,0 +1,1 @@
+"""Preemption models of one kernel, measured by turns."""

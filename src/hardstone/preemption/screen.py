@@ -1,0 +1,94 @@
+"""The table of kernel preemption off and on, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hardstone.preemption.tables import PreemptionPair, PreemptionRow, PreemptionTable
+from hardstone.terminal.console import make_console, print_table, words
+
+
+def print_preemption(found: PreemptionTable, stream: IO[str] | None = None) -> None:
+    """Prints `found` to `stream` (default: standard output), in colour on a terminal."""
+    show_preemption(make_console(stream), found)
+
+
+def print_pairs(found: Sequence[PreemptionPair], stream: IO[str] | None = None) -> None:
+    """Prints each table, below the condition that it is of."""
+    console = make_console(stream)
+    for pair in found:
+        console.print()
+        show_pair(console, pair)
+
+
+def show_pair(console: Console, pair: PreemptionPair) -> None:
+    if pair.under:
+        console.print(words(pair.under, "bold"))
+    show_preemption(console, pair.table)
+
+
+def show_preemption(console: Console, found: PreemptionTable) -> None:
+    """The rows of all operations together beside HP's, those of each, and what limits them."""
+    title = f"kernel preemption off ({found.off}) and on ({found.on})"
+    console.print(words(title, "bold"))
+    if not found.rows:
+        console.print(words("neither side has figures"))
+    whole = [row for row in found.rows if row.published]
+    if whole:
+        console.print(Text("all operations together, beside ") + words(found.published))
+        print_table(console, _whole(whole, found.history.short))
+        console.print()
+    each = [row for row in found.rows if not row.published]
+    if each:
+        print_table(console, _each(each))
+        console.print()
+    console.print(words(found.meaning, "dim"))
+    for line in found.unlike:
+        console.print(words(f"differs: {line}", "yellow"))
+    for line in found.notes:
+        console.print(words(line, "yellow"))
+
+
+def _table(titles: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for number, title in enumerate(titles):
+        table.add_column(title, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _whole(rows: Sequence[PreemptionRow], short: str) -> Table:
+    table = _table(("", "off", "on", "improve-\nment", f"{short}\noff", "on", "improve-\nment"))
+    for row in rows:
+        ours = _figure(row.off, row.off_interval), _figure(row.on, row.on_interval)
+        table.add_row(words(row.figure), *ours, _improvement(row), *map(words, row.published))
+    return table
+
+
+def _each(rows: Sequence[PreemptionRow]) -> Table:
+    """The name of an operation stands in the first of its rows."""
+    table = _table(("operation", "", "off", "on", "improve-\nment"))
+    table.columns[1].justify = "left"
+    before = ""
+    for row in rows:
+        name = "" if row.operation == before else row.operation
+        before = row.operation
+        ours = _figure(row.off, row.off_interval), _figure(row.on, row.on_interval)
+        table.add_row(words(name), words(row.figure), *ours, _improvement(row))
+    return table
+
+
+def _figure(value: str, interval: str) -> Text:
+    """The interval is on a line of its own."""
+    below = Text("\n") + words(interval, "dim") if interval else Text("")
+    return words(value) + below
+
+
+def _improvement(row: PreemptionRow) -> Text:
+    shown = _figure(row.improvement, row.improvement_interval)
+    return shown + Text("\n") + words(row.doubt, "yellow") if row.doubt else shown

@@ -1,0 +1,489 @@
+"""Preemption models of a kernel side by side: what may be compared, and the figures of both.
+
+`preemption_table(off, on)` is pure: it takes results of KRN-P-PRE, several of a side where it was
+repeated, and gives texts to lay out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from hardstone.errors import InputError
+from hardstone.kernel.analysis import (
+    ALL,
+    TEST,
+    KernelTime,
+    Operation,
+    SectionLength,
+    kernel_time_of,
+)
+from hardstone.kernel.blocking import LEAST_IDLE
+from hardstone.kernel.tables import (
+    STATISTICS,
+    TIME_90,
+    TIME_99,
+    WORST,
+    KernelHistory,
+    kernel_history,
+    length_interval,
+    length_text,
+    milliseconds,
+)
+from hardstone.model import Result, RunDocument, Scalar
+from hardstone.present.wording import range_text, ratio_text, short
+from hardstone.stats.conditions import (
+    Condition,
+    Names,
+    condition_of,
+    conditions_in,
+    environment_moved,
+    names_in,
+)
+from hardstone.stats.kind_of_time import counts_instructions, kind_of_time, time_meaning
+from hardstone.stats.quantiles import lacking
+from hardstone.units import format_ns
+
+_MODEL = "kernel.preemption"
+_COMMAND_LINE = "kernel.cmdline"
+_CHOICE = "preempt="
+_SWITCHED = "preemption"  # the condition that is to differ
+_NOT_KNOWN = "not known"
+Facts = Mapping[str, Scalar]
+
+
+def why_not_divided(off: Facts, on: Facts) -> list[str]:
+    """Why no ratio may be formed of the figures; empty if it may. Times of an emulated machine are
+    divided by those of the same kind only."""
+    if kind_of_time(off) is kind_of_time(on):
+        return []
+    return ["no improvement is given: the times of both sides are of different kinds"]
+
+
+def unlike_conditions(
+    off: Sequence[Result], on: Sequence[Result], systems: tuple[Facts, Facts]
+) -> list[str]:
+    """Conditions, parameters and facts that differ, "load: none off, storm on"; what both sides
+    share and limits the figures comes last."""
+    found = [*_models(*systems), *_conditions(off, on), *_facts(*systems)]
+    meaning = time_meaning(systems[0])
+    return [*found, meaning] if meaning else found
+
+
+def _models(off: Facts, on: Facts) -> list[str]:
+    ours, theirs = off.get(_MODEL), on.get(_MODEL)
+    if ours is not None and ours == theirs:
+        return [f"the preemption model is {short(ours)} on both sides"]
+    return []
+
+
+def _conditions(off: Sequence[Result], on: Sequence[Result]) -> list[str]:
+    if not off or not on:
+        return []
+    sides = [{**msgspec.to_builtins(one.conditions), **one.params} for one in (off[0], on[0])]
+    told = [
+        _differs(name.replace("_", " "), sides[0].get(name), sides[1].get(name))
+        for name in dict.fromkeys([*sides[0], *sides[1]])
+        if name != _SWITCHED and sides[0].get(name) != sides[1].get(name)
+    ]
+    return [*told, *_lengths(off, on)]
+
+
+def _lengths(off: Sequence[Result], on: Sequence[Result]) -> list[str]:
+    if len(off) == len(on):
+        return []
+    return [f"results: {len(off)} off, {len(on)} on"]
+
+
+def _facts(off: Facts, on: Facts) -> list[str]:
+    return [
+        _differs(one.fact, one.before, one.after)
+        for one in environment_moved(off, on)
+        if one.fact != _MODEL and not _is_the_choice(one.fact, one.before, one.after)
+    ]
+
+
+def _is_the_choice(fact: str, before: Scalar, after: Scalar) -> bool:
+    """Whether the kernel's command lines differ in the choice of the model only."""
+    return fact == _COMMAND_LINE and _without_choice(before) == _without_choice(after)
+
+
+def _without_choice(line: Scalar) -> list[str]:
+    return [word for word in str(line or "").split() if not word.startswith(_CHOICE)]
+
+
+def _differs(name: str, off: object, on: object) -> str:
+    texts = [_NOT_KNOWN if one is None else short(str(one)) for one in (off, on)]
+    return f"{name}: {texts[0]} off, {texts[1]} on"
+
+
+NOT_KNOWN = "not known"
+_NO_LENGTHS = "no sections: other processes had the CPU for most of the reference"
+_SHARE_OF = {TIME_90: 0.9, TIME_99: 0.99}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of one side. `low_ns` and `high_ns` are its interval, or the range of repeated
+    results; equal to the value where there is neither. `high_ns` None: unbounded."""
+
+    value_ns: float
+    text: str
+    interval: str
+    low_ns: float
+    high_ns: float | None
+    is_below: bool = False
+    has_interval: bool = True
+
+    def overlaps(self, other: Figure) -> bool:
+        """Whether the intervals of both allow the same value."""
+        if not (self.has_interval and other.has_interval):
+            return False
+        is_above = other.high_ns is not None and self.low_ns > other.high_ns
+        is_under = self.high_ns is not None and self.high_ns < other.low_ns
+        return not (is_above or is_under)
+
+
+@dataclass(frozen=True)
+class Side:
+    """`model` is the preemption model; `operations` are worst first; `missing` says which results
+    have no figures, or no lengths, and why."""
+
+    model: str
+    found: list[KernelTime]
+    missing: list[str]
+
+    @property
+    def operations(self) -> list[str]:
+        return [one.name for one in self.found[0].operations] if self.found else []
+
+    @property
+    def releases(self) -> int:
+        return sum(one.whole.series.count for one in self.found)
+
+    def lacking(self, operation: str, statistic: str) -> str:
+        """How many releases a length takes that no result has: "needs 2000 values, has 100"."""
+        if statistic == WORST or self.figure(operation, statistic) is not None:
+            return ""
+        own = [(one, time) for time in self.found if (one := _named(time, operation))]
+        told = [_lacking(one, time, _SHARE_OF[statistic]) for one, time in own]
+        return next(filter(None, told), "")
+
+    def figure(self, operation: str, statistic: str) -> Figure | None:
+        """The figure: of several results the median of a length, the largest of maxima."""
+        own = [one for one in (_named(time, operation) for time in self.found) if one]
+        if statistic == WORST:
+            return _worst([one.series.max for one in own if one.series.max is not None])
+        return _length([_length_of(one, _SHARE_OF[statistic]) for one in own])
+
+
+def side_of(
+    results: Sequence[Result],
+    system: Mapping[str, Scalar],
+    time_of: Callable[[Result], KernelTime | None] = kernel_time_of,
+) -> Side:
+    """The side of `results`, all of KRN-P-PRE. `time_of` gives what each found."""
+    found = [(one, time_of(one)) for one in results]
+    missing = [
+        f"{one.status}{f': {short(one.reason, 120)}' if one.reason else ''}"
+        for one, time in found
+        if time is None
+    ]
+    missing += [
+        _NO_LENGTHS for _, time in found if time is not None and time.is_reference_of_others
+    ]
+    model = short(system.get("kernel.preemption")) or NOT_KNOWN
+    times = [time for _, time in found if time is not None]
+    return Side(model, times, missing if results else ["no result"])
+
+
+def _named(time: KernelTime, operation: str) -> Operation | None:
+    if operation == ALL:
+        return time.whole
+    return next((one for one in time.operations if one.name == operation), None)
+
+
+def _length_of(one: Operation, q: float) -> SectionLength | None:
+    return one.blocking.lengths[q] if one.blocking else None
+
+
+def _lacking(one: Operation, time: KernelTime, q: float) -> str:
+    if one.blocking is not None or time.is_reference_of_others:
+        return one.lacks(q)
+    reference = time.reference.series.count if time.reference else 0
+    told = lacking(LEAST_IDLE, reference)
+    return f"reference {told}" if told else ""
+
+
+def _worst(found: list[int]) -> Figure | None:
+    if not found:
+        return None
+    top, low = max(found), min(found)
+    interval = _range(found)
+    return Figure(top, format_ns(top), interval, low, top, has_interval=len(found) > 1)
+
+
+def _length(found: Sequence[SectionLength | None]) -> Figure | None:
+    known = sorted((one for one in found if one is not None), key=lambda one: one.value_ns)
+    if not known:
+        return None
+    middle = known[len(known) // 2]
+    if len(known) == 1:
+        low, high, interval = middle.low_ns, middle.high_ns, length_interval(middle)
+    else:
+        low, high = known[0].value_ns, known[-1].value_ns
+        interval = _range([one.value_ns for one in known])
+    return Figure(middle.value_ns, length_text(middle), interval, low, high, middle.is_below)
+
+
+def _range(values: Sequence[float]) -> str:
+    """The range of repeated results; empty for one."""
+    if len(values) == 1:
+        return ""
+    return range_text(format_ns(min(values)), format_ns(max(values)))
+
+
+TITLE_OF = {"time_90": "90 %", "time_99": "99 %", "max": "worst observed"}
+MEANING = (
+    "90 % and 99 %: sections shorter than this made up that share of kernel time. Worst observed: "
+    "the longest dispatch latency. Intervals: 95 %, if releases are independent; the range, where "
+    "a side has several results. Below an improvement: from the least to the most that both "
+    "intervals allow."
+)
+INDISTINCT = "within the intervals"
+NO_INTERVAL = "no interval"
+
+
+@dataclass(frozen=True)
+class PreemptionRow:
+    """One figure of one operation. Intervals are empty where there are none; in place
+    of that of a missing figure is how many values it needs. `improvement` is the
+    ratio off/on, "-" where it may not be given; `improvement_interval` has the ratios that both
+    intervals allow, `doubt` says what limits it. `published` has HP's off, on and improvement in
+    the rows of all operations together, else it is empty."""
+
+    operation: str
+    figure: str
+    off: str
+    off_interval: str
+    on: str
+    on_interval: str
+    improvement: str
+    improvement_interval: str = ""
+    doubt: str = ""
+    published: tuple[str, ...] = ()
+
+    @property
+    def limits(self) -> list[str]:
+        """What stands below the improvement."""
+        return [one for one in (self.improvement_interval, self.doubt) if one]
+
+
+@dataclass(frozen=True)
+class PreemptionTable:
+    """`off` and `on` name the preemption models. `rows` are those of all operations together, then
+    those of each, the worst of `off` first. `unlike` are conditions that differ beyond the model,
+    `notes` what else limits the figures. `published` names the machine of HP's figures."""
+
+    off: str
+    on: str
+    rows: list[PreemptionRow]
+    unlike: list[str]
+    notes: list[str]
+    published: str
+    meaning: str = MEANING
+    history: KernelHistory = field(default_factory=kernel_history)
+
+
+Systems = tuple[Mapping[str, Scalar], Mapping[str, Scalar]]
+_NO_FACTS: Systems = ({}, {})
+
+
+def preemption_table(
+    off: Sequence[Result], on: Sequence[Result], systems: Systems = _NO_FACTS
+) -> PreemptionTable:
+    """The table of results of KRN-P-PRE without (`off`) and with kernel preemption; others are left
+    out. `systems` are the facts of both sides: the models, and what else differs, come from them.
+
+    InputError if a histogram is unreadable.
+    """
+    sides = side_of(_of_test(off), systems[0]), side_of(_of_test(on), systems[1])
+    refused = why_not_divided(systems[0], systems[1])
+    history = kernel_history()
+    return PreemptionTable(
+        off=sides[0].model,
+        on=sides[1].model,
+        rows=list(preemption_rows(*sides, history, is_divided=not refused)),
+        unlike=unlike_conditions(_of_test(off), _of_test(on), systems),
+        notes=[*refused, *_missing(*sides)],
+        published=f"{history.short}: {history.machine}",
+        history=history,
+    )
+
+
+def preemption_table_of(off: RunDocument, on: RunDocument) -> PreemptionTable:
+    """As `preemption_table`, of two runs."""
+    return preemption_table(off.results, on.results, (off.system, on.system))
+
+
+def _of_test(found: Sequence[Result]) -> list[Result]:
+    return [one for one in found if one.test == TEST]
+
+
+def preemption_rows(
+    off: Side, on: Side, history: KernelHistory, *, is_divided: bool
+) -> Iterator[PreemptionRow]:
+    """The rows of all operations together, then of each that a side has."""
+    for operation in dict.fromkeys([ALL, *off.operations, *on.operations]):
+        for statistic in STATISTICS:
+            ours = off.figure(operation, statistic), on.figure(operation, statistic)
+            lacks = off.lacking(operation, statistic), on.lacking(operation, statistic)
+            if any(ours) or any(lacks):
+                shown = _published(history, statistic) if operation == ALL else ()
+                row = _row(operation, statistic, *ours, shown, is_divided=is_divided)
+                yield replace(
+                    row,
+                    off_interval=row.off_interval or lacks[0],
+                    on_interval=row.on_interval or lacks[1],
+                )
+
+
+def _row(
+    operation: str,
+    statistic: str,
+    off: Figure | None,
+    on: Figure | None,
+    published: tuple[str, ...],
+    *,
+    is_divided: bool,
+) -> PreemptionRow:
+    divided = _improvement(off, on) if off and on and is_divided else ("-", "", "")
+    return PreemptionRow(
+        operation=operation,
+        figure=TITLE_OF[statistic],
+        off=off.text if off else "-",
+        off_interval=off.interval if off else "",
+        on=on.text if on else "-",
+        on_interval=on.interval if on else "",
+        improvement=divided[0],
+        improvement_interval=divided[1],
+        doubt=divided[2],
+        published=published,
+    )
+
+
+def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
+    """off/on with its interval and its doubt: "28", "> 13" where the latter is a bound, "< 2" where
+    the former is; "-" for both."""
+    if (off.is_below and on.is_below) or on.value_ns <= 0:
+        return "-", "", ""
+    sign = "> " if on.is_below else "< " if off.is_below else ""
+    doubt = INDISTINCT if off.overlaps(on) else ""
+    return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", ratios_of(off, on), doubt
+
+
+def ratios_of(off: Figure, on: Figure) -> str:
+    """The least and the most off/on that both intervals allow: "1.2 to 744". It is wider than an
+    interval at 95 % of the ratio."""
+    if not (off.has_interval and on.has_interval):
+        return NO_INTERVAL
+    least = 0.0 if on.high_ns is None else off.low_ns / on.high_ns
+    if off.high_ns is None or on.low_ns <= 0:
+        return f"{ratio_text(least)} to unbounded"
+    return f"{ratio_text(least)} to {ratio_text(off.high_ns / on.low_ns)}"
+
+
+def _published(history: KernelHistory, statistic: str) -> tuple[str, ...]:
+    return (
+        milliseconds(history.off[statistic]),
+        milliseconds(history.on[statistic]),
+        ratio_text(history.improvement[statistic]),
+    )
+
+
+def _missing(off: Side, on: Side) -> Iterator[str]:
+    for name, side in (("off", off), ("on", on)):
+        yield from (f"{name}: {text}" for text in side.missing)
+    if off.releases and on.releases and abs(off.releases - on.releases) * 10 > off.releases:
+        yield (
+            f"{off.releases} releases off, {on.releases} on: more usually show a larger worst "
+            "observed"
+        )
+
+
+ONCE = (
+    "Each side was measured once: by how much the worst observed differs without a switch is not "
+    "known. Measure again and compare."
+)
+
+
+@dataclass(frozen=True)
+class PreemptionPair:
+    """`under`: load and CPU configuration of both sides; empty where the run has one of each."""
+
+    under: str
+    table: PreemptionTable
+
+
+def pairs_in(document: RunDocument) -> list[PreemptionPair]:
+    """A table for each load and CPU configuration of a run that switched the model; else none.
+
+    A side with an unreadable histogram has no table: that of its series says so.
+    """
+    models = document.plan.preemption_models
+    if len(models) < 2:
+        return []
+    off, on = models[0], models[-1]
+    systems = _under(document.system, off), _under(document.system, on)
+    names = Names([_without_model(one) for one in conditions_in(document)])
+    return [
+        pair
+        for found in _by_place(document.results).values()
+        for pair in _pair(names, _with(found, off), _with(found, on), systems)
+    ]
+
+
+def pairs_of(off: RunDocument, on: RunDocument) -> list[PreemptionPair]:
+    """The same of two runs of one plan, each under a model of its own."""
+    names = names_in(off)
+    sides = _by_place(off.results), _by_place(on.results)
+    return [
+        pair
+        for place, found in sides[0].items()
+        for pair in _pair(names, found, sides[1].get(place, []), (off.system, on.system))
+    ]
+
+
+def _pair(
+    names: Names, off: list[Result], on: list[Result], systems: Systems
+) -> Iterator[PreemptionPair]:
+    under = names.label(_without_model(condition_of([*off, *on][0])))
+    with suppress(InputError):
+        table = preemption_table(off, on, systems)
+        is_unsure = table.rows and len(off) == len(on) == 1 and not counts_instructions(systems[0])
+        notes = [*table.notes, ONCE] if is_unsure else table.notes
+        yield PreemptionPair(under, replace(table, notes=notes))
+
+
+def _by_place(results: list[Result]) -> dict[tuple[str, str], list[Result]]:
+    found: dict[tuple[str, str], list[Result]] = {}
+    for one in results:
+        if one.test == TEST:
+            found.setdefault(condition_of(one)[:2], []).append(one)
+    return found
+
+
+def _without_model(condition: Condition) -> Condition:
+    return condition._replace(preemption="")
+
+
+def _with(found: list[Result], model: str) -> list[Result]:
+    return [one for one in found if one.conditions.preemption == model]
+
+
+def _under(system: Mapping[str, Scalar], model: str) -> dict[str, Scalar]:
+    """The facts while the kernel was switched to `model`."""
+    return {**system, "kernel.preemption": model, "kernel.preemption_model": model}

@@ -1,0 +1,1 @@
+"""The tire: its sweeps, results, tables, screens and pages."""

@@ -1,0 +1,904 @@
+"""The tire in tables and sentences: points, maps, costs, what the study published, and the
+statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from hardstone.model import RunDocument
+from hardstone.present.headline import target_text
+from hardstone.present.wording import clean, one_line, share_text, shorten
+from hardstone.simulation.analysis import (
+    Bound,
+    Cell,
+    HeldRow,
+    Misses,
+    Model,
+    NoModel,
+    Panel,
+    Side,
+    Speed,
+    Statement,
+    bounds_of,
+    inputs_of,
+    maps_of,
+    models_of,
+    statements_between,
+    statements_within,
+    steps_each,
+)
+from hardstone.simulation.kept import MeanBlock, StepBlocks, mean_blocks
+from hardstone.simulation.results import REAL_FAST, REAL_TIME, Curve, Point, by_curve, points_of
+from hardstone.stats.comparison import sweep_points
+from hardstone.stats.conditions import Condition, listed, names_in
+from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
+from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.units import format_count, format_ns
+
+NAME_CHARACTERS = 24
+_NOISE = 1e-9  # of floating point, in the last digit shown
+_USUAL = ((10_000_000, 60), (10_000_000, 0))
+HELD = (
+    "Held: the largest number of masses at which no step missed its deadline, there and at every "
+    "smaller number measured. None of N steps missed does not mean that none ever will: it bounds "
+    "the share of missed steps to about 3/N, at 95 % confidence (exact, Clopper and Pearson), if "
+    "steps miss independently. Steps of one run depend on each other, so the true bound is higher."
+)
+BOUND = "bound: of the share missed, 95 %, if steps are independent; held is not never"
+
+
+class CurveNames:
+    """Short names for the curves of one document."""
+
+    def __init__(self, document: RunDocument) -> None:
+        self._names = names_in(document)
+
+    def under(self, curve: Curve) -> str:
+        """The condition, where the run has several: "heavy, shielded"."""
+        condition = Condition(curve.load, curve.cpu_config, curve.preemption)
+        return shorten(self._names.label(condition), NAME_CHARACTERS)
+
+    def panel(self, curve: Curve) -> str:
+        """Everything but the threads: "fifo, heavy", "fifo, barrier, step 1 ms"."""
+        solver = "" if curve.solver == "semaphore" else curve.solver
+        usual = curve.test != REAL_FAST or (curve.step_ns, curve.simulated_s) in _USUAL
+        step = "" if usual else f"step {format_ns(curve.step_ns)}, {curve.simulated_s} s"
+        parts = (curve.policy, solver, self.under(curve), step)
+        return ", ".join(shorten(one, NAME_CHARACTERS) for one in parts if one)
+
+
+def threads_text(count: int) -> str:
+    return "1 thread" if count == 1 else f"{format_count(count)} threads"
+
+
+def masses_text(count: int) -> str:
+    return f"{format_count(count)} masses"
+
+
+def steps_text(curve: Curve) -> str:
+    """Step and, where it differs, the period: "step 10 ms", "step 1 ms every 2 ms"."""
+    step = f"step {format_ns(curve.step_ns)}"
+    is_real_time = curve.period_ns not in (0, curve.step_ns)
+    return f"{step} every {format_ns(curve.period_ns)}" if is_real_time else step
+
+
+def held_text(bound: Bound) -> str:
+    """Without a miss above it, the largest measured is no limit of the system. A curve that was
+    refused did not hold "none": it was not measured."""
+    if bound.held is None:
+        return "none" if bound.first_missed else _unknown(bound)
+    return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
+
+
+def first_missed_text(bound: Bound) -> str:
+    if bound.first_missed is not None:
+        return format_count(bound.first_missed.masses)
+    return "none" if bound.held else "-"
+
+
+def _unknown(bound: Bound) -> str:
+    """Why no size is known to have held: the status of a curve that was not measured at all."""
+    found = {point.status for cell in bound.cells for point in cell.points}
+    return "none" if "measured" in found or len(found) != 1 else shorten(found.pop(), 11)
+
+
+def missed_text(cell: Cell) -> str:
+    """ "0 of 100"; without released steps only what is known."""
+    missed = format_count(cell.missed_count)
+    return f"{missed} of {format_count(cell.released_count)}" if cell.released_count else missed
+
+
+def bound_text(cell: Cell) -> str:
+    """The upper end of the share of missed steps, never rounded in favour of the system."""
+    if cell.bound is None:
+        return "-"
+    return f"{'<' if cell.bound < 1 else '<='} {percent(cell.bound)}"
+
+
+def percent(share: float) -> str:
+    """A share rounded up: "3.0 %", "0.051 %"; small ones as "1 in 100 000"."""
+    if share >= 0.1:
+        return f"{min(ceil(100 * share - _NOISE), 100)} %"
+    if share < 0.0001:
+        return share_text(share) if share > 0 else "0"
+    digits = 1 if share >= 0.01 else 2 if share >= 0.001 else 3
+    scale: int = 10**digits
+    return f"{ceil(100 * share * scale - _NOISE) / scale:.{digits}f} %"
+
+
+MOST_LINES = 4
+
+
+def tire_lines(document: RunDocument) -> list[str]:
+    """Missed deadlines, then total times; empty for a sweep, which has a screen of its own."""
+    if sweep_points(document):
+        return []
+    points = points_of(document)
+    names = CurveNames(document)
+    found = [*_real_time(points, names), *_real_fast(points, names)]
+    more = len(found) - MOST_LINES
+    return [*found[:MOST_LINES], *([f"and {more} more, with --all"] if more > 0 else [])]
+
+
+def deadlines_missed(document: RunDocument) -> str:
+    """The first size at which steps missed; empty without one, and for a sweep, which looks for
+    them on purpose."""
+    if sweep_points(document):
+        return ""
+    cells = [cell for bound in bounds_of(points_of(document)) for cell in bound.cells]
+    late = [cell for cell in cells if cell.has_missed]
+    if not late:
+        return ""
+    more = f"; {len(late)} sizes in all" if len(late) > 1 else ""
+    return f"{REAL_TIME}: {missed_line(late[0], CurveNames(document))}{more}"
+
+
+def missed_line(cell: Cell, names: CurveNames) -> str:
+    """ "0 of 100 steps missed their deadline (share < 3.0 %): 400 masses, 2 threads, fifo"."""
+    bound = f" (share {bound_text(cell)})" if cell.bound is not None else ""
+    return f"{missed_text(cell)} steps missed their deadline{bound}: {_who(cell.points[0], names)}"
+
+
+def _who(point: Point, names: CurveNames) -> str:
+    parts = (masses_text(point.masses), _threads(point), names.panel(point.curve))
+    return ", ".join(parts)
+
+
+def _threads(point: Point) -> str:
+    return "1 thread" if point.threads == 1 else f"{point.threads} threads"
+
+
+def _real_time(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
+    for bound in bounds_of(points):
+        for cell in bound.cells:
+            if cell.points[0].is_measured:
+                yield missed_line(cell, names)
+
+
+def _real_fast(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
+    for point in points:
+        if point.test == REAL_FAST and point.total:
+            code = f", code {shorten(point.work.code, 12)}" if point.work.code else ""
+            yield f"{_who(point, names)} in {format_ns(point.total.mean_ns)}{code}"
+
+
+MOST_COLUMNS = 60
+MAP_LINES = 16
+MAP_MISSED, MAP_HELD, NOT_COUNTED, NOT_MEASURED = "\u25cf", "\u00b7", "?", " "
+PLAIN = {MAP_MISSED: "#", MAP_HELD: "."}
+_LEGEND = "{missed} missed, {held} none missed, ? not counted; a column for each n measured"
+
+
+@dataclass(frozen=True)
+class MapText:
+    """`lines` are (threads, marks); `ends` are the smallest and the largest number of masses."""
+
+    title: str
+    ends: tuple[str, str]
+    lines: list[tuple[str, str]]
+    left_out: int
+
+
+def legend(*, is_plain: bool) -> str:
+    missed, held = (PLAIN[MAP_MISSED], PLAIN[MAP_HELD]) if is_plain else (MAP_MISSED, MAP_HELD)
+    return _LEGEND.format(missed=missed, held=held)
+
+
+def map_texts(
+    document: RunDocument, points: Sequence[Point], columns: int = MOST_COLUMNS
+) -> list[MapText]:
+    """One map for each solver, policy and condition with several numbers of masses."""
+    names = CurveNames(document)
+    panels = maps_of(bounds_of(points))
+    return [_map_text(panel, names, columns) for panel in panels if len(panel.masses) > 1]
+
+
+def _map_text(panel: Panel, names: CurveNames, columns: int) -> MapText:
+    masses = panel.masses
+    threads = panel.threads
+    each = -(-len(masses) // max(columns, 1))
+    groups = [masses[at : at + each] for at in range(0, len(masses), each)]
+    by_place = {(one.curve.threads, one.masses): one for one in panel.cells}
+    lines = [
+        (
+            format_count(count),
+            "".join(
+                _mark([by_place[count, n] for n in group if (count, n) in by_place])
+                for group in groups
+            ).rstrip(),
+        )
+        for count in threads[:MAP_LINES]
+    ]
+    return MapText(
+        title=f"{names.panel(panel.key)}, {steps_text(panel.key)}",
+        ends=(format_count(masses[0]), format_count(masses[-1])),
+        lines=lines,
+        left_out=len(threads) - len(lines),
+    )
+
+
+def _mark(cells: Sequence[Cell]) -> str:
+    """Of several cells the worst one."""
+    if not cells:
+        return NOT_MEASURED
+    if any(one.has_missed for one in cells):
+        return MAP_MISSED
+    return MAP_HELD if all(one.has_held for one in cells) else NOT_COUNTED
+
+
+BOUND_ROWS = 64
+MOST_POINT_ROWS = 300
+BOUND_HEADINGS = ("policy", "under", "threads", "held", "missed at", "missed", "bound")
+HEADINGS_OF_STEPS = ("mean", "p99", "max")
+POINTS = (
+    "Total: mean of the repeats. CPU time of all threads, switches (voluntary + involuntary) and "
+    "blocked semaphore operations: of the last repeat."
+)
+POINT_HEADINGS = (
+    "masses",
+    "threads",
+    "policy",
+    "under",
+    "missed",
+    "bound",
+    "lateness",
+    "mean",
+    "p99",
+    "max",
+    "total",
+    "CPU time",
+    "switches",
+    "blocked",
+    "status",
+)
+STEPS = (
+    "Missed and bound: steps that missed at the number held (where none held, at the smallest) and "
+    "the upper end of their share. Mean, p99, max: time of a step there; p99 from 1000 steps on."
+)
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """One curve. `note`: islands above the first miss, and what was not counted."""
+
+    policy: str
+    under: str
+    threads: str
+    held: str
+    missed_from: str
+    missed: str
+    bound: str
+    mean: str
+    p99: str
+    worst: str
+    solver: str
+    steps: str
+    has_held: bool
+    note: str
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """In the order of HEADINGS and HEADINGS_OF_STEPS."""
+        words = (self.policy, self.under, self.threads, self.held, self.missed_from)
+        return (*words, self.missed, self.bound, self.mean, self.p99, self.worst)
+
+
+def bound_rows(document: RunDocument, points: Sequence[Point]) -> list[BoundRow]:
+    """What each curve held, at most MOST_ROWS, by solver, condition, policy and threads."""
+    names = CurveNames(document)
+    found = [_bound_row(one, names) for one in bounds_of(points)]
+    return found[:BOUND_ROWS]
+
+
+def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
+    curve = bound.curve
+    shown = bound.held or next((one for one in bound.cells if one.released_count), None)
+    step = _step_of(shown)
+    return BoundRow(
+        policy=shorten(curve.policy, 12),
+        under=names.under(curve),
+        threads=format_count(curve.threads),
+        held=held_text(bound),
+        missed_from=first_missed_text(bound),
+        missed=missed_text(shown) if shown else "-",
+        bound=bound_text(shown) if shown else "-",
+        mean=format_ns(step.step_time.mean_ns) if step and step.step_time else "-",
+        p99=format_ns(step.step_time.p99_ns) if step and step.step_time else "-",
+        worst=format_ns(step.step_time.max_ns) if step and step.step_time else "-",
+        solver=shorten(curve.solver, 12),
+        steps=steps_text(curve),
+        has_held=bound.held is not None,
+        note="; ".join(_notes(bound)),
+    )
+
+
+def _step_of(cell: Cell | None) -> Point | None:
+    """The point of a cell with the longest step."""
+    timed = [one for one in cell.points if one.step_time] if cell else []
+    return max(timed, key=lambda one: one.step_time.max_ns if one.step_time else 0, default=None)
+
+
+def _notes(bound: Bound) -> Iterable[str]:
+    if bound.islands:
+        masses = listed(format_count(one.masses) for one in bound.islands)
+        yield f"none missed again at {masses}"
+    for cell in bound.not_counted[:2]:
+        yield f"{format_count(cell.masses)} not counted: {_why(cell.points[-1])}"
+    if len(bound.not_counted) > 2:
+        yield f"{len(bound.not_counted) - 2} more not counted"
+
+
+def _why(point: Point) -> str:
+    if point.status != "measured":
+        return shorten(f"{point.status}, {point.reason or 'no reason was given'}", 90)
+    if not point.is_whole:
+        return "ended before its last step"
+    return "its released steps are not known"
+
+
+def point_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """Every point as in POINT_HEADINGS, at most MOST_POINT_ROWS, by its curve and masses."""
+    names = CurveNames(document)
+    ordered = sorted(points, key=lambda one: (one.test, one.curve, one.masses))
+    return [_point_row(one, names) for one in ordered[:MOST_POINT_ROWS]]
+
+
+def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
+    cell = next((one.cells[0] for one in bounds_of([point])), None)
+    deadlines, step = point.deadlines, point.step_time
+    policy = point.policy if point.solver == "semaphore" else f"{point.policy}, {point.solver}"
+    return (
+        format_count(point.masses),
+        format_count(point.threads),
+        shorten(policy, 24),
+        names.under(point.curve) or "-",
+        missed_text(cell) if cell and cell.is_counted else "-",
+        bound_text(cell) if cell else "-",
+        format_ns(deadlines.lateness_max_ns if deadlines else None),
+        format_ns(step.mean_ns if step else None),
+        format_ns(step.p99_ns if step else None),
+        format_ns(step.max_ns if step else None),
+        format_ns(point.total.mean_ns if point.total else None),
+        format_ns(point.work.cpu_ns),
+        switches_text(point),
+        _blocked(point),
+        _status(point),
+    )
+
+
+def _status(point: Point) -> str:
+    if point.is_delayed:
+        return "a step was made late on purpose"
+    return "measured" if point.is_whole else _why(point)
+
+
+def switches_text(point: Point) -> str:
+    """Voluntary + involuntary."""
+    counts = (point.work.voluntary_count, point.work.involuntary_count)
+    if None in counts:
+        return "-"
+    return " + ".join(format_count(one or 0) for one in counts)
+
+
+def _blocked(point: Point) -> str:
+    """Semaphore operations that blocked, of all."""
+    work = point.work
+    if not work.operations_count or work.blocked_count is None:
+        return "-"
+    return f"{format_count(work.blocked_count)} of {format_count(work.operations_count)}"
+
+
+def paused_lines(points: Sequence[Point]) -> list[str]:
+    """Total times that have time in them in which the simulation did not have the CPU."""
+    paused = [one for one in points if one.paused_ns is not None]
+    if not paused:
+        return []
+    worst = max(paused, key=lambda one: one.paused_ns or 0)
+    total = format_ns(worst.total.mean_ns) if worst.total else "its time"
+    return [
+        f"Points of SIM-P-RF: at {len(paused)} of them the only thread did not have the CPU all "
+        f"the time, which is in the total time: {format_ns(worst.paused_ns)} of {total} with "
+        f"{format_count(worst.masses)} masses, {shorten(worst.policy, 12)}; real-time throttling "
+        "takes such time"
+    ]
+
+
+def denied_lines(points: Sequence[Point]) -> list[str]:
+    """Why points were refused, each reason once, with the remedy."""
+    found: dict[str, None] = {}
+    for point in points:
+        if point.status not in ("measured", "skipped") and point.reason:
+            remedy = f"; remedy: {point.remedy}" if point.remedy else ""
+            command = f": {point.command}" if point.command else ""
+            found[one_line(f"{point.status}: {point.reason}{remedy}{command}")] = None
+    return list(found)[:4]
+
+
+FAST_ROWS = 60
+FAST_HEADINGS = (
+    "real-fast",
+    "threads",
+    "masses",
+    "total",
+    "range",
+    "a mass, a step",
+    "CPU",
+    "switches",
+)
+MEANING = (
+    "Total: mean of the repeats, from the common start to the end of the last thread. CPU time of "
+    "all threads, and context switches (voluntary + involuntary): of the last repeat."
+)
+
+
+def fast_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
+    """Each measured point as in HEADINGS, by curve and masses, at most MOST_ROWS."""
+    names = CurveNames(document)
+    timed = [one for one in points if one.total and not one.has_frames]
+    ordered = [one for own in by_curve(timed).values() for one in own]
+    return [_fast_row(document, one, names) for one in ordered[:FAST_ROWS]]
+
+
+def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[str, ...]:
+    total = point.total
+    mean_ns = total.mean_ns if total else 0.0
+    is_repeated = total is not None and total.repeats_count > 1
+    steps = steps_each(document, point)
+    each_ns = mean_ns / (steps * point.masses) if steps else None
+    return (
+        names.panel(point.curve),
+        format_count(point.threads),
+        format_count(point.masses),
+        format_ns(mean_ns),
+        f"{format_ns(total.min_ns)} to {format_ns(total.max_ns)}" if total and is_repeated else "-",
+        format_ns(each_ns),
+        format_ns(point.work.cpu_ns),
+        switches_text(point),
+    )
+
+
+STUDY = "garre-2014"
+PUBLISHED_ROWS = 24
+MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
+PUBLISHED_HEADINGS = ("system", "threads", "held", "missed at")
+_STEP_NS = 10_000_000
+_MOST_TOLD = 8
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class PublishedPoint:
+    """`threads` is None for any number of them. One of the two numbers of masses is known."""
+
+    system: str
+    threads: int | None
+    held: int | None
+    missed_from: int | None
+
+
+@dataclass(frozen=True)
+class PublishedTire:
+    """`rows` as in HEADINGS, those of the study first; `refused`: why none of this run."""
+
+    short: str
+    hardware: str
+    rows: list[tuple[str, ...]]
+    pretest: str
+    own_hardware: str
+    refused: str
+
+
+def published_points() -> list[PublishedPoint]:
+    """The published numbers of masses, by system and number of threads."""
+    study = load_studies()[STUDY]
+    return [
+        PublishedPoint(
+            system=study.systems[one.system].name if one.system else study.reading.short,
+            threads=threads_of(one),
+            held=int(one.value) if one.statistic == MOST_HELD else None,
+            missed_from=int(one.value) if one.statistic == FIRST_MISSED else None,
+        )
+        for one in figures_of(REAL_TIME)
+        if isinstance(one.value, int | float) and is_of_sweep(one)
+    ]
+
+
+def is_of_sweep(figure: Figure) -> bool:
+    """Whether `figure` is a number of masses that a sweep finds, and no statistic of a series."""
+    return figure.statistic in (MOST_HELD, FIRST_MISSED)
+
+
+def threads_of(figure: Figure) -> int | None:
+    """The number of threads that an address names; None: any."""
+    return next((int(one) for one in figure.address.parts if one.isdecimal()), None)
+
+
+def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedTire:
+    """The study's points, then the curves of this run with its step and the solver of the study."""
+    study = load_studies()[STUDY]
+    refused = why_not_beside_hardware(document) or ""
+    own = [] if refused else _own_rows(document, points)
+    return PublishedTire(
+        short=study.reading.short,
+        hardware=study.conditions.get("hardware", ""),
+        rows=[_published_row(one) for one in published_points()] + own,
+        pretest=pretest(),
+        own_hardware=target_text(document),
+        refused=refused,
+    )
+
+
+def pretest() -> str:
+    """What the study says of its trial with a shorter step."""
+    found = load_studies()[STUDY].tables["simulation"]["pretest"]
+    step = format_ns(float(found["time_step_ms"]) * 1e6)
+    return f"step {step}, Linux: first miss at {found['linux first miss']}"
+
+
+def published_costs() -> tuple[float, float]:
+    """The time of a spring and of a mass on the machine of the study, in ns."""
+    found = load_studies()[STUDY].tables["simulation"]["cost_ns"]
+    return float(found["one spring force"]), float(found["integrate one mass"])
+
+
+def _published_row(one: PublishedPoint) -> tuple[str, ...]:
+    return (
+        one.system,
+        ANY if one.threads is None else format_count(one.threads),
+        "-" if one.held is None else format_count(one.held),
+        "-" if one.missed_from is None else format_count(one.missed_from),
+    )
+
+
+def comparable(bound: Bound) -> bool:
+    """Whether a curve has the solver, step and rate of the study."""
+    curve = bound.curve
+    is_same_rate = curve.step_ns == curve.period_ns == _STEP_NS
+    return curve.solver == "semaphore" and is_same_rate
+
+
+def _own_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
+    names = CurveNames(document)
+    found = [one for one in bounds_of(points) if comparable(one)]
+    return [
+        (
+            f"this run, {names.panel(one.curve)}",
+            format_count(one.curve.threads),
+            held_text(one),
+            format_count(one.first_missed.masses) if one.first_missed else "-",
+        )
+        for one in found[:PUBLISHED_ROWS]
+    ]
+
+
+def told_of(bounds: Sequence[Bound], figure: Figure) -> str:
+    """What the curves of this run say of a published number of masses, or why nothing."""
+    wanted = threads_of(figure)
+    own = [one for one in bounds if wanted in (None, one.curve.threads)]
+    if not own:
+        return "- (not measured" + (f" with {wanted} threads)" if wanted else ")")
+    is_held = figure.statistic == MOST_HELD
+    told = []
+    for one in own[:_MOST_TOLD]:
+        masses = held_text(one) if is_held else first_missed_text(one)
+        told.append(
+            f"{masses} ({shorten(one.curve.policy, 12)}, {threads_text(one.curve.threads)})"
+        )
+    more = f" and {len(own) - _MOST_TOLD} more" if len(own) > _MOST_TOLD else ""
+    return clean(", ".join(told)) + more
+
+
+COST_ROWS = 40
+_MOST_CURVES = 128
+COST_HEADINGS = (
+    "masses",
+    "threads",
+    "policy",
+    "under",
+    "springs",
+    "masses' own",
+    "hand-overs",
+    "switches",
+    "model",
+    "measured",
+    "residual",
+    "4e semaphores",
+    "residual with them",
+)
+COST_ABOUT = (
+    "T_s = N_switch T_switch + 4e N_ipc T_ipc + (2e + 1) T_spring + e T_mass with e = floor(n/i) "
+    "masses of each of i threads; for one thread 3n/2 T_spring + n T_mass. Not fitted: T_spring "
+    "and T_mass are timed on one thread by the test, T_switch is the mean of THR-P-SLS with 2 "
+    "threads, T_ipc that of SEM-P-SHF. The model of the paper has no term for semaphore operations "
+    "that do not block: they are a column of their own, 4e times one uncontended wait and post. "
+    "Nor has it a term for waiting for a CPU or for memory: these are in the residual."
+)
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """`rows` as in HEADINGS. `lacking`: why points have no model. `notes`: of those that have."""
+
+    rows: list[tuple[str, ...]]
+    lacking: list[str]
+    notes: list[str]
+
+
+def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
+    """One point of each curve: the largest that held, else the largest."""
+    names = CurveNames(document)
+    found = models_of(document, chosen(points))
+    models = [one for one in found if isinstance(one, Model)]
+    return CostTable(
+        rows=[_cost_row(one, names) for one in models[:COST_ROWS]],
+        lacking=_lacking([one for one in found if isinstance(one, NoModel)], names),
+        notes=[
+            *_inputs(document, models),
+            *dict.fromkeys(note for one in models[:COST_ROWS] for note in one.notes),
+        ],
+    )
+
+
+def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
+    """The times of single operations, beside those of the study."""
+    if not models:
+        return
+    spring, mass = published_costs()
+    found = inputs_of(document, models[0].point)
+    if isinstance(found, str):
+        return
+    known = {
+        "one spring": found.spring_ns,
+        "one mass": found.mass_ns,
+        "one uncontended semaphore": found.semaphore_ns,
+        "a switch": found.switch_ns,
+        "a hand-over": found.hand_over_ns,
+    }
+    told = [f"{name} {format_ns(ns)}" for name, ns in known.items() if ns is not None]
+    study = f"a spring {format_ns(spring)} and a mass {format_ns(mass)}"
+    yield f"{', '.join(told)}; on the machine of the study {study}"
+
+
+def chosen(points: Sequence[Point]) -> list[Point]:
+    """Of each curve the largest point that held, else the largest; those in real time first."""
+    whole = [one for one in points if one.is_whole and one.is_measured and not one.is_delayed]
+    whole = [one for one in whole if not one.has_frames]
+    held = {one.curve: one.held.points[-1] for one in bounds_of(whole) if one.held}
+    last = [held.get(curve, own[-1]) for curve, own in by_curve(whole).items()]
+    return sorted(last, key=lambda one: one.test != REAL_TIME)[:_MOST_CURVES]
+
+
+def _cost_row(model: Model, names: CurveNames) -> tuple[str, ...]:
+    point = model.point
+    terms = {one.name: one.ns for one in model.terms}
+    is_fast = point.test != REAL_TIME
+    return (
+        format_count(point.masses),
+        format_count(point.threads),
+        shorten(point.policy, 12) + (", real-fast" if is_fast else ""),
+        names.under(point.curve) or "-",
+        *(format_ns(terms.get(name)) for name in ("spring", "mass", "hand-over", "switch")),
+        format_ns(model.model_ns),
+        format_ns(model.measured_ns),
+        residual_text(model.residual_ns, model.measured_ns),
+        format_ns(model.semaphore.ns if model.semaphore else None),
+        residual_text(model.extended_residual_ns, model.measured_ns),
+    )
+
+
+def residual_text(residual: float | None, measured: float) -> str:
+    """ "+42 %" of the measured time: above 0 the step takes longer than the model."""
+    return f"{100 * residual / measured:+.0f} %" if residual is not None and measured > 0 else "-"
+
+
+def _lacking(found: Sequence[NoModel], names: CurveNames) -> list[str]:
+    """Each reason once, with the curves that it is of."""
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        who = f"{names.panel(one.point.curve)}, {threads_text(one.point.threads)}"
+        by_reason.setdefault(one.why, []).append(who)
+    return [f"no model: {why} ({listed(who)})" for why, who in by_reason.items()]
+
+
+BLOCK_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "write", "wait")
+BARRIER_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "barrier", "wait")
+CAPTION = "Means over the steps that were kept. Wait: from the end of a step to the next one."
+
+
+def headings(blocks: StepBlocks) -> tuple[str, ...]:
+    """The threads of the solver `barrier` write as they compute, and wait for each other."""
+    return BARRIER_HEADINGS if blocks.solver == "barrier" else BLOCK_HEADINGS
+
+
+def block_rows(blocks: StepBlocks) -> list[tuple[str, ...]]:
+    """A row for each thread, under `headings`."""
+    return [_block_row(one) for one in mean_blocks(blocks)]
+
+
+def _block_row(one: MeanBlock) -> tuple[str, ...]:
+    parts = (one.read_ns, one.compute_ns, one.write_ns)
+    return (
+        f"{one.thread}",
+        "not known" if one.cpu is None else f"{one.cpu}",
+        format_count(one.steps),
+        *(format_ns(round(part)) for part in parts),
+        "not known" if one.wait_ns is None else format_ns(round(one.wait_ns)),
+    )
+
+
+TITLE = "Real-time is not real-fast"
+STATEMENT_ABOUT = (
+    "Two sides at the points that both measured: total time of SIM-P-RF, and deadlines missed in "
+    "SIM-S-RT. A point is one value of the exact signed-rank test; p is adjusted for all "
+    "statements of the run (Holm). The sides were measured one after another, so drift of the "
+    "machine is part of a difference; real-time throttling takes time from real-time policies only."
+)
+ONE_SIDE = (
+    "One policy under each condition: nothing to compare. Measure two, such as --policy fifo,other."
+)
+_CONCLUSIONS = {
+    "faster misses more": (
+        "{faster} is faster and misses more deadlines: real-time is not real-fast."
+    ),
+    "faster misses fewer": "{faster} is faster and also misses fewer deadlines.",
+    "undecided": "Not decided.",
+}
+
+
+@dataclass(frozen=True)
+class StatementText:
+    """`rows` are (what, first side, second side). `statement` has what charts draw."""
+
+    title: str
+    first: str
+    second: str
+    speed: str
+    misses: str
+    conclusion: str
+    is_decided: bool
+    needed: list[str]
+    rows: list[tuple[str, str, str]]
+    statement: Statement
+
+
+def statement_texts(document: RunDocument, points: Sequence[Point]) -> list[StatementText]:
+    """What the points of one run say."""
+    names = names_in(document)
+    return [
+        _statement_text(one, names.label(Condition(*one.under)))
+        for one in statements_within(points)
+    ]
+
+
+def texts_between(
+    first: RunDocument, second: RunDocument, labels: tuple[str, str]
+) -> list[StatementText] | str:
+    """What two runs say, such as those of two kernels; why nothing where they do not compare."""
+    why = why_incomparable(first, second)
+    if why:
+        return why
+    sides = [
+        Side(label=shorten(label, 24), points=points_of(one))
+        for label, one in zip(labels, (first, second), strict=True)
+    ]
+    return [_statement_text(one, ", ".join(one.under[:2])) for one in statements_between(*sides)]
+
+
+def _statement_text(one: Statement, under: str) -> StatementText:
+    first, second = shorten(one.first, 48), shorten(one.second, 48)
+    faster = {"first": first, "second": second}.get((one.speed and one.speed.faster) or "", "")
+    return StatementText(
+        title=f"{first} and {second}" + (f", {under}" if under else ""),
+        first=first,
+        second=second,
+        speed=_speed(one.speed, first, second),
+        misses=_misses(one.misses, first, second),
+        conclusion=_CONCLUSIONS[one.conclusion].format(faster=faster),
+        is_decided=one.conclusion != "undecided",
+        needed=one.needed,
+        rows=list(_rows(one)),
+        statement=one,
+    )
+
+
+def _speed(speed: Speed | None, first: str, second: str) -> str:
+    if speed is None:
+        return "Total time: not measured on both sides."
+    count = len(speed.places)
+    interval = (
+        f"; 95 %: {speed.low:.3g} to {speed.high:.3g}"
+        if speed.low is not None and speed.high is not None
+        else ""
+    )
+    spread = (
+        f"; {speed.repeated} points were repeated"
+        if speed.repeated
+        else "; each time was measured once, so their spread is not known"
+    )
+    for name, paused in zip((first, second), speed.paused, strict=True):
+        if paused:
+            spread += f"; {name} did not have the CPU all the time at {_points(paused)}"
+    return (
+        f"Total time of {second}: {speed.ratio:.3g} times that of {first}{interval} "
+        f"({speed.least:.3g} to {speed.most:.3g} over {_points(count)}, p {_p(speed.p_adjusted)}"
+        f"{spread}). Faster: {_which(speed.faster, first, second)}."
+    )
+
+
+def _misses(misses: Misses | None, first: str, second: str) -> str:
+    if misses is None:
+        return "Missed deadlines: not counted on both sides."
+    told = [
+        f"{name} {format_count(missed)} of {format_count(released)}"
+        for name, missed, released in zip(
+            (first, second), misses.missed, misses.released, strict=True
+        )
+    ]
+    return (
+        f"Missed deadlines: {' and '.join(told)} steps at {_points(len(misses.places))}, "
+        f"{misses.differing} of them different (p {_p(misses.p_adjusted)}). "
+        f"Fewer: {_which(misses.fewer, first, second)}."
+    )
+
+
+def _which(side: str | None, first: str, second: str) -> str:
+    return "not decided" if side is None else first if side == "first" else second
+
+
+def _points(count: int) -> str:
+    return "1 common point" if count == 1 else f"{count} common points"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def _rows(one: Statement) -> Iterator[tuple[str, str, str]]:
+    steps = {_steps(row) for row in one.held}
+    for row in one.held:
+        solver = "" if row.solver == "semaphore" else f", {shorten(row.solver, 12)}"
+        solver += f", {_steps(row)}" if len(steps) > 1 else ""
+        yield (
+            f"held with {threads_text(row.threads)}{solver}",
+            _held(row.first),
+            _held(row.second),
+        )
+
+
+def _steps(row: HeldRow) -> str:
+    bound = row.first or row.second
+    return steps_text(bound.curve) if bound else ""
+
+
+def _held(bound: Bound | None) -> str:
+    """The largest number of masses without a miss; "at least" where none missed above it."""
+    if bound is None or not any(one.is_counted or one.has_missed for one in bound.cells):
+        return "not measured"
+    if bound.held is None:
+        first = bound.first_missed
+        return f"none, missed at {format_count(first.masses)}" if first else "not known"
+    at_least = "at least " if bound.first_missed is None else ""
+    return f"{at_least}{format_count(bound.held.masses)} masses"
