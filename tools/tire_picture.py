@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from hardstone.report import svg
-from hardstone.report.charts.tire_fall_chart import frames_chart
+from hardstone.simulation.charts import frames_chart
 from hardstone.simulation.kept import frames_of
 from hardstone.stream import StreamReader
 

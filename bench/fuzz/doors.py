@@ -19,6 +19,7 @@ import hardstone.report
 from bench.fuzz.inputs import GOLDEN, RUN_ID, STREAM_TEST
 from hardstone.catalogue import load_catalogue
 from hardstone.compare.build import compare_view
+from hardstone.compare.page import render_compare
 from hardstone.compare.screen import print_comparison
 from hardstone.compare.view import MOST_SYSTEMS
 from hardstone.errors import HardstoneError
@@ -33,7 +34,6 @@ from hardstone.gate import (
 from hardstone.gate.screen import print_gate
 from hardstone.model import Result, RunDocument
 from hardstone.report import render_html, svg
-from hardstone.report.compare_page import render_compare
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader

@@ -13,11 +13,11 @@ import pytest
 
 from hardstone.cli.main import run
 from hardstone.compare.build import compare_view
+from hardstone.compare.figures import compare_figures
+from hardstone.compare.page import write_compare
 from hardstone.compare.view import CompareView
 from hardstone.model import RunDocument
 from hardstone.report import write_html
-from hardstone.report.compare_figures import compare_figures
-from hardstone.report.compare_page import write_compare
 from hardstone.report.drawing import Drawer
 from hardstone.systems.subjects import Subject
 from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put

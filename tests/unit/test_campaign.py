@@ -35,7 +35,7 @@ from hardstone.errors import (
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
 from hardstone.plan import Request, make_plan
-from hardstone.report.masthead import head_of
+from hardstone.report.opening import head_of
 from hardstone.stats.conditions import environment_moved
 from hardstone.store import CopyCost, Store
 from hardstone.targets.base import Target, run_options

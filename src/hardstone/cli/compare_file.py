@@ -10,9 +10,9 @@ from hardstone.cli.report_file import is_pdf, no_folder
 from hardstone.errors import InputError
 
 if TYPE_CHECKING:
+    from hardstone.compare.figures import BegunFigures
     from hardstone.compare.view import CompareView
     from hardstone.model import RunDocument
-    from hardstone.report.compare_figures import BegunFigures
     from hardstone.report.drawing import Drawer
 
 
@@ -43,7 +43,7 @@ class ComparisonFile:
 
     def check(self) -> None:
         """InputError where there is no folder for the output, or something else than a file is."""
-        from hardstone.report.output_file import regular_target
+        from hardstone.report.page_frame import regular_target
 
         if self._output is not None:
             folder = regular_target(self._output).parent
@@ -54,8 +54,8 @@ class ComparisonFile:
         """Begins the charts of a page that need the decisive figures only."""
         if self._output is None or is_pdf(self._output):
             return
-        from hardstone.report.bundle import load_bundle
-        from hardstone.report.compare_figures import BegunFigures
+        from hardstone.compare.figures import BegunFigures
+        from hardstone.report.page_frame import load_bundle
 
         self._script = load_bundle()
         self._begun = BegunFigures(view, self._drawer, live=self._script is not None)
@@ -74,18 +74,18 @@ class ComparisonFile:
 
     def _write(self, view: CompareView, output: Path) -> None:
         if self._begun is None:
-            from hardstone.report.compare_sheet import write_compare_pdf
+            from hardstone.compare.sheet import write_compare_pdf
 
             write_compare_pdf(view, output, drawer=self._drawer)
             return
-        from hardstone.report.compare_page import write_compare
+        from hardstone.compare.page import write_compare
 
         write_compare(view, output, self._begun.finished(view), bundle=lambda: self._script)
 
 
 def _write_files(view: CompareView, files: Path, drawer: Drawer) -> None:
+    from hardstone.compare.figures import compare_figures
     from hardstone.report.chart_files import write_chart_files
-    from hardstone.report.compare_figures import compare_figures
 
     source = ", ".join(one.id for one in view.columns)
     write_chart_files(compare_figures(view, drawer, live=False).all(), files, source)

@@ -21,7 +21,7 @@ from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import EXIT_OK, HardstoneError, InputError
 from hardstone.model import Facts, Plan, PlannedTest, Register, RunDocument, Scalar
 from hardstone.plan import NONE, Models, Request, make_plan
-from hardstone.report.output_file import regular_target
+from hardstone.report.page_frame import regular_target
 from hardstone.store import StoreError
 from hardstone.targets.base import Target
 

@@ -17,8 +17,7 @@ from markupsafe import escape
 from hardstone.errors import InputError
 from hardstone.files import check_folder, check_regular, remedy_of, replace_file
 from hardstone.present.wording import one_line
-from hardstone.report.chart_table import ChartTable, Value
-from hardstone.report.figures import Figure
+from hardstone.report.figures import ChartTable, Figure, Value
 from hardstone.report.sheet import coloured, palette
 from hardstone.report.theme import Spec
 

@@ -1,26 +1,37 @@
-"""The charts of one result: static drawing, data for the interactive chart, text for both."""
+"""The charts of one result: specification, table, and text for both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
-from types import ModuleType
 from typing import Any
 
 from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
+from hardstone.present.noise_table import noise_line
 from hardstone.present.wording import format_value, is_rate, series_text, shorten
-from hardstone.report.chart_table import ChartTable
-from hardstone.report.charts import bars, exceedance_chart, histogram_chart, over_time
+from hardstone.report import charts
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
-from hardstone.report.safe import json_for_script
+from hardstone.report.page_frame import json_for_script
 from hardstone.report.theme import CONFIG, Spec, interactive
 from hardstone.stats.join import joins_of
+from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count, format_ns
+
+Value = str | float | int | None
+
+
+@dataclass(frozen=True)
+class ChartTable:
+    """`columns` name their units: "value (ns)". Texts are untrusted; None is an empty cell."""
+
+    columns: list[str]
+    rows: list[list[Value]] = field(default_factory=list)
+
 
 MOST_CHARTS = 40
 LEAST_VALUES = 2
@@ -35,7 +46,7 @@ class Kind:
 
     title: str
     about: str
-    module: ModuleType
+    chart: Callable[[Group, Unit], Spec]
     shows: Callable[[Series], bool]
 
 
@@ -53,40 +64,41 @@ KINDS = (
         "Exceedance",
         "Share of values above each duration. The open triangle is the upper bound, at 95 %, of "
         "the share above the worst observed.",
-        exceedance_chart,
+        charts.exceedance_chart,
         _has_values,
     ),
     Kind(
         "Histogram",
         "Values per bin. The triangle on the axis marks the worst observed.",
-        histogram_chart,
+        charts.histogram_chart,
         _has_values,
     ),
     Kind(
         "Over time",
         "Largest value of each second. A gap in a line is a time without values.",
-        over_time,
-        over_time.is_drawable,
+        charts.time_chart,
+        charts.is_drawable,
     ),
     Kind(
         "Average and worst observed",
         "Bar from minimum to worst observed, tick at the average.",
-        bars,
+        charts.bar_chart,
         _has_any,
     ),
 )
 
 # Of a rate the least value is the worst: what shows the largest ones is left out.
-_ABOUT_RATES = {
-    histogram_chart: "Values per bin. The triangle on the axis marks the largest.",
-    bars: "Bar from the minimum, which is the worst observed, to the maximum, tick at the average.",
+_ABOUT_RATES: dict[Callable[[Group, Unit], Spec], str] = {
+    charts.histogram_chart: "Values per bin. The triangle on the axis marks the largest.",
+    charts.bar_chart: "Bar from the minimum, which is the worst observed, to the maximum, tick at "
+    "the average.",
 }
 
 
 def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
     if not is_rate(unit):
         return kind
-    about = _ABOUT_RATES.get(kind.module)
+    about = _ABOUT_RATES.get(kind.chart)
     return replace(kind, about=about) if about else None
 
 
@@ -123,7 +135,7 @@ def figures_of(
         for place, unit in enumerate(units)
         for number, kind in enumerate(KINDS[:most])
         if (shown := _kind_for(kind, unit)) is not None
-        and not (has_parts and kind.module is histogram_chart and unit == "ns")
+        and not (has_parts and kind.chart is charts.histogram_chart and unit == "ns")
     ]
     return [figure for figure in found if figure is not None]
 
@@ -158,9 +170,9 @@ def figure_of(
     if not lines.lines:
         return None
     unit = lines.lines[0].series.unit
-    spec = kind.module.chart(lines, unit)
-    if kind.module is over_time:
-        spec = over_time.with_joins(spec, lines, joins)
+    spec = kind.chart(lines, unit)
+    if kind.chart is charts.time_chart:
+        spec = charts.with_joins(spec, lines, joins)
     about = _about(kind, [line.series for line in lines.lines])
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer, live=live)
 
@@ -270,14 +282,37 @@ def _notes_on_group(whole: Group, most: int) -> list[str]:
             f"{whole.left_out} series in the table only: the charts show the "
             f"{len(whole.lines)} with the highest values."
         )
-    if over_time not in [kind.module for kind in KINDS[:most]]:
+    if charts.time_chart not in [kind.chart for kind in KINDS[:most]]:
         return notes
-    lines = whole.only([one.series for one in whole.lines if over_time.is_drawable(one.series)])
+    lines = whole.only([one.series for one in whole.lines if charts.is_drawable(one.series)])
     missing = len(whole.lines) - len(lines.lines)
     if lines.lines and missing:
         notes.append(f"Over time: {missing} series not drawn, too short or without times.")
-    joined = over_time.intervals_joined(lines)
+    joined = charts.intervals_joined(lines)
     if joined > 1:
         span = format_ns(joined * lines.lines[0].series.maxima_interval_ns)
         notes.append(f"Over time: one point is the largest value of {span}.")
     return notes
+
+
+def noise_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> list[Figure]:
+    """One chart; none without gaps, or where several recordings make one result."""
+    points = gap_points(result)
+    if not points:
+        return []
+    noise = result.noise[0]
+    has_tick = noise.tick_period_ns is not None
+    spec = charts.phase_chart(points, has_tick=has_tick)
+    about = "Each gap by its length" + (" and the phase of the tick." if has_tick else " and time.")
+    if noise.merged_count > MOST_POINTS:
+        about += f" The longest, and some of the other {format_count(noise.merged_count)}."
+    return [
+        Figure(
+            id=f"{anchor}-phase",
+            title="Gaps and the tick",
+            about=about,
+            alt=f"Gaps by phase, {shorten(result.test)}. {noise_line(result)}.",
+            drawing=drawer.draw(spec),
+            data=data_of(spec, live=live),
+        )
+    ]

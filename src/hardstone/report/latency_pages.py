@@ -8,7 +8,7 @@ from math import ceil, log10
 
 from hardstone.model import Result, Series
 from hardstone.present.wording import format_value, label_text, spoken
-from hardstone.report.charts import distribution_chart
+from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
 from hardstone.report.groups import group
@@ -180,7 +180,7 @@ def _figure(
         title,
         _ABOUT,
         lines,
-        distribution_chart.chart(lines, "ns", limits),
+        charts.distribution_chart(lines, "ns", limits),
         TEST,
         name,
         drawer,

@@ -1,10 +1,20 @@
-"""The opening of a report: what the terminal shows on one screen, with a figure."""
+"""The opening of a report: its head, the figures that decide, the machine."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from hardstone.model import RunDocument
+from hardstone.facts import load_facts
+from hardstone.model import Instrument, Moved, RunDocument, Scalar
+from hardstone.present.headline import (
+    conditions_text,
+    kernel_text,
+    moment_text,
+    status_text,
+    target_text,
+)
+from hardstone.present.notices import Banner, caveats
 from hardstone.present.overview import (
     FailedClaim,
     StandsOut,
@@ -15,13 +25,170 @@ from hardstone.present.overview import (
     timings,
 )
 from hardstone.present.stars_text import headline_reason
-from hardstone.present.wording import format_value
-from hardstone.report.charts import glance
+from hardstone.present.wording import fact_text, format_value
+from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import conditions_in, names_in
+from hardstone.stats.contradictions import trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
+from hardstone.units import format_count, format_ns
+
+_TRUST_WORDS = {
+    "full": "Full",
+    "indicative": "Indicative only",
+    "untrustworthy": "Not trustworthy",
+}
+
+
+@dataclass(frozen=True)
+class Head:
+    name: str
+    subject: str
+    summary: str
+    banners: list[Banner]
+    status: str
+    trust: str
+    trust_grade: str
+    trust_reasons: list[str]
+    facts: list[tuple[str, str]] = field(default_factory=list)
+
+
+def head_of(document: RunDocument) -> Head:
+    """The values of the head, as texts."""
+    trust = trust_of(document)
+    return Head(
+        name=document.name or document.id,
+        subject=f"{target_text(document)}; {kernel_text(document.system)}",
+        summary=_summary(document),
+        banners=caveats(document),
+        status=status_text(document),
+        trust=_TRUST_WORDS[trust.grade],
+        trust_grade=trust.grade,
+        trust_reasons=trust.reasons,
+        facts=_facts(document),
+    )
+
+
+def _summary(document: RunDocument) -> str:
+    """Start, profile and conditions. The section on the system has the rest."""
+    started, profile = moment_text(document.started_utc), document.plan.profile
+    return f"{started}; profile {profile}; {conditions_text(document)}"
+
+
+def _loads(document: RunDocument) -> str:
+    """The loads of the plan, or of the results if the plan has no list."""
+    plan = document.plan
+    said = plan.loads or dict.fromkeys(one.load for one in conditions_in(document))
+    return ", ".join(said) or plan.load
+
+
+def _configs(document: RunDocument) -> str:
+    plan = document.plan
+    said = plan.cpu_configs or dict.fromkeys(one.cpu_config for one in conditions_in(document))
+    return ", ".join(said) or plan.cpu_config
+
+
+def _facts(document: RunDocument) -> list[tuple[str, str]]:
+    tool, plan = document.tool, document.plan
+    built = ", ".join(part for part in (tool.compiler, tool.libc) if part)
+    found = [
+        ("Target", plan.target),
+        ("Node", str(document.system.get("machine.node") or "")),
+        ("Profile", plan.profile),
+        ("Load", _loads(document)),
+        ("CPU configuration", _configs(document)),
+        ("Started", moment_text(document.started_utc)),
+        ("Finished", moment_text(document.finished_utc) or "not finished"),
+        ("hardstone", tool.version),
+        ("Probe", " ".join(part for part in (tool.probe_version, built and f"({built})") if part)),
+        ("Probe SHA-256", (tool.probe_sha256 or "")[:16]),
+        ("Run", document.id),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+Rows = list[tuple[str, str]]
+
+
+def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Facts (name, value, meaning) grouped by the part before the first dot, in order of arrival.
+    The meaning is empty if the register does not have the fact."""
+    known = load_facts()
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for name, value in system.items():
+        topic, dot, rest = name.partition(".")
+        group = groups.setdefault(topic if dot else "other", [])
+        meaning = known[name].meaning if name in known else ""
+        group.append((rest if dot else topic, fact_text(name, value), meaning))
+    return list(groups.items())
+
+
+def moved_rows(moved: list[Moved]) -> list[tuple[str, str, str]]:
+    """Facts that differed at the end: (name, before, after)."""
+    return [(m.fact, fact_text(m.fact, m.before), fact_text(m.fact, m.after)) for m in moved]
+
+
+def instrument_rows(instrument: Instrument) -> Rows:
+    """What the probe measured about its own clock."""
+    reason = f" ({instrument.reason})" if instrument.reason else ""
+    found = [
+        ("Clock", instrument.clock),
+        ("Counter trusted", ("yes" if instrument.trusted else "no") + reason),
+        ("Counter frequency", _frequency(instrument.counter_hz)),
+        ("Calibration, spread of anchors", _ppb(instrument.calibration_ppb)),
+        ("Drift from start to end", _ppb(instrument.drift_ppb)),
+        ("Quantum (smallest step)", f"{instrument.quantum_ns:.4g} ns"),
+        ("Cost of recording a value", f"{instrument.record_step_ns:.3g} ns"),
+        ("Perturbation (loop with and without)", f"{instrument.perturbation_ns:.3g} ns"),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def skew_rows(instrument: Instrument) -> list[tuple[str, str, str, str]]:
+    """Offset between counters: (CPUs, offset, bound, whether the interval contains 0)."""
+    return [
+        (
+            f"{skew.cpu_a} to {skew.cpu_b}",
+            f"{skew.offset_ns:.1f} ns",
+            f"+-{skew.bound_ns:.1f} ns",
+            "consistent" if skew.consistent else "INCONSISTENT: cross-CPU figures are invalid",
+        )
+        for skew in instrument.skew
+    ]
+
+
+def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
+    """Cost of an empty pair of time stamps, for the run and for each test."""
+    owned = [("whole run", document.instrument)]
+    names = names_in(document)
+    owned += [(names.name(result), result.instrument) for result in document.results]
+    return [_pair_row(owner, found) for owner, found in owned if found is not None]
+
+
+def _pair_row(owner: str, instrument: Instrument) -> tuple[str, ...]:
+    pair = instrument.pair
+    return (
+        owner,
+        instrument.clock,
+        format_ns(pair.median),
+        format_ns(pair.min),
+        format_ns(pair.mean),
+        format_ns(pair.p99),
+        format_ns(pair.max),
+        format_count(pair.count),
+        _ppb(instrument.drift_ppb) or "-",
+    )
+
+
+def _frequency(hertz: int | None) -> str:
+    return f"{hertz / 1e6:.6f} MHz" if hertz else ""
+
+
+def _ppb(value: float | None) -> str:
+    return "" if value is None else f"{value:+.1f} ppb"
+
 
 MOST_DRAWN = 24
 _MOST_SPOKEN = 8
@@ -67,7 +234,7 @@ def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
 
 
 def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
-    spec = glance.chart(shown)
+    spec = charts.glance_chart(shown)
     return Figure(
         id="glance-chart",
         title="Median and worst observed of each test",
@@ -83,7 +250,7 @@ def _spoken(shown: list[Timing]) -> str:
     told = [
         f"{name}: median {format_value(one.median_ns, 'ns')}, worst observed "
         f"{format_value(one.worst_ns, 'ns')}"
-        for one, name in list(zip(shown, glance.names_of(shown), strict=True))[:_MOST_SPOKEN]
+        for one, name in list(zip(shown, charts.names_of(shown), strict=True))[:_MOST_SPOKEN]
     ]
     more = len(shown) - len(told)
     rest = f"; and {more} more, all in the table of key findings" if more > 0 else ""

@@ -9,37 +9,49 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from hardstone.catalogue import kind_of
-from hardstone.model import Descriptor, Result, RunDocument
+from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.tables import pairs_in
 from hardstone.present import headline
 from hardstone.present.load_table import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.projection_text import PATH_NOT_TAKEN, decisive_projection
-from hardstone.report import machine
-from hardstone.report.bundle import load_bundle
+from hardstone.report import opening
 from hardstone.report.chart_files import figures_in
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
-from hardstone.report.masthead import head_of
-from hardstone.report.opening import opening_of
-from hardstone.report.page_frame import environment, head_parts, write_page
-from hardstone.report.readable import with_readable_histograms
-from hardstone.report.results import (
-    Section,
-    Settings,
-    SpecLookup,
-    is_shown,
-    section_of,
-    worst_each,
-)
+from hardstone.report.opening import head_of, opening_of
+from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
+from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
 from hardstone.report.side_by_side import charts_beside, side_tables
-from hardstone.report.tire_page import tire_page
+from hardstone.simulation.page import tire_page
 from hardstone.stats.comparison import Comparison, comparisons_in, listed_results, sweep_points
 from hardstone.stats.conditions import names_in
+from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
+
+
+def with_readable_histograms(document: RunDocument) -> RunDocument:
+    """`document` with an empty histogram in the place of each unreadable one.
+
+    Nothing else changes, so a report still shows count, extremes and worst values.
+    """
+    results = [_readable_result(result) for result in document.results]
+    return msgspec.structs.replace(document, results=results)
+
+
+def _readable_result(result: Result) -> Result:
+    return msgspec.structs.replace(result, series=[_readable(one) for one in result.series])
+
+
+def _readable(series: Series) -> Series:
+    if histogram_problem(series.histogram) is None:
+        return series
+    return msgspec.structs.replace(series, histogram=Histogram(layout=DEFAULT_LAYOUT, buckets=[]))
 
 
 def _no_spec(_test: str) -> Descriptor | None:
@@ -207,11 +219,11 @@ def _findings(results: list[Result], sections: list[Section], deepest: float) ->
 def _surroundings(document: RunDocument) -> dict[str, Any]:
     instrument = document.instrument
     return {
-        "instrument": machine.instrument_rows(instrument) if instrument else [],
-        "skew": machine.skew_rows(instrument) if instrument else [],
-        "pairs": machine.pair_rows(document),
-        "fact_groups": machine.fact_groups(document.system),
-        "moved": machine.moved_rows(document.environment_moved),
+        "instrument": opening.instrument_rows(instrument) if instrument else [],
+        "skew": opening.skew_rows(instrument) if instrument else [],
+        "pairs": opening.pair_rows(document),
+        "fact_groups": opening.fact_groups(document.system),
+        "moved": opening.moved_rows(document.environment_moved),
         "advice": document.advice,
         "command": headline.run_command(document.plan),
         "commands": headline.test_commands(document),

@@ -10,26 +10,23 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from hardstone.files import replace_file
+from hardstone.kernel.page import fill_kernel
 from hardstone.model import RunDocument
+from hardstone.posix.page import posix_sheets
 from hardstone.posix.tables import posix_tables
+from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.tables import pairs_in
 from hardstone.present.headline import conditions_text
 from hardstone.present.projection_text import PATH_NOT_TAKEN
-from hardstone.report.bound_pages import bind
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import drawn
-from hardstone.report.kernel_sheet import fill_kernel
 from hardstone.report.latency_pages import PartPage
-from hardstone.report.masthead import Head, head_of
-from hardstone.report.output_file import regular_target
-from hardstone.report.page import settings_of
-from hardstone.report.posix_sheet import posix_sheets
-from hardstone.report.preemption_sheet import preemption_sheet
-from hardstone.report.readable import with_readable_histograms
+from hardstone.report.opening import Head, head_of
+from hardstone.report.page import settings_of, with_readable_histograms
+from hardstone.report.page_frame import regular_target
 from hardstone.report.results import Section, SpecLookup, section_of
-from hardstone.report.sheet import Sheet
-from hardstone.report.tire_page import tire_page
-from hardstone.report.tire_sheet import tire_sheets
+from hardstone.report.sheet import Sheet, bind
+from hardstone.simulation.page import tire_page, tire_sheets
 from hardstone.stats.comparison import comparisons_in, listed_results
 
 _MOST_RESULTS = 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -10,36 +10,186 @@ from msgspec.structs import replace
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
-from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec
+from hardstone.kernel.page import KernelPage, kernel_page
+from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.load_table import reached_text
 from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.projection_text import ProjectionText
+from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.present.wording import (
+    Cell,
     Claim,
+    bound_text,
     claim_of,
     claims_text,
     fact_text,
     format_value,
     is_rate,
+    lacking_quantile,
+    level_text,
     parameter_text,
+    quantile_cell,
     series_text,
+    shorten,
+    work_text,
+    worst_value,
 )
+from hardstone.report import charts
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import KINDS, Figure, figures_of, notes_on_drawing
-from hardstone.report.figures_table import Table, table_of
-from hardstone.report.kernel_page import KernelPage, kernel_page
+from hardstone.report.figures import (
+    KINDS,
+    Figure,
+    data_of,
+    figures_of,
+    noise_figures,
+    notes_on_drawing,
+)
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
-from hardstone.report.noise_figure import noise_figures
-from hardstone.report.search_page import SearchPage, search_page
 from hardstone.simulation.results import TESTS as TIRE
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
-from hardstone.stats.contradictions import MARK
+from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import Join, joins_of
+from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
+from hardstone.stats.sustained import Step, steps_of
 from hardstone.units import format_count, format_ns, format_span
+
+_TITLE = "Loss by period"
+_ABOUT = (
+    "Share of the interrupts of each step that were lost. Filled: the period was sustained. "
+    "A hollow mark at 0 is a period that the source did not hold."
+)
+_MOST_SPOKEN = 6
+
+
+@dataclass(frozen=True)
+class SearchPage:
+    rows: list[tuple[str, ...]]
+    figures: list[Figure]
+    caption: str = f"Steps of the search. {CAPTION}"
+    headings: tuple[str, ...] = tuple(one.capitalize() for one in HEADINGS)
+
+
+def search_page(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> SearchPage | None:
+    """Table and chart of a result of IRQ-S-SUS; None where it has no step."""
+    steps = steps_of([result])
+    if not steps:
+        return None
+    spec = charts.loss_chart(steps)
+    figure = Figure(
+        id=f"{anchor}-loss",
+        title=_TITLE,
+        about=_ABOUT,
+        alt=shorten(f"{_TITLE}. {_spoken(steps)}", 400),
+        drawing=drawer.draw(spec),
+        data=data_of(spec, live=live),
+    )
+    return SearchPage(step_rows([result]), [figure])
+
+
+def _spoken(steps: list[Step]) -> str:
+    shown = [f"{one.source} {one.period_ns} ns: {one.lost} lost" for one in steps[-_MOST_SPOKEN:]]
+    return "; ".join(shown)
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    count: str
+    minimum: str
+    quantiles: list[Cell]
+    mean: str
+    stddev: str
+    worst: str
+    bound: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`levels` are the headings of the quantile columns: "median", "p99"."""
+
+    levels: list[str]
+    rows: list[Row]
+    empty: list[str]
+
+
+def table_of(
+    found: list[Series],
+    instrument: Instrument | None,
+    deepest: float,
+    calibrated: Mapping[str, int],
+) -> Table:
+    """Figures of all series with values. Quantiles are as deep as the counts support, at most
+    `deepest`. Empty series are listed below. `calibrated` is that of the result.
+    """
+    empty = [series_text(series) for series in found if not series.count]
+    found = [series for series in found if series.count]
+    summaries = [summarise(series, deepest=deepest) for series in found]
+    present = {quantile.q for summary in summaries for quantile in summary.quantiles}
+    levels = [q for q in LADDER if q in present or q == LADDER[0]]
+    quantum_ns = instrument.quantum_ns if instrument else 1.0
+    rows = [
+        _row(series, summary, levels, quantum_ns, _series_notes(series, instrument, calibrated))
+        for series, summary in zip(found, summaries, strict=True)
+    ]
+    return Table([level_text(q) for q in levels], rows, empty)
+
+
+def _row(
+    series: Series,
+    summary: SeriesSummary,
+    levels: list[float],
+    quantum_ns: float,
+    notes: list[str],
+) -> Row:
+    unit = series.unit
+    by_level = {quantile.q: quantile for quantile in summary.quantiles}
+    mark = f" {MARK}" if is_contradictory(series) else ""
+    return Row(
+        label=series_text(series) + mark,
+        count=format_count(series.count),
+        minimum=format_value(series.min, unit),
+        quantiles=[
+            quantile_cell(by_level.get(q), unit, lacking_quantile(q, series.count)) for q in levels
+        ],
+        mean=format_value(series.mean if series.count > 1 else None, unit, quantum_ns),
+        stddev=format_value(series.stddev if series.count > 1 else None, unit, quantum_ns),
+        worst=format_value(worst_value(series), unit),
+        bound=bound_text(summary),
+        notes=notes,
+    )
+
+
+def _series_notes(
+    series: Series, instrument: Instrument | None, calibrated: Mapping[str, int]
+) -> list[str]:
+    work = work_text(series, calibrated)
+    notes = [MARK_NOTE] if is_contradictory(series) else []
+    notes += [f"work per value: {work}"] if work else []
+    if series.derived:
+        notes.append(f"derived, not timed: {series.derived}")
+    limit = instrument_limit(series, instrument)
+    if limit:
+        notes.append(limit)
+    if series.histogram.underflow:
+        notes.append(f"{format_count(series.histogram.underflow)} values below 0, not drawn")
+    if series.histogram.overflow:
+        lost = format_count(series.histogram.overflow)
+        notes.append(
+            f"{lost} values past the last bucket: not drawn, but included in count and maximum"
+        )
+    if isinstance(series.stopped, Stopped):
+        apart = format_count(series.stopped.count)
+        worst = format_value(series.stopped.worst, series.unit)
+        notes.append(
+            f"kept apart, because the program was stopped: {apart}, the worst {worst}; in no figure"
+        )
+    return notes
+
 
 SpecLookup = Callable[[str], Descriptor | None]
 MOST_WORST_TABLES = 24

@@ -1,17 +1,86 @@
-"""One page on paper: text, tables and drawings from top to bottom."""
+"""Pages of a PDF: text, tables and drawings from top to bottom, with text as text."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
 from hardstone.present.wording import clean, one_line, shorten
-from hardstone.report.plain_text import Placed, is_plain
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
+
+
+# Widths of Helvetica in thousandths of its size, by the characters that have them; bold ones are
+# a little wider, which right-aligned text, never bold here, does not need.
+_WIDTHS = {
+    222: "ijl'",
+    278: " !,./:;I[\\]ft\u00a0",
+    333: "()-`r",
+    500: "Jckxsyvz",
+    556: "0123456789#$?_Labdeghnopqu",
+    584: "+<=>~",
+    611: "FTZ",
+    667: "&ABEKPSVXY",
+    722: "CDHNRUw",
+    778: "GOQ",
+    833: "Mm",
+    889: "%",
+    944: "W",
+}
+_WIDTH_OF = {character: width for width, all_of in _WIDTHS.items() for character in all_of}
+_USUAL = 556
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A line of text; `y` counts from the top, `colour` is #rrggbb."""
+
+    text: str
+    x: float
+    y: float
+    size: float
+    colour: str
+    bold: bool = False
+    is_right: bool = False
+
+
+def is_plain(text: str) -> bool:
+    """Whether the fonts that every reader has can show `text`."""
+    try:
+        text.encode("cp1252")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def width_of(text: str, size: float) -> float:
+    return sum(_WIDTH_OF.get(character, _USUAL) for character in text) * size / 1000
+
+
+def operators(found: Iterable[Placed], height: float) -> bytes:
+    """The operators of PDF that show `found`, with the fonts /Plain and /Bold."""
+    parts = [b"BT"]
+    for one in found:
+        x = one.x - (width_of(one.text, one.size) if one.is_right else 0)
+        red, green, blue = (int(one.colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        font = "Bold" if one.bold else "Plain"
+        look = f"/{font} {one.size} Tf {red:.3f} {green:.3f} {blue:.3f} rg"
+        place = f"1 0 0 1 {x:.2f} {height - one.y:.2f} Tm"
+        text = one.text.encode("cp1252")
+        for special in (b"\\", b"(", b")"):
+            text = text.replace(special, b"\\" + special)
+        parts.append(f"{look} {place} (".encode() + text + b") Tj")
+    return b"\n".join([*parts, b"ET"])
+
 
 WIDTH, HEIGHT, MARGIN = 595, 842, 40
 ROOM = WIDTH - 2 * MARGIN
@@ -192,3 +261,44 @@ class Sheet:
             f" {_FONT}{look}>"
             f"{escape(text)}</text>"
         )
+
+
+def bind(title: str, about: str, sheets: Sequence[Sheet]) -> bytes:
+    """`sheets` as PDF, with `about` and its number at the foot of each page."""
+    import vl_convert  # type: ignore[import-untyped,unused-ignore]
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter()
+    for number, sheet in enumerate(sheets, 1):
+        foot = f"{about}, page {number} of {len(sheets)}"
+        drawn = vl_convert.svg_to_pdf(sheet.svg(foot))
+        page = writer.add_page(PdfReader(BytesIO(drawn)).pages[0])
+        page.merge_page(_text_page(operators(sheet.texts, HEIGHT)))
+    writer.add_metadata({"/Title": one_line(f"{title} - hardstone"), "/Creator": "hardstone"})
+    written = BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+def _text_page(content: bytes) -> PageObject:
+    """A page with nothing but text."""
+    from pypdf import PageObject
+    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+    fonts = DictionaryObject()
+    for name, font in (("/Plain", "/Helvetica"), ("/Bold", "/Helvetica-Bold")):
+        entries = {
+            "/Type": "/Font",
+            "/Subtype": "/Type1",
+            "/BaseFont": font,
+            "/Encoding": "/WinAnsiEncoding",
+        }
+        fonts[NameObject(name)] = DictionaryObject(
+            {NameObject(key): NameObject(value) for key, value in entries.items()}
+        )
+    page = PageObject.create_blank_page(width=WIDTH, height=HEIGHT)
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = stream
+    return page

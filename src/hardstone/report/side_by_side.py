@@ -22,7 +22,7 @@ from hardstone.present.wording import (
     shorten,
     worst_value,
 )
-from hardstone.report.charts import bars, exceedance_chart
+from hardstone.report.charts import bar_chart, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
 from hardstone.stats.calibrated import UNEQUAL
@@ -43,7 +43,7 @@ CHARTS_EACH = 2
 MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
 _UNLIKE_COUNTS = 1.1
-_KINDS = [kind for kind in KINDS if kind.module in (exceedance_chart, bars)]
+_KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, bar_chart)]
 
 
 @dataclass(frozen=True)

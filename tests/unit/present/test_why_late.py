@@ -9,7 +9,7 @@ import pytest
 from hardstone.model import Event, Result, Trace
 from hardstone.present.noise_table import COLUMNS, noise_line, noise_tables
 from hardstone.present.why_late import all_causes, late_values, worst_causes
-from hardstone.report.charts import phase_chart
+from hardstone.report import charts
 from hardstone.report.svg import render
 from hardstone.stats.noise import gap_points, with_noise
 from hardstone.terminal.one_screen import print_screen
@@ -169,4 +169,4 @@ def test_terminal_and_report_have_it(guest: Result, quiet: Result) -> None:
         assert text in page
     for result, has_tick in ((guest, True), (quiet, False)):
         points = gap_points(result, most=200)
-        assert "<svg" in render(phase_chart.chart(points, has_tick=has_tick))
+        assert "<svg" in render(charts.phase_chart(points, has_tick=has_tick))

@@ -12,14 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hardstone.compare.figures import compare_figures
 from hardstone.compare.view import CompareView
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.report.chart_files import INDEX, figures_in, table_of, write_chart_files
-from hardstone.report.chart_table import ChartTable
-from hardstone.report.compare_figures import compare_figures
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure
+from hardstone.report.figures import ChartTable, Figure
 from hardstone.report.page import figures_of_run
 from hardstone.systems.subjects import Amount
 from tests.unit.present.compared import made_run, made_view, six_systems, two_systems

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from hardstone.model import Conditions, RunDocument, Series
 from hardstone.present.overview import timings
-from hardstone.report import svg
-from hardstone.report.charts import bars, exceedance_chart, glance, histogram_chart, over_time
-from hardstone.report.charts.scale import ticks
+from hardstone.report import charts, svg
+from hardstone.report.chart_frame import ticks
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
     KINDS,
@@ -52,8 +51,8 @@ def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
 @settings(max_examples=60, deadline=None)
 def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits: int) -> None:
     held = histogram_of(np.array(values), layout=f"log-linear/{bits}")
-    edges = histogram_chart.grid([held])
-    bins = histogram_chart.draw_bins(held, edges)
+    edges = charts.grid([held])
+    bins = charts.draw_bins(held, edges)
     assert sum(one.count for one in bins) == len(values)
     assert bins[0].low <= min(values)
     assert max(values) < bins[-1].high
@@ -66,17 +65,17 @@ def test_drawn_bins_hold_every_value_and_split_no_bucket(values: list[int], bits
 def test_bins_of_the_sample_add_up_to_its_buckets(run: RunDocument) -> None:
     for series in (one for result in run.results for one in result.series):
         held = series.histogram
-        bins = histogram_chart.draw_bins(held, histogram_chart.grid([held]))
+        bins = charts.draw_bins(held, charts.grid([held]))
         assert sum(one.count for one in bins) + held.underflow + held.overflow == series.count
 
 
 def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
     values = np.arange(1, 90_000, 7)
     held = [histogram_of(values, layout=f"log-linear/{bits}") for bits in (4, 10)]
-    edges = histogram_chart.grid(held)
+    edges = charts.grid(held)
     coarse = parse_layout("log-linear/4")
     assert all(edges_of(index_of(edge, coarse), coarse)[0] == edge for edge in edges[1:-1])
-    first, second = (histogram_chart.draw_bins(one, edges) for one in held)
+    first, second = (charts.draw_bins(one, edges) for one in held)
     assert [(b.low, b.count) for b in first] == [(b.low, b.count) for b in second]
 
 
@@ -86,7 +85,7 @@ def test_unlike_layouts_share_the_edges_of_the_coarser() -> None:
 def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
     series = sample.series("latency", np.array(values))
     series.histogram = histogram_of(np.array(values))
-    points = exceedance_chart.curve(series)
+    points = charts.curve(series)
     shares = [share for _, share in points]
     assert shares == sorted(shares, reverse=True)
     assert points[-1][0] == float(max(values))
@@ -97,29 +96,29 @@ def test_points_of_the_exceedance_curve_are_exact(values: list[int]) -> None:
 def test_the_exceedance_curve_of_a_hundred_thousand_values_stays_small(run: RunDocument) -> None:
     series = of("TMR-P-LAT", run)[0]
     assert len(bins_of(series.histogram).count) > 300
-    assert len(exceedance_chart.curve(series)) <= 2 * exceedance_chart.RESOLUTION + 3
+    assert len(charts.curve(series)) <= 2 * charts.RESOLUTION + 3
 
 
 def test_the_bound_and_the_worst_observed_are_drawn_for_every_line(run: RunDocument) -> None:
     lines = group(of("SEM-P-SIG", run))
-    bounds = [row for row in rows(exceedance_chart.chart(lines, "ns")) if "b" in row]
+    bounds = [row for row in rows(charts.exceedance_chart(lines, "ns")) if "b" in row]
     assert [row["b"] for row in bounds] == pytest.approx([3 / 20_000] * 4, rel=0.01)
-    worst = [row["v"] for row in rows(histogram_chart.chart(lines, "ns")) if "w" in row]
+    worst = [row["v"] for row in rows(charts.histogram_chart(lines, "ns")) if "w" in row]
     assert worst == [line.series.max for line in lines.lines]
 
 
 def test_missing_seconds_are_gaps_and_joined_seconds_keep_their_maximum(run: RunDocument) -> None:
     series = next(s for s in of("TMR-P-LAT", run) if None in s.maxima_per_s)
-    points = over_time.course(series, 1)
+    points = charts.course(series, 1)
     assert [value for _, value in points[11:14]] == [None, None, None]
-    joined = over_time.course(series, 7)
+    joined = charts.course(series, 7)
     assert max(v for _, v in joined if v is not None) == max(v for _, v in points if v is not None)
 
 
 def test_a_gap_breaks_the_line_and_a_lone_second_is_a_dot() -> None:
     series = sample.series("wakeup", np.array([1, 2]), cpu=0)
     series.maxima_per_s = [5, 6, None, 7, None, None, 8, 9]
-    drawing = svg.render(over_time.chart(group([series]), "ns"))
+    drawing = svg.render(charts.time_chart(group([series]), "ns"))
     (path,) = re.findall(r'd="([^"]*)"[^>]*stroke="var\(--series', drawing)
     assert path.count("M") == 3
     assert path.count("Z") == 1
@@ -128,7 +127,7 @@ def test_a_gap_breaks_the_line_and_a_lone_second_is_a_dot() -> None:
 def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
     long = sample.series("wakeup", np.array([5, 6]), cpu=0)
     long.maxima_per_s = [7] * 86_400
-    assert len(rows(over_time.chart(group([long]), "ns"))) <= over_time.MOST_POINTS
+    assert len(rows(charts.time_chart(group([long]), "ns"))) <= charts.MOST_POINTS
 
 
 @pytest.mark.slow
@@ -139,7 +138,7 @@ def test_every_chart_of_every_result_compiles_live(run: RunDocument, kind: Any) 
     for result in run.results:
         found = [series for series in result.series if kind.shows(series)]
         if found:
-            spec = kind.module.chart(group(found), "ns")
+            spec = kind.chart(group(found), "ns")
             assert svg.render(spec).startswith("<svg ")
             assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
 
@@ -148,9 +147,9 @@ def test_empty_and_lone_series_have_no_distribution() -> None:
     empty = sample.series("a", np.array([], dtype=np.int64))
     lone = sample.series("a", np.array([5]))
     assert [kind.title for kind in KINDS if kind.shows(empty)] == []
-    assert [kind.module for kind in KINDS if kind.shows(lone)] == [bars]
-    assert exceedance_chart.curve(empty) == []
-    assert histogram_chart.draw_bins(empty.histogram, []) == []
+    assert [kind.chart for kind in KINDS if kind.shows(lone)] == [charts.bar_chart]
+    assert charts.curve(empty) == []
+    assert charts.draw_bins(empty.histogram, []) == []
 
 
 def test_series_are_told_apart_by_panels_colours_and_dashes(run: RunDocument) -> None:
@@ -172,20 +171,22 @@ ALIKE = {
 
 
 @pytest.mark.parametrize("kind", ALIKE)
-@pytest.mark.parametrize("module", [exceedance_chart, histogram_chart, over_time])
-def test_lines_that_cover_each_other_are_all_seen(kind: str, module: Any) -> None:
+@pytest.mark.parametrize(
+    "chart", [charts.exceedance_chart, charts.histogram_chart, charts.time_chart]
+)
+def test_lines_that_cover_each_other_are_all_seen(kind: str, chart: Any) -> None:
     found = ALIKE[kind]
     for series in found:
         series.maxima_per_s = [700, 900, 1999]
     lines = group(found)
     assert [line.is_over for line in lines.lines][:2] == [False, True]
-    spec = module.chart(lines, "ns")
+    spec = chart(lines, "ns")
     drawn = {(row["i"], row["o"]) for row in rows(spec)}
     assert {(0, "under"), (1, "over")} <= drawn
     image = svg.render(spec)
     look = "stroke-dasharray" if kind == "colours" else 'stroke-width="3.5"'
     assert look in image
-    assert svg.render(module.chart(group(found[:1]), "ns")).count(look) == 0
+    assert svg.render(chart(group(found[:1]), "ns")).count(look) == 0
 
 
 def test_lines_apart_and_tails_that_end_apart_are_of_equal_weight() -> None:
@@ -238,7 +239,7 @@ def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
 
 
 def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
-    spec = exceedance_chart.chart(group(of("TMR-P-LAT", run)), "ns")
+    spec = charts.exceedance_chart(group(of("TMR-P-LAT", run)), "ns")
     again = [
         {**line["keys"], **dict(zip(line["fields"], point, strict=True))}
         for line in packed(spec)["lines"]
@@ -264,7 +265,7 @@ def test_axes_have_a_few_marks_inside(low: float, ratio: float) -> None:
     "text", ["a\x00b", "a\x00", "\b", "\uffff", "\\\x1b", "\x1b[31m", "\x07", "\ufffe"]
 )
 def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
-    spec = bars.chart(group([sample.series("a", np.array([1, 2]))]), "ns")
+    spec = charts.bar_chart(group([sample.series("a", np.array([1, 2]))]), "ns")
     spec["data"]["values"][0]["name"] = text
     with pytest.raises(ValueError, match="cannot be drawn"):
         svg.render(spec)
@@ -272,7 +273,7 @@ def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
 
 def test_a_label_with_backslashes_is_drawn() -> None:
     found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
-    assert "C:\\bin" in svg.render(bars.chart(group(found), "ns"))
+    assert "C:\\bin" in svg.render(charts.bar_chart(group(found), "ns"))
 
 
 def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:
@@ -326,7 +327,7 @@ def test_conditions_whose_names_are_cut_alike_keep_rows_of_their_own() -> None:
     load = "cpu=10ms/100ms@cpu+disk=10ms/100ms+network={}/s"
     places = [(load.format(n), "shielded") for n in (100, 200)] + [("none", "shared")]
     found = [make.result(conditions=Conditions(load=one, cpu_config=two)) for one, two in places]
-    rows = glance.chart(timings(make.document(results=found)))["data"]["values"]
+    rows = charts.glance_chart(timings(make.document(results=found)))["data"]["values"]
     assert len({row["c"] for row in rows}) == 3
 
 
@@ -364,4 +365,4 @@ def test_a_thinned_curve_has_the_points_of_one_gone_through_point_by_point(
     for value, share in points[1:]:
         if log(value / kept[-1][0]) >= wide or log(kept[-1][1] / share) >= tall:
             kept.append((value, share))
-    assert exceedance_chart.curve(series, resolution)[1:-1] == kept
+    assert charts.curve(series, resolution)[1:-1] == kept

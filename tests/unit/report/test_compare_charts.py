@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
+from hardstone.compare.charts import GREY, MOST_OVERLAID
+from hardstone.compare.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import svg
-from hardstone.report.charts.system_style import GREY, MOST_OVERLAID
-from hardstone.report.compare_figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
 from hardstone.stats.two_runs import shift_function

@@ -13,11 +13,16 @@ from typing import Any, cast
 import pytest
 
 from hardstone.compare.build import compare_view
+from hardstone.compare.cells import (
+    NAMED_SYSTEMS,
+    SeriesGroup,
+    ShownFigure,
+    SystemLine,
+    numbers_text,
+    series_rows,
+)
+from hardstone.compare.page import render_compare
 from hardstone.compare.view import CompareView, SystemColumn
-from hardstone.report.compare_lines import NAMED_SYSTEMS, SeriesGroup, SystemLine, numbers_text
-from hardstone.report.compare_page import render_compare
-from hardstone.report.series_rows import series_rows
-from hardstone.report.shown_figure import ShownFigure
 from hardstone.systems.subjects import Amount, published_system, subjects_of
 from tests.changed_copy import replace
 from tests.unit.present.compared import (

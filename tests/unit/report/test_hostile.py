@@ -14,14 +14,14 @@ from xml.etree import ElementTree
 import pytest
 
 from hardstone.compare.build import compare_view
+from hardstone.compare.figures import compare_figures
+from hardstone.compare.page import render_compare
+from hardstone.compare.sheet import render_compare_pdf
 from hardstone.compare.view import CompareView, SystemColumn
 from hardstone.model import Conditions, LoadReached, RunDocument
 from hardstone.posix.screen import print_posix
 from hardstone.report import render_html
 from hardstone.report.chart_files import write_chart_files
-from hardstone.report.compare_figures import compare_figures
-from hardstone.report.compare_page import render_compare
-from hardstone.report.compare_sheet import render_compare_pdf
 from hardstone.report.drawing import Drawer
 from hardstone.report.page import figures_of_run
 from hardstone.report.pdf import render_pdf

@@ -9,14 +9,14 @@ from functools import cache
 import pytest
 
 from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.charts import UNSEEN, blocking_chart, section_chart
+from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.preemption.screen import print_preemption
 from hardstone.preemption.tables import preemption_table
 from hardstone.report import svg
-from hardstone.report.charts import blocking_chart, section_chart
-from hardstone.report.kernel_page import KernelPage, kernel_page
 from hardstone.report.theme import Spec
 from hardstone.terminal.console import make_console
 from hardstone.terminal.published import print_beside_published
@@ -46,8 +46,8 @@ def charts() -> tuple[Spec, Spec]:
     time = kernel_time_of(kernel_result())
     assert time is not None and time.reference is not None
     shown = [time.whole, *time.operations]
-    sections = section_chart.chart(shown, kernel_history())
-    return sections, blocking_chart.chart([*shown, time.reference])
+    sections = section_chart(shown, kernel_history())
+    return sections, blocking_chart([*shown, time.reference])
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
         assert shares == sorted(shares) and shares[-1] == 1
         falling = [row["s"] for row in rates if row["c"] == name and "s" in row]
         assert falling == sorted(falling, reverse=True) and falling[-1] > 0
-    limits = [row["t"] for row in rates if row["c"] == blocking_chart.UNSEEN]
+    limits = [row["t"] for row in rates if row["c"] == UNSEEN]
     assert limits and limits == sorted(limits, reverse=True)
     assert all(svg.render(one).startswith("<svg") for one in charts())
 

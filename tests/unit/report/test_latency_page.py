@@ -11,12 +11,11 @@ import pytest
 from bench.long_recording import recording
 from hardstone.model import Event, Result, RunDocument, Worst
 from hardstone.present.search_steps import HEADINGS, step_line, step_rows
-from hardstone.report.charts import loss_chart
+from hardstone.report import charts
 from hardstone.report.figures import figures_of
 from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
 from hardstone.report.page import settings_of
-from hardstone.report.results import section_of
-from hardstone.report.search_page import search_page
+from hardstone.report.results import search_page, section_of
 from hardstone.stats.histogram import Above
 from hardstone.stats.sustained import Step, steps_of, time_left_ns
 from hardstone.terminal.one_screen import print_screen
@@ -221,15 +220,15 @@ def test_the_chart_of_the_steps() -> None:
 
 
 def test_the_chart_has_the_share_that_was_lost() -> None:
-    rows = [loss_chart.row_of(step) for step in steps_of([searched(*STEPS)])]
+    rows = [charts.row_of(step) for step in steps_of([searched(*STEPS)])]
     assert [(row["v"], row["l"], row["b"]) for row in rows] == [
         (1000, 0.0, 0.0),
         (2000, 0.003, 0.0),
         (4000, 0.0, 1.0),
         (900, 1.0, 0.0),
     ]
-    assert loss_chart.chart(steps_of([searched(step_event(1000))]))
-    assert loss_chart.chart([Step("ipi", 1000, 0, 0, 0, 0, False, False)])
+    assert charts.loss_chart(steps_of([searched(step_event(1000))]))
+    assert charts.loss_chart([Step("ipi", 1000, 0, 0, 0, 0, False, False)])
 
 
 def test_a_line_tells_a_step_and_the_time_left() -> None:

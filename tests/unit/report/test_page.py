@@ -12,7 +12,7 @@ import pytest
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
 from hardstone.present.wording import series_text
 from hardstone.report import render_html
-from hardstone.report.masthead import Banner, head_of
+from hardstone.report.opening import Banner, head_of
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from tests.changed_copy import replace

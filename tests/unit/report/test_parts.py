@@ -21,9 +21,9 @@ from hardstone.present.wording import (
     share_text,
     shorten,
 )
-from hardstone.report import machine
-from hardstone.report.figures_table import table_of
-from hardstone.report.safe import can_be_inlined, content_security_policy, json_for_script
+from hardstone.report import opening
+from hardstone.report.page_frame import can_be_inlined, content_security_policy, json_for_script
+from hardstone.report.results import table_of
 from hardstone.stats.contradictions import MARK_NOTE
 from hardstone.stats.quantiles import Quantile
 from tests.unit.report import sample
@@ -115,7 +115,7 @@ def test_one_value_has_no_average_and_of_a_throughput_the_least_is_the_worst() -
 
 
 def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
-    groups = machine.fact_groups({"cpu.count": 2, "alone": None, "cpu.0.hz": 5, "vm.kvm": True})
+    groups = opening.fact_groups({"cpu.count": 2, "alone": None, "cpu.0.hz": 5, "vm.kvm": True})
     assert groups == [
         ("cpu", [("count", "2", "CPUs that are online"), ("0.hz", "5", "")]),
         ("other", [("alone", "not known", "")]),

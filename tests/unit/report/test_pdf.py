@@ -11,8 +11,17 @@ from bench.long_recording import recording
 from hardstone.model import RunDocument
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
-from hardstone.report.plain_text import Placed, is_plain, operators, width_of
-from hardstone.report.sheet import HEIGHT, ROOM, Sheet, coloured, palette
+from hardstone.report.sheet import (
+    HEIGHT,
+    ROOM,
+    Placed,
+    Sheet,
+    coloured,
+    is_plain,
+    operators,
+    palette,
+    width_of,
+)
 from tests.unit.report import sample
 from tests.unit.report.media import Sketches, no_descriptor, paper, texts_of
 from tests.unit.stats import make

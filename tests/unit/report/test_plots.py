@@ -18,32 +18,34 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hardstone.compare.charts import Dot, spread_chart
+from hardstone.compare.figures import compare_figures
 from hardstone.kernel.analysis import kernel_time_of
+from hardstone.kernel.charts import blocking_chart, section_chart
 from hardstone.kernel.tables import kernel_history
 from hardstone.model import Series, Unit
 from hardstone.present.overview import timings
 from hardstone.report import svg
 from hardstone.report.charts import (
-    bars,
-    blocking_chart,
+    SHARE_LABEL,
+    bar_chart,
     distribution_chart,
     exceedance_chart,
-    glance,
+    glance_chart,
     histogram_chart,
+    is_drawable,
     loss_chart,
-    over_time,
     phase_chart,
-    section_chart,
-    spread_chart,
+    time_chart,
+    with_joins,
 )
-from hardstone.report.compare_figures import compare_figures
 from hardstone.report.figures import KINDS
 from hardstone.report.groups import group
 from hardstone.report.plot import static_plot
 from hardstone.report.plot.label_text import labeller
 from hardstone.report.plot.plot_box import Box, text_box
 from hardstone.report.theme import CONFIG, LABEL_OF_UNIT, Spec
-from hardstone.report.tire_figures import tire_figures
+from hardstone.simulation.figures import tire_figures
 from hardstone.simulation.results import points_of
 from hardstone.stats.noise import GapPoint
 from hardstone.stats.sustained import Step
@@ -75,13 +77,13 @@ def specs() -> dict[str, Spec]:
 def _of_a_run() -> Iterator[tuple[str, Spec]]:
     """Of each kind of chart, one of each make: panels, dashes, colours."""
     run = sample.document(count=3000)
-    yield "glance", glance.chart(timings(run))
+    yield "glance", glance_chart(timings(run))
     results = [one for one in run.results if one.test in ("TMR-P-JIT", "TMR-P-LAT", "SEM-P-SIG")]
     for kind in KINDS:
         for result in results:
             shown = [one for one in result.series if kind.shows(one)]
             if shown:
-                yield f"{kind.title} {result.test}", kind.module.chart(group(shown), shown[0].unit)
+                yield f"{kind.title} {result.test}", kind.chart(group(shown), shown[0].unit)
 
 
 def _of_odd_series() -> Iterator[tuple[str, Spec]]:
@@ -96,15 +98,15 @@ def _of_odd_series() -> Iterator[tuple[str, Spec]]:
         for kind in KINDS if unit == "ns" else KINDS[-1:]:
             shown = [one for one in odd if kind.shows(one)]
             if shown:
-                yield f"odd {kind.title} {unit}", kind.module.chart(group(shown), unit)
+                yield f"odd {kind.title} {unit}", kind.chart(group(shown), unit)
     alike = [_latencies("first", 3), _latencies("second", 3), _latencies("third", 4)]
-    yield "alike", exceedance_chart.chart(group(alike), "ns")
-    yield "unsorted", _backwards(exceedance_chart.chart(group(alike), "ns"))
-    yield "limits", distribution_chart.chart(group(alike[:1]), "ns", [1000, 2_000, 10**6])
+    yield "alike", exceedance_chart(group(alike), "ns")
+    yield "unsorted", _backwards(exceedance_chart(group(alike), "ns"))
+    yield "limits", distribution_chart(group(alike[:1]), "ns", [1000, 2_000, 10**6])
     silent = [_latencies("silent", 5, silent_s=(1, 3, 4))]
     joined = group(silent)
-    yield "unsorted gaps", _backwards(over_time.chart(joined, "ns"))
-    yield "joins", over_time.with_joins(over_time.chart(joined, "ns"), joined, [2 * 10**9])
+    yield "unsorted gaps", _backwards(time_chart(joined, "ns"))
+    yield "joins", with_joins(time_chart(joined, "ns"), joined, [2 * 10**9])
 
 
 def _backwards(spec: Spec) -> Spec:
@@ -119,16 +121,16 @@ def _latencies(name: str, seed: int, silent_s: tuple[int, ...] = ()) -> Series:
 
 def _others() -> Iterator[tuple[str, Spec]]:
     points = [GapPoint(at * 1e4 - 9e5, 250 + at * at, at % 4 == 0) for at in range(180)]
-    yield "phase", phase_chart.chart(points, has_tick=True)
-    yield "gaps", phase_chart.chart(points, has_tick=False)
+    yield "phase", phase_chart(points, has_tick=True)
+    yield "gaps", phase_chart(points, has_tick=False)
     steps = [Step("timer", 10**at, 1000, 100 - 20 * at, 0, 0, False, at > 3) for at in range(2, 6)]
-    yield "loss", loss_chart.chart(steps)
+    yield "loss", loss_chart(steps)
     dots = [
-        spread_chart.Dot(name, kind, 1.5 + at * len(kind), at == 2)
+        Dot(name, kind, 1.5 + at * len(kind), at == 2)
         for at, name in enumerate(("PREEMPT_RT", "Linux", "other"))
         for kind in ("wake-up", "switch", "interrupt")
     ]
-    yield "spread", spread_chart.chart(dots, ["Linux", "PREEMPT_RT", "nothing", "other"])
+    yield "spread", spread_chart(dots, ["Linux", "PREEMPT_RT", "nothing", "other"])
 
 
 def _of_sweeps() -> Iterator[tuple[str, Spec]]:
@@ -144,8 +146,8 @@ def _of_kernels() -> Iterator[tuple[str, Spec]]:
     time = kernel_time_of(kernel_result())
     assert time is not None and time.reference is not None
     found = [time.whole, *time.operations]
-    yield "section", section_chart.chart(found, kernel_history())
-    yield "blocking", blocking_chart.chart([*found, time.reference])
+    yield "section", section_chart(found, kernel_history())
+    yield "blocking", blocking_chart([*found, time.reference])
 
 
 def _of_comparisons() -> Iterator[tuple[str, Spec]]:
@@ -343,10 +345,10 @@ def test_charts_of_any_values_are_those_of_vega(lists: list[list[int]], unit: An
         sample.series(f"line {at}", np.array(values), unit=unit, step_ns=10**8)
         for at, values in enumerate(lists)
     ]
-    timed = [one for one in found if over_time.is_drawable(one)]
-    charts = [module.chart(group(found), unit) for module in (exceedance_chart, histogram_chart)]
-    charts.append(bars.chart(group(found), unit))
-    charts += [over_time.chart(group(timed), unit)] if timed else []
+    timed = [one for one in found if is_drawable(one)]
+    charts = [chart(group(found), unit) for chart in (exceedance_chart, histogram_chart)]
+    charts.append(bar_chart(group(found), unit))
+    charts += [time_chart(group(timed), unit)] if timed else []
     for spec in charts:
         plotted = static_plot.draw(spec)
         if plotted is not None:  # Vega draws what has no room, such as an axis of one value
@@ -373,7 +375,7 @@ def test_marks_of_linear_axes_are_those_of_vega(low: float, span: float, count: 
 
 LABELS = (
     *LABEL_OF_UNIT.values(),
-    exceedance_chart.SHARE_LABEL,
+    SHARE_LABEL,
     "format(datum.value, '~s')",
     "format(100 / (1 + pow(10, -datum.value)), '.5~f') + ' %'",
 )
@@ -660,7 +662,7 @@ def _assert_sound(spec: Any) -> None:
 def test_a_name_that_is_code_stays_a_name(attack: str) -> None:
     name = "".join(one for one in attack if one.isprintable())[:18]
     series = [sample.series(f"{name} {place}", np.array([place, 5, 9, 70])) for place in (1, 2)]
-    drawn = svg.plotted(exceedance_chart.chart(group(series), "ns"))
+    drawn = svg.plotted(exceedance_chart(group(series), "ns"))
     assert drawn is not None
     root = ElementTree.fromstring(drawn)  # noqa: S314
     assert {one.tag for one in root.iter()} <= {"svg", "g", "path", "line", "text"}
@@ -688,5 +690,5 @@ def test_common_charts_need_no_converter_and_leave_nothing_that_a_page_may_not_h
 
 def test_a_glance_of_hundreds_of_results_is_drawn() -> None:
     rows = [{"c": f"row {place}", "m": 10.0, "w": 20.0 + place} for place in range(400)]
-    spec = {**glance.chart([]), "data": {"values": rows}}
+    spec = {**glance_chart([]), "data": {"values": rows}}
     assert svg.render(spec).count("<text") > 400

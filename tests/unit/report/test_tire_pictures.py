@@ -10,10 +10,16 @@ import tire_picture
 from hardstone import schema
 from hardstone.model import Result
 from hardstone.report import svg
-from hardstone.report.charts.tire_block_chart import blocks_chart, has_behind, shown_steps
-from hardstone.report.charts.tire_fall_chart import MOST_PANELS, frames_chart, shown_frames
 from hardstone.report.theme import interactive
-from hardstone.report.tire_pictures import MOST_VARIANTS, blocks_tables, picture_figures
+from hardstone.simulation.charts import (
+    MOST_FRAMES,
+    blocks_chart,
+    frames_chart,
+    has_behind,
+    shown_frames,
+    shown_steps,
+)
+from hardstone.simulation.figures import MOST_VARIANTS, blocks_tables, picture_figures
 from hardstone.simulation.kept import StepBlocks, blocks_of, frames_of
 from hardstone.store import read_document
 from tests.unit.report.media import Sketches
@@ -77,7 +83,7 @@ def test_all_of_the_tire_and_the_floor_are_in_a_panel_for_each_moment() -> None:
 def test_of_many_moments_the_first_and_the_last_are_shown() -> None:
     frames = frames_of(of(*(frame(at_ms) for at_ms in range(30))))
     shown = shown_frames(frames)
-    assert len(shown) == len(set(shown)) == MOST_PANELS
+    assert len(shown) == len(set(shown)) == MOST_FRAMES
     assert (shown[0], shown[-1]) == (frames[0], frames[-1])
     large = frames_of(of(frame(0, masses=4000, rows=512)))
     assert len(rows(frames_chart(large))) <= 128

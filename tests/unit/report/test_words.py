@@ -17,11 +17,11 @@ import pytest
 
 from hardstone import schema
 from hardstone.calling import as_typed
+from hardstone.compare.page import render_compare
+from hardstone.compare.sheet import render_compare_pdf
 from hardstone.compare.view import CompareView
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument, Trust, Verdict
 from hardstone.posix.screen import print_posix
-from hardstone.report.compare_page import render_compare
-from hardstone.report.compare_sheet import render_compare_pdf
 from hardstone.store.documents import read_document
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.whole_run import print_whole

@@ -28,7 +28,7 @@ from hardstone.present.headline import (
     status_text,
 )
 from hardstone.present.notices import deviations
-from hardstone.report.masthead import head_of
+from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
 from hardstone.terminal.explain import print_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import floor, log10
 
-from hardstone.report.charts.exceedance_chart import SHARE_LABEL
+from hardstone.report.charts import SHARE_LABEL
 from hardstone.report.plot.d3_number import exponent, fixed, general, prefixed, share, whole
 from hardstone.report.plot.plot_reading import known
 from hardstone.report.theme import LABEL_OF_UNIT

@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hardstone.model import RunDocument
+from hardstone.model import Result, RunDocument
 from hardstone.present.wording import shorten
-from hardstone.report.charts import (
-    tire_map_chart,
-    tire_model_chart,
-    tire_step_chart,
-    tire_study_chart,
-    tire_total_chart,
-)
-from hardstone.report.charts.frame import Row
-from hardstone.report.charts.tire_frame import MOST_PANELS, chosen, line_name
+from hardstone.report.chart_frame import Row
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
 from hardstone.report.theme import Spec
+from hardstone.simulation import charts
 from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
+from hardstone.simulation.charts import (
+    MOST_FRAMES,
+    MOST_PANELS,
+    blocks_chart,
+    blocks_text,
+    chosen,
+    frames_chart,
+    frames_text,
+    has_behind,
+    line_name,
+    near_deadline_ns,
+    shown_steps,
+)
+from hardstone.simulation.kept import Frame, StepBlocks, blocks_of, frames_of
 from hardstone.simulation.results import Point, by_curve
 from hardstone.simulation.tables import (
     CurveNames,
+    StatementText,
+    block_rows,
     comparable,
+    headings,
     published_points,
     published_tire,
     steps_text,
@@ -106,7 +116,7 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)
     rows = [
-        tire_total_chart.row_of(panel, one.threads, one.masses, one.total.mean_ns)
+        charts.total_row(panel, one.threads, one.masses, one.total.mean_ns)
         for one, panel in zip(timed, all_panels, strict=True)
         if one.threads in lines and panel in shown and one.total
     ]
@@ -122,7 +132,7 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
                 f"{format_ns(one.total.mean_ns if one.total else None)}"
                 for one, panel in list(zip(timed, all_panels, strict=True))[-_MOST_SPOKEN:]
             ),
-            tire_total_chart.chart(_thinned(rows), [line_name(one) for one in lines]),
+            charts.total_chart(_thinned(rows), [line_name(one) for one in lines]),
         )
 
 
@@ -137,7 +147,7 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
         if one.threads in lines and panel in shown
     ]
     kept = kept[:: max(1, -(-3 * len(kept) // MOST_DRAWN))]
-    rows = [row for one, panel in kept for row in tire_step_chart.rows_of(panel, one)]
+    rows = [row for one, panel in kept for row in charts.step_rows(panel, one)]
     deadlines = {panel: one.period_ns for one, panel in kept}
     if _has_curve(rows):
         yield _Chart(
@@ -154,10 +164,10 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
                 for one, panel in kept[-_MOST_SPOKEN:]
                 if one.step_time
             ),
-            tire_step_chart.chart(
+            charts.step_chart(
                 rows,
                 [line_name(one) for one in lines],
-                [tire_step_chart.deadline_row(panel, ns) for panel, ns in deadlines.items()],
+                [charts.deadline_row(panel, ns) for panel, ns in deadlines.items()],
             ),
         )
 
@@ -170,9 +180,7 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
         all_names = [names.panel(one.key) for one in own]
         shown = own[:MOST_PANELS]
         rows = [
-            tire_map_chart.row_of(names.panel(panel.key), cell)
-            for panel in shown
-            for cell in panel.cells
+            charts.map_row(names.panel(panel.key), cell) for panel in shown for cell in panel.cells
         ]
         rows = _thinned(rows)
         if not _has_curve(rows):
@@ -188,7 +196,7 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
             "A dot where any deadline was missed, a cross where none was. A cross is no proof that "
             "none would be: the bound of its share is in the table." + rest,
             spoken,
-            tire_map_chart.hard_chart(rows),
+            charts.hard_chart(rows),
         )
         if any(row["l"] for row in rows):
             yield _Chart(
@@ -196,7 +204,7 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
                 f"Soft map, {told}",
                 "Share of the steps that missed their deadline." + rest,
                 spoken,
-                tire_map_chart.soft_chart(rows),
+                charts.soft_chart(rows),
             )
 
 
@@ -219,7 +227,7 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
     kept = [(one, panel) for one, panel in zip(models, all_panels, strict=True) if panel in shown][
         :24
     ]
-    rows = [row for one, panel in kept for row in tire_model_chart.rows_of(panel, _place(one), one)]
+    rows = [row for one, panel in kept for row in charts.model_rows(panel, _place(one), one)]
     if rows:
         yield _Chart(
             "model",
@@ -232,7 +240,7 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
                 f"model {format_ns(one.model_ns)}, measured {format_ns(one.measured_ns)}"
                 for one, panel in kept[:_MOST_SPOKEN]
             ),
-            tire_model_chart.chart(rows),
+            charts.model_chart(rows),
         )
 
 
@@ -248,11 +256,11 @@ def _study(
     rows = []
     for one in published_points():
         masses, kind = (
-            (one.held, tire_study_chart.HELD)
+            (one.held, charts.HELD_UP_TO)
             if one.held is not None
-            else (one.missed_from, tire_study_chart.MISSED_FROM)
+            else (one.missed_from, charts.MISSED_FROM)
         )
-        rows.append(tire_study_chart.row_of(one.system, one.threads, masses or 1, kind))
+        rows.append(charts.study_row(one.system, one.threads, masses or 1, kind))
     own = [] if study.refused else [one for one in bounds if comparable(one)]
     panels = _shown_panels([names.panel(one.curve) for one in own])
     for bound in own:
@@ -261,12 +269,10 @@ def _study(
             continue
         who, threads = f"this run, {panel}", bound.curve.threads
         if bound.held:
-            rows.append(
-                tire_study_chart.row_of(who, threads, bound.held.masses, tire_study_chart.HELD)
-            )
+            rows.append(charts.study_row(who, threads, bound.held.masses, charts.HELD_UP_TO))
         if bound.first_missed:
             first = bound.first_missed.masses
-            rows.append(tire_study_chart.row_of(who, threads, first, tire_study_chart.MISSED_FROM))
+            rows.append(charts.study_row(who, threads, first, charts.MISSED_FROM))
     unlike = ""
     if not own and not study.refused:
         unlike = ", without a curve of the study's solver, step and rate"
@@ -280,5 +286,141 @@ def _study(
             f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
             for row in study.rows[:_MOST_SPOKEN]
         ),
-        tire_study_chart.chart(rows),
+        charts.study_chart(rows),
+    )
+
+
+_SPEED = (
+    "Total time of the second side over that of the first at each common point. Above the dashed "
+    "line the first side is faster."
+)
+_HELD = (
+    "Largest number of masses without a miss, there and at every smaller number. A triangle to the "
+    "right: no miss was found, so the limit lies above. To the left: already the smallest missed."
+)
+
+
+def side_figures(
+    found: Sequence[StatementText], name: str, drawer: Drawer, *, live: bool
+) -> list[Figure]:
+    """Which side is faster, and what each held; none without such figures."""
+    shown = [one for one in found if one.statement.speed or one.rows][:MOST_PANELS]
+    panels = [shorten(one.title, 60) for one in shown]
+    speed = [
+        row
+        for one, panel in zip(shown, panels, strict=True)
+        for row in charts.speed_rows(panel, one.statement)
+    ]
+    held = [
+        row
+        for one, panel in zip(shown, panels, strict=True)
+        for row in charts.held_rows(panel, one.statement, (one.first, one.second))
+    ]
+    figures = []
+    if speed:
+        spoken = " ".join(f"{one.title}: {one.speed}" for one in shown)
+        spec = charts.speed_chart(speed)
+        figures.append(
+            _side_figure(f"{name}-speed", "Which is faster", _SPEED, spoken, spec, drawer, live)
+        )
+    if held:
+        spoken = "; ".join(
+            f"{one.title}, {what}: {one.first} {first}, {one.second} {second}"
+            for one in shown
+            for what, first, second in one.rows
+        )
+        spec = charts.held_chart(held)
+        title = "Which holds more masses"
+        figures.append(_side_figure(f"{name}-held", title, _HELD, spoken, spec, drawer, live))
+    return figures
+
+
+def _side_figure(
+    name: str, title: str, about: str, spoken: str, spec: Spec, drawer: Drawer, live: bool
+) -> Figure:
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=shorten(f"{title}. {spoken}", 600),
+        drawing=drawer.draw(spec),
+        data=data_of(spec, live=live),
+    )
+
+
+MOST_VARIANTS = 6
+_LONGEST_ALT = 1200
+
+
+def picture_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> list[Figure]:
+    """The falling tire, and for the first MOST_VARIANTS variants the steps of its threads; none
+    where the result has no such tables."""
+    frames, variants = frames_of(result), blocks_of(result)
+    found = [_frames_figure(frames, f"{anchor}-tire", drawer, live=live)] if frames else []
+    for number, one in enumerate(variants[:MOST_VARIANTS]):
+        name = f"{anchor}-blocks-{number}"
+        found.append(_blocks_figure(one, _title(one, result), name, drawer, live=live))
+    return found
+
+
+def blocks_tables(result: Result) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Title, headings and rows for the variants that have such a figure."""
+    return [
+        (_title(one, result), headings(one), block_rows(one))
+        for one in blocks_of(result)[:MOST_VARIANTS]
+    ]
+
+
+def _frames_figure(frames: list[Frame], name: str, drawer: Drawer, *, live: bool) -> Figure:
+    first = frames[0]
+    title = f"The tire of {format_count(first.masses)} masses"
+    about = (
+        f"Simulated on one thread after the measurement, in steps of {format_ns(first.step_ns)}. "
+        "Upwards and across at one scale; the dot is the mass that was on top."
+    )
+    if len(frames) > MOST_FRAMES:
+        about += f" {MOST_FRAMES} of {len(frames)} pictures."
+    if first.every > 1:
+        about += f" Of {first.every} neighbours one mass is drawn."
+    return _picture(title, about, frames_text(frames), frames_chart(frames), name, drawer, live)
+
+
+def _blocks_figure(
+    blocks: StepBlocks, title: str, name: str, drawer: Drawer, *, live: bool
+) -> Figure:
+    kept = {one.step for row in blocks.rows for one in row.blocks}
+    about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
+    about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
+    if has_behind(blocks):
+        about += " Behind: it has not ended an earlier step."
+    if len(blocks.rows) < blocks.threads:
+        about += f" {len(blocks.rows)} of {blocks.threads} threads."
+    if blocks.period_ns is not None and near_deadline_ns(blocks) is None:
+        about += f" The deadline is {format_ns(blocks.period_ns)} after the release."
+    return _picture(title, about, blocks_text(blocks), blocks_chart(blocks), name, drawer, live)
+
+
+def _title(blocks: StepBlocks, result: Result) -> str:
+    where = result.conditions
+    words = [
+        f"Steps of {format_count(blocks.masses)} masses",
+        f"{blocks.threads} {'thread' if blocks.threads == 1 else 'threads'}",
+        shorten(blocks.solver),
+        shorten(blocks.policy),
+    ]
+    words += [f"load {shorten(where.load)}"] if where.load not in (None, "none") else []
+    words += [shorten(where.cpu_config)] if where.cpu_config not in (None, "shared") else []
+    return ", ".join(words)
+
+
+def _picture(
+    title: str, about: str, spoken: str, spec: Spec, name: str, drawer: Drawer, live: bool
+) -> Figure:
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
+        drawing=drawer.draw(spec),
+        data=data_of(spec, live=live),
     )

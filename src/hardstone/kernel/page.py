@@ -1,10 +1,13 @@
-"""KRN-P-PRE in a report: the table of operations, HP's figure 1, and the blocking rates."""
+"""KRN-P-PRE in a report: operations, HP's figure 1 and the blocking rates, on a page and on
+paper.
+"""
 
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 
 from hardstone.errors import InputError
+from hardstone.kernel import charts
 from hardstone.kernel.analysis import KernelTime
 from hardstone.kernel.tables import (
     WHAT_DIFFERS,
@@ -18,9 +21,9 @@ from hardstone.kernel.tables import (
 )
 from hardstone.model import Result
 from hardstone.present.wording import shorten
-from hardstone.report.charts import blocking_chart, section_chart
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, data_of
+from hardstone.report.figures import Figure, data_of, drawn
+from hardstone.report.sheet import Sheet
 from hardstone.report.theme import Spec
 
 _MOST_LINES = 4
@@ -90,15 +93,15 @@ def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, 
     """Title, what to look at, and chart; none where nothing was blocked."""
     shown = [time.whole, *time.operations[:_MOST_LINES]]
     found = []
-    if any(map(section_chart.is_drawable, shown)):
+    if any(map(charts.has_sections, shown)):
         about = _SECTIONS
         if history:
             about += _HISTORY.format(short=history.short, machine=history.machine)
-        spec = section_chart.chart(shown, history)
+        spec = charts.section_chart(shown, history)
         found.append(("Kernel time by length of section", about, spec))
-    if any(map(blocking_chart.is_drawable, shown)):
+    if any(map(charts.has_blocking, shown)):
         rates = [*shown, time.reference] if time.reference else shown
-        found.append(("Blocking rate", _RATES, blocking_chart.chart(rates)))
+        found.append(("Blocking rate", _RATES, charts.blocking_chart(rates)))
     return found
 
 
@@ -113,3 +116,42 @@ def _figure(
         drawing=drawer.draw(spec),
         data=data_of(spec, live=live),
     )
+
+
+def fill_kernel(sheet: Sheet, page: KernelPage) -> None:
+    """Fills a page that has a heading."""
+    table = page.table
+    head = ["Operation", "Rank", "Releases", "In kernel", table.level, "Sections, 90 %"]
+    head += ["Sections, 99 %", "Worst observed", f"Rate above {table.rate_above or '-'}"]
+    sheet.gap(4)
+    sheet.table(head, [_cells(row) for row in page.rows])
+    sheet.gap(4)
+    if page.traced:
+        kinds = ["Traced", "Kind", "Count", "99 %", "Longest", "99 % from releases", "Worst"]
+        sheet.table(kinds, page.traced)
+        sheet.text(page.what_differs, 8, colour="quiet")
+        sheet.gap(4)
+    for note in (*table.notes, page.history):
+        sheet.text(note, 8)
+    for one in (table.meaning, *(figure.about for figure in page.figures)):
+        sheet.text(one, 8, colour="quiet")
+    sheet.gap(8)
+    sheet.drawings(drawn(page.figures), columns=2)
+
+
+def _cells(row: OperationRow) -> list[str]:
+    return [
+        row.operation,
+        row.rank,
+        row.releases,
+        row.kernel_share,
+        _with(row.quantile, row.interval),
+        _with(row.length_90, row.interval_90),
+        _with(row.length_99, row.interval_99),
+        row.worst,
+        _with(row.rate, row.rate_interval),
+    ]
+
+
+def _with(value: str, interval: str) -> str:
+    return f"{value} ({interval})" if interval else value

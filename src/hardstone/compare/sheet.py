@@ -1,31 +1,149 @@
-"""A comparison on paper: opening, decisive figures, conditions, tables of studies, every test, and
-where the figures are from."""
+"""A comparison on paper: opening, decisive figures, conditions, tables of studies, every test,
+and where figures are from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from hardstone.compare.view import ComparedRow, ComparedTest, CompareView
+from hardstone.compare.figures import CompareFigures, compare_figures, row_name, system_name
+from hardstone.compare.view import (
+    ClaimRow,
+    ComparedCell,
+    ComparedRow,
+    ComparedTest,
+    CompareView,
+    SystemColumn,
+)
 from hardstone.files import replace_file
-from hardstone.present.wording import one_line, shorten
-from hardstone.report.bound_pages import bind
-from hardstone.report.compare_figures import CompareFigures, compare_figures
-from hardstone.report.compare_origins import OF_OTHERS, OF_RUNS, figure_rows, system_rows
+from hardstone.present.stars_text import category_number, stars_number
+from hardstone.present.wording import amount_text, one_line, shorten
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
-from hardstone.report.output_file import regular_target
-from hardstone.report.sheet import Sheet
-from hardstone.report.sheet_cells import (
-    category_cell,
-    claim_text,
-    grouped_text,
-    pair_cell,
-    remarks_on,
-    stars_cell,
+from hardstone.report.page_frame import regular_target
+from hardstone.report.sheet import Sheet, bind
+from hardstone.systems.rating import Rating
+from hardstone.systems.subjects import Amount, Missing, PublishedSystem
+
+OF_RUNS = (
+    "A figure of a run is at TEST/label values/series in that run: the heading names the test, the "
+    "row the rest. To see it again: hardstone show ID TEST."
 )
-from hardstone.report.system_figure import row_name, system_name
+OF_OTHERS = (
+    "Other figures: the table of the study, or the run, that they are from, the systems by number, "
+    "and their addresses."
+)
+
+
+def system_rows(view: CompareView) -> list[list[str]]:
+    """Each system with its ID, and the run or study that it is of."""
+    return [[system_name(one), one.id, _what(one)] for one in view.columns]
+
+
+def _what(column: SystemColumn) -> str:
+    subject = column.subject
+    if not isinstance(subject, PublishedSystem):
+        return column.study
+    study = subject.study
+    return ", ".join(filter(None, (study.author, study.title, column.year)))
+
+
+def figure_rows(view: CompareView) -> list[list[str]]:
+    """Where, systems, addresses: a row for each test, with the addresses that the same systems have
+    from the same place."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in (row for test in view.tests for row in test.rows):
+        for column, where, address in _places(view, row):
+            test = address.partition("/")[0]
+            numbers = found.setdefault((where, test), {}).setdefault(address, [])
+            if str(column.number) not in numbers:
+                numbers.append(str(column.number))
+    return [
+        [where, numbers, ", ".join(addresses)]
+        for (where, _), by_address in found.items()
+        for numbers, addresses in _by_numbers(by_address).items()
+    ]
+
+
+def _by_numbers(by_address: dict[str, list[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for address, numbers in by_address.items():
+        found.setdefault(", ".join(numbers), []).append(address)
+    return found
+
+
+def _places(view: CompareView, row: ComparedRow) -> Iterator[tuple[SystemColumn, str, str]]:
+    """Every place that a figure of the row is from, but that which its row names."""
+    for column, cell in zip(view.columns, row.cells, strict=True):
+        for amount in (cell.mean, cell.worst, *cell.more):
+            if not isinstance(amount, Amount) or amount.place == f"{column.id} {row.address}":
+                continue
+            before, _, address = amount.place.partition(f"{column.id} ")
+            yield column, before.strip() or column.id, address
+
+
+def stars_cell(rating: Rating) -> str:
+    if rating.overall is None:
+        return f"none: {shorten(rating.why_none, 80)}"
+    number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
+    more = f" ({', '.join(rating.rated_as)})" if rating.rated_as else ""
+    return f"{number} of 5{more}"
+
+
+def category_cell(rating: Rating, name: str) -> str:
+    for one in rating.categories:
+        if one.category == name:
+            return category_number(one, at_most="<= ")
+    return "-"
+
+
+def pair_cell(cell: ComparedCell, column: SystemColumn) -> str:
+    """ "2.2 us / 10 us"; the reason once where both are missing."""
+    if isinstance(cell.mean, Missing) and isinstance(cell.worst, Missing):
+        return shorten(cell.worst.reason, 40)
+    text = f"{_amount(cell.mean, column)} / {_amount(cell.worst, column)}"
+    marks = "".join(f", {one}" for one in cell.marks)
+    return f"{text}{marks}{' (grey)' if cell.is_grey or cell.worst_why else ''}"
+
+
+def _amount(amount: Amount | Missing, column: SystemColumn) -> str:
+    if isinstance(amount, Missing):
+        return "-"
+    return amount_text(amount, is_exact=column.is_published)
+
+
+def grouped_text(words: Sequence[str], columns: Sequence[SystemColumn]) -> str:
+    """ "measured: 1, 2; not published: 3": systems by their numbers."""
+    found: dict[str, list[str]] = {}
+    for word, column in zip(words, columns, strict=True):
+        found.setdefault(shorten(word, 80), []).append(str(column.number))
+    return "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in found.items())
+
+
+def claim_text(claim: ClaimRow, columns: Sequence[SystemColumn]) -> str:
+    told = grouped_text([cell.word for cell in claim.cells], columns)
+    failed = [
+        f"{column.number}: {shorten(cell.evidence, 120)}"
+        for cell, column in zip(claim.cells, columns, strict=True)
+        if cell.look in ("failed", "uncounted") and cell.evidence
+    ]
+    return f"{claim.name}: {told}" + (f" ({'; '.join(failed)})" if failed else "")
+
+
+def remarks_on(rows: Sequence[ComparedRow], columns: Sequence[SystemColumn]) -> list[str]:
+    """Why cells are grey, and notes on figures: each text once, with the systems it is of."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for cell, column in zip(row.cells, columns, strict=True):
+            why = cell.why if cell.is_grey else cell.worst_why
+            for text in filter(None, (why, *cell.notes)):
+                numbers = found.setdefault(shorten(text, 200), [])
+                if str(column.number) not in numbers:
+                    numbers.append(str(column.number))
+    return [f"{', '.join(numbers)}: {text}" for text, numbers in found.items()]
+
 
 MOST_SERIES = 12
 _ABREAST = 4

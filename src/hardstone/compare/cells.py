@@ -1,11 +1,13 @@
-"""The tables of a comparison: one group of rows for each series, one row for each system."""
+"""Cells of a comparison on a page: figures, stars, and the rows of each series for each system."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
+from markupsafe import Markup, escape
 
 from hardstone.compare.rows import has_ratio
 from hardstone.compare.view import (
@@ -15,13 +17,65 @@ from hardstone.compare.view import (
     CompareView,
     SystemColumn,
 )
-from hardstone.present.wording import is_rate, ratio_text, ratio_words, shorten
-from hardstone.report.shown_figure import ShownFigure, shown_beside
+from hardstone.present.stars_text import certain_stars, score_text, stars_number
+from hardstone.present.wording import (
+    amount_text,
+    clean,
+    is_rate,
+    number_text,
+    ratio_text,
+    ratio_words,
+    shorten,
+)
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, Missing
+from hardstone.units import format_ns
+
+BRIEF_CHARACTERS = 32
+
+
+class ShownFigure(msgspec.Struct, frozen=True):
+    """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
+    "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
+
+    text: str
+    value: str = ""
+    bound: str = ""
+    source: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        return not self.value
+
+
+def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
+    """`is_exact`: with all digits, as a study printed it."""
+    return shown_beside(amount, is_exact, None)
+
+
+def shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
+    """Without where it is from, where that is `source` and its own statistic."""
+    if isinstance(amount, Missing):
+        return ShownFigure(amount.reason, source=amount.remedy)
+    number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
+    bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
+    text = amount_text(amount, is_exact=is_exact)
+    notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
+    said = f"{amount.source}{notes}"
+    is_said = source is not None and said == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
+
 
 MEASURED = "measured"
+
+
 _MEDIAN = "p50"
+
+
 NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
+
+
 _NO_DISTRIBUTION = Missing("-")
 
 
@@ -212,3 +266,123 @@ def numbers_text(numbers: Iterable[int]) -> str:
         for run in runs
     ]
     return ", ".join(text for part in parts for text in part)
+
+
+@lru_cache(maxsize=1 << 12)  # names of systems, remarks and reasons come again and again
+def _text(text: str) -> str:
+    """As a template shows it: cleaned and escaped."""
+    return str(escape(clean(text)))
+
+
+def series_rows(group: SeriesGroup, has_names: bool, is_wide: bool) -> Markup:
+    """The rows of `group` below a row with its name. `has_names`: systems are named, not only
+    numbered. `is_wide`: there are many systems, so a row says less."""
+    look = "" if group.is_divided else " undivided"
+    address = f"<small><code>{_text(group.address)}</code></small>" if group.address else ""
+    rows = "".join(_row(line, has_names, is_wide) for line in group.lines)
+    absent = "".join(
+        f'<tr class="absent"><th scope="row"><span class="missing">{_text(reason)}</span></th>'
+        f'<td colspan="6">{_text(systems)}</td></tr>\n'
+        for reason, systems in group.absent
+    )
+    return Markup(  # noqa: S704  every text in it is escaped
+        f'<tbody class="series{look}">\n'
+        '<tr class="series-name"><th scope="rowgroup" colspan="7"><span class="stay">'
+        f"{_text(group.label)}{address}{_notes(group.common)}</span></th></tr>\n"
+        f"{rows}{absent}</tbody>\n"
+    )
+
+
+def _row(line: SystemLine, has_names: bool, is_wide: bool) -> str:
+    column = line.column
+    has_title = line.source and not (is_wide and line.is_plain)
+    name = f" {_brief_html(column.label)}" if has_names else ""
+    mark = _notes([column.mark]) if column.mark else ""
+    is_bare = line.median.is_missing and is_wide
+    look = f' class="{_text(line.look)}"' if line.look else ""
+    outcome = f"<small>{_text(line.outcome)}</small>" if line.outcome else ""
+    more = "".join(f"<small>{_text(name)} {_figure(one)}</small>" for name, one in line.more)
+    return (
+        f"<tr{_title_attribute(line.source) if has_title else ''}{_grey(line.why)}>"
+        f"<th scope=row><b>{column.number}</b>{name}{mark}</th>"
+        f"<td>{_figure(line.mean)}</td><td>{'-' if is_bare else _figure(line.median)}</td>"
+        f"<td{_grey(line.worst_why)}>{_figure(line.worst)}</td><td>{_text(line.predictability)}</td>"
+        f"<td{look}>{_text(line.ratio)}{outcome}</td>"
+        f"<td>{_refused(line)}{_text('; '.join(line.remarks))}{more}</td></tr>\n"
+    )
+
+
+def _figure(one: ShownFigure) -> str:
+    title = _title_attribute(one.source) if one.source else ""
+    if one.is_missing:
+        return f'<span class="missing"{title}>{_text(one.text)}</span>'
+    bound = f' class="{_text(one.bound)}"' if one.bound else ""
+    return f"<data value={_text(one.value)}{bound}{title}>{_text(one.text)}</data>"
+
+
+def _refused(line: SystemLine) -> str:
+    why = f"Not compared: {_text(line.why)}. " if line.why else ""
+    return f"{why}The worst is not compared: {_text(line.worst_why)}. " if line.worst_why else why
+
+
+@lru_cache(maxsize=1 << 8)
+def _brief_html(label: str) -> str:
+    return _text(shorten(label, BRIEF_CHARACTERS))
+
+
+def _grey(why: str) -> str:
+    return ' class="grey"' if why else ""
+
+
+def _title_attribute(text: str) -> str:
+    return f' title="{_text(text)}"'
+
+
+def _notes(texts: list[str]) -> str:
+    return "".join(f'<small class="note">{_text(one)}</small>' for one in texts)
+
+
+def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
+    return shown_figure(amount, is_exact=is_exact)
+
+
+def _brief(label: str) -> str:
+    return shorten(label, BRIEF_CHARACTERS)
+
+
+def _missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:
+    """(reason, what is missing) from "worst of THR-P-SLS/2/switch: not published"."""
+    found: dict[str, list[str]] = {}
+    for one in missing:
+        what, _, reason = one.partition(": ")
+        found.setdefault(reason, []).append(what)
+    return [(reason, ", ".join(what)) for reason, what in found.items()]
+
+
+def _weight_text(category: CategoryRating) -> str:
+    """How much a category counts in the overall rating."""
+    if not category.is_calibrated:
+        return "not calibrated, not in the overall mean"
+    categories = load_criteria().categories
+    if category.category not in categories:
+        return ""
+    weight = categories[category.category].weight
+    return f"counts {weight} of {sum(one.weight for one in categories.values())}"
+
+
+def _series_rows(group: SeriesGroup, has_names: bool, is_wide: bool) -> Markup:
+
+    return series_rows(group, has_names, is_wide)
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "stars_number": stars_number,
+    "certain_stars": certain_stars,
+    "score_text": score_text,
+    "shown": _shown,
+    "brief": _brief,
+    "missing_groups": _missing_groups,
+    "weight_text": _weight_text,
+    "duration": format_ns,
+    "series_rows": _series_rows,
+}

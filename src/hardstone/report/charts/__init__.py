@@ -1,1 +1,0 @@
-"""One Vega-Lite figure each, as plain data: histogram, exceedance, over_time, bars."""
