@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.array_threads import one_array_thread
-from hardstone.cli.options import files_option, json_option, output_option, store_option
+from hardstone.cli.options import (
+    files_option,
+    json_option,
+    one_array_thread,
+    output_option,
+    store_option,
+)
 from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
-    from hardstone.cli.compare_file import ComparisonFile
-    from hardstone.cli.compare_sources import Chosen
+    from hardstone.cli.compare_sources import Chosen, ComparisonFile
     from hardstone.compare.view import CompareView
 
 
@@ -64,7 +68,7 @@ def command(
         place = reference_place(chosen, reference)
         file = None
         if output is not None or files is not None:
-            from hardstone.cli.compare_file import ComparisonFile
+            from hardstone.cli.compare_sources import ComparisonFile
 
             file = stack.enter_context(ComparisonFile(output, files, chosen.documents))
         view = _print_document(chosen, place) if as_json else _show(chosen, place, file)

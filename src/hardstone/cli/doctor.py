@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hardstone.cli.lab_options import lab_options, lab_target
-from hardstone.cli.options import json_option, store_option, target_option, wait_option
+from hardstone.cli.options import (
+    json_option,
+    lab_options,
+    lab_target,
+    store_option,
+    target_option,
+    wait_option,
+)
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ def command(**options: Any) -> int:
     _check_options(options)
     options["target"] = lab_target(options["target"], options)
     if options["prove"] is not None:
-        from hardstone.cli.proving import prove
+        from hardstone.cli.prove import prove
 
         return prove(options)
     if options["explain"] is not None:
@@ -75,7 +81,7 @@ def _diagnose(options: dict[str, Any]) -> int:
 
 
 def _diagnosis(options: dict[str, Any]) -> Diagnosis:
-    from hardstone.cli.reaching_told import notices_told
+    from hardstone.cli.messages import notices_told
     from hardstone.doctor import diagnose
     from hardstone.targets import find_target
 

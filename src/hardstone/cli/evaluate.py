@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from hardstone.cli.lab_options import lab_options
-from hardstone.cli.options import plan_options
+from hardstone.cli.options import lab_options, plan_options
 
 
 @click.command("evaluate")
@@ -18,6 +17,6 @@ def command(**options: Any) -> int:
 
     The report goes into the folder `reports` of the store, unless -o names a file.
     """
-    from hardstone.cli.measure_targets import measure
+    from hardstone.cli.measure import measure
 
     return measure(("*",), options, wants_report=True)

@@ -98,23 +98,23 @@ def command(**options: Any) -> int:
     """
     words, mode = options.pop("words"), _mode(options)
     if mode == "again":
-        from hardstone.cli.gating_again import gate_again
+        from hardstone.cli.gate_pairs import gate_again
 
         return gate_again(words, options)
     if not words:
         what = "TEST" if mode == "pairs" else "RUN"
         raise InputError(f"{what} is missing", "see hardstone gate --help")
     if mode == "pairs":
-        from hardstone.cli.gating_pairs import gate_by_pairs
+        from hardstone.cli.gate_pairs import gate_by_pairs
 
         return gate_by_pairs(words, options)
-    from hardstone.cli import gating
+    from hardstone.cli import gate_runs
 
     if mode == "suggest":
-        return gating.suggest(words, options)
+        return gate_runs.suggest(words, options)
     if mode == "limits":
-        return gating.gate_by_limits(words, options)
-    return gating.gate_by_baseline(words, options)
+        return gate_runs.gate_by_limits(words, options)
+    return gate_runs.gate_by_baseline(words, options)
 
 
 def _mode(options: dict[str, Any]) -> str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hardstone.cli.lab_options import lab_options_without_cpus, lab_target
-from hardstone.cli.options import json_option, machine_option
+from hardstone.cli.options import json_option, lab_options_without_cpus, lab_target, machine_option
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def command(
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.campaign import stop_on_signals
-    from hardstone.cli.reaching_told import notices_told
+    from hardstone.cli.messages import notices_told
     from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
     from hardstone.targets.probe_target import check_load, load_lines

@@ -1,4 +1,4 @@
-"""Messages to people: on standard error, one line each, without control characters.
+"""Messages on standard error, and what is printed on standard output: one place for both.
 
 A command to type stands on a line of its own below, in the form that works from here.
 """
@@ -9,15 +9,21 @@ import io
 import os
 import re
 import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from hardstone.calling import as_typed, parted, parted_text
-from hardstone.errors import HardstoneError
+from hardstone.calling import as_typed, grant_commands, parted, parted_text
+from hardstone.doctor import doctor_command
+from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
+from hardstone.model import RunDocument, Scalar
+from hardstone.targets.base import Notices, Target
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
+
 
 _INDENT = "    "
 # Controls beyond ASCII, direction marks, joiners, and line breaks of Unicode.
@@ -134,3 +140,75 @@ def stdout_problem() -> OSError | None:
     """The write error of standard output; None if there was none."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.problem if isinstance(raw, _WatchedFile) else None
+
+
+def printed(show: Callable[[], None]) -> int | None:
+    """Calls `show`: None if all of it went to standard output, else the exit code."""
+    try:
+        show()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon(sys.stdout)
+        tell("the reader of the output left")
+        return EXIT_OK
+    except OSError as error:
+        abandon(sys.stdout)
+        reason = error.strerror or str(error)
+        tell(f"standard output cannot be written: {reason}")
+        return EXIT_USAGE
+    return None
+
+
+def tell_code(
+    code: int, document: RunDocument, facts: Mapping[str, Scalar], target: Target
+) -> None:
+    """Explains exit codes that `make` reports as an error although the run is stored."""
+    if code == EXIT_PRIVILEGE:
+        _tell_denied(document, grantable_probe(facts, target))
+    elif code == EXIT_UNTRUSTWORTHY:
+        tell(f"exit code {code}: {_untrustworthy(document)}")
+
+
+def grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
+    """The executable to which capabilities would give the missing rights; None if they would not.
+
+    The probe says what refuses a right, and whether its file's capabilities would take effect.
+    """
+    is_lacking = (
+        facts.get("limits.realtime_cause") == "capability"
+        if facts.get("limits.can_realtime") is False
+        else facts.get("limits.can_lock") is False
+    )
+    return target.probe_path() if is_lacking and facts.get("user.can_use_setcap") is True else None
+
+
+def _tell_denied(document: RunDocument, probe: str | None) -> None:
+    denied = sum(result.status == "denied" for result in document.results)
+    text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
+    if probe is None:
+        told = "its result says what to do, and the doctor what grants rights"
+        tell(f"{text}; {told}", doctor_command(document.plan.target))
+    else:
+        tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
+
+
+def _untrustworthy(document: RunDocument) -> str:
+    if document.trust.grade == "untrustworthy":
+        return f"the figures are not trustworthy: {document.trust.reasons[0]}"
+    lacking = Counter(
+        one.status if one.status != "measured" else "incomplete"
+        for one in document.results
+        if one.status != "measured" or not one.complete
+    )
+    kinds = ", ".join(f"{count} {status}" for status, count in lacking.items())
+    return f"{_of_tests(lacking.total(), document)} not completed ({kinds})"
+
+
+def _of_tests(count: int, document: RunDocument) -> str:
+    total = len(document.results)
+    return f"{count} of {total} measurements {'was' if count == 1 else 'were'}"
+
+
+def notices_told(*, quiet: bool, wait_s: float | None = None) -> Notices:
+    """Warnings are told in any case. `wait_s`: the longest wait for another measurement."""
+    return Notices(warn=tell, wait_s=wait_s) if quiet else Notices(tell, tell, wait_s)

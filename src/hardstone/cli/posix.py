@@ -7,8 +7,13 @@ from typing import Any
 
 import click
 
-from hardstone.cli.lab_options import lab_options
-from hardstone.cli.options import json_option, store_option, targets_option, wait_option
+from hardstone.cli.options import (
+    json_option,
+    lab_options,
+    store_option,
+    targets_option,
+    wait_option,
+)
 from hardstone.errors import InputError
 
 

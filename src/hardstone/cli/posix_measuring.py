@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from hardstone.cli.lab_options import lab_targets
-from hardstone.cli.measuring import Prepared, prepare, run_one
-from hardstone.cli.messages import print_json, tell
-from hardstone.cli.printing import printed
-from hardstone.cli.several_targets import Tour
+from hardstone.cli.measure import Prepared, Tour, prepare, run_one
+from hardstone.cli.messages import print_json, printed, tell
+from hardstone.cli.options import lab_targets
 from hardstone.errors import EXIT_OK
 from hardstone.model import NotRun, RunDocument
 from hardstone.plan import PlanError

@@ -1,24 +1,362 @@
-"""`latstat`: a recording that begins, and one that goes on."""
+"""Records hours of wake-up latency: progress with a live view, and a command at a threshold.
+
+All three look for breaches of a threshold at which measuring goes on, and start the command.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
-from hardstone.cli.breach_command import BreachCommand, command_words
+from rich.console import Console
+from rich.live import Live
+
+from hardstone.campaign import (
+    CampaignEvent,
+    Look,
+    MeasuringFinished,
+    MeasuringStarted,
+    RunFinished,
+    RunStarted,
+    Tick,
+    Warned,
+)
 from hardstone.cli.ctrl_c import unwind_on_termination
-from hardstone.cli.lab_options import lab_target
-from hardstone.cli.latstat_options import plan_words
-from hardstone.cli.measuring import Prepared, prepare, run_one
-from hardstone.cli.messages import print_json
+from hardstone.cli.latstat import plan_words
+from hardstone.cli.measure import Prepared, prepare, run_one
+from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.recording_told import make_recording_reporter
-from hardstone.cli.resuming import LATSTAT, check_agreement, find_unfinished, prepared_rest
+from hardstone.cli.options import lab_target
+from hardstone.cli.progress import Reporter, Unopened, suitable
+from hardstone.cli.resume import LATSTAT, check_agreement, find_unfinished, prepared_rest
 from hardstone.errors import InputError
-from hardstone.model import RunDocument
+from hardstone.files import pause
+from hardstone.model import Plan, Result, RunDocument
+from hardstone.present.wording import clean
+from hardstone.stats.watched import Breach, reported_breach, worst_breach
 from hardstone.targets import find_target
+from hardstone.terminal.recording_view import Progress, recording_line, recording_view, wakeups
+from hardstone.units import format_ns, format_span
+
+_DEADLINE_S = 60.0
+_STEP_S = 0.05
+_SAID_BYTES = 300
+_READ_BYTES = 1 << 16
+_MOST_READS = 16
+_SILENT_S = 1.0  # a short command is not worth a word
+_KILLED_S = 5.0
+
+
+def command_words(text: str) -> list[str]:
+    """The words of a command; InputError if they cannot be told apart, or name no program."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"--on-threshold: {error}", "close the quotation") from None
+    if not words:
+        raise InputError("--on-threshold: there is no command", "name one, or leave it out")
+    if shutil.which(words[0]) is None:
+        raise InputError(
+            f"--on-threshold: there is no program {words[0][:60]!r}",
+            "name an executable file, or one in a folder of PATH",
+        )
+    return words
+
+
+class BreachCommand:
+    """Runs the command at a breach; one that comes while it still runs does not start it again.
+
+    Its output goes nowhere; what it said last is told if it fails. Within `with`; one that still
+    runs at the end of it is ended.
+
+    It is ended with its children, which are its process group. What a command that ended by itself
+    has left in the background goes on: it was put there to outlive the command.
+    """
+
+    def __init__(self, words: list[str], deadline_s: float = _DEADLINE_S) -> None:
+        self._words = words
+        self._deadline_s = deadline_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said = b""
+        self._end_at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def start(self, breach: Breach, run_id: str, target: str) -> None:
+        """Starts the command unless it runs. Never raises."""
+        self.poll()
+        if self._process is not None:
+            return
+        self._said = b""
+        try:
+            self._process = subprocess.Popen(
+                self._words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env={**os.environ, **_variables(breach, run_id, target)},
+            )
+            if self._process.stderr is not None:
+                os.set_blocking(self._process.stderr.fileno(), False)
+        except (OSError, ValueError) as error:
+            self._tell(f"cannot be started: {getattr(error, 'strerror', None) or error}")
+        self._end_at = time.monotonic() + self._deadline_s
+
+    def poll(self) -> None:
+        """Tells how it ended, once it has; ends it at its deadline."""
+        if self._process is None:
+            return
+        code = self._process.poll()
+        self._listen()
+        if code is None and time.monotonic() >= self._end_at:
+            self._kill(f"did not end within {format_span(round(self._deadline_s * 1e9))}")
+        elif code is not None and code < 0:
+            self._tell(f"was ended by signal {-code}")
+        elif code is not None:
+            self._tell(f"failed with exit code {code}" if code else "")
+
+    def finish(self) -> None:
+        """Waits for its end or its deadline, and says so; an interrupt ends it instead."""
+        told_at = time.monotonic() + _SILENT_S
+        try:
+            while self._process is not None:
+                pause(_STEP_S)
+                self.poll()
+                if self._process is not None and time.monotonic() >= told_at:
+                    told_at = self._end_at + _DEADLINE_S
+                    tell(f"waiting for {self._words[0]} of --on-threshold to end; Ctrl-C ends it")
+        except KeyboardInterrupt:
+            self.end()
+
+    def end(self) -> None:
+        """Ends it and its children, if it still runs, because of an interrupt."""
+        self.poll()
+        if self._process is not None:
+            self._kill("was ended: interrupted")
+
+    def _kill(self, problem: str) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILLED_S)
+        self._tell(problem)
+
+    def _listen(self) -> None:
+        """Takes what it has said; no more at once than a pipe holds, or one that never pauses
+        would never let go."""
+        if self._process is None or self._process.stderr is None:
+            return
+        with contextlib.suppress(OSError):  # BlockingIOError: that was all
+            for _ in range(_MOST_READS):
+                said = os.read(self._process.stderr.fileno(), _READ_BYTES)
+                if not said:
+                    return
+                self._said = (self._said + said)[-_SAID_BYTES:]
+
+    def _tell(self, problem: str) -> None:
+        """Forgets the process; tells its problem, if it has one."""
+        if self._process is not None and self._process.stderr is not None:
+            self._process.stderr.close()
+        self._process = None
+        if problem:
+            last = self._said.decode("utf-8", "replace").strip().splitlines()[-1:]
+            tell(": ".join([f"--on-threshold: {self._words[0]} {problem}", *last]))
+
+
+def _variables(breach: Breach, run_id: str, target: str) -> dict[str, str]:
+    found = {
+        "HARDSTONE_RUN": run_id,
+        "HARDSTONE_TARGET": target,
+        "HARDSTONE_VALUE_NS": str(breach.value_ns),
+        "HARDSTONE_THRESHOLD_NS": str(breach.threshold_ns),
+        "HARDSTONE_AT_NS": str(breach.at_ns),
+    }
+    return found if breach.cpu is None else {**found, "HARDSTONE_CPU": str(breach.cpu)}
+
+
+# Looking takes no more than this share of a CPU, and comes no more often than the interval.
+_COST_SHARE = 100
+_SECOND_NS = 1_000_000_000
+_PLAIN_NS = 10 * _SECOND_NS
+_HALF_TICK_NS = _SECOND_NS // 2  # ticks are a second apart: the one nearest to a moment is taken
+
+
+class RecordingReporter(Unopened):
+    """Warnings and breaches only; others add what they show.
+
+    What is left of the command is waited for after the summary.
+    """
+
+    interval_ns = _SECOND_NS
+
+    def __init__(self, command: BreachCommand | None) -> None:
+        self._command = command
+        self._plan: Plan | None = None
+        self._run_id = ""
+        self._told_ns = 0  # the largest breach that was told
+        self._next_ns = 0
+        self._can_look = True
+        self._before: tuple[int, int] | None = None  # elapsed, count
+
+    def take(self, event: CampaignEvent) -> None:
+        """Tells what happens, and looks at the recording when it is time."""
+        if isinstance(event, RunStarted):
+            self._plan, self._run_id = event.plan, event.run_id
+        elif isinstance(event, Warned):
+            self.say(event.text)
+        elif isinstance(event, Tick):
+            self._tick(event)
+        elif isinstance(event, MeasuringFinished):
+            self._finish(event.result)
+        elif isinstance(event, RunFinished) and event.is_aborted and self._command is not None:
+            self._command.end()
+
+    def wants_looks(self) -> bool:
+        """Whether it is worth looking: only for a breach."""
+        return self._plan is not None and self._plan.watched_ns is not None
+
+    def say(self, text: str) -> None:
+        tell(text)
+
+    def show(self, look: Look | None, progress: Progress) -> None:
+        """Shows how far it is; `look` is None where nobody looked this time."""
+
+    def _tick(self, event: Tick) -> None:
+        if self._command is not None:
+            self._command.poll()
+        is_time = event.elapsed_ns >= self._next_ns
+        look = self._look(event) if is_time and self._can_look and self.wants_looks() else None
+        left_ns = max(0, event.planned.expected_ns - event.elapsed_ns)
+        self.show(look, Progress(event.elapsed_ns, left_ns, self._rate_hz(look, event.elapsed_ns)))
+
+    def _look(self, event: Tick) -> Look:
+        """Looks, tells what was found, and sets the time of the next look."""
+        look = event.look()
+        self._can_look = look.can_come
+        pause_ns = max(self.interval_ns, look.cost_ns * _COST_SHARE)
+        self._next_ns = event.elapsed_ns + pause_ns - _HALF_TICK_NS
+        if look.result is not None:
+            self._look_for_breach(look.result)
+        elif not look.can_come:
+            self.say(f"there is no view of the recording: {look.reason}")
+        return look
+
+    def _rate_hz(self, look: Look | None, elapsed_ns: int) -> float | None:
+        """Wake-ups a second since the look before; only of a new look."""
+        if look is None or look.result is None:
+            return None
+        count = sum(series.count for series in wakeups(look.result))
+        before, self._before = self._before, (elapsed_ns, count)
+        if before is None or elapsed_ns <= before[0]:
+            return None
+        return max(0, count - before[1]) / ((elapsed_ns - before[0]) / 1e9)
+
+    def _look_for_breach(self, result: Result) -> None:
+        limit_ns = None if self._plan is None else self._plan.watched_ns
+        if limit_ns is not None:
+            self._tell_breach(worst_breach(result, limit_ns), "measuring goes on")
+
+    def _finish(self, result: Result) -> None:
+        if result.status != "measured":
+            self._tell_breach(reported_breach(result), "measuring stopped")
+        self._look_for_breach(result)
+
+    def _tell_breach(self, breach: Breach | None, follows: str) -> None:
+        """Tells the first one, and one that is worse than all that were told."""
+        if breach is None or breach.value_ns <= self._told_ns or self._plan is None:
+            return
+        self._told_ns = breach.value_ns
+        where = "" if breach.cpu is None else f" on CPU {breach.cpu}"
+        after = f", {format_span(breach.at_ns)} after the begin"
+        limit = format_ns(breach.threshold_ns)
+        self.say(f"{format_ns(breach.value_ns)}{where}{after} is above {limit}; {follows}")
+        if self._command is not None:
+            self._command.start(breach, self._run_id, self._plan.target)
+
+
+class PlainRecording(RecordingReporter):
+    """A line at the begin, and one every ten seconds."""
+
+    interval_ns = _PLAIN_NS
+
+    def wants_looks(self) -> bool:
+        return True
+
+    def take(self, event: CampaignEvent) -> None:
+        super().take(event)
+        if isinstance(event, MeasuringStarted):
+            self.say(f"{event.planned.test}  about {format_span(event.planned.expected_ns)}")
+
+    def show(self, look: Look | None, progress: Progress) -> None:
+        if look is not None and look.result is not None:
+            self.say(recording_line(look.result, progress))
+
+
+class LiveRecording(RecordingReporter):
+    """The distribution, redrawn on ticks only, so that no thread runs beside the test."""
+
+    def __init__(self, command: BreachCommand | None, console: Console) -> None:
+        super().__init__(command)
+        self._live = Live(
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            vertical_overflow="crop",
+        )
+        self._result: Result | None = None
+        self._said = "nothing is recorded yet"
+        self._rate: float | None = None
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def wants_looks(self) -> bool:
+        return True
+
+    def say(self, text: str) -> None:
+        for line in message_lines(text):
+            self._live.console.print(clean(line), markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, look: Look | None, progress: Progress) -> None:
+        if look is not None:
+            self._result = look.result or self._result
+            self._said = look.reason or self._said
+            self._rate = progress.rate_hz or self._rate
+        shown = Progress(progress.elapsed_ns, progress.left_ns, self._rate)
+        self._live.update(
+            recording_view("TMR-P-LAT", self._result, self._said, shown), refresh=True
+        )
+
+
+def make_recording_reporter(*, quiet: bool, command: BreachCommand | None) -> Reporter:
+    """The reporter of a recording that suits standard error."""
+    return suitable(
+        partial(RecordingReporter, command),
+        partial(PlainRecording, command),
+        partial(LiveRecording, command),
+        quiet=quiet,
+    )
 
 
 def record(options: Mapping[str, Any]) -> int:
@@ -58,10 +396,10 @@ def _run(
     command: BreachCommand | None,
     whole: RunDocument | None,
 ) -> int:
-    from hardstone.cli.measure_targets import print_plan, print_run
+    from hardstone.cli.measure import print_run, show_plan
 
     if options["dry_run"]:
-        return print_plan(prepared.plan, as_json=options["as_json"])
+        return show_plan(prepared.plan, as_json=options["as_json"])
     reporter = make_recording_reporter(quiet=options["quiet"], command=command)
     show = print_json if options["as_json"] else print_run
     run = partial(

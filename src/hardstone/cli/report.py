@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hardstone.cli.array_threads import one_array_thread
-from hardstone.cli.options import files_option, output_option, store_option
+from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
 from hardstone.collector import keep
 from hardstone.errors import InputError
 from hardstone.units import parse_duration_ns
@@ -54,7 +53,7 @@ def command(
     one_array_thread()
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.cli.registers import register_or_none
+    from hardstone.cli.options import register_or_none
     from hardstone.cli.report_file import default_report, write_report, write_run_charts
 
     asked = [_limit_ns(text) for text in limits]

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from hardstone.cli.lab_options import lab_options
-from hardstone.cli.options import plan_options
+from hardstone.cli.options import lab_options, plan_options
 
 
 @click.command("run")
@@ -33,17 +32,17 @@ def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
     An HTML report is written where -o says so.
     """
-    from hardstone.cli import repeating
-    from hardstone.cli.measure_targets import measure
+    from hardstone.cli import repeats
+    from hardstone.cli.measure import measure
 
     resumed, repeat = options.pop("resume"), options.pop("repeat")
     if resumed is None:
         if not tests:
             raise click.UsageError("Missing argument 'TEST...'.", context)
         if repeat is not None:
-            return repeating.repeat(repeat, tests, options)
+            return repeats.repeat(repeat, tests, options)
         return measure(tests, options, wants_report=False)
-    from hardstone.cli.resuming_search import resume
+    from hardstone.cli.resume import resume
 
     given = {
         name
@@ -51,7 +50,7 @@ def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
     given |= {"repeat"} if repeat is not None else set()
-    whole = repeating.find_unfinished(options["store"], resumed, tests, given)
+    whole = repeats.find_unfinished(options["store"], resumed, tests, given)
     if whole is not None:
-        return repeating.resume(whole, options, given)
+        return repeats.resume(whole, options, given)
     return resume(resumed, tests, options, given)

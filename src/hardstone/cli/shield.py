@@ -13,8 +13,7 @@ from pathlib import Path
 
 import click
 
-from hardstone.cli.lab_options import lab_options_without_cpus, lab_target
-from hardstone.cli.options import machine_option
+from hardstone.cli.options import lab_options_without_cpus, lab_target, machine_option
 
 _OPTIONS = ("cpu", "cpus", "policy", "priority", "settings")
 _FLAGS = ("restore", "forget", "show", "verbose")
@@ -79,7 +78,7 @@ def _arguments(options: dict[str, str | bool | None]) -> list[str]:
 
 def _call(target: str, arguments: list[str]) -> int:
     """Runs the probe's command on `target` with the streams of this process: its exit code."""
-    from hardstone.cli.reaching_told import notices_told
+    from hardstone.cli.messages import notices_told
     from hardstone.errors import InputError
     from hardstone.targets import find_transport
     from hardstone.targets.transport import Caller

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import hardstone.campaign
-import hardstone.cli.measure_targets
-import hardstone.cli.measuring
+import hardstone.cli.measure
 import hardstone.cli.progress
 import hardstone.cli.runs
 import hardstone.doctor

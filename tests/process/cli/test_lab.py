@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from hardstone.cli.lab_options import lab_targets
+from hardstone.cli.options import lab_targets
 from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder

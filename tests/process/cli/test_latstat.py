@@ -19,9 +19,8 @@ import msgspec
 import pytest
 
 from hardstone.campaign import Campaign, RunFinished
-from hardstone.cli.breach_command import BreachCommand, command_words
 from hardstone.cli.latstat import command
-from hardstone.cli.recording_told import PlainRecording
+from hardstone.cli.recording import BreachCommand, PlainRecording, command_words
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_PRIVILEGE, EXIT_USAGE
 from hardstone.event_names import JOINED, NEW_PART, THRESHOLD
 from hardstone.stats.watched import Breach

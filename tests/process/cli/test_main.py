@@ -15,9 +15,8 @@ import pytest
 
 from hardstone import __version__
 from hardstone.cli import main
-from hardstone.cli.ending import tell_code
-from hardstone.cli.file_folder import folder_problems, own_folder, typed_folder
-from hardstone.cli.messages import message_lines, tell, visible
+from hardstone.cli.measure import folder_problems, own_folder, typed_folder
+from hardstone.cli.messages import message_lines, tell, tell_code, visible
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,

@@ -19,9 +19,8 @@ from hardstone.campaign import (
     Tick,
 )
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.progress import LiveReporter, Unopened, suitable
-from hardstone.cli.recording_told import LiveRecording, PlainRecording, RecordingReporter
-from hardstone.cli.steps_told import StepsTold
+from hardstone.cli.progress import LiveReporter, StepsTold, Unopened, suitable
+from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
 from hardstone.model import Event, PlannedTest, Result, Worst

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.latstat_options import plan_words
+from hardstone.cli.latstat import plan_words
 from hardstone.cli.main import COMMANDS
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan

@@ -1,28 +1,31 @@
-"""`hardstone gate` on stored runs and published systems: limits, a baseline, suggested limits."""
+"""Gates stored runs against limits and baselines; files and summaries that every gate writes."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.gate_files import check_files, tell_outcome, write_text
-from hardstone.cli.gate_numbers import margin_of
-from hardstone.cli.messages import print_json, tell
+from hardstone.cli.messages import print_json, printed, tell, tell_error
 from hardstone.cli.open_store import open_store
-from hardstone.cli.printing import printed
-from hardstone.cli.repeating import repeats_of
-from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
-from hardstone.files import read_regular
+from hardstone.cli.repeats import repeats_of
+from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, HardstoneError, InputError
+from hardstone.files import open_checked, read_regular, replace_file, write_all
 from hardstone.gate import (
     Check,
+    GateDocument,
     Limit,
     check_against_runs,
     check_limits,
     gate_document,
+    github_summary,
+    junit_xml,
     limits_of_study,
     limits_text,
     more_runs,
@@ -30,6 +33,7 @@ from hardstone.gate import (
     suggest_limits,
     why_other_system,
 )
+from hardstone.gate.pairs import MOST_MARGIN
 from hardstone.model import RunDocument
 from hardstone.stats.run_gate import DIFFERENCE, LEAST_RUNS, MOST_RUNS
 from hardstone.store import Store
@@ -40,6 +44,148 @@ from hardstone.systems.subjects import (
     published_system,
     subjects_of,
 )
+from hardstone.units import parse_duration_ns
+
+ONLY_MEDIANS = "only medians are judged (--tails judges p99, p99.9)"
+_PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
+_MOST_ALPHA = 0.1
+
+
+def margin_of(text: str) -> float:
+    """0.25 of "25%"; InputError for anything that is no margin."""
+    margin = _share(text)
+    if not 0 < margin <= MOST_MARGIN:
+        raise InputError(f"--margin: '{_shown(text)}' is not a margin", "write 25%")
+    return margin
+
+
+def alpha_of(text: str) -> float:
+    """0.01 of "1%"; InputError for anything that is no level of a test."""
+    alpha = _share(text)
+    if not 0 < alpha <= _MOST_ALPHA:
+        raise InputError(
+            f"--alpha: '{_shown(text)}' is not a level up to {100 * _MOST_ALPHA:.0f} %", "write 1%"
+        )
+    return alpha
+
+
+def deadline_of(text: str) -> int:
+    """A deadline in ns; InputError for anything else."""
+    try:
+        return parse_duration_ns(text, bare="us")
+    except ValueError as error:
+        raise InputError(f"--deadline: {error}", "write --deadline 100us") from None
+
+
+def _share(text: str) -> float:
+    """0 if it is none."""
+    found = _PERCENT.fullmatch(text.strip())
+    return float(Decimal(found[1]) / 100) if found else 0.0
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)[:40]
+
+
+_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+def check_files(options: Mapping[str, Any]) -> None:
+    """InputError for a file that cannot be written: told before hours of measuring."""
+    for option, path in (("--junit", options["junit"]), ("--github", _summary_place(options))):
+        if path is not None:
+            _check(option, path)
+
+
+def tell_outcome(document: GateDocument, options: Mapping[str, Any]) -> int:
+    """Prints and writes `document`: the exit code, that of the outcome."""
+    from hardstone.gate.screen import print_gate
+
+    problem = printed(lambda: print_json(document) if options["as_json"] else print_gate(document))
+    code = document.exit_code or problem or EXIT_OK
+    for write in (_write_junit, _write_summary):
+        try:
+            write(document, options)
+        except HardstoneError as error:
+            tell_error(error)
+            code = code or error.exit_code
+    return code
+
+
+def _write_junit(document: GateDocument, options: Mapping[str, Any]) -> None:
+    path: Path | None = options["junit"]
+    if path is not None:
+        from hardstone.campaign.campaign import now_utc
+
+        _replace("--junit", path, junit_xml(document, now_utc(), os.uname().nodename))
+
+
+def _write_summary(document: GateDocument, options: Mapping[str, Any]) -> None:
+    """To GitHub's file it is added: others write there too."""
+    path = _summary_place(options)
+    if path is None:
+        return
+    data = github_summary(document).encode("utf-8", "replace")
+    if options["github"]:
+        _replace("--github", path, data)
+        return
+    try:
+        descriptor = open_checked(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unwritable("--github", path, error) from error
+
+
+def _summary_place(options: Mapping[str, Any]) -> Path | None:
+    asked: str | None = options["github"]
+    if asked is None:
+        return None
+    place = asked or os.environ.get(_VARIABLE, "")
+    if not place:
+        raise InputError(f"--github: ${_VARIABLE} is not set", "name a file: --github FILE")
+    return Path(place)
+
+
+def _check(option: str, path: Path) -> None:
+    from hardstone.report.page_frame import regular_target
+
+    try:
+        target = regular_target(path)
+    except OSError as error:
+        raise _unwritable(option, path, error) from error
+    except InputError:
+        raise InputError(f"{option}: {path} is not a regular file", "name another file") from None
+    folder = target.parent
+    if not folder.is_dir():
+        raise InputError(f"{option}: there is no folder {folder}", "name another file")
+    places = [folder, target] if target.exists() else [folder]
+    if not all(os.access(place, os.W_OK) for place in places):
+        raise InputError(f"{option}: {path} cannot be written", "name another file")
+
+
+def _replace(option: str, path: Path, data: bytes) -> None:
+    from hardstone.report.page_frame import regular_target
+
+    try:
+        replace_file(regular_target(path), data, None, is_durable=False)
+    except OSError as error:
+        raise _unwritable(option, path, error) from error
+
+
+def _unwritable(option: str, path: Path, error: OSError) -> InputError:
+    reason = error.strerror or str(error)
+    return InputError(f"{option}: {path} cannot be written: {reason}", "name another file")
+
+
+def write_text(option: str, path: Path, text: str) -> None:
+    """Writes `text` to the file of `option`; InputError if that fails."""
+    _check(option, path)
+    _replace(option, path, text.encode("utf-8", "replace"))
+    tell(f"limits: {path}")
+
 
 _MOST_BYTES = 1 << 20
 _DEFAULT_MARGIN = "25%"

@@ -1,4 +1,4 @@
-"""`hardstone doctor --prove`: the effect of a setting on this machine, measured in pairs."""
+"""Proves the advice of the doctor by measuring with and without it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import msgspec
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.campaign import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
-from hardstone.cli.messages import abandon, print_json, tell
+from hardstone.cli.messages import abandon, notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.reaching_told import notices_told
 from hardstone.doctor import (
     Rule,
     doctor_command,

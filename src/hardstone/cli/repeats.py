@@ -1,4 +1,4 @@
-"""`hardstone run --repeat N`: one plan measured N times in turn, each a run of its own.
+"""Repeats a plan: N runs, one after another, and goes on with those that are left.
 
 The runs name the first of them. What is stored is complete or measured again: after Ctrl-C, a kill
 or a reboot `--resume` goes on with those that are missing.
@@ -15,12 +15,10 @@ from typing import Any
 import msgspec
 
 from hardstone.campaign.collect import carried
-from hardstone.cli.lab_options import lab_targets
-from hardstone.cli.measure_targets import print_plan, print_run
-from hardstone.cli.measuring import Prepared, prepare, run_one
-from hardstone.cli.messages import print_json, tell
+from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
+from hardstone.cli.messages import notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.reaching_told import notices_told
+from hardstone.cli.options import lab_targets
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
@@ -142,7 +140,7 @@ class _Session:
         code of them. Ctrl-C and errors keep what is complete, and say how to go on."""
         if self._options["dry_run"]:
             plan = self._prepared(self._numbers[0], self._first).plan
-            return print_plan(plan, as_json=self._options["as_json"])
+            return show_plan(plan, as_json=self._options["as_json"])
         codes = [EXIT_OK]
         for place, number in enumerate(self._numbers):
             try:

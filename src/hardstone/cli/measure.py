@@ -1,0 +1,561 @@
+"""Measures a plan, on one target or on several, and shows what came out: what `run`, `evaluate`
+and others share.
+
+At run time both are conditions of one run. A kernel of the lab is booted with each model, and
+each boot has a run of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hardstone.campaign import Campaign, Outcome
+from hardstone.catalogue import load_catalogue
+from hardstone.cli.messages import (
+    notices_told,
+    print_json,
+    printed,
+    tell,
+    tell_code,
+    tell_error,
+    visible,
+)
+from hardstone.cli.open_store import open_store
+from hardstone.cli.options import LAB_PREFIX, lab_targets, one_array_thread
+from hardstone.cli.report_file import default_report, no_folder, write_report
+from hardstone.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    HardstoneError,
+    InputError,
+    worst_code,
+)
+from hardstone.model import (
+    TARGETS_SCHEMA,
+    Facts,
+    NotRun,
+    Plan,
+    PlannedTest,
+    Plans,
+    Register,
+    RunDocument,
+    Runs,
+    Scalar,
+)
+from hardstone.plan import (
+    NONE,
+    Models,
+    PlanError,
+    Request,
+    booted_models,
+    make_plan,
+    switched_models,
+)
+from hardstone.preemption.models import OFF, ON
+from hardstone.report.page_frame import regular_target
+from hardstone.store import StoreError, default_root
+from hardstone.targets import find_target
+from hardstone.targets.base import Target, WrongModelError
+
+if TYPE_CHECKING:
+    from hardstone.cli.progress import Reporter
+
+
+_LOCAL = "local"
+_LONGEST = 180  # of the probe
+
+
+def typed_folder(options: Mapping[str, Any], target: str) -> str | None:
+    """The folder of --dir; a relative one is of this machine."""
+    typed: str | None = options.get("folder")
+    return typed if typed is None or target != _LOCAL else str(Path(typed).absolute())
+
+
+def own_folder(options: Mapping[str, Any], target: str) -> str | None:
+    """The folder for the probe of `target` without --dir; None leaves it to the probe."""
+    if target != _LOCAL:
+        return None
+    try:
+        path = str((options["store"] or default_root()).absolute())
+    except InputError:  # no home folder: opening the store tells it
+        return None
+    return path if len(os.fsencode(path)) <= _LONGEST and path.isprintable() else None
+
+
+def folder_problems(options: Mapping[str, Any], target: str) -> list[str]:
+    """What is wrong with the folder that was typed. On another machine its probe finds that out."""
+    typed: str | None = options.get("folder")
+    if typed is None:
+        return []
+    cause = _cause(typed, is_local=target == _LOCAL)
+    return [] if cause is None else [f"--dir: {cause}; name a folder for files"]
+
+
+def _cause(typed: str, *, is_local: bool) -> str | None:
+    if not typed.strip() or not typed.isprintable():
+        return "the name is empty or not printable"
+    if not is_local and not typed.startswith("/"):
+        return f"{typed} is no absolute path, which one on another machine must be"
+    path = Path(typed).absolute()
+    if len(os.fsencode(path)) > _LONGEST:
+        return f"the name is longer than {_LONGEST} bytes"
+    return _cause_here(path) if is_local else None
+
+
+def _cause_here(path: Path) -> str | None:
+    try:
+        if not stat.S_ISDIR(path.stat().st_mode):
+            return f"{path} is not a folder"
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    return None if os.access(path, os.W_OK | os.X_OK) else f"{path} cannot be written"
+
+
+_REQUEST_FIELDS = (
+    "name",
+    "profile",
+    "load",
+    "cpu_config",
+    "cpu",
+    "policy",
+    "priority",
+    "clock",
+    "samples",
+    "duration",
+    "interval",
+    "params",
+    "seed",
+    "dma_latency",
+    "trace",
+)
+_RECORDING_FIELDS = ("watched", "is_recording")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A target that is open, and what will be run on it."""
+
+    target: Target
+    register: Register
+    facts: Facts
+    plan: Plan
+
+
+def prepare(
+    target: Target,
+    name: str,
+    tests: Sequence[str],
+    options: Mapping[str, Any],
+    models_of: Callable[[Mapping[str, Scalar]], Models] | None = None,
+) -> Prepared:
+    """Opens `target`, which is called `name`, and plans `tests` for it.
+
+    `models_of` gives from the facts the two preemption models to measure under.
+    """
+    fields = {field: options[field] for field in _REQUEST_FIELDS}
+    fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
+    fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
+    request = Request(tests=tuple(tests), target=name, **fields)
+    others = place_problems(options) + folder_problems(options, name)
+    target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
+    register, facts = target.probe_list(), target.facts()
+    if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
+        one_array_thread()
+    is_loaded = any(load != NONE for load in request.load)
+    loads = target.load_list() if is_loaded else None
+    if models_of is not None:
+        request = replace(request, preemption_models=models_of(facts.facts)[:2])
+    plan = make_plan(request, register, load_catalogue(), facts.facts, loads, others)
+    return Prepared(target, register, facts, plan)
+
+
+def run_one(
+    prepared: Prepared,
+    options: Mapping[str, Any],
+    show: Callable[[RunDocument], None] | None,
+    *,
+    wants_report: bool,
+    reporter: Reporter | None = None,
+    resumes: RunDocument | None = None,
+    more: Callable[[RunDocument], Sequence[PlannedTest]] = lambda document: (),
+) -> tuple[RunDocument, int]:
+    """Runs the plan: the document, stored and shown, and the exit code.
+
+    `show` prints the document; None: it is printed later. `reporter` prints what happens meanwhile.
+    `resumes`: the stored run that this one becomes a part of. `more` adds tests to the plan, as
+    that of Campaign.
+    """
+    from hardstone.cli.progress import make_reporter
+
+    output: Path | None = options["output"]
+    store = open_store(options["store"], prepared.target)
+    with reporter or make_reporter(quiet=options["quiet"]) as telling:
+        campaign = Campaign(
+            prepared.target, store, telling.take, more=more, wait_s=options.get("wait_s")
+        )
+        outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
+    document = outcome.document
+    if output is None and wants_report:
+        output = default_report(store.path, document.id)
+    problem = None if show is None else printed(lambda: show(document))
+    is_named = show is not None and problem is None and not options["as_json"]
+    code = _finish(outcome, output, is_named=is_named) or problem or EXIT_OK
+    tell_code(code, document, prepared.facts.facts, prepared.target)
+    return document, code
+
+
+def place_problems(options: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the places that were named, of store and report."""
+    problems = []
+    store, output = options["store"], options["output"]
+    try:
+        if store is not None and store.exists() and not store.is_dir():
+            problems.append(f"--store: {store} is not a folder; name another place")
+        if output is not None:
+            _check_writable(output)
+    except OSError as error:
+        problems.append(f"--store: {store}: {error.strerror or error}; name another place")
+    except InputError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _check_writable(output: Path) -> None:
+    """Hours of measuring must not end with a report that cannot be written."""
+    try:
+        target = regular_target(output)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"-o: {output}: {reason}", "name another file") from error
+    folder = target.parent
+    if not folder.is_dir():
+        raise no_folder(folder)
+    places = [folder, target] if target.exists() else [folder]
+    if not all(os.access(place, os.W_OK) for place in places):
+        raise InputError(f"-o: {output} cannot be written", "name another file")
+
+
+def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:
+    tell_error(problem, f"the run {outcome.document.id} is not stored: ")
+    if outcome.spare is None:
+        tell("of it is left what the journal took; print it with --json to keep it")
+    else:
+        tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
+
+
+def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
+    """`is_named`: what was printed names the run and how to see all of it."""
+    run_id = outcome.document.id
+    if outcome.problem is None and not is_named:
+        tell(f"stored as {run_id}", f"hardstone show {run_id}")
+    elif outcome.problem is not None:
+        _tell_not_stored(outcome, outcome.problem)
+    if output is None:
+        return outcome.exit_code
+    try:
+        write_report(outcome.document, output)
+    except HardstoneError as error:
+        tell_error(error, "the report is not written: ")
+        if outcome.problem is None:
+            tell("the run is stored; try", f"hardstone report {run_id} -o FILE")
+        return outcome.exit_code or error.exit_code
+    tell(f"report: {output}")
+    return outcome.exit_code
+
+
+_INTERRUPTED = "the command was interrupted"
+_NO_STORE = "an earlier run could not be stored"
+
+
+def measure_several(
+    names: Sequence[str],
+    tests: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    wants_report: bool,
+    ends_at: tuple[type[HardstoneError], ...] = (),
+    after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
+    way: Way | None = None,
+) -> int:
+    """Measures the targets `names`, at least two, one after another: the exit code.
+
+    An error of `ends_at` at the first target ends all. `after` is called with the documents once
+    they are printed, unless as JSON. `way` is how each is planned and run, if not as `tests`.
+    """
+    if options["output"] is not None:
+        raise InputError(
+            f"-o: one file cannot hold the reports of {len(names)} runs",
+            "leave it out; each run has its report: hardstone report RUN -o FILE",
+        )
+    for name in names:
+        find_target(name)  # a wrong name is told before anything is measured
+    usual = Way(lambda target, name: prepare(target, name, tests, options), run_one)
+    tour = Tour(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
+    if options["dry_run"]:
+        return _plan_all(tour, as_json=options["as_json"])
+    return _run_all(tour, options, after, way or usual, wants_report=wants_report)
+
+
+def _print_table(documents: Sequence[RunDocument]) -> None:
+    from hardstone.present.target_table import target_table
+    from hardstone.terminal.beside import print_target_table
+
+    print_target_table(target_table(documents))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a target, by its name, is prepared, how what was prepared is run, as `run_one`, and how
+    two documents or more are shown beside each other."""
+
+    prepare: Callable[[Target, str], Prepared]
+    run: Callable[..., tuple[RunDocument, int]]
+    show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
+
+
+class Tour:
+    """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        tests: Sequence[str],
+        options: Mapping[str, Any],
+        ends_at: tuple[type[HardstoneError], ...],
+        prepare_one: Callable[[Target, str], Prepared] | None = None,
+    ) -> None:
+        self.names = names
+        self._ends_at = ends_at
+        self.not_run: list[NotRun] = []
+        self._tests = tests
+        self._options = options
+        self._prepare = prepare_one or self._usual
+
+    def _usual(self, target: Target, name: str) -> Prepared:
+        return prepare(target, name, self._tests, self._options)
+
+    def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
+        """Calls `work` with each target while it is open; gives what is not None of its results.
+
+        An error of `ends_at` at the very first target is raised: with PlanError the request is
+        wrong.
+        """
+        codes: list[int] = []
+        for place, name in enumerate(self.names):
+            if not self._options["quiet"]:
+                tell(f"target {place + 1} of {len(self.names)}: {name}")
+            try:
+                with closing(find_target(name)) as target:
+                    code = work(self._prepare(target, name))
+            except self._ends_at as error:
+                if not codes:
+                    raise
+                self._miss(name, error)
+                continue
+            except StoreError as error:
+                self._miss(name, error)
+                self._leave(place + 1, _NO_STORE, error.exit_code)
+                break
+            except HardstoneError as error:
+                self._miss(name, error)
+                continue
+            except KeyboardInterrupt:
+                self._leave(place, _INTERRUPTED, EXIT_INTERRUPTED)
+                break
+            codes.append(code or EXIT_OK)
+            if code == EXIT_INTERRUPTED:
+                self._leave(place + 1, _INTERRUPTED, EXIT_INTERRUPTED)
+                break
+        return codes
+
+    def _miss(self, name: str, error: HardstoneError) -> None:
+        tell_error(error, f"{name}: ")
+        self.not_run.append(NotRun(target=name, reason=str(error), exit_code=error.exit_code))
+
+    def _leave(self, start: int, reason: str, code: int) -> None:
+        for name in self.names[start:]:
+            self.not_run.append(NotRun(target=name, reason=reason, exit_code=code))
+
+    def code(self, codes: Sequence[int]) -> int:
+        """The exit code of the command, from those of the visits."""
+        return worst_code([*codes, *(one.exit_code for one in self.not_run)])
+
+
+def _run_all(
+    tour: Tour,
+    options: Mapping[str, Any],
+    after: Callable[[Sequence[RunDocument]], None],
+    way: Way,
+    *,
+    wants_report: bool,
+) -> int:
+    from hardstone.terminal.one_screen import print_screen
+
+    documents: list[RunDocument] = []
+    is_json = options["as_json"]
+
+    def run(prepared: Prepared) -> int:
+        show = None if is_json else print_screen
+        document, code = way.run(prepared, options, show, wants_report=wants_report)
+        documents.append(document)
+        return code
+
+    codes = tour.visit(run)
+    problem = printed(lambda: _print_runs(documents, tour.not_run, way, as_json=is_json))
+    if problem is None and not is_json:
+        problem = printed(lambda: after(documents))
+    for one in tour.not_run:
+        tell(f"{one.target} was not measured: {one.reason}")
+    return tour.code(codes) or problem or EXIT_OK
+
+
+def _print_runs(
+    documents: list[RunDocument], not_run: list[NotRun], way: Way, *, as_json: bool
+) -> None:
+    if as_json:
+        print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
+    elif len(documents) > 1:
+        way.show_beside(documents)
+
+
+def _plan_all(tour: Tour, *, as_json: bool) -> int:
+    from hardstone.terminal.explain import print_plan
+
+    plans: list[Plan] = []
+
+    def plan(prepared: Prepared) -> None:
+        plans.append(prepared.plan)
+        if not as_json:
+            print_plan(prepared.plan)
+
+    codes = tour.visit(plan)
+    if as_json:
+        print_json(Plans(plans=plans, not_run=tour.not_run))
+    return tour.code(codes)
+
+
+_OPTION = "--compare-preemption"
+
+
+def compare_preemption(
+    names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+) -> int:
+    """Measures the one target of `names` with preemption off and on: the exit code."""
+    if len(names) != 1:
+        raise InputError(f"{_OPTION} compares on one target, not on {len(names)}", "name one")
+    if names[0].startswith(LAB_PREFIX):
+        return _compare_boots(names[0], tests, options, wants_report=wants_report)
+    return _compare_at_run_time(names[0], tests, options, wants_report=wants_report)
+
+
+def _compare_at_run_time(
+    name: str, tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+) -> int:
+    with closing(find_target(name)) as target:
+        prepared = prepare(target, name, tests, options, models_of=switched_models)
+        _remark(switched_models(prepared.facts.facts), options)
+        if options["dry_run"]:
+            return show_plan(prepared.plan, as_json=options["as_json"])
+        show = print_json if options["as_json"] else _print_run
+        return run_one(prepared, options, show, wants_report=wants_report)[1]
+
+
+def _print_run(document: RunDocument) -> None:
+    from hardstone.preemption.screen import print_pairs
+    from hardstone.preemption.tables import pairs_in
+
+    print_run(document)
+    print_pairs(pairs_in(document))
+
+
+# ---- boots of the lab ----
+
+
+def _compare_boots(
+    name: str, tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+) -> int:
+    """With `none` and `full`; with what the kernel has where it does not know `none`."""
+    models = Models(OFF, ON)
+    for is_last in (False, True):
+        try:
+            return measure_several(
+                _boots(name, models),
+                tests,
+                options,
+                wants_report=wants_report,
+                ends_at=() if is_last else (WrongModelError,),
+                after=_print_pair,
+            )
+        except WrongModelError as error:
+            models = _models_of(error)
+            _remark(models, options)
+    raise AssertionError("the second round raises no WrongModelError")
+
+
+def _boots(name: str, models: Models) -> list[str]:
+    from hardstone.lab.settings import parse_settings, with_settings
+
+    settings = parse_settings(name.removeprefix(LAB_PREFIX))
+    if settings.preempt is not None:
+        raise InputError(
+            f"{_OPTION} boots with preempt={models.off} and preempt={models.on} itself",
+            "leave preempt out",
+        )
+    return [LAB_PREFIX + with_settings(settings, preempt=one).name for one in models[:2]]
+
+
+def _models_of(error: WrongModelError) -> Models:
+    from hardstone.lab.settings import PREEMPT_MODELS
+
+    return booted_models(error.facts, PREEMPT_MODELS)
+
+
+def _print_pair(documents: Sequence[RunDocument]) -> None:
+    from hardstone.preemption.screen import print_pairs
+    from hardstone.preemption.tables import pairs_of
+
+    if len(documents) == 2:
+        print_pairs(pairs_of(*documents))
+
+
+def _remark(models: Models, options: Mapping[str, Any]) -> None:
+    if models.remark and not options["quiet"]:
+        tell(visible(models.remark))
+
+
+def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
+    """Plans and runs `tests` as `options` of the command line say: the exit code."""
+    names = lab_targets(options["target"], options)
+    if options["compare_preemption"]:
+        return compare_preemption(names, tests, options, wants_report=wants_report)
+    if len(names) > 1:
+        return measure_several(names, tests, options, wants_report=wants_report)
+    with closing(find_target(names[0])) as target:
+        prepared = prepare(target, names[0], tests, options)
+        if options["dry_run"]:
+            return show_plan(prepared.plan, as_json=options["as_json"])
+        show = print_json if options["as_json"] else print_run
+        _, code = run_one(prepared, options, show, wants_report=wants_report)
+        return code
+
+
+def show_plan(plan: Plan, *, as_json: bool) -> int:
+    if as_json:
+        print_json(plan)
+    else:
+        from hardstone.terminal.explain import print_plan
+
+        print_plan(plan)
+    return EXIT_OK
+
+
+def print_run(document: RunDocument) -> None:
+    from hardstone.terminal.one_screen import print_screen
+
+    print_screen(document)
