@@ -16,7 +16,16 @@ SOURCE = f"src/{PACKAGE}"
 Rooms = Mapping[str, set[str]]
 
 LEAVES = {"model", "errors", "units", "event_names"}
-# Every module and folder below the package; what is not listed may not be there.
+# Packages of features with words of their own. What computes in them is of the room stats, `screen`
+# of the room terminal, what makes pages of the room report; the rest is a room of its own.
+FEATURES = {"simulation", "compare", "posix", "kernel", "preemption", "doctor", "gate"}
+PARTS = {
+    **dict.fromkeys(("analysis", "blocking", "results", "kept"), "stats"),
+    "screen": "terminal",
+    **dict.fromkeys(("page", "sheet", "cells", "charts", "figures"), "report"),
+}
+PARTS_NAMED = {*PARTS, "tables"}
+# Every room; what is not listed may not be there.
 ALLOWED: dict[str, set[str]] = {
     "__init__": {"notebook"},
     "units": set(),
@@ -27,45 +36,39 @@ ALLOWED: dict[str, set[str]] = {
     "memory": set(),
     "event_names": set(),
     "model": set(),
-    "catalogue": {"errors", "units"},
-    "expected_time": {"model", "catalogue"},
+    "catalogue": {"errors", "model", "units"},
     "facts": set(),
-    "formula": set(),
     "toml_text": set(),
-    "stats": LEAVES | {"catalogue", "expected_time"},
+    "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
-    "published": LEAVES | {"stats"},
-    "subjects": LEAVES | {"stats", "published"},
-    "rating": LEAVES | {"stats", "catalogue", "formula", "published", "subjects"},
-    "plan": LEAVES | {"catalogue", "expected_time"},
+    "kernel": LEAVES | {"stats", "systems", "wording"},
+    "posix": LEAVES | {"catalogue", "stats", "systems", "wording"},
+    "systems": LEAVES | {"stats", "catalogue"},
+    "wording": LEAVES | {"stats", "systems", "catalogue"},
+    "plan": LEAVES | {"catalogue"},
+    "simulation": LEAVES | {"calling", "catalogue", "stats", "plan", "systems", "wording"},
+    "preemption": LEAVES | {"stats", "kernel", "wording"},
     "doctor": LEAVES,
-    "gate": LEAVES | {"toml_text", "stats", "published", "subjects"},
-    "schema": {"model", "doctor", "stats", "gate", "present"},
+    "gate": LEAVES | {"toml_text", "stats", "systems"},
     "present": LEAVES
-    | {
-        "doctor",
-        "stats",
-        "catalogue",
-        "calling",
-        "formula",
-        "published",
-        "subjects",
-        "rating",
-    },
-    "report": LEAVES
-    | {"calling", "facts", "files", "stats", "catalogue", "present", "subjects", "rating"},
-    "store": LEAVES | {"collector", "files", "formula", "memory", "stats", "stream", "rating"},
+    | {"doctor", "stats", "catalogue", "calling", "systems", "simulation", "wording"},
+    "compare": LEAVES
+    | {"stats", "kernel", "preemption", "present", "systems", "catalogue", "wording"},
+    "schema": {"model", "doctor", "stats", "gate", "present", "compare", "posix"},
+    "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
-    "campaign": LEAVES | {"calling", "plan", "targets", "store", "stats", "stream", "doctor"},
+    "campaign": LEAVES
+    | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},
 }
-# What lays out for a terminal may look into whatever it lays out.
-LAID_OUT = {"catalogue", "doctor", "plan", "present", "published", "stats", "store"}
-LAID_OUT |= {"subjects", "rating", "gate"}
-ALLOWED["terminal"] = LEAVES | {"calling"} | LAID_OUT
+# What is laid out, on a terminal or on a page.
+SHOWN = {"catalogue", "calling", "present", "stats", "systems", "plan", "doctor", "store", "gate"}
+SHOWN |= {"simulation", "compare", "posix", "kernel", "preemption", "wording"}
+ALLOWED["terminal"] = LEAVES | SHOWN
+ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"}) | {"facts", "files"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 # What people import: no command does.
-ALLOWED["notebook"] = LEAVES | {"stats", "store", "subjects", "rating", "present"}
+ALLOWED["notebook"] = LEAVES | {"stats", "store", "systems", "present", "compare", "wording"}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli", "lab"}
@@ -87,8 +90,14 @@ def toolkit(tree: Tree) -> list[File]:
 
 
 def part(file: File) -> str:
-    """First name below hardstone: the package or module that a file belongs to."""
-    return file.path.removeprefix(f"{SOURCE}/").split("/")[0].removesuffix(".py")
+    """The room of a file: a module or package below hardstone; of a feature by what it does."""
+    return room_of(file.path.removeprefix(f"{SOURCE}/").removesuffix(".py").split("/"))
+
+
+def room_of(names: list[str]) -> str:
+    """The room of a module by its names below hardstone."""
+    is_of_feature = len(names) > 1 and names[0] in FEATURES
+    return PARTS.get(names[1], names[0]) if is_of_feature else names[0]
 
 
 @cache
@@ -103,9 +112,24 @@ def imported(file: File) -> list[tuple[int, str]]:
 
 
 def imported_parts(file: File, parts: set[str]) -> set[tuple[int, str]]:
-    words = ((line, name.split(".")) for line, name in imported(file))
-    found = {(line, one[1]) for line, one in words if one[0] == PACKAGE and len(one) > 1}
+    """Lines and rooms of what a file imports. `from hardstone import kernel` names no module of
+    the package: what it has of it is judged where the package says it."""
+    words = ((line, name.split(".")) for line, name in imported_modules(file))
+    found = {(line, room_of(one[1:])) for line, one in words if one[0] == PACKAGE and one[1:]}
     return {(line, name) for line, name in found if name in parts}
+
+
+def imported_modules(file: File) -> set[tuple[int, str]]:
+    """As `imported`, of features the modules alone and not the package on the way to them."""
+    found = {(line, name) for line, name in imported(file) if name.startswith(f"{PACKAGE}.")}
+    return {
+        (line, name)
+        for line, name in found
+        if not (
+            name.removeprefix(f"{PACKAGE}.") in FEATURES
+            and any(other.startswith(f"{name}.") for at, other in found if at == line)
+        )
+    }
 
 
 def rooms(tree: Tree, allowed: Rooms = ALLOWED) -> Iterator[Complaint]:
@@ -198,7 +222,7 @@ def scipy(tree: Tree) -> Iterator[Complaint]:
 
 def module_names(tree: Tree) -> Iterator[Complaint]:
     """A module has a name of its own, so that the name alone says where a thing is. Commands may
-    be called as what they print: `hardstone show`, `runs`."""
+    be called as what they print: `hardstone show`, `runs`; each feature has the same parts."""
     main = tree[f"{SOURCE}/cli/main.py"]
     of_commands = set()
     for node in file_assignments(main, "COMMANDS"):
@@ -211,7 +235,8 @@ def module_names(tree: Tree) -> Iterator[Complaint]:
         yield main.wrong(1, "COMMANDS is not found: correct module_names in tools/lint_python.py")
     modules: dict[str, list[File]] = defaultdict(list)
     for file in toolkit(tree):
-        if file.path not in of_commands and not file.name.startswith("__"):
+        is_part = file.folder.removeprefix(f"{SOURCE}/") in FEATURES and file.stem in PARTS_NAMED
+        if file.path not in of_commands and not is_part and not file.name.startswith("__"):
             modules[file.stem].append(file)
     for name, files in modules.items():
         for file in files[1:]:

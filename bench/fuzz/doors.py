@@ -18,7 +18,7 @@ import msgspec
 import hardstone.report
 from bench.fuzz.inputs import GOLDEN, RUN_ID, STREAM_TEST
 from hardstone.catalogue import load_catalogue
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.page import render_compare
 from hardstone.compare.screen import print_comparison
 from hardstone.compare.view import MOST_SYSTEMS

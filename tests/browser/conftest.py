@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from hardstone.cli.main import run
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.figures import compare_figures
 from hardstone.compare.page import write_compare
 from hardstone.compare.view import CompareView

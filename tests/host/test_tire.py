@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardstone.cli import sweeps
+from hardstone.cli import tire
 from hardstone.cli.simulate import command as simulate_command
 from hardstone.model import Result, StreamTable
 from hardstone.simulation.sweep import masses_of, missed_of, single
@@ -320,7 +320,7 @@ def event(result: Result, name: str) -> dict[str, Any]:
 def test_a_sweep_on_this_machine(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
     options = simulate_command.commands["realtime"].make_context("realtime", [*SWEEP, "-q"]).params
-    sweeps.simulate("realtime", options, wants_report=False)
+    tire.simulate("realtime", options, wants_report=False)
     document = Store().load("last")
     points = [one for one in document.results if one.test == "SIM-S-RT"]
     if any(one.status == "denied" for one in points):

@@ -20,8 +20,8 @@ from hardstone.campaign import (
     RunStarted,
     Warned,
 )
+from hardstone.campaign.campaign import realtime_advice
 from hardstone.campaign.collect import Collector, tell_copies
-from hardstone.campaign.outcome import realtime_advice
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,

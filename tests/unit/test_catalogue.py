@@ -14,9 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.catalogue import PROFILES, load_catalogue, parse_catalogue
+from hardstone.catalogue import (
+    PROFILES,
+    expected_ns,
+    load_catalogue,
+    parse_catalogue,
+    variant_count,
+)
 from hardstone.cli.options import plan_options
-from hardstone.expected_time import expected_ns, variant_count
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan import Request, make_plan, own_time_ns
 from hardstone.terminal.lists import kind_of

@@ -51,6 +51,8 @@ MODULES = {
     f"{TOOLKIT}report/__init__.py": "",
     f"{TOOLKIT}report/show.py": "",
     f"{TOOLKIT}report/body.py": "",
+    f"{TOOLKIT}kernel/tables.py": "",
+    f"{TOOLKIT}posix/tables.py": "",
 }
 DESIGN = """
 | room | what | doors | may include |
@@ -637,6 +639,59 @@ def test_a_room_imports_only_what_it_may(bad: Files, complaint: str, tmp_path: P
     assert "ALLOWED has gone" in gone.text
     (found,) = lint_python.rooms(written(tmp_path / "bad", {**OF_ROOMS, **bad}), ROOMS)
     assert str(found).startswith(complaint)
+
+
+# Of the features kernel and compare, by what their modules do.
+PARTS = {"stats": set[str](), "kernel": {"stats"}, "targets": set[str]()}
+PARTS |= {"compare": {"kernel"}, "terminal": {"kernel", "compare"}, "report": {"kernel"}}
+OF_FEATURES = {
+    f"{TOOLKIT}stats/a.py": "",
+    f"{TOOLKIT}targets/a.py": "",
+    f"{TOOLKIT}terminal/a.py": "from hardstone.kernel.screen import show\n",
+    f"{TOOLKIT}report/a.py": "from hardstone.kernel import page\n",
+    f"{TOOLKIT}kernel/analysis.py": "from hardstone.stats.a import x\nimport numpy\n",
+    f"{TOOLKIT}kernel/tables.py": "from hardstone.kernel.analysis import x\n",
+    f"{TOOLKIT}kernel/screen.py": "from hardstone.terminal.a import y\nimport rich\n",
+    f"{TOOLKIT}kernel/page.py": "from hardstone.report import a\nimport jinja2\n",
+    f"{TOOLKIT}compare/tables.py": "from hardstone.kernel.tables import x\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "complaint"),
+    [
+        ("kernel/analysis", "from hardstone.kernel.tables import x", "stats may not import kernel"),
+        ("kernel/analysis", "import rich", "imports rich"),
+        ("kernel/tables", "from hardstone.targets import a", "kernel may not import targets"),
+        (
+            "kernel/tables",
+            "from hardstone.kernel.screen import x",
+            "kernel may not import terminal",
+        ),
+        ("kernel/tables", "from hardstone.kernel import page", "kernel may not import report"),
+        (
+            "kernel/tables",
+            "from hardstone.compare.tables import x",
+            "kernel may not import compare",
+        ),
+        ("kernel/tables", "import numpy", "imports numpy"),
+        ("kernel/screen", "import numpy", "imports numpy"),
+        ("kernel/screen", "from hardstone.targets.a import x", "terminal may not import targets"),
+        ("kernel/page", "import scipy", "imports scipy"),
+    ],
+)
+def test_a_part_of_a_feature_obeys_the_rules_of_what_it_does(
+    name: str, line: str, complaint: str, tmp_path: Path
+) -> None:
+    def judged(folder: Path, files: Files) -> list[str]:
+        tree = written(folder, files)
+        found = [*lint_python.rooms(tree, PARTS), *lint_python.libraries(tree)]
+        return [str(one) for one in found if one.path.startswith(TOOLKIT)]
+
+    assert judged(tmp_path / "good", OF_FEATURES) == []
+    path = f"{TOOLKIT}{name}.py"
+    (found,) = judged(tmp_path / "bad", {**OF_FEATURES, path: f"{OF_FEATURES[path]}{line}\n"})
+    assert complaint in found
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def command(
 
 def _print_document(chosen: Chosen, place: int) -> CompareView:
     from hardstone.cli.messages import print_json
-    from hardstone.compare.build import compare_view
+    from hardstone.compare.assemble import compare_view
     from hardstone.compare.view import comparison_document
 
     view = compare_view(chosen.subjects, place)
@@ -89,7 +89,7 @@ def _print_document(chosen: Chosen, place: int) -> CompareView:
 
 def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
     """On the screen, once it is written where that was asked for."""
-    from hardstone.compare.build import compare_view
+    from hardstone.compare.assemble import compare_view
 
     if file is None:
         view = compare_view(chosen.subjects, place)

@@ -47,7 +47,7 @@ def _list_published(*, as_json: bool) -> int:
     if as_json:
         print_json(rows)
     else:
-        from hardstone.terminal.published import print_published_systems
+        from hardstone.terminal.studies import print_published_systems
 
         print_published_systems(rows)
     return EXIT_OK

@@ -48,16 +48,8 @@ from hardstone.model import (
     Runs,
     Scalar,
 )
-from hardstone.plan import (
-    NONE,
-    Models,
-    PlanError,
-    Request,
-    booted_models,
-    make_plan,
-    switched_models,
-)
-from hardstone.preemption.models import OFF, ON
+from hardstone.plan import NONE, PlanError, Request, make_plan
+from hardstone.preemption.analysis import OFF, ON, Models, booted_models, switched_models
 from hardstone.report.page_frame import regular_target
 from hardstone.store import StoreError, default_root
 from hardstone.targets import find_target

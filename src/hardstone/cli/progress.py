@@ -23,12 +23,12 @@ from hardstone.cli.messages import abandon, message_lines, tell
 from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.search_steps import step_line
-from hardstone.present.wording import clean, shorten
 from hardstone.stats.conditions import Names, condition_of, planned_conditions
 from hardstone.stats.sustained import SUSTAINED, Step, steps_of, time_left_ns
 from hardstone.targets.base import QUIET, REBUILD
 from hardstone.terminal.console import make_console
 from hardstone.units import format_span
+from hardstone.wording import clean, shorten
 
 _SECOND_NS = 1_000_000_000
 _LEAST_NS = 20 * _SECOND_NS  # what takes less is told when it is over

@@ -41,11 +41,11 @@ from hardstone.cli.resume import LATSTAT, check_agreement, find_unfinished, prep
 from hardstone.errors import InputError
 from hardstone.files import pause
 from hardstone.model import Plan, Result, RunDocument
-from hardstone.present.wording import clean
 from hardstone.stats.watched import Breach, reported_breach, worst_breach
 from hardstone.targets import find_target
 from hardstone.terminal.recording_view import Progress, recording_line, recording_view, wakeups
 from hardstone.units import format_ns, format_span
+from hardstone.wording import clean
 
 _DEADLINE_S = 60.0
 _STEP_S = 0.05

@@ -182,9 +182,9 @@ def _simulate(mode: str, context: click.Context, options: dict[str, Any]) -> int
     given = {name for name in options if context.get_parameter_source(name) is typed}
     resumed = options.pop("resume")
     if resumed is None:
-        from hardstone.cli.sweeps import simulate
+        from hardstone.cli.tire import simulate
 
         return simulate(mode, options)
-    from hardstone.cli.sweeps import resume
+    from hardstone.cli.tire import resume
 
     return resume(mode, resumed, options, given - {"resume"}, context.command)

@@ -18,7 +18,11 @@ from hardstone.compare.view import (
     SystemColumn,
 )
 from hardstone.present.stars_text import certain_stars, score_text, stars_number
-from hardstone.present.wording import (
+from hardstone.systems.criteria import load_criteria
+from hardstone.systems.rating import CategoryRating
+from hardstone.systems.subjects import Amount, Missing
+from hardstone.units import format_ns
+from hardstone.wording import (
     amount_text,
     clean,
     is_rate,
@@ -27,10 +31,6 @@ from hardstone.present.wording import (
     ratio_words,
     shorten,
 )
-from hardstone.systems.criteria import load_criteria
-from hardstone.systems.rating import CategoryRating
-from hardstone.systems.subjects import Amount, Missing
-from hardstone.units import format_ns
 
 BRIEF_CHARACTERS = 32
 

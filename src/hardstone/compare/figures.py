@@ -38,7 +38,6 @@ from hardstone.kernel import charts as kernel_charts
 from hardstone.kernel.analysis import TEST, KernelTime, Operation
 from hardstone.kernel.tables import KernelHistory, kernel_history, summary
 from hardstone.model import Series, Unit
-from hardstone.present.wording import amount_text, format_value, is_rate, quantile_value, shorten
 from hardstone.report import charts as run_charts
 from hardstone.report.chart_frame import Row, domain, drawn, ticks, unit_title, value_scale
 from hardstone.report.drawing import Drawer
@@ -52,6 +51,7 @@ from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing
 from hardstone.units import format_count
+from hardstone.wording import amount_text, format_value, is_rate, quantile_value, shorten
 
 NAME_CHARACTERS = 26
 ROW_CHARACTERS = 60

@@ -9,7 +9,6 @@ from hardstone.catalogue import load_catalogue
 from hardstone.compare.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar, Series
 from hardstone.present.headline import repeat_text
-from hardstone.present.wording import fact_text, parameter_text, shorten, spoken, work_text
 from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
@@ -26,6 +25,7 @@ from hardstone.systems.subjects import (
     other_numbers,
 )
 from hardstone.units import format_count
+from hardstone.wording import fact_text, parameter_text, shorten, spoken, work_text
 
 
 def why_another(figure: Figure, result: Result) -> str:

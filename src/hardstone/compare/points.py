@@ -19,18 +19,11 @@ from hardstone.compare.view import (
 )
 from hardstone.model import Result, Unit
 from hardstone.present.stars_text import category_number, certain_stars
-from hardstone.present.wording import (
-    amount_text,
-    is_rate,
-    range_text,
-    ratio_text,
-    ratio_words,
-    shorten,
-)
 from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
 from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
 from hardstone.units import format_ns
+from hardstone.wording import amount_text, is_rate, range_text, ratio_text, ratio_words, shorten
 
 Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8

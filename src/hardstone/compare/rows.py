@@ -27,15 +27,6 @@ from hardstone.compare.view import (
 )
 from hardstone.errors import InputError
 from hardstone.model import Descriptor, Verdict
-from hardstone.present.wording import (
-    Claim,
-    claim_of,
-    format_value,
-    is_rate,
-    label_text,
-    shorten,
-    spoken,
-)
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
@@ -50,6 +41,7 @@ from hardstone.systems.subjects import (
     amount_of,
 )
 from hardstone.units import whole_number
+from hardstone.wording import Claim, claim_of, format_value, is_rate, label_text, shorten, spoken
 
 MEDIAN = "p50"
 _HALF = 0.5

@@ -23,10 +23,10 @@ from hardstone.compare.view import (
     SystemColumn,
 )
 from hardstone.present.stars_text import stars_number
-from hardstone.present.wording import amount_text, one_line, ratio_text, shorten
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.terminal.console import make_console
+from hardstone.wording import amount_text, one_line, ratio_text, shorten
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 MOST_COLUMNS = 6

@@ -19,13 +19,13 @@ from hardstone.compare.view import (
 )
 from hardstone.files import replace_file
 from hardstone.present.stars_text import category_number, stars_number
-from hardstone.present.wording import amount_text, one_line, shorten
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.page_frame import regular_target
 from hardstone.report.sheet import Sheet, bind
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem
+from hardstone.wording import amount_text, one_line, shorten
 
 OF_RUNS = (
     "A figure of a run is at TEST/label values/series in that run: the heading names the test, the "

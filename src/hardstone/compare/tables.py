@@ -24,7 +24,6 @@ from hardstone.preemption.tables import (
     unlike_conditions,
     why_not_divided,
 )
-from hardstone.present.wording import amount_text, ratio_text, short, shorten, time_mark
 from hardstone.stats.kind_of_time import (
     KindOfTime,
     clocks_apart,
@@ -34,6 +33,7 @@ from hardstone.stats.kind_of_time import (
 from hardstone.systems.published import Study, load_studies
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
+from hardstone.wording import amount_text, ratio_text, short, shorten, time_mark
 
 OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60

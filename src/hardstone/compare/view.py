@@ -15,10 +15,10 @@ from typing import Literal
 import msgspec
 
 from hardstone.model import Series, Unit
-from hardstone.present.wording import is_rate
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Held, Missing, Subject
+from hardstone.wording import is_rate
 
 MOST_SYSTEMS = 20
 LEAST_SYSTEMS = 2

@@ -15,9 +15,9 @@ from hardstone.calling import parted_text
 from hardstone.doctor import doctor_command, prove_command
 from hardstone.doctor.rules import Diagnosis, Finding, Rule, Step, brings_texts
 from hardstone.model import Unit
-from hardstone.present.wording import format_value, spoken
 from hardstone.stats.paired_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
 from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.wording import format_value, spoken
 
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
 _LEVELS = ("blocks", "hurts", "note")

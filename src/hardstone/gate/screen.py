@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hardstone.gate import Check, GateDocument, Pair
-from hardstone.present.wording import one_line
 from hardstone.terminal.console import make_console, words
+from hardstone.wording import one_line
 
 _STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 _WIDTH = max(map(len, _STYLES)) + 2

@@ -9,7 +9,6 @@ import numpy as np
 from hardstone.kernel.analysis import Operation, shorter_share, time_longer
 from hardstone.kernel.blocking import rate_bounds, unseen_per_s
 from hardstone.kernel.tables import TIME_90, TIME_99, WORST, KernelHistory
-from hardstone.present.wording import shorten
 from hardstone.report.chart_frame import (
     Row,
     colour,
@@ -23,6 +22,7 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.groups import Group
 from hardstone.report.theme import Spec, mark
+from hardstone.wording import shorten
 
 UNSEEN = "may be unseen"
 _POINTS = 48

@@ -20,11 +20,11 @@ from hardstone.kernel.tables import (
     summary,
 )
 from hardstone.model import Result
-from hardstone.present.wording import shorten
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of, drawn
 from hardstone.report.sheet import Sheet
 from hardstone.report.theme import Spec
+from hardstone.wording import shorten
 
 _MOST_LINES = 4
 _SECTIONS = (

@@ -21,7 +21,11 @@ from hardstone.kernel.analysis import (
 )
 from hardstone.kernel.blocking import LEAST_IDLE, Idle, RateInterval, unseen_per_s
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.wording import (
+from hardstone.stats.conditions import listed, names_in
+from hardstone.stats.quantiles import values_for
+from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.units import format_count, format_ns
+from hardstone.wording import (
     format_value,
     labels_text,
     lacking_quantile,
@@ -31,10 +35,6 @@ from hardstone.present.wording import (
     range_text,
     shorten,
 )
-from hardstone.stats.conditions import listed, names_in
-from hardstone.stats.quantiles import values_for
-from hardstone.systems.published import Figure, figures_of, load_studies
-from hardstone.units import format_count, format_ns
 
 NOT_KNOWN = "-"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.notebook.loaded_run import Run, load, small_table
-from hardstone.present.wording import amount_text, is_rate
 from hardstone.systems.subjects import Amount, Missing, published_system
+from hardstone.wording import amount_text, is_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument
 from hardstone.notebook.loaded_series import RunTest
-from hardstone.present.wording import one_line, shorten
 from hardstone.stats.conditions import Condition
 from hardstone.stats.contradictions import told, trust_of
 from hardstone.store import Store, default_root, read_document
@@ -32,6 +31,7 @@ from hardstone.systems.subjects import (
     published_system,
     subjects_of,
 )
+from hardstone.wording import one_line, shorten
 
 _MOST_ROWS = 40
 _MOST_CHARACTERS = 200

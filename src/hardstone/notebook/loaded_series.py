@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import ParamValue, Result, Series, Unit
-from hardstone.present.wording import format_value, one_line, shorten
 from hardstone.stats.contradictions import contradiction_of, is_contradictory
 from hardstone.stats.histogram import Above, above, bins_of
 from hardstone.stats.identity import MAX_VALUE
@@ -30,6 +29,7 @@ from hardstone.stats.quantiles import (
     values_for,
 )
 from hardstone.systems.subjects import Amount, Held, Missing, Subject
+from hardstone.wording import format_value, one_line, shorten
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
-from hardstone.expected_time import expected_ns
+from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount, expected_ns
 from hardstone.model import Descriptor, Loads, ParamValue, Plan, PlannedTest, Register, Scalar
 from hardstone.plan.loads import (
     NONE,

@@ -20,10 +20,10 @@ from hardstone.posix.tables import (
     PosixTable,
     posix_tables,
 )
-from hardstone.present.headline import kernel_text, target_text
 from hardstone.stats.conditions import conditions_in
 from hardstone.terminal.console import make_console, print_command, print_table, words
 from hardstone.terminal.run_rows import contradiction_lines
+from hardstone.wording import kernel_text, target_text
 
 _ROOMY = 80
 _USUAL_NAME = 28

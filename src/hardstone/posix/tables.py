@@ -24,7 +24,9 @@ from hardstone.posix.analysis import (
     posix_data,
     to_measure,
 )
-from hardstone.present.wording import (
+from hardstone.systems.published import load_studies
+from hardstone.units import format_count, format_ns
+from hardstone.wording import (
     Claim,
     claim_of,
     format_value,
@@ -35,8 +37,6 @@ from hardstone.present.wording import (
     spoken,
     time_mark,
 )
-from hardstone.systems.published import load_studies
-from hardstone.units import format_count, format_ns
 
 POINTS_TITLE = "real-time features, as HP listed them in 1987"
 POINTS_MEANING = (

@@ -34,7 +34,6 @@ from hardstone.kernel.tables import (
     milliseconds,
 )
 from hardstone.model import Result, RunDocument, Scalar
-from hardstone.present.wording import range_text, ratio_text, short
 from hardstone.stats.conditions import (
     Condition,
     Names,
@@ -46,6 +45,7 @@ from hardstone.stats.conditions import (
 from hardstone.stats.kind_of_time import counts_instructions, kind_of_time, time_meaning
 from hardstone.stats.quantiles import lacking
 from hardstone.units import format_ns
+from hardstone.wording import range_text, ratio_text, short
 
 _MODEL = "kernel.preemption"
 _COMMAND_LINE = "kernel.cmdline"

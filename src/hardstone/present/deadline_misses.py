@@ -9,7 +9,6 @@ import msgspec
 
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust
-from hardstone.present.wording import share_text
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.contradictions import is_contradictory, trust_of
 from hardstone.stats.quantiles import (
@@ -20,6 +19,7 @@ from hardstone.stats.quantiles import (
     values_to_bound,
 )
 from hardstone.units import format_count
+from hardstone.wording import share_text
 
 MISSES_SCHEMA = "hardstone.misses/1"
 CUT = (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hardstone.model import (
     Conditions,
@@ -17,15 +17,14 @@ from hardstone.model import (
     Result,
     RunDocument,
     RunStatus,
-    Scalar,
 )
 from hardstone.present.notices import idle_remark
-from hardstone.present.wording import short, time_machine
 from hardstone.stats.conditions import NOT_KNOWN, config_text
 from hardstone.stats.contradictions import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
 from hardstone.units import format_ns, format_span
+from hardstone.wording import kernel_text, target_text
 
 
 def run_command(plan: Plan) -> str:
@@ -91,8 +90,6 @@ def _value(value: ParamValue) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-_HERE = "local"
-_TARGET_CHARACTERS = 40
 _LOCKED = "memory locked"
 _IDLE = "idle states allowed"
 
@@ -138,52 +135,6 @@ def moment_text(utc: str | None) -> str:
     if not utc:
         return ""
     return utc.replace("T", " ").removesuffix("Z").removesuffix("+00:00") + " UTC"
-
-
-def target_text(document: RunDocument) -> str:
-    """The machine, after the name of its target where that is not this machine."""
-    machine = machine_text(document.system)
-    target = document.plan.target
-    return machine if target == _HERE else f"{short(target, _TARGET_CHARACTERS)}: {machine}"
-
-
-def machine_text(facts: Mapping[str, Scalar]) -> str:
-    """Processor, number of CPUs, hypervisor and container, governor.
-
-    That it is emulated comes first: the line may be cut.
-    """
-    parts = [time_machine(facts), processor_text(facts)]
-    count = facts.get("cpu.count")
-    parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
-    parts.append(_virtual(facts))
-    governor = short(facts.get("power.governor"))
-    parts.append(f"governor {governor}" if governor else "")
-    return ", ".join(part for part in parts if part) or "machine not known"
-
-
-def processor_text(facts: Mapping[str, Scalar]) -> str:
-    """The name of the processor, or the architecture; empty if neither is known."""
-    return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
-
-
-def _virtual(facts: Mapping[str, Scalar]) -> str:
-    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
-    named = [name for name in found if name and name not in ("none", "False")]
-    return f"virtual: {' '.join(named)}" if named else ""
-
-
-def kernel_text(facts: Mapping[str, Scalar]) -> str:
-    """Kernel, preemption, tick rate, distribution."""
-    kernel = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
-    preemption = short(facts.get("kernel.preemption"))
-    rate = facts.get("kernel.hz")
-    parts = [
-        kernel or "kernel not known",
-        f"preemption {preemption}" if preemption else "preemption not known",
-        f"{rate} Hz" if rate else "",
-        short(facts.get("os.name")),
-    ]
-    return ", ".join(part for part in parts if part)
 
 
 def conditions_text(document: RunDocument, *, is_brief: bool = False) -> str:

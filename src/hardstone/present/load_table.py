@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hardstone.model import LoadReached, Result, RunDocument
-from hardstone.present.wording import shorten, work_text
 from hardstone.stats.comparison import Comparison, SeriesRow
 from hardstone.stats.conditions import condition_of, conditions_in, names_in
 from hardstone.units import format_count
+from hardstone.wording import shorten, work_text
 
 ENOUGH = 0.8
 _SIGNIFICANT = 3

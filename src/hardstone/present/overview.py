@@ -15,7 +15,16 @@ from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
-from hardstone.present.wording import (
+from hardstone.simulation.results import TESTS as TIRE
+from hardstone.simulation.tables import deadlines_missed
+from hardstone.stats.calibrated import UNEQUAL
+from hardstone.stats.comparison import sweep_points
+from hardstone.stats.conditions import condition_of, listed, names_in
+from hardstone.stats.contradictions import contradictions, is_contradictory
+from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
+from hardstone.stats.trust import has_run
+from hardstone.units import format_count, format_ns, format_span
+from hardstone.wording import (
     Cell,
     format_value,
     lacking_quantile,
@@ -28,15 +37,6 @@ from hardstone.present.wording import (
     spoken,
     work_text,
 )
-from hardstone.simulation.results import TESTS as TIRE
-from hardstone.simulation.tables import deadlines_missed
-from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import sweep_points
-from hardstone.stats.conditions import condition_of, listed, names_in
-from hardstone.stats.contradictions import contradictions, is_contradictory
-from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
-from hardstone.stats.trust import has_run
-from hardstone.units import format_count, format_ns, format_span
 
 MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60

@@ -12,7 +12,6 @@ from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.overview import decisive_series
-from hardstone.present.wording import range_text, series_text, shorten
 from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.projection import (
     PATH_NOT_TAKEN,
@@ -24,6 +23,7 @@ from hardstone.stats.projection import (
 )
 from hardstone.stats.tail import LEAST_BLOCKS, LEAST_EXCEEDANCES, SHARE
 from hardstone.units import format_count, format_ns
+from hardstone.wording import range_text, series_text, shorten
 
 __all__ = ["LEAST_VALUES", "PATH_NOT_TAKEN", "ProjectionText", "decisive_projection", "projections"]
 

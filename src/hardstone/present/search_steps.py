@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hardstone.model import Result
-from hardstone.present.wording import shorten
 from hardstone.stats.sustained import Step, steps_of
 from hardstone.units import format_count, format_ns, format_span
+from hardstone.wording import shorten
 
 CAPTION = (
     "Late: not served before the next interrupt was due. Merged: came within another interruption."

@@ -12,21 +12,6 @@ from typing import Literal
 from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.wording import (
-    Claim,
-    claim_of,
-    format_value,
-    lacking_quantile,
-    level_text,
-    one_line,
-    quantile_value,
-    ratio_text,
-    series_text,
-    shorten,
-    time_mark,
-    work_text,
-    worst_value,
-)
 from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.comparison import (
     AcrossRuns,
@@ -42,6 +27,21 @@ from hardstone.stats.contradictions import is_contradictory as contradicts
 from hardstone.stats.kind_of_time import time_meaning, why_incomparable
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.units import format_count
+from hardstone.wording import (
+    Claim,
+    claim_of,
+    format_value,
+    lacking_quantile,
+    level_text,
+    one_line,
+    quantile_value,
+    ratio_text,
+    series_text,
+    shorten,
+    time_mark,
+    work_text,
+    worst_value,
+)
 
 WORST = "worst observed"
 _LEVELS = (0.5, 0.99)

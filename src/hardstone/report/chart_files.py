@@ -16,10 +16,10 @@ from markupsafe import escape
 
 from hardstone.errors import InputError
 from hardstone.files import check_folder, check_regular, remedy_of, replace_file
-from hardstone.present.wording import one_line
 from hardstone.report.figures import ChartTable, Figure, Value
 from hardstone.report.sheet import coloured, palette
 from hardstone.report.theme import Spec
+from hardstone.wording import one_line
 
 INDEX = "index.csv"
 _NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'

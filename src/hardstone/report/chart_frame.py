@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from math import ceil, floor, inf, log10
 
 from hardstone.model import Unit
-from hardstone.present.wording import shorten
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import (
     CONFIG,
@@ -18,6 +17,7 @@ from hardstone.report.theme import (
     WIDTH,
     Spec,
 )
+from hardstone.wording import shorten
 
 SMALLEST_DRAWN = 0.5
 _FINE_RATIO = 6

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from hardstone.model import Histogram, Series, Unit
 from hardstone.present.overview import Timing
-from hardstone.present.wording import format_value, shorten
 from hardstone.report.chart_frame import (
     SMALLEST_DRAWN,
     Row,
@@ -39,6 +38,7 @@ from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.stats.noise import GapPoint
 from hardstone.stats.quantiles import counts_above, upper_bound
 from hardstone.stats.sustained import Step
+from hardstone.wording import format_value, shorten
 
 ROW_HEIGHT = 22
 AXIS_WIDTH = 44

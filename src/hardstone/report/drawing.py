@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
 
-from hardstone.present.wording import shorten
 from hardstone.report import svg
+from hardstone.wording import shorten
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

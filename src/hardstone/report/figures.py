@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
 from hardstone.present.noise_table import noise_line
-from hardstone.present.wording import format_value, is_rate, series_text, shorten
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
@@ -21,6 +20,7 @@ from hardstone.report.theme import CONFIG, Spec, interactive
 from hardstone.stats.join import joins_of
 from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count, format_ns
+from hardstone.wording import format_value, is_rate, series_text, shorten
 
 Value = str | float | int | None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from hardstone.model import Series
-from hardstone.present.wording import label_text, shorten
+from hardstone.wording import label_text, shorten
 
 ONE_PANEL_LINES = 6
 MOST_COLOURS = 8

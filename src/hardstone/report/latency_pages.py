@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import ceil, log10
 
 from hardstone.model import Result, Series
-from hardstone.present.wording import format_value, label_text, spoken
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
@@ -15,6 +14,7 @@ from hardstone.report.groups import group
 from hardstone.stats.histogram import Above, above, above_all
 from hardstone.stats.joined_series import merged
 from hardstone.units import format_count, format_ns
+from hardstone.wording import format_value, label_text, spoken
 
 TEST = "TMR-P-LAT"
 MOST_LIMITS = 12

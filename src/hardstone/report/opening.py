@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 
 from hardstone.facts import load_facts
 from hardstone.model import Instrument, Moved, RunDocument, Scalar
-from hardstone.present.headline import (
-    conditions_text,
-    kernel_text,
-    moment_text,
-    status_text,
-    target_text,
-)
+from hardstone.present.headline import conditions_text, moment_text, status_text
 from hardstone.present.notices import Banner, caveats
 from hardstone.present.overview import (
     FailedClaim,
@@ -25,7 +19,6 @@ from hardstone.present.overview import (
     timings,
 )
 from hardstone.present.stars_text import headline_reason
-from hardstone.present.wording import fact_text, format_value
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
@@ -34,6 +27,7 @@ from hardstone.stats.contradictions import trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
 from hardstone.units import format_count, format_ns
+from hardstone.wording import fact_text, format_value, kernel_text, target_text
 
 _TRUST_WORDS = {
     "full": "Full",

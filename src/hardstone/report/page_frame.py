@@ -25,7 +25,7 @@ from markupsafe import Markup
 from hardstone.compare.cells import FILTERS
 from hardstone.errors import InputError
 from hardstone.files import read_regular, replace_file
-from hardstone.present.wording import clean
+from hardstone.wording import clean
 
 
 def regular_target(path: Path) -> Path:

@@ -19,24 +19,6 @@ from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.projection_text import ProjectionText
 from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
-from hardstone.present.wording import (
-    Cell,
-    Claim,
-    bound_text,
-    claim_of,
-    claims_text,
-    fact_text,
-    format_value,
-    is_rate,
-    lacking_quantile,
-    level_text,
-    parameter_text,
-    quantile_cell,
-    series_text,
-    shorten,
-    work_text,
-    worst_value,
-)
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
@@ -56,6 +38,24 @@ from hardstone.stats.join import Join, joins_of
 from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
 from hardstone.stats.sustained import Step, steps_of
 from hardstone.units import format_count, format_ns, format_span
+from hardstone.wording import (
+    Cell,
+    Claim,
+    bound_text,
+    claim_of,
+    claims_text,
+    fact_text,
+    format_value,
+    is_rate,
+    lacking_quantile,
+    level_text,
+    parameter_text,
+    quantile_cell,
+    series_text,
+    shorten,
+    work_text,
+    worst_value,
+)
 
 _TITLE = "Loss by period"
 _ABOUT = (

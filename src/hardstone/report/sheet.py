@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
-from hardstone.present.wording import clean, one_line, shorten
+from hardstone.wording import clean, one_line, shorten
 
 if TYPE_CHECKING:
     from pypdf import PageObject

@@ -11,17 +11,6 @@ from hardstone.errors import remedy_text
 from hardstone.model import Result, Series, Verdict
 from hardstone.present.load_table import common_work, works_of
 from hardstone.present.notices import column_note
-from hardstone.present.wording import (
-    claim_of,
-    format_value,
-    lacking_quantile,
-    level_text,
-    quantile_value,
-    ratio_text,
-    series_text,
-    shorten,
-    worst_value,
-)
 from hardstone.report.charts import bar_chart, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
@@ -37,6 +26,17 @@ from hardstone.stats.conditions import Condition, Names
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
+from hardstone.wording import (
+    claim_of,
+    format_value,
+    lacking_quantile,
+    level_text,
+    quantile_value,
+    ratio_text,
+    series_text,
+    shorten,
+    worst_value,
+)
 
 MOST_ROWS = 40
 CHARTS_EACH = 2

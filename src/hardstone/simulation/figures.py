@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import Result, RunDocument
-from hardstone.present.wording import shorten
 from hardstone.report.chart_frame import Row
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, data_of
@@ -40,6 +39,7 @@ from hardstone.simulation.tables import (
 )
 from hardstone.simulation.tables import chosen as chosen_points
 from hardstone.units import format_count, format_ns
+from hardstone.wording import shorten
 
 MOST_DRAWN = 600  # marks of one chart
 _MOST_SPOKEN = 8

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hardstone.model import RunDocument
-from hardstone.present.wording import short
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.sheet import Sheet
@@ -30,6 +29,7 @@ from hardstone.simulation.tables import (
     texts_between,
 )
 from hardstone.units import format_count
+from hardstone.wording import short
 
 _MOST_PROBLEMS = 12
 _MOST_PICTURES = 7

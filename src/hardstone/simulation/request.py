@@ -11,8 +11,7 @@ from re import compile as pattern
 
 import msgspec
 
-from hardstone.catalogue import Catalogue
-from hardstone.expected_time import expected_ns
+from hardstone.catalogue import Catalogue, expected_ns
 from hardstone.model import (
     Descriptor,
     Loads,

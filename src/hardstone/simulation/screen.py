@@ -14,7 +14,6 @@ from rich.text import Text
 
 from hardstone.model import RunDocument
 from hardstone.present.target_table import target_columns
-from hardstone.present.wording import one_line, shorten
 from hardstone.simulation import tables
 from hardstone.simulation.results import REAL_FAST, Point, has_tire, points_of, problems_of
 from hardstone.simulation.tables import (
@@ -36,6 +35,7 @@ from hardstone.simulation.tables import (
 from hardstone.stats.comparison import sweep_points
 from hardstone.stats.kind_of_time import time_meaning
 from hardstone.terminal.console import make_console, print_table, words
+from hardstone.wording import one_line, shorten
 
 
 def print_tires(documents: Sequence[RunDocument], stream: IO[str] | None = None) -> None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from math import ceil
 
 from hardstone.model import RunDocument
-from hardstone.present.headline import target_text
-from hardstone.present.wording import clean, one_line, share_text, shorten
 from hardstone.simulation.analysis import (
     Bound,
     Cell,
@@ -37,6 +35,7 @@ from hardstone.stats.conditions import Condition, listed, names_in
 from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
+from hardstone.wording import clean, one_line, share_text, shorten, target_text
 
 NAME_CHARACTERS = 24
 _NOISE = 1e-9  # of floating point, in the last digit shown

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hardstone import event_names
-from hardstone.catalogue import Entry, ProfileCount, load_catalogue
-from hardstone.expected_time import expected_ns
+from hardstone.catalogue import Entry, ProfileCount, expected_ns, load_catalogue
 from hardstone.model import (
     Descriptor,
     Instrument,

@@ -19,13 +19,6 @@ from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.present.load_table import LoadTable, common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
-from hardstone.present.wording import (
-    format_value,
-    labels_text,
-    lacking_quantile,
-    ratio_text,
-    spoken,
-)
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
 from hardstone.stats.conditions import Names, names_in
@@ -34,6 +27,7 @@ from hardstone.stats.quantiles import median_of
 from hardstone.systems.published import Resolved
 from hardstone.terminal.console import make_console, print_command, print_table, words
 from hardstone.units import format_count
+from hardstone.wording import format_value, labels_text, lacking_quantile, ratio_text, spoken
 
 AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
 _BOUNDED_SERIES = "expiry_step"

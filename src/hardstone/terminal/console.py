@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.present.wording import clean, one_line
+from hardstone.wording import clean, one_line
 
 
 def words(text: str, style: str = "") -> Text:

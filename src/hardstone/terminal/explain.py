@@ -15,11 +15,11 @@ from rich.text import Text
 from hardstone.catalogue import Entry, ProfileCount, kind_of
 from hardstone.model import Descriptor, ParamSpec, Plan, PlannedTest, SeriesSpec, Sweep
 from hardstone.plan import limits_text, own_time_ns
-from hardstone.present.wording import parameter_text, spoken
 from hardstone.stats.conditions import Condition, condition_of
 from hardstone.terminal.console import make_console, print_table, words
-from hardstone.terminal.published import PRIORITY, published_data, published_parts, published_tables
+from hardstone.terminal.studies import PRIORITY, published_data, published_parts, published_tables
 from hardstone.units import format_count, format_ns, format_span
+from hardstone.wording import parameter_text, spoken
 
 
 def variants_text(test: Descriptor, mark: str = "") -> str:

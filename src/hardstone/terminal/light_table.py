@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hardstone.present.wording import one_line
 from hardstone.terminal.console import width_of
+from hardstone.wording import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

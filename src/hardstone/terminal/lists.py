@@ -1,10 +1,11 @@
-"""Lists on a terminal: runs, tests, kernels of the lab."""
+"""Lists on a terminal: runs, tests, loads, kernels of the lab."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Protocol
 
 from rich import box
 from rich.table import Table
@@ -13,10 +14,11 @@ from rich.text import Text
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor
 from hardstone.present.headline import status_words
-from hardstone.present.wording import shorten
+from hardstone.present.load_table import load_figure
 from hardstone.store import RunEntry
 from hardstone.terminal.console import make_console, print_command, print_table, words
 from hardstone.terminal.light_table import print_light_table
+from hardstone.wording import shorten
 
 _HEADS = ("test", "title", "kind", "origin", "needs")
 _WRAPPING = (False, True, False, True, True)
@@ -135,3 +137,39 @@ def _name(entry: RunEntry) -> Text:
     parts = shorten(entry.target, _TARGET_CHARACTERS).replace(",", ",\n").split("\n")
     lines = [line for part in parts for line in wrap(part, _LINE_CHARACTERS)]
     return Text("\n").join([name, *(words(line, "dim") for line in lines)])
+
+
+class Reached(Protocol):
+    """What one element of a load reached."""
+
+    element: str
+    degree: str
+    asked: float | None
+    reached: float
+    unit: str
+    processes: int
+    how: str | None
+    counters: dict[str, int]
+
+
+def print_load(lines: Sequence[Reached]) -> None:
+    """Prints one row for each element; shares and rates are those of one of its processes."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("element", no_wrap=True)
+    table.add_column("degree", overflow="fold")
+    for heading in ("asked", "reached", "processes", "CPU time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("how", overflow="fold")
+    for line in lines:
+        cpu_ns = line.counters.get("cpu_ns")
+        cells = (
+            line.element,
+            shorten(line.degree, 60),
+            load_figure(line.asked, line.unit),
+            load_figure(line.reached, line.unit),
+            str(line.processes),
+            "-" if cpu_ns is None else f"{cpu_ns / 1e9:.3g} s",
+            shorten(line.how or "", 60),
+        )
+        table.add_row(*(words(cell) for cell in cells))
+    print_table(make_console(), table)

@@ -18,13 +18,12 @@ from hardstone.catalogue import kind_of
 from hardstone.kernel.tables import kernel_lines
 from hardstone.model import Result, RunDocument, Trust
 from hardstone.posix.tables import posix_lines
-from hardstone.present.headline import conditions_text, kernel_text, state_text, target_text
+from hardstone.present.headline import conditions_text, state_text
 from hardstone.present.noise_table import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import FailedClaim, Timing, decisive, families, stands_out, timings
 from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.why_late import worst_causes
-from hardstone.present.wording import clean, format_value, one_line, ratio_text, shorten, spoken
 from hardstone.simulation.screen import screen_lines
 from hardstone.simulation.tables import tire_lines
 from hardstone.stats.comparison import (
@@ -50,6 +49,16 @@ from hardstone.terminal.run_rows import (
     is_not_realtime,
 )
 from hardstone.units import format_count
+from hardstone.wording import (
+    clean,
+    format_value,
+    kernel_text,
+    one_line,
+    ratio_text,
+    shorten,
+    spoken,
+    target_text,
+)
 
 MOST_TIMINGS = 20
 _COLUMNS = (9, 9)  # worst observed, median

@@ -10,10 +10,10 @@ from rich.console import Group
 from rich.text import Text
 
 from hardstone.model import Result, Series
-from hardstone.present.wording import clean
 from hardstone.stats.identity import edges_of, parse_layout
 from hardstone.terminal.console import words
 from hardstone.units import format_count, format_ns, format_span
+from hardstone.wording import clean
 
 _BAR = "\N{FULL BLOCK}"
 _BAR_CHARACTERS = 36

@@ -10,10 +10,6 @@ from hardstone.calling import granting, parted_text
 from hardstone.event_names import LEFT_REMEDY
 from hardstone.model import RunDocument, Verdict
 from hardstone.present.notices import Note, Notice, notes
-from hardstone.present.wording import (
-    claim_of,
-    short,
-)
 from hardstone.stats.conditions import conditions_in
 from hardstone.stats.contradictions import TITLE, told, trust_of
 from hardstone.stats.trust import lacks_realtime
@@ -21,6 +17,7 @@ from hardstone.terminal.console import (
     Row,
     words,
 )
+from hardstone.wording import claim_of, short
 
 NOT_REALTIME = "not scheduled as real-time"
 

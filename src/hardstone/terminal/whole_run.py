@@ -37,16 +37,6 @@ from hardstone.present.projection_text import (
 )
 from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, all_causes
-from hardstone.present.wording import (
-    format_value,
-    is_rate,
-    labels_text,
-    lacking_quantile,
-    level_text,
-    quantile_value,
-    spoken,
-    work_text,
-)
 from hardstone.stats.comparison import listed_results
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
@@ -77,6 +67,16 @@ from hardstone.terminal.run_rows import (
     verdict_row,
 )
 from hardstone.units import format_count, write_ns
+from hardstone.wording import (
+    format_value,
+    is_rate,
+    labels_text,
+    lacking_quantile,
+    level_text,
+    quantile_value,
+    spoken,
+    work_text,
+)
 
 
 def show_search(console: Console, document: RunDocument) -> None:

@@ -17,12 +17,12 @@ from hardstone.present.stars_text import (
     stars_glyphs,
     stars_text,
 )
-from hardstone.present.wording import amount_text, format_value, one_line
 from hardstone.stats.conditions import listed
 from hardstone.systems.criteria import load_criteria, special_attention
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overall_caps
 from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import make_console
+from hardstone.wording import amount_text, format_value, one_line
 
 _PAGE = "docs/method/rating.md"
 _LABEL = 11

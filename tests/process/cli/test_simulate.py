@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from hardstone.calling import stay_in
-from hardstone.cli import sweeps
+from hardstone.cli import tire
 from hardstone.cli.messages import tell_error
 from hardstone.cli.simulate import command
-from hardstone.cli.sweeps import resume
+from hardstone.cli.tire import resume
 from hardstone.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -73,7 +73,7 @@ def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
         resumed = options.pop("resume")
         try:
             if resumed is None:
-                code = sweeps.simulate(mode, options, wants_report=False)
+                code = tire.simulate(mode, options, wants_report=False)
             else:
                 given.discard("resume")
                 code = resume(

@@ -8,7 +8,7 @@ from itertools import count
 import msgspec
 import numpy as np
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.view import ComparedCell, CompareView
 from hardstone.model import Result, Series
 from hardstone.systems.subjects import MeasuredRun, Subject, published_system, subjects_of

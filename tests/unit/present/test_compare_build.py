@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.view import COMPARISON_SCHEMA, CompareView, PlainTable, comparison_document
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
-from hardstone.present.wording import format_value, shorten
 from hardstone.schema import schema_texts
 from hardstone.stats.contradictions import told, trust_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
+from hardstone.wording import format_value, shorten
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.compared import made_run
 from tests.unit.present.made_systems import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.points import points_of
 from hardstone.compare.view import (
     ClaimCell,
@@ -21,10 +21,10 @@ from hardstone.compare.view import (
     SystemPoints,
 )
 from hardstone.model import Unit
-from hardstone.present.wording import amount_text, number_text, ratio_words
 from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.systems.rating import CategoryRating, Rating
 from hardstone.systems.subjects import Amount, published_ids, published_system
+from hardstone.wording import amount_text, number_text, ratio_words
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
 from tests.unit.present import compared

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.rows import Medians, equals_tick
 from hardstone.compare.view import ComparedCell
 from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import Conditions, Event, Result
-from hardstone.present.wording import amount_text, ratio_words
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
+from hardstone.wording import amount_text, ratio_words
 from tests.unit.golden import assert_as_stored
 from tests.unit.present.made_systems import (
     CE7,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.view import ComparedCell, CompareView
 from hardstone.systems.published import load_studies
 from hardstone.systems.subjects import (

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.cells import (
     NAMED_SYSTEMS,
     SeriesGroup,

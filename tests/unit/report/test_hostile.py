@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardstone.compare.build import compare_view
+from hardstone.compare.assemble import compare_view
 from hardstone.compare.figures import compare_figures
 from hardstone.compare.page import render_compare
 from hardstone.compare.sheet import render_compare_pdf

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
-from hardstone.present.wording import series_text
 from hardstone.report import render_html
 from hardstone.report.opening import Banner, head_of
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
+from hardstone.wording import series_text
 from tests.changed_copy import replace
 from tests.unit.present.compared import document_of, two_systems
 from tests.unit.report import sample

@@ -11,7 +11,12 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.present import headline
-from hardstone.present.wording import (
+from hardstone.report import opening
+from hardstone.report.page_frame import can_be_inlined, content_security_policy, json_for_script
+from hardstone.report.results import table_of
+from hardstone.stats.contradictions import MARK_NOTE
+from hardstone.stats.quantiles import Quantile
+from hardstone.wording import (
     clean,
     format_value,
     label_text,
@@ -21,11 +26,6 @@ from hardstone.present.wording import (
     share_text,
     shorten,
 )
-from hardstone.report import opening
-from hardstone.report.page_frame import can_be_inlined, content_security_policy, json_for_script
-from hardstone.report.results import table_of
-from hardstone.stats.contradictions import MARK_NOTE
-from hardstone.stats.quantiles import Quantile
 from tests.unit.report import sample
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from hardstone.model import Conditions, Result, RunDocument, Verdict
 from hardstone.present.load_table import is_short, load_figure, load_table, reached_text
-from hardstone.present.wording import ratio_text
 from hardstone.report.page import render_html
 from hardstone.stats.comparison import comparisons_in, ratio_to_first
 from hardstone.terminal.whole_run import print_whole
+from hardstone.wording import ratio_text
 from tests.unit.report import matrix, sample
 from tests.unit.report.media import Sketches, flat, printed, sketched, words
 from tests.unit.stats import make

@@ -24,7 +24,6 @@ from hardstone.cli.simulate import sweep_request
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
 from hardstone.plan import NONE
-from hardstone.present.wording import shorten
 from hardstone.simulation.request import MODES, make_sweep_plan
 from hardstone.simulation.sweep import (
     Curve,
@@ -40,6 +39,7 @@ from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.units import format_span
+from hardstone.wording import shorten
 
 
 class SweepRun:

@@ -18,11 +18,11 @@ from hardstone.compare.view import (
     Yardstick,
 )
 from hardstone.errors import InputError
-from hardstone.present.wording import shorten
 from hardstone.stats.projection import PATH_NOT_TAKEN
 from hardstone.systems.published import load_studies
 from hardstone.systems.rating import Rating, rate
 from hardstone.systems.subjects import Subject, figure_rows
+from hardstone.wording import shorten
 
 _LATSTAT, _DEDICATED = "solaris-latstat-2007", "dedicated-systems-2012"
 _US = 1_000

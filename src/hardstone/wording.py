@@ -1,4 +1,4 @@
-"""Words for figures, times, amounts and claims, as people read them."""
+"""Words for figures, times, amounts, claims and machines, as people read them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from decimal import Decimal
 from math import ceil, floor, log10
 
 from hardstone.catalogue import load_catalogue
-from hardstone.model import Descriptor, ParamValue, Scalar, Series, Unit, Verdict
+from hardstone.model import (
+    Descriptor,
+    ParamValue,
+    RunDocument,
+    Scalar,
+    Series,
+    Unit,
+    Verdict,
+)
 from hardstone.stats.calibrated import work_of
 from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_for, values_to_bound
@@ -353,3 +361,55 @@ def share_text(share: float) -> str:
     whole = floor(1 / share)
     digits = 10 ** max(len(str(whole)) - 3, 0)
     return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
+
+
+_HERE = "local"
+
+
+_TARGET_CHARACTERS = 40
+
+
+def target_text(document: RunDocument) -> str:
+    """The machine, after the name of its target where that is not this machine."""
+    machine = machine_text(document.system)
+    target = document.plan.target
+    return machine if target == _HERE else f"{short(target, _TARGET_CHARACTERS)}: {machine}"
+
+
+def machine_text(facts: Mapping[str, Scalar]) -> str:
+    """Processor, number of CPUs, hypervisor and container, governor.
+
+    That it is emulated comes first: the line may be cut.
+    """
+    parts = [time_machine(facts), processor_text(facts)]
+    count = facts.get("cpu.count")
+    parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
+    parts.append(_virtual(facts))
+    governor = short(facts.get("power.governor"))
+    parts.append(f"governor {governor}" if governor else "")
+    return ", ".join(part for part in parts if part) or "machine not known"
+
+
+def processor_text(facts: Mapping[str, Scalar]) -> str:
+    """The name of the processor, or the architecture; empty if neither is known."""
+    return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
+
+
+def _virtual(facts: Mapping[str, Scalar]) -> str:
+    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
+    named = [name for name in found if name and name not in ("none", "False")]
+    return f"virtual: {' '.join(named)}" if named else ""
+
+
+def kernel_text(facts: Mapping[str, Scalar]) -> str:
+    """Kernel, preemption, tick rate, distribution."""
+    kernel = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
+    preemption = short(facts.get("kernel.preemption"))
+    rate = facts.get("kernel.hz")
+    parts = [
+        kernel or "kernel not known",
+        f"preemption {preemption}" if preemption else "preemption not known",
+        f"{rate} Hz" if rate else "",
+        short(facts.get("os.name")),
+    ]
+    return ", ".join(part for part in parts if part)

@@ -20,7 +20,6 @@ from hardstone.errors import InputError
 from hardstone.kernel.tables import whole_length
 from hardstone.model import Result, RunDocument
 from hardstone.present.stars_text import PublishedRow, stars_number
-from hardstone.present.wording import clean, format_value, one_line, time_mark
 from hardstone.simulation.analysis import bounds_of
 from hardstone.simulation.results import points_of
 from hardstone.simulation.tables import comparable, is_of_sweep, told_of
@@ -46,6 +45,7 @@ from hardstone.terminal.console import make_console, print_table, words
 from hardstone.terminal.light_table import LightLines
 from hardstone.terminal.run_rows import trust_rows
 from hardstone.terminal.whole_run import print_head
+from hardstone.wording import clean, format_value, one_line, time_mark
 
 
 def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
