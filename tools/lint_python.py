@@ -18,7 +18,7 @@ Rooms = Mapping[str, set[str]]
 LEAVES = {"model", "errors", "units", "event_names"}
 # Packages of features with words of their own. What computes in them is of the room stats, `screen`
 # of the room terminal, what makes pages of the room report; the rest is a room of its own.
-FEATURES = {"simulation", "compare", "posix", "kernel", "preemption", "doctor", "gate"}
+FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate"}
 PARTS = {
     **dict.fromkeys(("analysis", "blocking", "results", "kept"), "stats"),
     "screen": "terminal",
@@ -52,9 +52,9 @@ ALLOWED: dict[str, set[str]] = {
     "gate": LEAVES | {"toml_text", "stats", "systems"},
     "present": LEAVES
     | {"doctor", "stats", "catalogue", "calling", "systems", "simulation", "wording"},
-    "compare": LEAVES
+    "comparison": LEAVES
     | {"stats", "kernel", "preemption", "present", "systems", "catalogue", "wording"},
-    "schema": {"model", "doctor", "stats", "gate", "present", "compare", "posix"},
+    "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files"},
     "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
@@ -63,12 +63,12 @@ ALLOWED: dict[str, set[str]] = {
 }
 # What is laid out, on a terminal or on a page.
 SHOWN = {"catalogue", "calling", "present", "stats", "systems", "plan", "doctor", "store", "gate"}
-SHOWN |= {"simulation", "compare", "posix", "kernel", "preemption", "wording"}
+SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "wording"}
 ALLOWED["terminal"] = LEAVES | SHOWN
 ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"}) | {"facts", "files"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 # What people import: no command does.
-ALLOWED["notebook"] = LEAVES | {"stats", "store", "systems", "present", "compare", "wording"}
+ALLOWED["notebook"] = LEAVES | {"stats", "store", "systems", "present", "comparison", "wording"}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli", "lab"}

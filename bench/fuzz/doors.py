@@ -18,10 +18,10 @@ import msgspec
 import hardstone.report
 from bench.fuzz.inputs import GOLDEN, RUN_ID, STREAM_TEST
 from hardstone.catalogue import load_catalogue
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.page import render_compare
-from hardstone.compare.screen import print_comparison
-from hardstone.compare.view import MOST_SYSTEMS
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.page import render_compare
+from hardstone.comparison.screen import print_comparison
+from hardstone.comparison.view import MOST_SYSTEMS
 from hardstone.errors import HardstoneError
 from hardstone.gate import (
     check_against_runs,

@@ -48,8 +48,8 @@ TEST(buckets_are_contiguous_and_narrow)
     }
 }
 
-/* "log-linear/B" as the toolkit reads it (hardstone/stats/identity.py): with e = max(floor(log2 v) -
- * B, 0) the index of v is e * 2^B + (v >> e). */
+/* "log-linear/B" as the toolkit reads it (hardstone/stats/identity.py): with e = max(floor(log2 v)
+ * - B, 0) the index of v is e * 2^B + (v >> e). */
 static uint32_t layout_index(uint64_t value, unsigned bits)
 {
     unsigned length = 0;

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from hardstone import model
-from hardstone.compare.view import COMPARISON_SCHEMA, ComparisonDocument
+from hardstone.comparison.view import COMPARISON_SCHEMA, ComparisonDocument
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
 from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
 from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument

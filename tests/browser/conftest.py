@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from hardstone.cli.main import run
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.figures import compare_figures
-from hardstone.compare.page import write_compare
-from hardstone.compare.view import CompareView
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.figures import compare_figures
+from hardstone.comparison.page import write_compare
+from hardstone.comparison.view import CompareView
 from hardstone.model import RunDocument
 from hardstone.report import write_html
 from hardstone.report.drawing import Drawer
@@ -118,8 +118,8 @@ def report_of(document: RunDocument, lookup: Any = sample.SPECS.get) -> Callable
 
 def comparison_of(view: CompareView) -> Callable[[Path], None]:
     def write(path: Path) -> None:
-        with Drawer() as drawer:
-            write_compare(view, path, compare_figures(view, drawer, live=True))
+        with Drawer(has_scripts=True) as drawer:
+            write_compare(view, path, compare_figures(view, drawer))
 
     return write
 

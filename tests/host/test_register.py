@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from bench import memory
-from hardstone.compare.grey import why_another
+from hardstone.comparison.grey import why_another
 from hardstone.model import (
     Descriptor,
     Series,

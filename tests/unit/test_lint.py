@@ -641,9 +641,9 @@ def test_a_room_imports_only_what_it_may(bad: Files, complaint: str, tmp_path: P
     assert str(found).startswith(complaint)
 
 
-# Of the features kernel and compare, by what their modules do.
+# Of the features kernel and comparison, by what their modules do.
 PARTS = {"stats": set[str](), "kernel": {"stats"}, "targets": set[str]()}
-PARTS |= {"compare": {"kernel"}, "terminal": {"kernel", "compare"}, "report": {"kernel"}}
+PARTS |= {"comparison": {"kernel"}, "terminal": {"kernel", "comparison"}, "report": {"kernel"}}
 OF_FEATURES = {
     f"{TOOLKIT}stats/a.py": "",
     f"{TOOLKIT}targets/a.py": "",
@@ -653,7 +653,7 @@ OF_FEATURES = {
     f"{TOOLKIT}kernel/tables.py": "from hardstone.kernel.analysis import x\n",
     f"{TOOLKIT}kernel/screen.py": "from hardstone.terminal.a import y\nimport rich\n",
     f"{TOOLKIT}kernel/page.py": "from hardstone.report import a\nimport jinja2\n",
-    f"{TOOLKIT}compare/tables.py": "from hardstone.kernel.tables import x\n",
+    f"{TOOLKIT}comparison/tables.py": "from hardstone.kernel.tables import x\n",
 }
 
 
@@ -671,8 +671,8 @@ OF_FEATURES = {
         ("kernel/tables", "from hardstone.kernel import page", "kernel may not import report"),
         (
             "kernel/tables",
-            "from hardstone.compare.tables import x",
-            "kernel may not import compare",
+            "from hardstone.comparison.tables import x",
+            "kernel may not import comparison",
         ),
         ("kernel/tables", "import numpy", "imports numpy"),
         ("kernel/screen", "import numpy", "imports numpy"),

@@ -20,7 +20,7 @@ from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
     from hardstone.cli.compare_sources import Chosen, ComparisonFile
-    from hardstone.compare.view import CompareView
+    from hardstone.comparison.view import CompareView
 
 
 @click.command("compare")
@@ -79,8 +79,8 @@ def command(
 
 def _print_document(chosen: Chosen, place: int) -> CompareView:
     from hardstone.cli.messages import print_json
-    from hardstone.compare.assemble import compare_view
-    from hardstone.compare.view import comparison_document
+    from hardstone.comparison.assemble import compare_view
+    from hardstone.comparison.view import comparison_document
 
     view = compare_view(chosen.subjects, place)
     print_json(comparison_document(view))
@@ -89,7 +89,7 @@ def _print_document(chosen: Chosen, place: int) -> CompareView:
 
 def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
     """On the screen, once it is written where that was asked for."""
-    from hardstone.compare.assemble import compare_view
+    from hardstone.comparison.assemble import compare_view
 
     if file is None:
         view = compare_view(chosen.subjects, place)
@@ -97,7 +97,7 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareVie
         file.check()
         view = compare_view(chosen.subjects, place, begun=file.begin)
         file.write(view)
-    from hardstone.compare.screen import print_comparison
+    from hardstone.comparison.screen import print_comparison
 
     print_comparison(view)
     return view

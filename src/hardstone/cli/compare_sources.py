@@ -14,8 +14,8 @@ from hardstone.store import Store
 from hardstone.systems.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
 if TYPE_CHECKING:
-    from hardstone.compare.figures import BegunFigures
-    from hardstone.compare.view import CompareView
+    from hardstone.comparison.figures import BegunFigures
+    from hardstone.comparison.view import CompareView
     from hardstone.model import RunDocument
     from hardstone.report.drawing import Drawer
 
@@ -148,11 +148,12 @@ class ComparisonFile:
         """Begins the charts of a page that need the decisive figures only."""
         if self._output is None or is_pdf(self._output):
             return
-        from hardstone.compare.figures import BegunFigures
+        from hardstone.comparison.figures import BegunFigures
         from hardstone.report.page_frame import load_bundle
 
         self._script = load_bundle()
-        self._begun = BegunFigures(view, self._drawer, live=self._script is not None)
+        self._drawer.has_scripts = self._script is not None
+        self._begun = BegunFigures(view, self._drawer)
 
     def write(self, view: CompareView) -> None:
         """Writes `view`, of which `begin` has seen the beginning. InputError where that fails."""
@@ -164,22 +165,23 @@ class ComparisonFile:
                 cause = f"{self._output} cannot be written: {reason}"
                 raise InputError(cause, "name a file with -o") from error
         if self._files is not None:
+            self._drawer.has_scripts = False
             _write_files(view, self._files, self._drawer)
 
     def _write(self, view: CompareView, output: Path) -> None:
         if self._begun is None:
-            from hardstone.compare.sheet import write_compare_pdf
+            from hardstone.comparison.sheet import write_compare_pdf
 
             write_compare_pdf(view, output, drawer=self._drawer)
             return
-        from hardstone.compare.page import write_compare
+        from hardstone.comparison.page import write_compare
 
         write_compare(view, output, self._begun.finished(view), bundle=lambda: self._script)
 
 
 def _write_files(view: CompareView, files: Path, drawer: Drawer) -> None:
-    from hardstone.compare.figures import compare_figures
+    from hardstone.comparison.figures import compare_figures
     from hardstone.report.chart_files import write_chart_files
 
     source = ", ".join(one.id for one in view.columns)
-    write_chart_files(compare_figures(view, drawer, live=False).all(), files, source)
+    write_chart_files(compare_figures(view, drawer).all(), files, source)

@@ -21,7 +21,7 @@ from hardstone.kernel.tables import (
 )
 from hardstone.model import Result
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, data_of, drawn
+from hardstone.report.figures import Figure, drawn
 from hardstone.report.sheet import Sheet
 from hardstone.report.theme import Spec
 from hardstone.wording import shorten
@@ -56,7 +56,6 @@ def kernel_page(
     anchor: str,
     drawer: Drawer,
     *,
-    live: bool,
     is_brief: bool = False,
     refused: str | None = None,
 ) -> KernelPage | None:
@@ -74,7 +73,7 @@ def kernel_page(
         table=table,
         rows=[*table.rows, table.whole, *([table.reference] if table.reference else [])],
         figures=[
-            _figure(title, text, about, spec, f"{anchor}-kernel-{number}", drawer, live=live)
+            _figure(title, text, about, spec, f"{anchor}-kernel-{number}", drawer)
             for number, (title, text, spec) in enumerate(found)
         ],
         history=history_line(refused),
@@ -106,7 +105,7 @@ def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, 
 
 
 def _figure(
-    title: str, about: str, summed_up: str, spec: Spec, name: str, drawer: Drawer, *, live: bool
+    title: str, about: str, summed_up: str, spec: Spec, name: str, drawer: Drawer
 ) -> Figure:
     return Figure(
         id=name,
@@ -114,7 +113,6 @@ def _figure(
         about=about,
         alt=shorten(f"{title}. {summed_up}", 400),
         drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
     )
 
 

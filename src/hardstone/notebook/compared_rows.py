@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.notebook.loaded_run import Run, load, small_table
 from hardstone.systems.subjects import Amount, Missing, published_system

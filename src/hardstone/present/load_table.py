@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hardstone.model import LoadReached, Result, RunDocument
-from hardstone.stats.comparison import Comparison, SeriesRow
-from hardstone.stats.conditions import condition_of, conditions_in, names_in
+from hardstone.stats.conditions import Comparison, SeriesRow, condition_of, conditions_in, names_in
 from hardstone.units import format_count
 from hardstone.wording import shorten, work_text
 

@@ -13,15 +13,16 @@ from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import (
+from hardstone.stats.conditions import (
     AcrossRuns,
+    Names,
     SeriesRow,
     VerdictRow,
     across_runs,
     conditions_of,
+    listed,
     most_interesting_first,
 )
-from hardstone.stats.conditions import Names, listed
 from hardstone.stats.contradictions import MARK, trust_of
 from hardstone.stats.contradictions import is_contradictory as contradicts
 from hardstone.stats.kind_of_time import time_meaning, why_incomparable

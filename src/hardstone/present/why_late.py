@@ -8,8 +8,7 @@ from functools import cached_property
 
 from hardstone.model import Result, RunDocument
 from hardstone.stats.causes import Cause, Lateness, is_watched, latenesses, not_watched, task_before
-from hardstone.stats.comparison import listed_results
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import listed_results, names_in
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import format_value, one_line, series_text, shorten
 

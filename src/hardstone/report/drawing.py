@@ -1,7 +1,9 @@
-"""Draws charts: the common ones at once, others in parallel, in a pool of processes.
+"""Charts of a page and on paper: specifications that the library draws, and nothing else does.
 
-The converter of Vega draws one chart at a time and blocks all other threads of its process. If
-the pool did not start or lost a process, the chart is drawn in this process.
+On a page the scripts draw a chart when it comes into view. A picture is made of those that lead
+the page, and of all where there are no scripts: on paper and in files. The converter draws one
+chart at a time and blocks all other threads of its process, so pictures are made by a pool of
+processes. If the pool did not start or lost a process, a picture is made in this process.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ import contextlib
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Self
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self
 
 from markupsafe import Markup
 
 from hardstone.report import svg
+from hardstone.report.page_frame import json_for_script
+from hardstone.report.theme import interactive
 from hardstone.wording import shorten
 
 if TYPE_CHECKING:
@@ -23,18 +29,28 @@ if TYPE_CHECKING:
     from hardstone.model import RunDocument
     from hardstone.report.theme import Spec
 
+# What differs from row to row; the other fields are the same for many rows.
+_OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
+
+
 MANY_RESULTS = 4
 MOST_HELPERS = 4
 
 
 class Drawing:
-    """A chart that is drawn, or is being drawn. Showing it waits for the drawing; it is drawn
-    once, however often it is shown."""
+    """A chart. `data`: what the scripts of a page draw it from; None: it is a picture only.
+    `has_picture`: the page shows its picture before scripts run, and not its figures in words.
 
-    def __init__(self, spec: Spec, drawn: str | Future[str] | None) -> None:
+    Showing it gives the picture, and waits for it; it is made once, however often it is shown."""
+
+    def __init__(
+        self, spec: Spec, data: Markup | None, picture: Future[str] | None, *, has_picture: bool
+    ) -> None:
         self.spec = spec
-        self._drawn = None if isinstance(drawn, str) else drawn
-        self._shown = drawn if isinstance(drawn, str) else ""
+        self.data = data
+        self.has_picture = has_picture
+        self._picture = picture
+        self._shown = ""
 
     def __html__(self) -> str:
         if not self._shown:
@@ -49,23 +65,25 @@ class Drawing:
             return Markup("<p>{}</p>").format(said)
 
     def _elsewhere(self) -> str:
-        """The drawing of the pool; empty if there is none."""
-        if self._drawn is not None:
+        """The picture of the pool; empty if there is none."""
+        if self._picture is not None:
             from concurrent.futures.process import BrokenProcessPool
 
             with contextlib.suppress(BrokenProcessPool, OSError):
-                return self._drawn.result()
+                return self._picture.result()
         return ""
 
 
 class Drawer:
-    """Draws charts. Leaving its `with` block ends the processes.
+    """Makes the charts of a page or of paper. Leaving its `with` block ends the processes.
 
-    None starts before a chart needs Vega, since a converter takes half a second to start; it does
-    so while the page is prepared. With 0 helpers each chart is drawn when it is shown.
+    None starts before a picture is needed, since a converter takes half a second to start; it
+    does so while the page is prepared. With 0 helpers each picture is made when it is shown.
+    `has_scripts`: the page draws its charts itself.
     """
 
-    def __init__(self, helpers: int = 0) -> None:
+    def __init__(self, helpers: int = 0, *, has_scripts: bool = False) -> None:
+        self.has_scripts = has_scripts
         self._helpers = helpers
         self._pool: ProcessPoolExecutor | None = None
 
@@ -76,15 +94,20 @@ class Drawer:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
-    def draw(self, spec: Spec) -> Drawing:
-        """The drawing of a Vega-Lite specification, or a message if it fails."""
-        return Drawing(spec, self._drawn(spec) if self._helpers else None)
+    def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
+        """The chart of a Vega-Lite specification, or a message if it cannot be drawn. `leads`: a
+        page begins with it, and has its picture even if scripts draw it again."""
+        data = json_for_script(packed(interactive(spec))) if self.has_scripts else None
+        has_picture = leads or not self.has_scripts
+        begun = self._begun(spec) if has_picture and self._helpers else None
+        return Drawing(spec, data, begun, has_picture=has_picture)
 
-    def _drawn(self, spec: Spec) -> str | Future[str] | None:
+    def _begun(self, spec: Spec) -> Future[str] | None:
         try:
-            return svg.plotted(spec) or self._submit(spec)
+            svg.encoded(spec)
         except ValueError:  # said where it is shown
             return None
+        return self._submit(spec)
 
     def _start(self) -> None:
         """The pool; none, now or later, where it cannot be."""
@@ -108,7 +131,7 @@ class Drawer:
         from multiprocessing import active_children
 
         try:
-            return self._pool.submit(svg.by_vega, spec)
+            return self._pool.submit(svg.render, spec)
         except (BrokenProcessPool, OSError):  # no process can be started
             return None
         except RuntimeError:  # no thread: nobody would end the processes, nor take their charts
@@ -143,3 +166,36 @@ def helpers_for(document: RunDocument) -> int:
     named = os.environ.get("HARDSTONE_CHART_HELPERS", "")
     most = int(named) if named.isdecimal() else MOST_HELPERS
     return min(len(allowed(0)) if allowed else os.cpu_count() or 1, most, MOST_HELPERS)
+
+
+def packed(spec: Spec) -> dict[str, Any]:
+    """The specification without its data, and the data in compact rows by line."""
+    rows = spec["data"]["values"]
+    lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
+    rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
+    return {"spec": rest, "lines": lines}
+
+
+def _line_key(row: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
+    names = tuple(row)
+    return names, [row[name] for name in _of_line(names)]
+
+
+@lru_cache(maxsize=64)
+def _of_line(names: tuple[str, ...]) -> tuple[str, ...]:
+    """What all points of a line share."""
+    return tuple(name for name in names if name not in _OF_ROW)
+
+
+def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    fields = [key for key in rows[0] if key in _OF_ROW]
+    keys = {key: value for key, value in rows[0].items() if key not in _OF_ROW}
+    points = [[_short(row[key]) for key in fields] for row in rows]
+    return {"keys": keys, "fields": fields, "points": points}
+
+
+def _short(value: float | str | None) -> float | str | None:
+    """Five significant digits: more than a screen can show. Whole numbers stay exact."""
+    if value is None or isinstance(value, str) or value == int(value):
+        return value
+    return float(f"{value:.5g}")

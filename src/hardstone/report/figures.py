@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import groupby
-from typing import Any
-
-from markupsafe import Markup
 
 from hardstone.model import Result, Series, Unit
 from hardstone.present.noise_table import noise_line
@@ -16,7 +11,7 @@ from hardstone.report import charts
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.page_frame import json_for_script
-from hardstone.report.theme import CONFIG, Spec, interactive
+from hardstone.report.theme import CONFIG, Spec
 from hardstone.stats.join import joins_of
 from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count, format_ns
@@ -36,8 +31,6 @@ class ChartTable:
 MOST_CHARTS = 40
 LEAST_VALUES = 2
 _SPOKEN_SERIES = 8
-# What differs from row to row; the other fields are the same for many rows.
-_OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
 
 
 @dataclass(frozen=True)
@@ -104,16 +97,14 @@ def _kind_for(kind: Kind, unit: Unit) -> Kind | None:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart of a page. `data` is None if the page has static charts only. `table`: what is
-    drawn, with where it is from; None: the rows of the specification say it, which are of
-    `subject`, a test."""
+    """One chart of a page. `table`: what is drawn, with where it is from; None: the rows of the
+    specification say it, which are of `subject`, a test."""
 
     id: str
     title: str
     about: str
     alt: str
     drawing: Drawing
-    data: Markup | None
     table: ChartTable | None = None
     subject: str = ""
 
@@ -125,13 +116,13 @@ def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
 
 
 def figures_of(
-    result: Result, anchor: str, most: int, drawer: Drawer, *, live: bool, has_parts: bool = False
+    result: Result, anchor: str, most: int, drawer: Drawer, *, has_parts: bool = False
 ) -> list[Figure]:
     """The charts of `result`, at most `most` for each unit that it measured in. `has_parts`: it
     has pages of its parts, which show the histograms."""
     units = list(dict.fromkeys(series.unit for series in result.series))
     found = [
-        _figure(shown, unit, result, f"{anchor}-{place}-{number}", drawer, live=live)
+        _figure(shown, unit, result, f"{anchor}-{place}-{number}", drawer)
         for place, unit in enumerate(units)
         for number, kind in enumerate(KINDS[:most])
         if (shown := _kind_for(kind, unit)) is not None
@@ -145,12 +136,10 @@ def drawn_group(found: list[Series]) -> Group:
     return group([series for series in found if _has_any(series)])
 
 
-def _figure(
-    kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer, *, live: bool
-) -> Figure | None:
+def _figure(kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer) -> Figure | None:
     found = [series for series in result.series if series.unit == unit]
     joins = [one.at_ns for one in joins_of(result)]
-    return figure_of(kind, found, result.test, name, drawer, live=live, joins=joins)
+    return figure_of(kind, found, result.test, name, drawer, joins=joins)
 
 
 def figure_of(
@@ -160,7 +149,6 @@ def figure_of(
     name: str,
     drawer: Drawer,
     *,
-    live: bool,
     joins: Sequence[int] = (),
 ) -> Figure | None:
     """The chart of series of one unit; None if it can show none of them. `joins`: when a
@@ -174,12 +162,7 @@ def figure_of(
     if kind.chart is charts.time_chart:
         spec = charts.with_joins(spec, lines, joins)
     about = _about(kind, [line.series for line in lines.lines])
-    return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer, live=live)
-
-
-def data_of(spec: Spec, *, live: bool) -> Markup | None:
-    """What makes a drawn chart interactive; None if the page has static charts only."""
-    return json_for_script(packed(interactive(spec))) if live else None
+    return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer)
 
 
 def figure_of_spec(
@@ -190,8 +173,6 @@ def figure_of_spec(
     subject: str,
     name: str,
     drawer: Drawer,
-    *,
-    live: bool,
 ) -> Figure:
     """The figure of a chart that is drawn from `lines`."""
     return Figure(
@@ -200,7 +181,6 @@ def figure_of_spec(
         about=about,
         alt=_spoken(title, subject, lines, lines.lines[0].series.unit),
         drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
         subject=subject,
     )
 
@@ -221,39 +201,6 @@ def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:
 def _spoken_series(series: Series, unit: Unit) -> str:
     ends = f"{format_value(series.min, unit)} to {format_value(series.max, unit)}"
     return f"{shorten(series_text(series))}: {format_count(series.count)} values from {ends}"
-
-
-def packed(spec: Spec) -> dict[str, Any]:
-    """The specification without its data, and the data in compact rows by line."""
-    rows = spec["data"]["values"]
-    lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
-    rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
-    return {"spec": rest, "lines": lines}
-
-
-def _line_key(row: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
-    names = tuple(row)
-    return names, [row[name] for name in _of_line(names)]
-
-
-@lru_cache(maxsize=64)
-def _of_line(names: tuple[str, ...]) -> tuple[str, ...]:
-    """What all points of a line share."""
-    return tuple(name for name in names if name not in _OF_ROW)
-
-
-def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    fields = [key for key in rows[0] if key in _OF_ROW]
-    keys = {key: value for key, value in rows[0].items() if key not in _OF_ROW}
-    points = [[_short(row[key]) for key in fields] for row in rows]
-    return {"keys": keys, "fields": fields, "points": points}
-
-
-def _short(value: float | str | None) -> float | str | None:
-    """Five significant digits: more than a screen can show. Whole numbers stay exact."""
-    if value is None or isinstance(value, str) or value == int(value):
-        return value
-    return float(f"{value:.5g}")
 
 
 def drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:
@@ -295,7 +242,7 @@ def _notes_on_group(whole: Group, most: int) -> list[str]:
     return notes
 
 
-def noise_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> list[Figure]:
+def noise_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
     """One chart; none without gaps, or where several recordings make one result."""
     points = gap_points(result)
     if not points:
@@ -313,6 +260,5 @@ def noise_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) ->
             about=about,
             alt=f"Gaps by phase, {shorten(result.test)}. {noise_line(result)}.",
             drawing=drawer.draw(spec),
-            data=data_of(spec, live=live),
         )
     ]

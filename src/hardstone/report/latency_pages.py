@@ -59,7 +59,6 @@ def pages_of(
     limits: Sequence[int],
     drawer: Drawer,
     *,
-    live: bool,
     is_brief: bool = False,
     watched_ns: int | None = None,
 ) -> list[PartPage]:
@@ -85,7 +84,6 @@ def pages_of(
             f"{anchor}-part-{number}",
             chosen,
             drawer,
-            live=live,
             most=int(number == 0) if is_brief else 2,
             note=too_few if number == 0 else "",
         )
@@ -146,7 +144,6 @@ def _page(
     limits: list[int],
     drawer: Drawer,
     *,
-    live: bool,
     most: int,
     note: str,
 ) -> PartPage:
@@ -156,7 +153,7 @@ def _page(
     views = [("all CPUs", [joined])] if joined else []
     views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
     figures = [
-        _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer, live=live)
+        _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer)
         for at, (label, lines) in enumerate(views[:most])
     ]
     rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
@@ -173,7 +170,7 @@ def _page(
 
 
 def _figure(
-    title: str, found: list[Series], name: str, limits: list[int], drawer: Drawer, *, live: bool
+    title: str, found: list[Series], name: str, limits: list[int], drawer: Drawer
 ) -> Figure:
     lines = group(found)
     return figure_of_spec(
@@ -184,7 +181,6 @@ def _figure(
         TEST,
         name,
         drawer,
-        live=live,
     )
 
 

@@ -21,7 +21,7 @@ from hardstone.present.overview import (
 from hardstone.present.stars_text import headline_reason
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, data_of
+from hardstone.report.figures import Figure
 from hardstone.stats.conditions import conditions_in, names_in
 from hardstone.stats.contradictions import trust_of
 from hardstone.systems.rating import Rating, rate_run
@@ -202,7 +202,7 @@ class Opening:
     left_out: int
 
 
-def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
+def opening_of(document: RunDocument, drawer: Drawer) -> Opening:
     """The part of the page that comes before all others."""
     by_family = families(document)
     claims = [claim for family in by_family for claim in family.failed]
@@ -215,7 +215,7 @@ def opening_of(document: RunDocument, drawer: Drawer, *, live: bool) -> Opening:
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
         families=[(one.name, one.text, one.look) for one in by_family],
         standing_out=stands_out(document),
-        figure=_figure(shown, drawer, live=live) if shown else None,
+        figure=_figure(shown, drawer) if shown else None,
         left_out=len(found) - len(shown),
     )
 
@@ -227,15 +227,14 @@ def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
     return rated if is_any else []
 
 
-def _figure(shown: list[Timing], drawer: Drawer, *, live: bool) -> Figure:
+def _figure(shown: list[Timing], drawer: Drawer) -> Figure:
     spec = charts.glance_chart(shown)
     return Figure(
         id="glance-chart",
         title="Median and worst observed of each test",
         about="Tick: median. Point: worst observed, of the series with the highest value.",
         alt=_spoken(shown),
-        drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
+        drawing=drawer.draw(spec, leads=True),
     )
 
 

@@ -28,8 +28,13 @@ from hardstone.report.page_frame import environment, head_parts, load_bundle, wr
 from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.simulation.page import tire_page
-from hardstone.stats.comparison import Comparison, comparisons_in, listed_results, sweep_points
-from hardstone.stats.conditions import names_in
+from hardstone.stats.conditions import (
+    Comparison,
+    comparisons_in,
+    listed_results,
+    names_in,
+    sweep_points,
+)
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
@@ -77,9 +82,9 @@ def render_html(
     """
     script = bundle()
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
-        is_live = script is not None
-        tire = tire_page(document, drawing, live=is_live, other=beside)
-        context = _context(document, spec_lookup, drawing, limits, live=is_live)
+        drawing.has_scripts = script is not None
+        tire = tire_page(document, drawing, other=beside)
+        context = _context(document, spec_lookup, drawing, limits)
         context["tire"] = tire
         page = environment().get_template("report.html.j2")
         return page.render(**context, **head_parts(script))
@@ -93,8 +98,9 @@ def figures_of_run(
     beside: RunDocument | None = None,
 ) -> list[Figure]:
     """The charts of the page of `document`; the arguments are those of `render_html`."""
-    context = _context(document, spec_lookup, drawer, limits, live=False)
-    return list(figures_in([context, tire_page(document, drawer, live=False, other=beside)]))
+    drawer.has_scripts = False
+    context = _context(document, spec_lookup, drawer, limits)
+    return list(figures_in([context, tire_page(document, drawer, other=beside)]))
 
 
 def write_html(
@@ -124,21 +130,19 @@ def _context(
     lookup: SpecLookup,
     drawer: Drawer,
     limits: Sequence[int],
-    *,
-    live: bool,
 ) -> dict[str, Any]:
     head = head_of(document)
     document = with_readable_histograms(document)
     results = listed_results(document)
     beside = comparisons_in(document)
-    settings = settings_of(document, lookup, drawer, limits, beside, live=live)
+    settings = settings_of(document, lookup, drawer, limits, beside)
     anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
     tables = side_tables(beside, shown, settings.names, settings)
     sections = [section_of(one, anchors[id(one)], settings) for one in results]
     return {
         "head": head,
-        "opening": opening_of(document, drawer, live=live),
+        "opening": opening_of(document, drawer),
         "beside": tables,
         "preemption": pairs_in(document),
         "posix": posix_tables(document),
@@ -152,7 +156,7 @@ def _context(
         "findings": _findings(results, sections, settings.deepest),
         "common_conditions": _common_conditions(sections),
         "sections": sections,
-        "chart_config": CHART_CONFIG if live else None,
+        "chart_config": CHART_CONFIG if drawer.has_scripts else None,
         **_surroundings(document),
     }
 
@@ -170,8 +174,6 @@ def settings_of(
     drawer: Drawer,
     limits: Sequence[int],
     beside: list[Comparison],
-    *,
-    live: bool,
 ) -> Settings:
     """What all sections of a report of `document` share."""
     results = listed_results(document)
@@ -181,7 +183,6 @@ def settings_of(
         deepest=deepest_of(document.plan.profile),
         charts_each=_charts_each(results, beside),
         names=names_in(document),
-        live=live,
         instrument=document.instrument,
         run_id=document.id,
         worst_each=worst_each(results),

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from hardstone.compare.cells import FILTERS
+from hardstone.comparison.cells import FILTERS
 from hardstone.errors import InputError
 from hardstone.files import read_regular, replace_file
 from hardstone.wording import clean

@@ -27,7 +27,7 @@ from hardstone.report.page_frame import regular_target
 from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import Sheet, bind
 from hardstone.simulation.page import tire_page, tire_sheets
-from hardstone.stats.comparison import comparisons_in, listed_results
+from hardstone.stats.conditions import comparisons_in, listed_results
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6
@@ -49,7 +49,7 @@ def render_pdf(
         conditions = conditions_text(document)
         readable = with_readable_histograms(document)
         compared = comparisons_in(readable)
-        settings = settings_of(readable, spec_lookup, drawing, limits, compared, live=False)
+        settings = settings_of(readable, spec_lookup, drawing, limits, compared)
         sections = [
             section_of(one, f"result-{number}", settings)
             for number, one in enumerate(listed_results(readable), 1)
@@ -58,7 +58,7 @@ def render_pdf(
         sheets += [preemption_sheet(head.subject, pair) for pair in pairs_in(readable)]
         for table in posix_tables(readable):
             sheets += posix_sheets(head.subject, table)
-        tire = tire_page(readable, drawing, live=False, other=beside)
+        tire = tire_page(readable, drawing, other=beside)
         sheets += tire_sheets(head.subject, tire) if tire else []
         for section in sections:
             sheets += _pages(head, conditions, section)

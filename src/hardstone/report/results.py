@@ -24,7 +24,6 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
     KINDS,
     Figure,
-    data_of,
     figures_of,
     noise_figures,
     notes_on_drawing,
@@ -73,7 +72,7 @@ class SearchPage:
     headings: tuple[str, ...] = tuple(one.capitalize() for one in HEADINGS)
 
 
-def search_page(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> SearchPage | None:
+def search_page(result: Result, anchor: str, drawer: Drawer) -> SearchPage | None:
     """Table and chart of a result of IRQ-S-SUS; None where it has no step."""
     steps = steps_of([result])
     if not steps:
@@ -85,7 +84,6 @@ def search_page(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> S
         about=_ABOUT,
         alt=shorten(f"{_TITLE}. {_spoken(steps)}", 400),
         drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
     )
     return SearchPage(step_rows([result]), [figure])
 
@@ -268,7 +266,6 @@ class Settings:
     drawer: Drawer
     deepest: float
     charts_each: int
-    live: bool
     instrument: Instrument | None
     names: Names
     run_id: str = ""
@@ -320,13 +317,12 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         else None,
         figures=[]
         if behaves
-        else noise_figures(result, anchor, settings.drawer, live=settings.live)
+        else noise_figures(result, anchor, settings.drawer)
         + figures_of(
             _charted(result),
             anchor,
             settings.charts_each,
             settings.drawer,
-            live=settings.live,
             has_parts=has_pages(result),
         ),
         notes=[] if behaves else _notes(result, settings),
@@ -344,7 +340,6 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             anchor,
             settings.limits,
             settings.drawer,
-            live=settings.live and has_room,
             is_brief=not has_room,
             watched_ns=settings.watched_ns,
         ),
@@ -353,11 +348,10 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             result,
             anchor,
             settings.drawer,
-            live=settings.live and has_room,
             is_brief=not has_room,
             refused=settings.why_not_beside,
         ),
-        search=search_page(result, anchor, settings.drawer, live=settings.live and has_room),
+        search=search_page(result, anchor, settings.drawer),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
         late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),

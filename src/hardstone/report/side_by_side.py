@@ -15,14 +15,15 @@ from hardstone.report.charts import bar_chart, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
 from hardstone.stats.calibrated import UNEQUAL
-from hardstone.stats.comparison import (
+from hardstone.stats.conditions import (
     Comparison,
+    Condition,
+    Names,
     SeriesRow,
     VerdictRow,
     decisive_row,
     ratio_to_first,
 )
-from hardstone.stats.conditions import Condition, Names
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
@@ -228,7 +229,6 @@ def _figures(
             f"{one.test} {series_text(row.first)}",
             f"beside-{place}-{number}",
             settings.drawer,
-            live=settings.live,
         )
         for number, kind in enumerate(_KINDS)
     ]

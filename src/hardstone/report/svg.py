@@ -8,8 +8,6 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from hardstone.report.plot import static_plot
-
 if TYPE_CHECKING:
     from hardstone.report.theme import Spec
 
@@ -46,17 +44,6 @@ def render(spec: Spec) -> str:
 
     Raises ValueError when the chart cannot be drawn or holds anything but shapes.
     """
-    return plotted(spec) or by_vega(spec)
-
-
-def plotted(spec: Spec) -> str | None:
-    """The drawing of a common chart; None where Vega has to draw it. ValueError as `render`."""
-    encoded(spec)
-    return static_plot.draw(spec)
-
-
-def by_vega(spec: Spec) -> str:
-    """The drawing of any chart, by the library. ValueError as `render`."""
     import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
     text = encoded(spec)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Row
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, data_of
+from hardstone.report.figures import Figure
 from hardstone.report.theme import Spec
 from hardstone.simulation import charts
 from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
@@ -55,10 +55,8 @@ class _Chart:
     spec: Spec
 
 
-def tire_figures(
-    document: RunDocument, points: Sequence[Point], drawer: Drawer, *, live: bool
-) -> list[Figure]:
-    """Every chart that the points have figures for."""
+def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer) -> list[Figure]:
+    """Every chart that the points have figures for; the first one leads the page of a sweep."""
     sound = [one for one in points if not one.is_delayed]
     bounds = bounds_of(sound)
     names = CurveNames(document)
@@ -75,10 +73,9 @@ def tire_figures(
             title=one.title,
             about=one.about,
             alt=shorten(f"{one.title}. {one.spoken}", 600),
-            drawing=drawer.draw(one.spec),
-            data=data_of(one.spec, live=live),
+            drawing=drawer.draw(one.spec, leads=number == 0),
         )
-        for one in found
+        for number, one in enumerate(found)
     ]
 
 
@@ -300,9 +297,7 @@ _HELD = (
 )
 
 
-def side_figures(
-    found: Sequence[StatementText], name: str, drawer: Drawer, *, live: bool
-) -> list[Figure]:
+def side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
     """Which side is faster, and what each held; none without such figures."""
     shown = [one for one in found if one.statement.speed or one.rows][:MOST_PANELS]
     panels = [shorten(one.title, 60) for one in shown]
@@ -321,7 +316,7 @@ def side_figures(
         spoken = " ".join(f"{one.title}: {one.speed}" for one in shown)
         spec = charts.speed_chart(speed)
         figures.append(
-            _side_figure(f"{name}-speed", "Which is faster", _SPEED, spoken, spec, drawer, live)
+            _side_figure(f"{name}-speed", "Which is faster", _SPEED, spoken, spec, drawer)
         )
     if held:
         spoken = "; ".join(
@@ -331,12 +326,12 @@ def side_figures(
         )
         spec = charts.held_chart(held)
         title = "Which holds more masses"
-        figures.append(_side_figure(f"{name}-held", title, _HELD, spoken, spec, drawer, live))
+        figures.append(_side_figure(f"{name}-held", title, _HELD, spoken, spec, drawer))
     return figures
 
 
 def _side_figure(
-    name: str, title: str, about: str, spoken: str, spec: Spec, drawer: Drawer, live: bool
+    name: str, title: str, about: str, spoken: str, spec: Spec, drawer: Drawer
 ) -> Figure:
     return Figure(
         id=name,
@@ -344,7 +339,6 @@ def _side_figure(
         about=about,
         alt=shorten(f"{title}. {spoken}", 600),
         drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
     )
 
 
@@ -352,14 +346,14 @@ MOST_VARIANTS = 6
 _LONGEST_ALT = 1200
 
 
-def picture_figures(result: Result, anchor: str, drawer: Drawer, *, live: bool) -> list[Figure]:
+def picture_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
     """The falling tire, and for the first MOST_VARIANTS variants the steps of its threads; none
     where the result has no such tables."""
     frames, variants = frames_of(result), blocks_of(result)
-    found = [_frames_figure(frames, f"{anchor}-tire", drawer, live=live)] if frames else []
+    found = [_frames_figure(frames, f"{anchor}-tire", drawer)] if frames else []
     for number, one in enumerate(variants[:MOST_VARIANTS]):
         name = f"{anchor}-blocks-{number}"
-        found.append(_blocks_figure(one, _title(one, result), name, drawer, live=live))
+        found.append(_blocks_figure(one, _title(one, result), name, drawer))
     return found
 
 
@@ -371,7 +365,7 @@ def blocks_tables(result: Result) -> list[tuple[str, tuple[str, ...], list[tuple
     ]
 
 
-def _frames_figure(frames: list[Frame], name: str, drawer: Drawer, *, live: bool) -> Figure:
+def _frames_figure(frames: list[Frame], name: str, drawer: Drawer) -> Figure:
     first = frames[0]
     title = f"The tire of {format_count(first.masses)} masses"
     about = (
@@ -382,12 +376,10 @@ def _frames_figure(frames: list[Frame], name: str, drawer: Drawer, *, live: bool
         about += f" {MOST_FRAMES} of {len(frames)} pictures."
     if first.every > 1:
         about += f" Of {first.every} neighbours one mass is drawn."
-    return _picture(title, about, frames_text(frames), frames_chart(frames), name, drawer, live)
+    return _picture(title, about, frames_text(frames), frames_chart(frames), name, drawer)
 
 
-def _blocks_figure(
-    blocks: StepBlocks, title: str, name: str, drawer: Drawer, *, live: bool
-) -> Figure:
+def _blocks_figure(blocks: StepBlocks, title: str, name: str, drawer: Drawer) -> Figure:
     kept = {one.step for row in blocks.rows for one in row.blocks}
     about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
     about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
@@ -397,7 +389,7 @@ def _blocks_figure(
         about += f" {len(blocks.rows)} of {blocks.threads} threads."
     if blocks.period_ns is not None and near_deadline_ns(blocks) is None:
         about += f" The deadline is {format_ns(blocks.period_ns)} after the release."
-    return _picture(title, about, blocks_text(blocks), blocks_chart(blocks), name, drawer, live)
+    return _picture(title, about, blocks_text(blocks), blocks_chart(blocks), name, drawer)
 
 
 def _title(blocks: StepBlocks, result: Result) -> str:
@@ -413,14 +405,11 @@ def _title(blocks: StepBlocks, result: Result) -> str:
     return ", ".join(words)
 
 
-def _picture(
-    title: str, about: str, spoken: str, spec: Spec, name: str, drawer: Drawer, live: bool
-) -> Figure:
+def _picture(title: str, about: str, spoken: str, spec: Spec, name: str, drawer: Drawer) -> Figure:
     return Figure(
         id=name,
         title=title,
         about=about,
         alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
         drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
     )

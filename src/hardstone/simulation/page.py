@@ -74,7 +74,7 @@ class TirePage:
 
 
 def tire_page(
-    document: RunDocument, drawer: Drawer, *, live: bool, other: RunDocument | None = None
+    document: RunDocument, drawer: Drawer, *, other: RunDocument | None = None
 ) -> TirePage | None:
     """None where the run has no result of the tire. `other`: a run to stand beside this one."""
     if not has_tire(document):
@@ -82,7 +82,7 @@ def tire_page(
     points = points_of(document)
     rows = bound_rows(document, points)
     listed = point_rows(document, points)
-    pictures, blocks = _pictures(document, drawer, live=live)
+    pictures, blocks = _pictures(document, drawer)
     more = f", the first {len(listed)} of them" if len(listed) < len(points) else ""
     statements = statement_texts(document, points)
     beside = _beside(document, other) if other else []
@@ -92,13 +92,13 @@ def tire_page(
         has_solver=len({row.solver for row in rows}) > 1,
         fast=fast_rows(document, points),
         statements=statements,
-        sides=side_figures(statements, "tire-sides", drawer, live=live),
+        sides=side_figures(statements, "tire-sides", drawer),
         beside=told,
-        beside_sides=side_figures(told, "tire-beside", drawer, live=live),
+        beside_sides=side_figures(told, "tire-beside", drawer),
         not_beside=beside if isinstance(beside, str) else "",
         costs=cost_table(document, points),
         study=published_tire(document, points),
-        figures=tire_figures(document, points, drawer, live=live),
+        figures=tire_figures(document, points, drawer),
         pictures=pictures[:_MOST_PICTURES],
         pictures_left_out=max(0, len(pictures) - _MOST_PICTURES),
         blocks=blocks[:_MOST_PICTURES],
@@ -125,14 +125,14 @@ def _label(document: RunDocument, fact: str) -> str:
 
 
 def _pictures(
-    document: RunDocument, drawer: Drawer, *, live: bool
+    document: RunDocument, drawer: Drawer
 ) -> tuple[list[Figure], list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]]:
     """The falling tire first, then the steps of threads, of all results that kept tables."""
     found: list[Figure] = []
     blocks = []
     for number, result in enumerate(document.results):
         if result.test in TESTS and result.tables:
-            found += picture_figures(result, f"tire-{number}", drawer, live=live)
+            found += picture_figures(result, f"tire-{number}", drawer)
             blocks += blocks_tables(result)
     return sorted(found, key=lambda one: not one.id.endswith("-tire")), blocks
 

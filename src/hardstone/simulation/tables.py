@@ -30,8 +30,7 @@ from hardstone.simulation.analysis import (
 )
 from hardstone.simulation.kept import MeanBlock, StepBlocks, mean_blocks
 from hardstone.simulation.results import REAL_FAST, REAL_TIME, Curve, Point, by_curve, points_of
-from hardstone.stats.comparison import sweep_points
-from hardstone.stats.conditions import Condition, listed, names_in
+from hardstone.stats.conditions import Condition, listed, names_in, sweep_points
 from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns

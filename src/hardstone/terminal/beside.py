@@ -20,8 +20,14 @@ from hardstone.present.load_table import LoadTable, common_work, load_table, wor
 from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
-from hardstone.stats.comparison import Comparison, SeriesRow, comparisons_in, ratio_to_first
-from hardstone.stats.conditions import Names, names_in
+from hardstone.stats.conditions import (
+    Comparison,
+    Names,
+    SeriesRow,
+    comparisons_in,
+    names_in,
+    ratio_to_first,
+)
 from hardstone.stats.contradictions import MARK, MARK_NOTE, contradiction_of, is_contradictory
 from hardstone.stats.quantiles import median_of
 from hardstone.systems.published import Resolved

@@ -26,16 +26,18 @@ from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.simulation.screen import screen_lines
 from hardstone.simulation.tables import tire_lines
-from hardstone.stats.comparison import (
+from hardstone.stats.conditions import (
     Comparison,
+    Condition,
     SeriesRow,
     Worst,
     comparisons_in,
+    conditions_in,
     decisive_row,
+    names_in,
     sweep_points,
     worst_on_any_cpu,
 )
-from hardstone.stats.conditions import Condition, conditions_in, names_in
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory, trust_of
 from hardstone.stats.trust import has_run
 from hardstone.terminal.console import make_console

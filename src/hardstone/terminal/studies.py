@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.compare.grey import Stand, beside, why_another
+from hardstone.comparison.grey import Stand, beside, why_another
 from hardstone.errors import InputError
 from hardstone.kernel.tables import whole_length
 from hardstone.model import Result, RunDocument

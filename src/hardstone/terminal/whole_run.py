@@ -37,8 +37,13 @@ from hardstone.present.projection_text import (
 )
 from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, all_causes
-from hardstone.stats.comparison import listed_results
-from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
+from hardstone.stats.conditions import (
+    Condition,
+    condition_of,
+    conditions_in,
+    listed_results,
+    names_in,
+)
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import (
     LADDER,

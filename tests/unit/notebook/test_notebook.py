@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -346,3 +347,8 @@ def test_labels_choose_between_series() -> None:
     refused(r"2 series of TMR-P-LAT match: .*cpu=0; .*cpu=1", test.series, "wakeup")
     refused("no series 'jitter'; it has wakeup, missed", test.series, "jitter")
     refused(r"with cpu=7; there are wakeup, part=total, cpu=0", test.series, "wakeup", cpu=7)
+
+
+def test_no_package_hides_a_name_of_the_interface() -> None:
+    """`hardstone.compare` would be a package of that name, once a command had imported it."""
+    assert [one for one in hardstone.__all__ if find_spec(f"hardstone.{one}") is not None] == []

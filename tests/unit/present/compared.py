@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from hardstone.compare.view import (
+from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
     ComparedCell,

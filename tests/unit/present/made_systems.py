@@ -8,8 +8,8 @@ from itertools import count
 import msgspec
 import numpy as np
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.view import ComparedCell, CompareView
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.view import ComparedCell, CompareView
 from hardstone.model import Result, Series
 from hardstone.systems.subjects import MeasuredRun, Subject, published_system, subjects_of
 from tests.unit.stats.make import document, result, series

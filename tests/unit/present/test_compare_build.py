@@ -12,8 +12,13 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.view import COMPARISON_SCHEMA, CompareView, PlainTable, comparison_document
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.view import (
+    COMPARISON_SCHEMA,
+    CompareView,
+    PlainTable,
+    comparison_document,
+)
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts

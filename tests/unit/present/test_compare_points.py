@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.points import points_of
-from hardstone.compare.view import (
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.points import points_of
+from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
     ComparedCell,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.rows import Medians, equals_tick
-from hardstone.compare.view import ComparedCell
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.rows import Medians, equals_tick
+from hardstone.comparison.view import ComparedCell
 from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.compare.assemble import compare_view
+from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_USAGE
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.projection_text import (

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.view import ComparedCell, CompareView
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.view import ComparedCell, CompareView
 from hardstone.systems.published import load_studies
 from hardstone.systems.subjects import (
     Amount,

@@ -25,10 +25,11 @@ from hardstone.report.theme import Spec
 class Sketches(Drawer):
     """Takes what can be drawn, and draws nothing."""
 
-    def draw(self, spec: Spec) -> Drawing:
+    def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
         drawn: Future[str] = Future()
         drawn.set_result(f"<svg aria-hidden='true'><!-- {len(svg.encoded(spec))} --></svg>")
-        return Drawing(spec, drawn)
+        made = super().draw(spec, leads=leads)
+        return Drawing(spec, made.data, drawn, has_picture=made.has_picture)
 
 
 def no_descriptor(_test: str) -> Descriptor | None:

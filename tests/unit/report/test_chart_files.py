@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardstone.compare.figures import compare_figures
-from hardstone.compare.view import CompareView
+from hardstone.comparison.figures import compare_figures
+from hardstone.comparison.view import CompareView
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.report.chart_files import INDEX, figures_in, table_of, write_chart_files
@@ -62,7 +62,7 @@ def test_a_chart_is_three_files_and_a_line_of_the_index(tmp_path: Path) -> None:
 def test_an_svg_file_stands_alone(tmp_path: Path) -> None:
     view = only(two_systems(), "CLK-P-DUR/tick")
     with Drawer() as drawer:
-        write_chart_files(compare_figures(view, drawer, live=False).summary[:1], tmp_path / "f")
+        write_chart_files(compare_figures(view, drawer).summary[:1], tmp_path / "f")
     text = (tmp_path / "f" / "chart-summary-1.svg").read_text()
     root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
     space = "{http://www.w3.org/2000/svg}"
@@ -74,7 +74,7 @@ def test_an_svg_file_stands_alone(tmp_path: Path) -> None:
 
 def test_the_csv_of_bars_has_the_figures_and_where_they_are_from(tmp_path: Path) -> None:
     view = only(six_systems(), "MUT-P-ARN/inherit/acquire")
-    found = compare_figures(view, Sketches(), live=False)
+    found = compare_figures(view, Sketches())
     write_chart_files(found.summary[:1], tmp_path / "f")
     rows = read(tmp_path / "f" / "chart-summary-1.csv")
     assert len(rows) == 2 * len(view.columns)
@@ -93,7 +93,7 @@ def test_the_csv_of_bars_has_the_figures_and_where_they_are_from(tmp_path: Path)
 
 
 def test_the_csv_of_a_curve_is_what_is_drawn(tmp_path: Path) -> None:
-    found = compare_figures(two_systems(), Sketches(), live=False).by_test["CLK-P-DUR"]
+    found = compare_figures(two_systems(), Sketches()).by_test["CLK-P-DUR"]
     for figure in found[1:4]:
         write_chart_files([figure], tmp_path / figure.id)
         (path,) = (tmp_path / figure.id).glob("chart-*.csv")
@@ -116,7 +116,7 @@ def test_the_csv_of_a_curve_is_what_is_drawn(tmp_path: Path) -> None:
 def test_counts_of_a_histogram_add_up(tmp_path: Path, count: int) -> None:
     """Overlaid and, from four systems on, in panels with wider bins."""
     view = made_view([made_run(number) for number in range(1, count + 1)])
-    figure = compare_figures(view, Sketches(), live=False).by_test["CLK-P-DUR"][4]
+    figure = compare_figures(view, Sketches()).by_test["CLK-P-DUR"][4]
     assert ("facet" in figure.drawing.spec) == (count == 4)
     write_chart_files([figure], tmp_path / "f")
     (path,) = (tmp_path / "f").glob("chart-*.csv")

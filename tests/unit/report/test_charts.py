@@ -16,7 +16,7 @@ from hardstone.model import Conditions, RunDocument, Series
 from hardstone.present.overview import timings
 from hardstone.report import charts, svg
 from hardstone.report.chart_frame import ticks
-from hardstone.report.drawing import Drawer
+from hardstone.report.drawing import Drawer, packed
 from hardstone.report.figures import (
     KINDS,
     MOST_CHARTS,
@@ -24,7 +24,6 @@ from hardstone.report.figures import (
     figure_of,
     figures_of,
     notes_on_drawing,
-    packed,
 )
 from hardstone.report.groups import MOST_COLOURS, MOST_LINES, MOST_PANELS, common_numbers, group
 from hardstone.report.theme import interactive
@@ -215,8 +214,8 @@ def test_a_chart_tells_the_numbers_by_which_no_line_is_named() -> None:
     other = sample.series("acquire", values, kind="one", waiters=8)
     assert common_numbers([*some, other]) == ""
     with Drawer() as drawer:
-        figure = figure_of(KINDS[0], some, "SEM-P-ARC", "a", drawer, live=False)
-        plain = figure_of(KINDS[0], [*some, other], "SEM-P-ARC", "b", drawer, live=False)
+        figure = figure_of(KINDS[0], some, "SEM-P-ARC", "a", drawer)
+        plain = figure_of(KINDS[0], [*some, other], "SEM-P-ARC", "b", drawer)
     assert figure and figure.about == f"{KINDS[0].about} With waiters 97."
     assert plain and plain.about == KINDS[0].about
 
@@ -227,7 +226,7 @@ def test_of_a_rate_no_chart_shows_its_largest_values_as_the_worst(run: RunDocume
         series=[sample.series("throughput", np.array([3, 4, 5] * 9000), unit="bytes_per_s")],
     )
     with Drawer() as drawer:
-        shown = figures_of(result, "a", MOST_CHARTS, drawer, live=False)
+        shown = figures_of(result, "a", MOST_CHARTS, drawer)
     assert {figure.title for figure in shown} == {"Histogram", "Average and worst observed"}
     assert all("the largest" in one.about or "the minimum" in one.about for one in shown)
 

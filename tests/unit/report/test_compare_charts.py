@@ -10,9 +10,9 @@ import msgspec
 import pytest
 import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
-from hardstone.compare.charts import GREY, MOST_OVERLAID
-from hardstone.compare.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
-from hardstone.compare.view import ComparedCell, ComparedRow, CompareView
+from hardstone.comparison.charts import GREY, MOST_OVERLAID
+from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
+from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import svg
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
@@ -38,11 +38,11 @@ ODD = "\x00\x1b[31m\U0010ffff\ufffe\u202e\udc80 A=1+1"
 
 @cache
 def figures(name: str) -> CompareFigures:
-    return compare_figures(VIEWS[name](), Sketches(), live=True)
+    return compare_figures(VIEWS[name](), Sketches(has_scripts=True))
 
 
 def of(view: CompareView) -> CompareFigures:
-    return compare_figures(view, Sketches(), live=False)
+    return compare_figures(view, Sketches())
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:
@@ -104,7 +104,9 @@ def test_ids_are_unique_texts_are_there_and_no_legend_has_twenty_colours(name: s
     shown += [one for each in found.by_test.values() for one in each]
     assert len({one.id for one in shown}) == len(shown)
     for one in shown:
-        assert one.id.startswith("chart-") and one.title and one.about and one.alt and one.data
+        assert (
+            one.id.startswith("chart-") and one.title and one.about and one.alt and one.drawing.data
+        )
         assert one.table is not None and one.table.rows
         colours = [layer.get("encoding", {}).get("color", {}) for layer in layers(one)]
         legends = [colour["scale"]["domain"] for colour in colours if colour.get("legend")]
@@ -157,7 +159,7 @@ def test_a_page_of_twenty_has_a_bound_and_says_what_it_leaves_out() -> None:
     assert [kind(one) for one in found.by_test["TMR-P-LAT"]] == [
         *("exceedance", "shift", "time", "histogram")
     ]
-    size = sum(len(one.data or "") for one in found.all())
+    size = sum(len(one.drawing.data or "") for one in found.all())
     assert size < 1_000_000
 
 

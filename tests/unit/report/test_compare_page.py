@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.cells import (
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.cells import (
     NAMED_SYSTEMS,
     SeriesGroup,
     ShownFigure,
@@ -21,8 +21,8 @@ from hardstone.compare.cells import (
     numbers_text,
     series_rows,
 )
-from hardstone.compare.page import render_compare
-from hardstone.compare.view import CompareView, SystemColumn
+from hardstone.comparison.page import render_compare
+from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.systems.subjects import Amount, published_system, subjects_of
 from tests.changed_copy import replace
 from tests.unit.present.compared import (

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from hardstone.compare.sheet import MOST_SERIES, figure_rows, render_compare_pdf
-from hardstone.compare.view import CompareView, PlainTable
+from hardstone.comparison.sheet import MOST_SERIES, figure_rows, render_compare_pdf
+from hardstone.comparison.view import CompareView, PlainTable
 from hardstone.report.drawing import Drawer
 from hardstone.report.sheet import Sheet
 from hardstone.systems.subjects import Amount

@@ -17,10 +17,9 @@ from hardstone.model import RunDocument
 from hardstone.report import drawing, svg
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page import render_html
-from tests.unit.report.test_plots import specs
 
-# A chart that only Vega draws.
 SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
+LAYERED = {"data": SPEC["data"], "layer": [{"mark": {"type": "point"}}]}
 
 
 @pytest.fixture(autouse=True)
@@ -42,12 +41,17 @@ def test_a_page_with_helpers_is_the_page_without(run: RunDocument) -> None:
 
 
 @pytest.mark.slow
-def test_a_helper_starts_with_the_first_chart_that_needs_it_and_ends_with_the_drawer() -> None:
-    with Drawer(2) as drawer:
-        assert drawer.draw(specs()["loss"]).__html__().startswith("<svg ")
+def test_a_helper_starts_with_the_first_picture_and_ends_with_the_drawer() -> None:
+    """The scripts of a page draw all charts but those that lead it."""
+    with Drawer(2, has_scripts=True) as drawer:
+        other = drawer.draw(LAYERED)
+        assert other.data is not None and not other.has_picture
         assert multiprocessing.active_children() == []
-        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+        first = drawer.draw(LAYERED, leads=True)
+        assert first.has_picture and first.data == other.data
         assert len(multiprocessing.active_children()) == 1
+        drawer.has_scripts = False
+        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
     assert multiprocessing.active_children() == []
 
 

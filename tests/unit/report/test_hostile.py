@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hardstone.compare.assemble import compare_view
-from hardstone.compare.figures import compare_figures
-from hardstone.compare.page import render_compare
-from hardstone.compare.sheet import render_compare_pdf
-from hardstone.compare.view import CompareView, SystemColumn
+from hardstone.comparison.assemble import compare_view
+from hardstone.comparison.figures import compare_figures
+from hardstone.comparison.page import render_compare
+from hardstone.comparison.sheet import render_compare_pdf
+from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.model import Conditions, LoadReached, RunDocument
 from hardstone.posix.screen import print_posix
 from hardstone.report import render_html
@@ -154,7 +154,7 @@ def hostile(view: CompareView) -> CompareView:
 @pytest.mark.parametrize("build", [made_view, compare_view])
 def test_a_comparison(build: Callable[..., CompareView]) -> None:
     view = hostile(build([*subjects_of(hostile_document()), published_system("qnx")]))
-    figures = compare_figures(view, Sketches(), live=True)
+    figures = compare_figures(view, Sketches(has_scripts=True))
     assert_harmless(render_compare(view, figures, bundle=lambda: "live()"))
     text = " ".join(texts_of(render_compare_pdf(view, drawer=Sketches())))
     assert "alert(1)" in text and not STEERING & set(text)
@@ -166,7 +166,7 @@ def test_files_of_charts(tmp_path: Path) -> None:
     view = hostile(two_systems())
     with Drawer() as drawer:
         few = replace(view, decisive=view.decisive[:1], tests=[])
-        drawn = compare_figures(few, drawer, live=False).summary
+        drawn = compare_figures(few, drawer).summary
         paths = write_chart_files(
             [*named, *(replace(one, title=ATTACKS[0]) for one in drawn)], tmp_path / "f"
         )

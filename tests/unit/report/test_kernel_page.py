@@ -36,7 +36,7 @@ def document(*results: Result, system: Facts = HARDWARE) -> RunDocument:
 
 
 def page(found: Result | None = None, **options: object) -> KernelPage:
-    one = kernel_page(found or kernel_result(), "r", Sketches(), live=True, **options)  # type: ignore[arg-type]
+    one = kernel_page(found or kernel_result(), "r", Sketches(has_scripts=True), **options)  # type: ignore[arg-type]
     assert one is not None
     return one
 
@@ -64,7 +64,7 @@ def test_the_page_has_two_charts_and_the_ranked_rows() -> None:
     emulated = page(refused="emulated")
     assert "HP" not in emulated.figures[0].about
     assert emulated.history == "HP 1987 is not shown: emulated."
-    assert kernel_page(make.result(), "r", Sketches(), live=False) is None
+    assert kernel_page(make.result(), "r", Sketches()) is None
 
 
 @pytest.mark.slow

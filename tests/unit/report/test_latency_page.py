@@ -27,7 +27,7 @@ from tests.unit.stats.test_sustained import step_event
 
 
 def pages(result: Result, *limits: int, **options: bool) -> list[object]:
-    return list(pages_of(result, "r", limits, Sketches(), **{"live": False} | options))
+    return list(pages_of(result, "r", limits, Sketches(), **options))
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +37,19 @@ def night() -> RunDocument:
 
 @pytest.mark.slow
 def test_there_is_a_page_for_each_part_and_view(night: RunDocument) -> None:
-    found = pages_of(night.results[0], "r", (), Sketches(), live=False)
+    found = pages_of(night.results[0], "r", (), Sketches())
     views = ("Total, per wake-up", "Total, per release", "Interrupt, per wake-up")
     assert [one.title for one in found] == [*views, "Dispatch, per wake-up", "Return, per wake-up"]
     for one in found:
         assert [row.label for row in one.rows] == ["all CPUs", "CPU 0", "CPU 1"]
         assert len(one.figures) == 2
-    brief = pages_of(night.results[0], "r", (), Sketches(), live=False, is_brief=True)
+    brief = pages_of(night.results[0], "r", (), Sketches(), is_brief=True)
     assert [len(one.figures) for one in brief] == [1, 0, 0, 0, 0]
     assert all(len(one.rows) == 3 for one in brief)
 
 
 def test_all_cpus_are_their_sum(night: RunDocument) -> None:
-    (total, *_) = pages_of(night.results[0], "r", [3_000_000], Sketches(), live=False)
+    (total, *_) = pages_of(night.results[0], "r", [3_000_000], Sketches())
     series = [
         one
         for one in night.results[0].series
@@ -69,7 +69,7 @@ def test_what_one_cpu_decides_is_decided_for_all() -> None:
         series.labels = {"part": "total", "cpu": cpu}
         series.worst = [Worst(value_ns=one, at_ns=0, index=0) for one in values[:kept]]
         found.append(series)
-    (page,) = pages_of(make.result(series=found), "r", [1050], Sketches(), live=False)
+    (page,) = pages_of(make.result(series=found), "r", [1050], Sketches())
     assert [row.above for row in page.rows] == [["between 7 and 17"], ["2"], ["between 5 and 15"]]
     assert above_text(Above(5, 3, 3)) == "3"
     assert above_text(Above(5, 3, 1700)) == "between 3 and 1\N{NO-BREAK SPACE}700"
@@ -81,7 +81,7 @@ def test_other_layouts_stay_apart(night: RunDocument) -> None:
     other = make.series([1000, 2000, 3000], layout="log-linear/7")
     other.labels = changed[0].labels
     result.series[result.series.index(changed[0])] = other
-    last = pages_of(result, "r", (), Sketches(), live=False)[-1]
+    last = pages_of(result, "r", (), Sketches())[-1]
     assert [row.label for row in last.rows] == ["CPU 0", "CPU 1"]
     assert "not joined" in last.note
 
@@ -93,7 +93,7 @@ def test_what_has_too_few_values_for_a_distribution_is_named() -> None:
         series = make.series([1000 + at for at in range(count)])
         series.labels = {"part": part, "cpu": cpu}
         found.append(series)
-    total, dispatch = pages_of(make.result(series=found), "r", (), Sketches(), live=False)
+    total, dispatch = pages_of(make.result(series=found), "r", (), Sketches())
     assert total.note == (
         "Not shown, a distribution needs 2 values: total, per wake-up, CPU 1 (1); "
         "return, per wake-up, CPU 0 (0)."
@@ -116,7 +116,7 @@ def test_a_threshold_at_which_measuring_went_on_is_a_limit() -> None:
     document = make.document(results=[make.result(values=[1000] * 300 + [2500] * 7)])
     for watched_ns in (2000, None):
         document.plan = msgspec.structs.replace(document.plan, watched_ns=watched_ns)
-        settings = settings_of(document, sample.SPECS.get, Sketches(), (), [], live=False)
+        settings = settings_of(document, sample.SPECS.get, Sketches(), (), [])
         (page,) = section_of(document.results[0], "r", settings).parts
         assert ("2 us" in page.limits) == (watched_ns is not None)
         if watched_ns:
@@ -124,8 +124,8 @@ def test_a_threshold_at_which_measuring_went_on_is_a_limit() -> None:
 
 
 def test_a_limit_outside_of_the_axis_is_not_drawn_on_it(night: RunDocument) -> None:
-    (total, *_) = pages_of(night.results[0], "r", [20_000, 10**9], Sketches(), live=True)
-    drawn = str(total.figures[0].data)
+    (total, *_) = pages_of(night.results[0], "r", [20_000, 10**9], Sketches(has_scripts=True))
+    drawn = str(total.figures[0].drawing.data)
     assert '"20 us"' in drawn and '"1 s"' not in drawn
     assert total.limits == ["20 us", "1 s"]
 
@@ -157,8 +157,8 @@ def test_joins_are_marked_in_picture_and_text(is_joined: bool) -> None:
         result.events.append(Event(name="joined", text="resumed", at_ns=3_000_000_000, data=gap))
     text = words(sketched(document, sample.SPECS.get))
     assert ("Resumed at 3.000 s after a gap of 4.50 s" in text) == is_joined
-    found = figures_of(result, "r", 4, Sketches(), live=True)
-    marked = [one.title for one in found if '["j"]' in str(one.data)]
+    found = figures_of(result, "r", 4, Sketches(has_scripts=True))
+    marked = [one.title for one in found if '["j"]' in str(one.drawing.data)]
     assert marked == ["Over time"] * is_joined
 
 
@@ -214,9 +214,9 @@ STEPS = (
 def test_the_chart_of_the_steps() -> None:
     """The rows are in golden/late-page.txt."""
     assert {len(row) for row in step_rows([searched(*STEPS)])} == {len(HEADINGS)}
-    page = search_page(searched(*STEPS), "r", Sketches(), live=True)
+    page = search_page(searched(*STEPS), "r", Sketches(has_scripts=True))
     assert page is not None and "Loss by period" in page.figures[0].alt
-    assert search_page(searched(), "r", Sketches(), live=True) is None
+    assert search_page(searched(), "r", Sketches(has_scripts=True)) is None
 
 
 def test_the_chart_has_the_share_that_was_lost() -> None:

@@ -12,8 +12,8 @@ import pytest
 from jinja2 import DictLoader, Environment
 
 from hardstone.cli.report_file import default_report, write_report
-from hardstone.compare.page import write_compare
-from hardstone.compare.sheet import write_compare_pdf
+from hardstone.comparison.page import write_compare
+from hardstone.comparison.sheet import write_compare_pdf
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
 from hardstone.report import page_frame, write_html

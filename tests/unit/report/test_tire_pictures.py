@@ -120,7 +120,7 @@ def test_a_deadline_is_drawn_where_it_is_near_and_told_where_not() -> None:
     assert {row["t"] for row in rows(blocks_chart(two_threads())) if "t" in row} == {10 * MS}
     far = of(blocks(steps(3, period_ns=100 * MS)))
     assert not any("t" in row for row in rows(blocks_chart(blocks_of(far)[0])))
-    (figure,) = picture_figures(far, "a", Sketches(), live=False)
+    (figure,) = picture_figures(far, "a", Sketches())
     assert "The deadline is 100 ms after the release." in figure.about
 
 
@@ -158,13 +158,13 @@ def test_every_picture_is_drawn_still_and_live() -> None:
 
 def test_figures_have_words_for_who_sees_none() -> None:
     tire, of_steps = picture_figures(
-        of(*falling().tables, blocks(steps(5, late=3))), "a", Sketches(), live=True
+        of(*falling().tables, blocks(steps(5, late=3))), "a", Sketches(has_scripts=True)
     )
     assert tire.alt.startswith(
         "The tire of 40 masses: after 0 ms 0.60 m wide and 0.60 m high, its lowest mass 0.50 m"
     )
     assert "step 3: 1 thread, the last one ended after 17" in of_steps.alt
-    assert tire.data and of_steps.data
+    assert tire.drawing.data and of_steps.drawing.data
     assert {tire.id, of_steps.id} == {"a-tire", "a-blocks-0"}
 
 
@@ -177,14 +177,14 @@ def test_a_table_has_the_same_in_figures() -> None:
 
 def test_the_number_of_pictures_is_bounded() -> None:
     many = [blocks(steps(2), policy=f"p{number}") for number in range(20)]
-    assert len(picture_figures(of(*many), "a", Sketches(), live=False)) == MOST_VARIANTS
-    assert picture_figures(of(), "a", Sketches(), live=False) == []
+    assert len(picture_figures(of(*many), "a", Sketches())) == MOST_VARIANTS
+    assert picture_figures(of(), "a", Sketches()) == []
 
 
 def test_what_a_target_sent_is_no_markup() -> None:
     bad = blocks(steps(2), solver="<script>x</script>", policy="\x00\ud7ff\u202e")
-    (figure,) = picture_figures(of(bad), "a", Sketches(), live=True)
-    assert figure.data and "<script>" not in figure.data
+    (figure,) = picture_figures(of(bad), "a", Sketches(has_scripts=True))
+    assert figure.drawing.data and "<script>" not in figure.drawing.data
     assert "\x00" not in figure.title and "\u202e" not in figure.title
 
 
@@ -194,7 +194,7 @@ def test_a_real_run_has_its_pictures() -> None:
         first, last = frames_of(result)
         assert (first.at_ns, first.points_um[0]) == (0, (0, 1_100_000))
         assert min(y for _, y in last.points_um) == 0
-        found = picture_figures(result, "a", Sketches(), live=False)
+        found = picture_figures(result, "a", Sketches())
         assert len(found) == 1 + len(blocks_of(result))
     assert [blocks_of(result)[0].period_ns for result in run.results] == [10 * MS, None]
 

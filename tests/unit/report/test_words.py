@@ -17,9 +17,9 @@ import pytest
 
 from hardstone import schema
 from hardstone.calling import as_typed
-from hardstone.compare.page import render_compare
-from hardstone.compare.sheet import render_compare_pdf
-from hardstone.compare.view import CompareView
+from hardstone.comparison.page import render_compare
+from hardstone.comparison.sheet import render_compare_pdf
+from hardstone.comparison.view import CompareView
 from hardstone.model import Conditions, Event, LoadReached, Result, RunDocument, Trust, Verdict
 from hardstone.posix.screen import print_posix
 from hardstone.store.documents import read_document

@@ -6,12 +6,14 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import ClockCheck, Conditions, Result, RunDocument
-from hardstone.stats.comparison import across_runs, conditions_of, most_interesting_first
 from hardstone.stats.conditions import (
     Condition,
     Names,
+    across_runs,
     conditions_in,
+    conditions_of,
     listed,
+    most_interesting_first,
     names_in,
     result_under,
 )

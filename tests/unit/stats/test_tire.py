@@ -45,7 +45,7 @@ from hardstone.simulation.results import (
     points_of,
     problems_of,
 )
-from hardstone.stats.comparison import listed_results, sweep_points
+from hardstone.stats.conditions import listed_results, sweep_points
 from tests.unit.stats.made_tables import COLUMNS, MS, blocks, frame, steps
 from tests.unit.stats.make import document, result
 from tests.unit.stats.tires import labelled, labels, real_fast, real_time, simulation, sweep

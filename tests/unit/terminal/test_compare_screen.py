@@ -11,8 +11,8 @@ import pytest
 from rich import box
 from rich.table import Table
 
-from hardstone.compare.screen import MOST_LINES, comparison_lines, different_names, numbers_text
-from hardstone.compare.view import CompareView
+from hardstone.comparison.screen import MOST_LINES, comparison_lines, different_names, numbers_text
+from hardstone.comparison.view import CompareView
 from hardstone.systems.subjects import Amount, published_system
 from hardstone.terminal.console import make_console, print_table, words
 from hardstone.terminal.light_table import print_light_table

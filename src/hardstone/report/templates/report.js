@@ -1,5 +1,5 @@
 "use strict";
-// Each drawing becomes interactive when it comes into view; without scripts it stays as it is.
+// Each chart is drawn when it comes into view; without scripts its figures stand there in words.
 (() => {
   const config = JSON.parse(document.getElementById("chart-config").textContent);
 
@@ -38,7 +38,7 @@
       plot.classList.add("live");
       plot.title = "Drag to pan, Shift and mouse wheel to zoom, double-click to reset";
     } catch {
-      place.remove(); // the static drawing stays
+      place.remove(); // the picture, or the words, stay
     }
   };
 
@@ -47,6 +47,6 @@
       watch.unobserve(entry.target);
       enliven(entry.target);
     }
-  }, { rootMargin: "200px" });
+  }, { rootMargin: "600px" });
   document.querySelectorAll("figure.chart:has(script[data-chart])").forEach((one) => watch.observe(one));
 })();

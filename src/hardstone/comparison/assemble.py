@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hardstone.compare.grey import condition_rows, differing
-from hardstone.compare.points import RULES, points_of, repeated_tables
-from hardstone.compare.rows import compared_rows, compared_tests, decisive_rows, systems_of
-from hardstone.compare.tables import columns_of, kernel_table, older_tables
-from hardstone.compare.view import (
+from hardstone.comparison.grey import condition_rows, differing
+from hardstone.comparison.points import RULES, points_of, repeated_tables
+from hardstone.comparison.rows import compared_rows, compared_tests, decisive_rows, systems_of
+from hardstone.comparison.tables import columns_of, kernel_table, older_tables
+from hardstone.comparison.view import (
     LEAST_SYSTEMS,
     MOST_SYSTEMS,
     ComparedRow,

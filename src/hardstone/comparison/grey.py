@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
-from hardstone.compare.view import ComparedRow, ConditionRow, SystemColumn
+from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar, Series
 from hardstone.present.headline import repeat_text
 from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from hardstone.compare.figures import CompareFigures, compare_figures, row_name, system_name
-from hardstone.compare.view import (
+from hardstone.comparison.figures import CompareFigures, compare_figures, row_name, system_name
+from hardstone.comparison.view import (
     ClaimRow,
     ComparedCell,
     ComparedRow,
@@ -164,7 +164,7 @@ def render_compare_pdf(
 ) -> bytes:
     """The comparison as PDF. `figures` are those of `compare_figures`, if they are there yet."""
     with nullcontext(drawer) if drawer else Drawer() as drawing:
-        shown = figures or compare_figures(view, drawing, live=False)
+        shown = figures or compare_figures(view, drawing)
         book = _Book(view)
         book.opening()
         book.decisive(shown)

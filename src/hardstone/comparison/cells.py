@@ -9,8 +9,8 @@ from functools import lru_cache
 import msgspec
 from markupsafe import Markup, escape
 
-from hardstone.compare.rows import has_ratio
-from hardstone.compare.view import (
+from hardstone.comparison.rows import has_ratio
+from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.catalogue import load_catalogue
-from hardstone.compare.grey import why_alone_grey
-from hardstone.compare.view import PlainTable, SystemColumn
+from hardstone.comparison.grey import why_alone_grey
+from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
 from hardstone.kernel.analysis import ALL, TEST
 from hardstone.kernel.tables import STATISTICS, KernelHistory, kernel_history, milliseconds

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from hardstone.compare.cells import (
+from hardstone.comparison.cells import (
     MEASURED,
     NAMED_SYSTEMS,
     SeriesGroup,
@@ -19,7 +19,7 @@ from hardstone.compare.cells import (
     who,
     why_grey,
 )
-from hardstone.compare.view import (
+from hardstone.comparison.view import (
     ClaimRow,
     ComparedRow,
     ComparedTest,
@@ -33,9 +33,6 @@ from hardstone.report.page_frame import environment, head_parts, load_bundle, wr
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.wording import shorten
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

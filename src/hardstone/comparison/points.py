@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hardstone.compare.grey import REPEAT, Pair, why_alone_grey, why_grey, why_worst_grey
-from hardstone.compare.rows import judged_claims
-from hardstone.compare.view import (
+from hardstone.comparison.grey import REPEAT, Pair, why_alone_grey, why_grey, why_worst_grey
+from hardstone.comparison.rows import judged_claims
+from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from hardstone.compare import charts
-from hardstone.compare.charts import (
+from hardstone.comparison import charts
+from hardstone.comparison.charts import (
     AVERAGE,
     MOST_OVERLAID,
     NEAR_PANELS,
@@ -25,8 +25,8 @@ from hardstone.compare.charts import (
     styled,
     with_standards,
 )
-from hardstone.compare.charts import panel_chart as panels_chart
-from hardstone.compare.view import (
+from hardstone.comparison.charts import panel_chart as panels_chart
+from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
     ComparedTest,
@@ -41,7 +41,7 @@ from hardstone.model import Series, Unit
 from hardstone.report import charts as run_charts
 from hardstone.report.chart_frame import Row, domain, drawn, ticks, unit_title, value_scale
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value, data_of
+from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
 from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
 from hardstone.stats.identity import histogram_problem
@@ -109,7 +109,7 @@ def system_figure(
     table: ChartTable,
     drawer: Drawer,
     *,
-    live: bool,
+    leads: bool = False,
 ) -> Figure:
     """A chart of several systems, with its data as a table for files."""
     return Figure(
@@ -117,8 +117,7 @@ def system_figure(
         title=title,
         about=about,
         alt=alt,
-        drawing=drawer.draw(spec),
-        data=data_of(spec, live=live),
+        drawing=drawer.draw(spec, leads=leads),
         table=table,
     )
 
@@ -150,7 +149,6 @@ class Place:
     standards: Sequence[Standard]
     name: str
     drawer: Drawer
-    live: bool
 
 
 def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
@@ -378,7 +376,6 @@ def shift_figure(place: Place) -> Figure | None:
         spec,
         ChartTable([*head, "source"], rows),
         place.drawer,
-        live=place.live,
     )
 
 
@@ -429,7 +426,6 @@ def _figure(
         spec,
         table,
         place.drawer,
-        live=place.live,
     )
 
 
@@ -471,7 +467,7 @@ class _System:
     whole: Operation
 
 
-def kernel_figures(view: CompareView, drawer: Drawer, *, live: bool) -> list[Figure]:
+def kernel_figures(view: CompareView, drawer: Drawer) -> list[Figure]:
     """Kernel time by length of section, and blocking rates, of the systems that measured them."""
     systems = [one for column in view.columns if (one := _system(column)) is not None]
     history = None if _is_emulated(view) else kernel_history()
@@ -479,7 +475,7 @@ def kernel_figures(view: CompareView, drawer: Drawer, *, live: bool) -> list[Fig
     rates = [one for one in systems if kernel_charts.has_blocking(one.whole)]
     found = [_sections(shares, history)] if shares else []
     found += [_rates(rates)] if rates else []
-    return [one.figure(drawer, live=live) for one in found]
+    return [one.figure(drawer) for one in found]
 
 
 @dataclass(frozen=True)
@@ -491,16 +487,14 @@ class _Chart:
     systems: Sequence[_System]
     table: ChartTable
 
-    def figure(self, drawer: Drawer, *, live: bool) -> Figure:
+    def figure(self, drawer: Drawer) -> Figure:
         spoken = [f"{one.whole.name}: {summary(one.time)}" for one in self.systems]
         alt = f"{self.title}. {'; '.join(spoken)}."
         if any(one.column.apart for one in self.systems):
             about = f"{self.about} Grey: may not be compared with the reference."
         else:
             about = self.about
-        return system_figure(
-            self.name, self.title, about, alt, self.spec, self.table, drawer, live=live
-        )
+        return system_figure(self.name, self.title, about, alt, self.spec, self.table, drawer)
 
 
 def _system(column: SystemColumn) -> _System | None:
@@ -670,8 +664,6 @@ def pair_figure(
     standards: Sequence[Standard],
     name: str,
     drawer: Drawer,
-    *,
-    live: bool,
 ) -> Figure:
     """A pair of bars for each system, published ones too."""
     pairs = zip(columns, row.cells, strict=True)
@@ -690,7 +682,6 @@ def pair_figure(
         spec,
         _pair_table(row, columns),
         drawer,
-        live=live,
     )
 
 
@@ -786,7 +777,7 @@ def _cells(cell: ComparedCell, which: str) -> list[Value]:
     return [which, end, "" if kind == "value" else kind, "", grey, told, amount.source]
 
 
-def spread_figure(view: CompareView, drawer: Drawer, *, live: bool) -> Figure | None:
+def spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
     """Worst over mean of the decisive rows; None where no system has both."""
     dots = []
     rows: list[list[Value]] = []
@@ -815,7 +806,7 @@ def spread_figure(view: CompareView, drawer: Drawer, *, live: bool) -> Figure | 
         charts.spread_chart(dots, names),
         ChartTable([*WHO, "series", "worst over mean", "source"], rows),
         drawer,
-        live=live,
+        leads=True,
     )
 
 
@@ -876,21 +867,21 @@ class CompareFigures:
         return list({id(one.drawing): one for one in found}.values())
 
 
-def compare_figures(view: CompareView, drawer: Drawer, *, live: bool) -> CompareFigures:
+def compare_figures(view: CompareView, drawer: Drawer) -> CompareFigures:
     """The pictures of `view`, the most telling first: of few systems all, of more as many as
     MOST_COST allows."""
-    return BegunFigures(view, drawer, live=live).finished(view)
+    return BegunFigures(view, drawer).finished(view)
 
 
 class BegunFigures:
     """The pictures that need decisive figures and kernel time only: they are drawn in other
     processes while the rest is compared. `view` may have nothing else yet."""
 
-    def __init__(self, view: CompareView, drawer: Drawer, *, live: bool) -> None:
-        self._maker = _Maker(view, drawer, live)
+    def __init__(self, view: CompareView, drawer: Drawer) -> None:
+        self._maker = _Maker(view, drawer)
         self._summary = self._maker.summary()
-        self._kernel = kernel_figures(view, drawer, live=live)
-        self._spread = spread_figure(view, drawer, live=live)
+        self._kernel = kernel_figures(view, drawer)
+        self._spread = spread_figure(view, drawer)
 
     def finished(self, view: CompareView) -> CompareFigures:
         """With the pictures of each test, as many as there is room for."""
@@ -926,7 +917,6 @@ class _Maker:
 
     view: CompareView
     drawer: Drawer
-    live: bool
     spent: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
@@ -990,12 +980,10 @@ class _Maker:
 
     def _place(self, row: ComparedRow, name: str) -> Place:
         curves = curves_of(row, self.view.columns)
-        return Place(row, curves, self.standards, name, self.drawer, self.live)
+        return Place(row, curves, self.standards, name, self.drawer)
 
     def _pair(self, row: ComparedRow, name: str) -> Figure:
-        return pair_figure(
-            row, self.view.columns, self.standards, name, self.drawer, live=self.live
-        )
+        return pair_figure(row, self.view.columns, self.standards, name, self.drawer)
 
     def _has_room(self, cost: int, kind: str, test: str, kept: int = 0) -> bool:
         count = len(self.view.columns)

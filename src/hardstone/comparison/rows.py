@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hardstone.catalogue import load_catalogue
-from hardstone.compare.grey import (
+from hardstone.comparison.grey import (
     Pair,
     StandIn,
     UnlikeResults,
@@ -17,7 +17,7 @@ from hardstone.compare.grey import (
     why_worst_grey,
     with_stand_ins,
 )
-from hardstone.compare.view import (
+from hardstone.comparison.view import (
     ClaimCell,
     ClaimRow,
     ComparedCell,

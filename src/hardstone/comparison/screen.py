@@ -14,8 +14,8 @@ from typing import IO
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.compare.rows import CONTRADICTS, EQUALS_TICK, group_of
-from hardstone.compare.view import (
+from hardstone.comparison.rows import CONTRADICTS, EQUALS_TICK, group_of
+from hardstone.comparison.view import (
     ComparedCell,
     ComparedRow,
     CompareView,

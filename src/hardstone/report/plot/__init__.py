@@ -1,1 +1,0 @@
-"""The static picture of common charts, drawn from their Vega-Lite specification without Vega."""
