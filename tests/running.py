@@ -28,7 +28,7 @@ from hardstone.model import (
     StreamVerdict,
 )
 from hardstone.stream import StreamReader
-from hardstone.targets.build import find_probe
+from hardstone.targets.find import find_probe
 from tests import machine
 from tests.waiting import wait_until
 

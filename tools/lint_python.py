@@ -41,19 +41,39 @@ ALLOWED: dict[str, set[str]] = {
     "toml_text": set(),
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
-    "kernel": LEAVES | {"stats", "systems", "wording"},
-    "posix": LEAVES | {"catalogue", "stats", "systems", "wording"},
+    "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
+    "posix": LEAVES | {"catalogue", "stats", "systems", "wording", "figure_text"},
     "systems": LEAVES | {"stats", "catalogue"},
     "wording": LEAVES | {"stats", "systems", "catalogue"},
+    "figure_text": LEAVES | {"stats", "systems", "wording"},
     "plan": LEAVES | {"catalogue"},
-    "simulation": LEAVES | {"calling", "catalogue", "stats", "plan", "systems", "wording"},
-    "preemption": LEAVES | {"stats", "kernel", "wording"},
+    "simulation": LEAVES
+    | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
+    "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
     "doctor": LEAVES,
     "gate": LEAVES | {"toml_text", "stats", "systems"},
     "present": LEAVES
-    | {"doctor", "stats", "catalogue", "calling", "systems", "simulation", "wording"},
+    | {
+        "doctor",
+        "stats",
+        "catalogue",
+        "calling",
+        "systems",
+        "simulation",
+        "wording",
+        "figure_text",
+    },
     "comparison": LEAVES
-    | {"stats", "kernel", "preemption", "present", "systems", "catalogue", "wording"},
+    | {
+        "stats",
+        "kernel",
+        "preemption",
+        "present",
+        "systems",
+        "catalogue",
+        "wording",
+        "figure_text",
+    },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files"},
@@ -63,12 +83,20 @@ ALLOWED: dict[str, set[str]] = {
 }
 # What is laid out, on a terminal or on a page.
 SHOWN = {"catalogue", "calling", "present", "stats", "systems", "plan", "doctor", "store", "gate"}
-SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "wording"}
+SHOWN |= {"simulation", "comparison", "posix", "kernel", "preemption", "wording", "figure_text"}
 ALLOWED["terminal"] = LEAVES | SHOWN
 ALLOWED["report"] = LEAVES | (SHOWN - {"plan", "doctor", "store", "gate"}) | {"facts", "files"}
 ALLOWED["cli"] = set(ALLOWED) - {"__init__", "schema"}
 # What people import: no command does.
-ALLOWED["notebook"] = LEAVES | {"stats", "store", "systems", "present", "comparison", "wording"}
+ALLOWED["notebook"] = LEAVES | {
+    "stats",
+    "store",
+    "systems",
+    "present",
+    "comparison",
+    "wording",
+    "figure_text",
+}
 ALLOWED["__main__"] = {"cli"}
 # What runs on a target, or starts what does.
 RUNNING = {"targets", "campaign", "cli", "lab"}

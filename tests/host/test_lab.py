@@ -15,7 +15,7 @@ from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.qemu import emulator
 from hardstone.store import Store
-from hardstone.targets.build import find_probe
+from hardstone.targets.find import find_probe
 from tests.host.place import dumped
 from tests.waiting import wait_until
 

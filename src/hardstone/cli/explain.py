@@ -19,7 +19,7 @@ def command(tests: tuple[str, ...], target: str, as_json: bool) -> int:
     """
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
-    from hardstone.cli.options import read_register
+    from hardstone.cli.registers import read_register
     from hardstone.plan import find_tests
     from hardstone.terminal.explain import explanation, print_explanation
 

@@ -35,7 +35,7 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     fetched. apt checks the signature as this machine's sources say, and keeps the lists in a
     folder of the lab: nothing is installed, and no root is needed.
     """
-    from hardstone.cli.fetching import steps_shown
+    from hardstone.cli.lab_screen import steps_shown
     from hardstone.lab.debian import get_debian, parse_wanted
 
     wanted = parse_wanted(what, arch)
@@ -79,7 +79,7 @@ def list_kernels(as_json: bool) -> int:
     if as_json:
         print_json([_document(kernel, kernel.arch not in missing) for kernel in kernels])
     else:
-        from hardstone.terminal.lists import KernelRow, print_kernels
+        from hardstone.cli.lab_screen import KernelRow, print_kernels
 
         rows = [
             KernelRow(one.name, one.arch, one.release, one.package, one.append, has)

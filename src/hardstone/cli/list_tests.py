@@ -26,7 +26,7 @@ def command(what: str | None, target: str, as_json: bool) -> int:
         return _list_published(as_json=as_json)
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
-    from hardstone.cli.options import read_register
+    from hardstone.cli.registers import read_register
 
     catalogue = load_catalogue()
     tests = sorted(read_register(target).tests, key=lambda test: catalogue.place(test.id))
@@ -47,7 +47,7 @@ def _list_published(*, as_json: bool) -> int:
     if as_json:
         print_json(rows)
     else:
-        from hardstone.terminal.studies import print_published_systems
+        from hardstone.terminal.lists import print_published_systems
 
         print_published_systems(rows)
     return EXIT_OK

@@ -132,7 +132,7 @@ def _report(target: str, load: str, lines: list[AnyLine], *, as_json: bool) -> i
     from hardstone.errors import UntrustworthyError
     from hardstone.model import StreamEvent, StreamLoad
     from hardstone.targets.probe_target import LoadFooter
-    from hardstone.terminal.lists import print_load
+    from hardstone.terminal.load_view import print_load
 
     reached = [line for line in lines if isinstance(line, StreamLoad)]
     events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]

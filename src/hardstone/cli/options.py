@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from hardstone.errors import HardstoneError, InputError
-from hardstone.model import Register
-from hardstone.targets import find_target
+from hardstone.errors import InputError
 from hardstone.units import parse_duration_ns
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -287,21 +284,6 @@ def _lab_target(name: str, given: Mapping[str, str]) -> str:
 
     settings = parse_settings(name.removeprefix(LAB_PREFIX))
     return LAB_PREFIX + with_settings(settings, **given).name
-
-
-def read_register(target_name: str) -> Register:
-    """The tests that the probe of a target has."""
-    with closing(find_target(target_name)) as target:
-        target.open()
-        return target.probe_list()
-
-
-def register_or_none(target_name: str = "local") -> Register | None:
-    """The same, or None without a probe: a stored run can be shown all the same."""
-    try:
-        return read_register(target_name)
-    except HardstoneError:
-        return None
 
 
 def one_array_thread() -> None:

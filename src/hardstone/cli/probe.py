@@ -15,7 +15,7 @@ def command() -> None:
 @command.command("path")
 def path() -> int:
     """Print the path of the probe in use."""
-    from hardstone.targets.build import find_probe
+    from hardstone.targets.find import find_probe
 
     click.echo(str(find_probe()))
     return EXIT_OK

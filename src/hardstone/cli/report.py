@@ -53,7 +53,7 @@ def command(
     one_array_thread()
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.cli.options import register_or_none
+    from hardstone.cli.registers import register_or_none
     from hardstone.cli.report_file import default_report, write_report, write_run_charts
 
     asked = [_limit_ns(text) for text in limits]

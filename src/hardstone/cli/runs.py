@@ -33,7 +33,7 @@ def command(store: Path | None, as_json: bool) -> int:
     if as_json:
         print_json(entries)
     else:
-        from hardstone.terminal.lists import print_runs
+        from hardstone.terminal.runs import print_runs
 
         print_runs(entries, unreadable_count=len(unreadable))
     return EXIT_OK

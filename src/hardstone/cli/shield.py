@@ -56,7 +56,7 @@ def command(
     off the CPU. Input, output and exit code are those of COMMAND. Standard error names
     what could not be moved. Needs root. With --target lab:NAME, COMMAND runs in the guest.
     """
-    from hardstone.targets.build import find_probe
+    from hardstone.targets.find import find_probe
 
     command_words = ["--", *words] if words else []
     arguments = [*_arguments(options), "--json" if as_json else "--text", *command_words]

@@ -100,7 +100,7 @@ def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool
 
         print_projections(shown)
     elif published:
-        from hardstone.terminal.studies import print_beside_published
+        from hardstone.terminal.beside import print_beside_published
 
         print_beside_published(shown)
     elif is_whole:

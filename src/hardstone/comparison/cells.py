@@ -17,20 +17,13 @@ from hardstone.comparison.view import (
     CompareView,
     SystemColumn,
 )
+from hardstone.figure_text import amount_text, number_text, ratio_words
 from hardstone.present.stars_text import certain_stars, score_text, stars_number
 from hardstone.systems.criteria import load_criteria
 from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, Missing
 from hardstone.units import format_ns
-from hardstone.wording import (
-    amount_text,
-    clean,
-    is_rate,
-    number_text,
-    ratio_text,
-    ratio_words,
-    shorten,
-)
+from hardstone.wording import clean, is_rate, ratio_text, shorten
 
 BRIEF_CHARACTERS = 32
 

@@ -34,6 +34,7 @@ from hardstone.comparison.view import (
     SystemColumn,
 )
 from hardstone.errors import InputError
+from hardstone.figure_text import amount_text, quantile_value
 from hardstone.kernel import charts as kernel_charts
 from hardstone.kernel.analysis import TEST, KernelTime, Operation
 from hardstone.kernel.tables import KernelHistory, kernel_history, summary
@@ -51,7 +52,7 @@ from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing
 from hardstone.units import format_count
-from hardstone.wording import amount_text, format_value, is_rate, quantile_value, shorten
+from hardstone.wording import format_value, is_rate, shorten
 
 NAME_CHARACTERS = 26
 ROW_CHARACTERS = 60

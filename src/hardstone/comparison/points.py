@@ -17,13 +17,14 @@ from hardstone.comparison.view import (
     SystemColumn,
     SystemPoints,
 )
+from hardstone.figure_text import amount_text, ratio_words
 from hardstone.model import Result, Unit
 from hardstone.present.stars_text import category_number, certain_stars
 from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
 from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
 from hardstone.units import format_ns
-from hardstone.wording import amount_text, is_rate, range_text, ratio_text, ratio_words, shorten
+from hardstone.wording import is_rate, range_text, ratio_text, shorten
 
 Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8

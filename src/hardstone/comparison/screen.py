@@ -22,11 +22,12 @@ from hardstone.comparison.view import (
     ConditionRow,
     SystemColumn,
 )
+from hardstone.figure_text import amount_text
 from hardstone.present.stars_text import stars_number
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.terminal.console import make_console
-from hardstone.wording import amount_text, one_line, ratio_text, shorten
+from hardstone.wording import one_line, ratio_text, shorten
 
 MOST_LINES = 37  # of 40: the command has a few lines to say after them
 MOST_COLUMNS = 6

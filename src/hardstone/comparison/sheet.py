@@ -17,6 +17,7 @@ from hardstone.comparison.view import (
     CompareView,
     SystemColumn,
 )
+from hardstone.figure_text import amount_text
 from hardstone.files import replace_file
 from hardstone.present.stars_text import category_number, stars_number
 from hardstone.report.drawing import Drawer
@@ -25,7 +26,7 @@ from hardstone.report.page_frame import regular_target
 from hardstone.report.sheet import Sheet, bind
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem
-from hardstone.wording import amount_text, one_line, shorten
+from hardstone.wording import one_line, shorten
 
 OF_RUNS = (
     "A figure of a run is at TEST/label values/series in that run: the heading names the test, the "

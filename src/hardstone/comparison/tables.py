@@ -10,6 +10,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import why_alone_grey
 from hardstone.comparison.view import PlainTable, SystemColumn
 from hardstone.errors import InputError
+from hardstone.figure_text import amount_text
 from hardstone.kernel.analysis import ALL, TEST
 from hardstone.kernel.tables import STATISTICS, KernelHistory, kernel_history, milliseconds
 from hardstone.model import Result, Scalar, Trust, Verdict
@@ -33,7 +34,7 @@ from hardstone.stats.kind_of_time import (
 from hardstone.systems.published import Study, load_studies
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
-from hardstone.wording import amount_text, ratio_text, short, shorten, time_mark
+from hardstone.wording import ratio_text, short, shorten, time_mark
 
 OWN_STUDY = "measured with hardstone"
 _LABEL_CHARACTERS = 60

@@ -25,7 +25,7 @@ from hardstone.model import RunDocument, Series
 from hardstone.stats.calibrated import work_of
 from hardstone.stats.conditions import UnlikeParameter, unlike_parameters
 from hardstone.stats.contradictions import is_contradictory
-from hardstone.stats.histogram import ranked_counts_of
+from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.join import other_machine
 from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.quantiles import is_printable, quantile_between

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hardstone.errors import InputError
+from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
 from hardstone.kernel.analysis import (
     ALL,
     MOST_OF_OTHERS,
@@ -25,16 +26,7 @@ from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.quantiles import values_for
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
-from hardstone.wording import (
-    format_value,
-    labels_text,
-    lacking_quantile,
-    level_text,
-    quantile_cell,
-    quantile_value,
-    range_text,
-    shorten,
-)
+from hardstone.wording import format_value, labels_text, range_text, shorten
 
 NOT_KNOWN = "-"
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
+from hardstone.figure_text import amount_text
 from hardstone.notebook.loaded_run import Run, load, small_table
 from hardstone.systems.subjects import Amount, Missing, published_system
-from hardstone.wording import amount_text, is_rate
+from hardstone.wording import is_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,7 @@ from math import ceil
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.figure_text import share_text
 from hardstone.model import Result, RunDocument, Series, Trust
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.contradictions import is_contradictory, trust_of
@@ -19,7 +20,6 @@ from hardstone.stats.quantiles import (
     values_to_bound,
 )
 from hardstone.units import format_count
-from hardstone.wording import share_text
 
 MISSES_SCHEMA = "hardstone.misses/1"
 CUT = (

@@ -13,6 +13,7 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
+from hardstone.figure_text import Cell, lacking_quantile, level_text, quantile_cell, share_text
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.simulation.results import TESTS as TIRE
@@ -23,19 +24,7 @@ from hardstone.stats.contradictions import contradictions, is_contradictory
 from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
 from hardstone.stats.trust import has_run
 from hardstone.units import format_count, format_ns, format_span
-from hardstone.wording import (
-    Cell,
-    format_value,
-    lacking_quantile,
-    level_text,
-    one_line,
-    quantile_cell,
-    series_text,
-    share_text,
-    shorten,
-    spoken,
-    work_text,
-)
+from hardstone.wording import format_value, one_line, series_text, shorten, spoken, work_text
 
 MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60

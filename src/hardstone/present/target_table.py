@@ -11,6 +11,7 @@ from typing import Literal
 
 from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
+from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import (
@@ -32,10 +33,7 @@ from hardstone.wording import (
     Claim,
     claim_of,
     format_value,
-    lacking_quantile,
-    level_text,
     one_line,
-    quantile_value,
     ratio_text,
     series_text,
     shorten,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
+from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
 from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
@@ -38,18 +39,13 @@ from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, s
 from hardstone.stats.sustained import Step, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
-    Cell,
     Claim,
-    bound_text,
     claim_of,
     claims_text,
     fact_text,
     format_value,
     is_rate,
-    lacking_quantile,
-    level_text,
     parameter_text,
-    quantile_cell,
     series_text,
     shorten,
     work_text,

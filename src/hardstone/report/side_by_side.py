@@ -8,6 +8,7 @@ import msgspec
 
 from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
+from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, Series, Verdict
 from hardstone.present.load_table import common_work, works_of
 from hardstone.present.notices import column_note
@@ -27,17 +28,7 @@ from hardstone.stats.conditions import (
 from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
-from hardstone.wording import (
-    claim_of,
-    format_value,
-    lacking_quantile,
-    level_text,
-    quantile_value,
-    ratio_text,
-    series_text,
-    shorten,
-    worst_value,
-)
+from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
 
 MOST_ROWS = 40
 CHARTS_EACH = 2

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from hardstone.figure_text import share_text
 from hardstone.model import RunDocument
 from hardstone.simulation.analysis import (
     Bound,
@@ -34,7 +35,7 @@ from hardstone.stats.conditions import Condition, listed, names_in, sweep_points
 from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
-from hardstone.wording import clean, one_line, share_text, shorten, target_text
+from hardstone.wording import clean, one_line, shorten, target_text
 
 NAME_CHARACTERS = 24
 _NOISE = 1e-9  # of floating point, in the last digit shown

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from hardstone.model import ParamValue, Result, RunDocument, Series
 from hardstone.stats.contradictions import is_contradictory
-from hardstone.stats.histogram import ranked_counts_of
+from hardstone.stats.identity import ranked_counts_of
 from hardstone.units import format_ns
 
 UNEQUAL = "unequal work, so the times are not comparable"

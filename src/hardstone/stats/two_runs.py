@@ -24,7 +24,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from hardstone.model import Histogram, Series
-from hardstone.stats.histogram import Bins, bins_of, ranked_counts_of
+from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.quantiles import (
     Quantile,
     Ranked,

@@ -22,7 +22,7 @@ from hardstone.errors import TargetError
 from hardstone.files import pause
 from hardstone.model import ClockCheck
 from hardstone.targets.base import SILENT, Notices, OnIdle, ProbeTimeoutError, Stop, no_sign
-from hardstone.targets.build import find_probe
+from hardstone.targets.find import find_probe
 from hardstone.targets.probe_target import ProbeTarget
 from hardstone.targets.transport import Halt, Limits, Watch, never_halted
 

@@ -1,39 +1,71 @@
-"""Conditions, or targets, side by side on a terminal."""
+"""Conditions, targets, or a run and published figures, side by side on a terminal."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from textwrap import wrap
 from typing import IO
 
+import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, load_catalogue
+from hardstone.comparison.grey import Stand, beside, why_another
 from hardstone.errors import InputError
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
+from hardstone.figure_text import lacking_quantile
+from hardstone.kernel.tables import whole_length
 from hardstone.model import DataValue, Result, RunDocument, Series
 from hardstone.present.load_table import LoadTable, common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
+from hardstone.simulation.analysis import bounds_of
+from hardstone.simulation.results import points_of
+from hardstone.simulation.tables import comparable, is_of_sweep, told_of
 from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.conditions import (
+    NOT_KNOWN,
     Comparison,
     Names,
     SeriesRow,
     comparisons_in,
+    config_text,
     names_in,
     ratio_to_first,
 )
 from hardstone.stats.contradictions import MARK, MARK_NOTE, contradiction_of, is_contradictory
+from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import median_of
-from hardstone.systems.published import Resolved
+from hardstone.systems.published import (
+    Address,
+    AddressError,
+    Figure,
+    Resolved,
+    is_of_kernel_time,
+    is_under,
+    length_of,
+    resolve,
+    tables_of,
+    value_of,
+)
 from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.terminal.run_rows import trust_rows
+from hardstone.terminal.studies import (
+    PublishedTable,
+    Row,
+    print_published,
+    published_tables,
+    within,
+)
+from hardstone.terminal.whole_run import print_head
 from hardstone.units import format_count
-from hardstone.wording import format_value, labels_text, lacking_quantile, ratio_text, spoken
+from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark
 
 AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
 _BOUNDED_SERIES = "expiry_step"
@@ -313,3 +345,120 @@ def _target_cell(row: TargetRow, place: int) -> Text:
     cell: FigureCell = row.cells[place]
     text = words(cell.text, _LOOKS.get(cell.look, ""))
     return text + Text(f" {cell.ratio}", style="bold") if cell.ratio else text
+
+
+CLOSING = (
+    "An address names the same figure in a run and in a study. Hardware, kernel and conditions "
+    "differ, so compare the distance from mean to worst and the effect of load."
+)
+
+
+def print_beside_published(document: RunDocument) -> None:
+    """Prints the figures of the run and of the studies by address. InputError if there are none."""
+    tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
+    if not tests:
+        raise InputError(
+            "no test of this run has published figures",
+            "to see those of a test: hardstone explain TEST",
+        )
+    console = make_console()
+    _print_head(console, document)
+    for test in tests:
+        for table in published_tables(test, partial(_figure_rows, document)):
+            _print_table(console, test, table)
+    console.print(words(CLOSING, "dim"))
+
+
+def _print_head(console: Console, document: RunDocument) -> None:
+    """The conditions of the run and its trust."""
+    print_head(console, document)
+    for row in trust_rows(document):
+        console.print(Text(" ").join(row))
+    console.print()
+
+
+def _print_table(console: Console, test: str, table: PublishedTable) -> None:
+    console.print(words(f"{test}, published: {table.title}", "bold"))
+    print_published(console, table)
+    console.print()
+
+
+def _figure_rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
+    """A row for each result measured under the conditions of the study."""
+    address = figures[0].address
+    run = " ".join(filter(None, ("this run", time_mark(document.system))))
+    where = {name: value for name, value in address.conditions.items() if name != "policy"}
+    if is_of_sweep(figures[0]):
+        yield from _sweep_rows(document, figures, run)
+        return
+    for result in document.results:
+        if result.test == address.test and is_under(result, where):
+            system = f"{run}, {config_text(result.conditions)}"
+            for stand in beside(address, document.system):
+                refused = stand.refused or why_another(figures[0], result)
+                told = f"- ({refused})" if refused else _told(document, result, stand, figures)
+                yield Row(
+                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
+                )
+
+
+def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> Iterator[Row]:
+    """Numbers of masses come from all points of a load, and from no single result."""
+    bounds = bounds_of(points_of(document))
+    for load in dict.fromkeys(one.curve.load for one in bounds):
+        own = [one for one in bounds if one.curve.load == load and comparable(one)]
+        told = why_not_beside_hardware(document) or ", ".join(
+            f"{one.statistic} {told_of(own, one)}" for one in figures
+        )
+        yield Row((within(figures[0].address),), load, run, told)
+
+
+def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
+    """The figures of `result` at the address, with caveats in brackets.
+
+    Verdicts of an emulated run stand beside those of the studies, its figures do not.
+    """
+    alone = msgspec.structs.replace(document, results=[result])
+    try:
+        found = resolve(stand.address, alone)
+        others = [resolve(_of_series(stand.address, one), alone) for one in figures[0].or_series]
+    except AddressError as error:
+        return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
+    if found.series is None:
+        told = verdicts_text(found)
+    elif why := why_not_beside_hardware(document):
+        return f"- ({why})"
+    else:
+        statistics = [one.statistic for one in figures if one.statistic] or ["max"]
+        largest = max([found, *others], key=_largest)
+        told = ", ".join([f"{one} {_resolved_value(largest, one)}" for one in statistics])
+    notes = [stand.note, _larger_of([found, *others]) if others else ""]
+    for one in (found, *others):
+        notes += [*one.notes, *doubts_of(one, document)]
+    notes = list(dict.fromkeys(filter(None, notes)))
+    return f"{told} ({'; '.join(notes)})" if notes else told
+
+
+def _of_series(address: Address, name: str) -> Address:
+    return replace(address, parts=(*address.parts[:-1], name))
+
+
+def _largest(found: Resolved) -> int:
+    return (found.series.max if found.series is not None else None) or 0
+
+
+def _larger_of(found: Sequence[Resolved]) -> str:
+    """ "the larger of inverted 0 and ended_by_watchdog 1"."""
+    said = [f"{one.series.name} {_largest(one)}" for one in found if one.series is not None]
+    return f"the larger of {' and '.join(said)}"
+
+
+def _resolved_value(found: Resolved, statistic: str) -> str:
+    if found.series is None:
+        return "-"
+    try:
+        if is_of_kernel_time(statistic):
+            return whole_length(length_of(found, statistic))
+        return format_value(value_of(found.series, statistic), found.series.unit)
+    except AddressError as error:
+        return f"- ({error.cause})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from typing import IO
@@ -15,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
+from hardstone.terminal.light_table import width_of
 from hardstone.wording import clean, one_line
 
 
@@ -78,34 +78,6 @@ def print_rows(
     for command in commands:
         print_command(console, command)
     console.print()
-
-
-_USUAL = 80
-_LEAST = 40
-
-
-def width_of(stream: IO[str] | None) -> int:
-    """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
-    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
-
-
-def _of_terminal(stream: IO[str] | None) -> int:
-    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
-    for descriptor in descriptors:
-        try:
-            return os.get_terminal_size(descriptor).columns
-        except OSError:
-            continue
-    return 0
-
-
-def _descriptor(stream: IO[str]) -> int:
-    try:
-        return stream.fileno()
-    except (OSError, ValueError):
-        return -1
 
 
 _LONGEST_NAME = 24

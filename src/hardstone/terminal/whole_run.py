@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.errors import InputError
+from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.kernel.screen import show_kernel_time
 from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
@@ -72,16 +73,7 @@ from hardstone.terminal.run_rows import (
     verdict_row,
 )
 from hardstone.units import format_count, write_ns
-from hardstone.wording import (
-    format_value,
-    is_rate,
-    labels_text,
-    lacking_quantile,
-    level_text,
-    quantile_value,
-    spoken,
-    work_text,
-)
+from hardstone.wording import format_value, is_rate, labels_text, spoken, work_text
 
 
 def show_search(console: Console, document: RunDocument) -> None:

@@ -9,6 +9,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
+from hardstone.figure_text import amount_text
 from hardstone.present.stars_text import (
     category_number,
     certain_stars,
@@ -22,7 +23,7 @@ from hardstone.systems.criteria import load_criteria, special_attention
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overall_caps
 from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import make_console
-from hardstone.wording import amount_text, format_value, one_line
+from hardstone.wording import format_value, one_line
 
 _PAGE = "docs/method/rating.md"
 _LABEL = 11

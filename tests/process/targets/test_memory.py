@@ -11,7 +11,7 @@ import pytest
 
 from hardstone.errors import TargetError
 from hardstone.memory import Memory
-from hardstone.targets.build import find_probe
+from hardstone.targets.find import find_probe
 from hardstone.targets.host_memory import HostMemory
 from hardstone.targets.lab import LabMemory
 from tests.process.store.faults import mounted

@@ -20,11 +20,11 @@ from hardstone.comparison.view import (
     SystemColumn,
     SystemPoints,
 )
+from hardstone.figure_text import amount_text, number_text, ratio_words
 from hardstone.model import Unit
 from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.systems.rating import CategoryRating, Rating
 from hardstone.systems.subjects import Amount, published_ids, published_system
-from hardstone.wording import amount_text, number_text, ratio_words
 from tests.changed_copy import replace
 from tests.unit.golden import assert_as_stored
 from tests.unit.present import compared

@@ -18,8 +18,8 @@ from hardstone.preemption.screen import print_preemption
 from hardstone.preemption.tables import preemption_table
 from hardstone.report import svg
 from hardstone.report.theme import Spec
+from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.console import make_console
-from hardstone.terminal.studies import print_beside_published
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.media import Sketches, flat, printed, sketched
 from tests.unit.stats import make

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from hardstone.figure_text import quantile_cell, share_text
 from hardstone.model import RunDocument
 from hardstone.present import headline
 from hardstone.report import opening
@@ -16,16 +17,7 @@ from hardstone.report.page_frame import can_be_inlined, content_security_policy,
 from hardstone.report.results import table_of
 from hardstone.stats.contradictions import MARK_NOTE
 from hardstone.stats.quantiles import Quantile
-from hardstone.wording import (
-    clean,
-    format_value,
-    label_text,
-    parameter_text,
-    quantile_cell,
-    range_text,
-    share_text,
-    shorten,
-)
+from hardstone.wording import clean, format_value, label_text, parameter_text, range_text, shorten
 from tests.unit.report import sample
 
 

@@ -13,8 +13,8 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.simulation.figures import MOST_DRAWN, tire_figures
 from hardstone.simulation.results import points_of
+from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
-from hardstone.terminal.studies import print_beside_published
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.media import (
     Sketches,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hardstone.errors import InputError
 from hardstone.model import Histogram, Series, Window, Worst
-from hardstone.stats.histogram import bins_of, histogram_of, ranked_counts_of
+from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import (
     DEFAULT_LAYOUT,
     MAX_VALUE,
@@ -23,6 +23,7 @@ from hardstone.stats.identity import (
     last_index,
     pair_problem,
     parse_layout,
+    ranked_counts_of,
     series_problem,
     total_count,
     window_problem,

@@ -1,0 +1,141 @@
+"""Quantiles and amounts of compared systems, as people read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil, floor
+
+from hardstone.model import (
+    Unit,
+)
+from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_for, values_to_bound
+from hardstone.stats.two_runs import QuantileRatio
+from hardstone.systems.subjects import Amount
+from hardstone.units import format_count
+from hardstone.wording import format_value, range_text, ratio_text
+
+_STEPS: dict[Unit, tuple[tuple[str, int], ...]] = {
+    "ns": (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),
+    "bytes_per_s": (("GB/s", 10**9), ("MB/s", 10**6), ("kB/s", 10**3), ("B/s", 1)),
+    "count": (("", 1),),
+}
+
+
+_TIMES = "\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}"
+
+
+def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
+    """A value with its unit, "< 0.1 us" or "> 4.2 s". `is_exact` keeps all digits: those of a
+    published figure are as the study printed them."""
+    sign, value = "", amount.value
+    if value is None:
+        sign, value = ("< ", amount.below) if amount.below is not None else ("> ", amount.above)
+    if value is None:
+        return "-"
+    return f"{sign}{_exact(value, amount.unit) if is_exact else _rounded(value, amount.unit)}"
+
+
+def _rounded(value: float, unit: Unit) -> str:
+    """As tables show it; a mean of counts with its hundredths, since 1.55 is not 2."""
+    if unit == "count" and not value.is_integer():
+        return f"{value:.2f}"
+    return format_value(value, unit)
+
+
+def _exact(value: float, unit: Unit) -> str:
+    number = Decimal(repr(value))
+    steps = _STEPS[unit]
+    name, scale = next((one for one in steps if abs(number) >= one[1]), steps[-1])
+    return f"{(number / scale).normalize():f} {name}".rstrip()
+
+
+def number_text(value: float | None) -> str:
+    """The exact number, without a unit, for a program: "43940", "6512.25"; "" for None."""
+    return "" if value is None else f"{Decimal(repr(value)).normalize():f}"
+
+
+def ratio_words(ratio: QuantileRatio) -> tuple[str, str]:
+    """The ratio with its interval, and what it means between these two runs."""
+    if ratio.ratio is None:
+        return "-", ratio.reason or ratio.outcome
+    said = f"{ratio.outcome}: {ratio.reason}" if ratio.reason else ratio.outcome
+    return f"{_TIMES}{_figure(ratio.ratio)}{_interval(ratio)}", said
+
+
+def _interval(ratio: QuantileRatio) -> str:
+    if ratio.low is None and ratio.high is None:
+        return ", unbounded"
+    if ratio.low is None:
+        return f" (at most {_figure(ratio.high)})"
+    if ratio.high is None:
+        return f" (at least {_figure(ratio.low)})"
+    return f" ({_figure(ratio.low)} to {_figure(ratio.high)})"
+
+
+def _figure(value: float | None) -> str:
+    """Hundredths below ten: a change of 5 % has to be seen."""
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if 0.1 <= value < 9.995 else ratio_text(value)
+
+
+_LARGEST_BOUND = 0.1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure with its interval."""
+
+    value: str
+    interval: str = ""
+
+
+def level_text(q: float) -> str:
+    """A quantile as a heading: "median", "p99.9"."""
+    return "median" if q == 0.5 else f"p{100 * q:.10g}"
+
+
+def quantile_value(quantile: Quantile | None, unit: Unit, quantum_ns: float = 1.0) -> str:
+    """The value of a quantile; outside the buckets it is "above" or "below" their range."""
+    if quantile is None:
+        return "-"
+    if quantile.value is not None:
+        return format_value(quantile.value, unit, quantum_ns)
+    if quantile.above is None:
+        return "below 0"
+    return f"above {format_value(quantile.above, unit, quantum_ns)}"
+
+
+def lacking_quantile(q: float, count: int) -> str:
+    """What the quantile `q` of `count` values lacks: "needs 1000 values, has 100"."""
+    return lacking(values_for(q), count)
+
+
+def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "") -> Cell:
+    """A quantile with its 95 % interval; in place of one that there is not what it `lacks`."""
+    if quantile is None:
+        return Cell("-", lacks)
+    if quantile.value is None:
+        return Cell(quantile_value(quantile, unit))
+    low = "unbounded" if quantile.low is None else format_value(quantile.low, unit)
+    high = "unbounded" if quantile.high is None else format_value(quantile.high, unit)
+    return Cell(quantile_value(quantile, unit), range_text(low, high))
+
+
+def bound_text(summary: SeriesSummary) -> str:
+    """Upper bound, at 95 % confidence, of the share of values above the worst observed."""
+    if summary.derived:
+        return "-"
+    if summary.p_exceed_bound > _LARGEST_BOUND:
+        return lacking(values_to_bound(_LARGEST_BOUND), summary.count)
+    return f"< {share_text(summary.p_exceed_bound)}"
+
+
+def share_text(share: float) -> str:
+    """A share, never rounded in favour of the system: "1 in 10 000", "63 %"."""
+    if share > 0.1:
+        return f"{min(ceil(100 * share), 100)} %"
+    whole = floor(1 / share)
+    digits = 10 ** max(len(str(whole)) - 3, 0)
+    return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
