@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "calling": set(),
     "collector": set(),
     "errors": set(),
-    "files": set(),
+    "files": {"errors"},
     "memory": set(),
     "event_names": set(),
     "model": set(),

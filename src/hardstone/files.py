@@ -14,6 +14,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from hardstone.errors import InputError
+
 _KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFDIR: "a folder",
@@ -197,3 +199,25 @@ def replace_file(path: Path, data: bytes, mode: int | None, *, is_durable: bool)
         raise
     if is_durable:
         sync_folder(path.parent)
+
+
+def regular_target(path: Path) -> Path:
+    """The file that a report at `path` replaces, which may not exist yet.
+
+    A rename replaces anything with that name, as root even a device. So links are resolved
+    first, and InputError is raised unless the end is a regular file. Raises OSError.
+    """
+    target = Path(os.path.realpath(path))
+    # Both: a link such as /dev/stdout names a pipe that has no path of its own.
+    is_there, is_target_there = _is_regular(path), _is_regular(target)
+    if False in (is_there, is_target_there) or is_there != is_target_there:
+        raise InputError(f"{path} is not a regular file", "name another file with -o")
+    return target
+
+
+def _is_regular(path: Path) -> bool | None:
+    """None where nothing is."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return None

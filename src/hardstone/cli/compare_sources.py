@@ -137,7 +137,7 @@ class ComparisonFile:
 
     def check(self) -> None:
         """InputError where there is no folder for the output, or something else than a file is."""
-        from hardstone.report.page_frame import regular_target
+        from hardstone.files import regular_target
 
         if self._output is not None:
             folder = regular_target(self._output).parent

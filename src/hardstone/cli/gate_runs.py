@@ -150,7 +150,7 @@ def _summary_place(options: Mapping[str, Any]) -> Path | None:
 
 
 def _check(option: str, path: Path) -> None:
-    from hardstone.report.page_frame import regular_target
+    from hardstone.files import regular_target
 
     try:
         target = regular_target(path)
@@ -167,7 +167,7 @@ def _check(option: str, path: Path) -> None:
 
 
 def _replace(option: str, path: Path, data: bytes) -> None:
-    from hardstone.report.page_frame import regular_target
+    from hardstone.files import regular_target
 
     try:
         replace_file(regular_target(path), data, None, is_durable=False)

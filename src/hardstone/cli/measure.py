@@ -36,6 +36,7 @@ from hardstone.errors import (
     InputError,
     worst_code,
 )
+from hardstone.files import regular_target
 from hardstone.model import (
     TARGETS_SCHEMA,
     Facts,
@@ -50,7 +51,6 @@ from hardstone.model import (
 )
 from hardstone.plan import NONE, PlanError, Request, make_plan
 from hardstone.preemption.analysis import OFF, ON, Models, booted_models, switched_models
-from hardstone.report.page_frame import regular_target
 from hardstone.store import StoreError, default_root
 from hardstone.targets import find_target
 from hardstone.targets.base import Target, WrongModelError

@@ -75,7 +75,7 @@ def _write(
     drawer: Drawer,
     beside: RunDocument | None,
 ) -> None:
-    from hardstone.report.page_frame import regular_target
+    from hardstone.files import regular_target
 
     tests = _tests(document, register)
     try:

@@ -18,11 +18,10 @@ from hardstone.comparison.view import (
     SystemColumn,
 )
 from hardstone.figure_text import amount_text
-from hardstone.files import replace_file
+from hardstone.files import regular_target, replace_file
 from hardstone.present.stars_text import category_number, stars_number
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
-from hardstone.report.page_frame import regular_target
 from hardstone.report.sheet import Sheet, bind
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from hardstone.files import replace_file
+from hardstone.files import regular_target, replace_file
 from hardstone.kernel.page import fill_kernel
 from hardstone.model import RunDocument
 from hardstone.posix.page import posix_sheets
@@ -23,7 +23,6 @@ from hardstone.report.figures import drawn
 from hardstone.report.latency_pages import PartPage
 from hardstone.report.opening import Head, head_of
 from hardstone.report.page import settings_of, with_readable_histograms
-from hardstone.report.page_frame import regular_target
 from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import Sheet, bind
 from hardstone.simulation.page import tire_page, tire_sheets
