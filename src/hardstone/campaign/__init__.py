@@ -3,11 +3,11 @@
 from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.campaign.events import (
     CampaignEvent,
-    Look,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
     RunStarted,
+    Snapshot,
     Tick,
     Warned,
 )
@@ -15,12 +15,12 @@ from hardstone.campaign.events import (
 __all__ = [
     "Campaign",
     "CampaignEvent",
-    "Look",
     "MeasuringFinished",
     "MeasuringStarted",
     "Outcome",
     "RunFinished",
     "RunStarted",
+    "Snapshot",
     "Tick",
     "Warned",
 ]

@@ -1,8 +1,5 @@
 """Runs a plan on a target: the only place that joins target, conditions and plan; and the exit
 code of what came.
-
-The only place that joins target, conditions and plan. `Keeper` keeps each line and result in the
-journal; `Interrupt` turns the first Ctrl-C into an early end that keeps what was measured.
 """
 
 from __future__ import annotations
@@ -22,7 +19,14 @@ from typing import TypeVar
 import msgspec
 
 import hardstone
-from hardstone.campaign.collect import Collector, Keeper, TargetGoneError, carried, measure, skipped
+from hardstone.campaign.collect import (
+    Collector,
+    FaultTolerantJournal,
+    TargetGoneError,
+    carried,
+    measure,
+    skipped,
+)
 from hardstone.campaign.events import (
     CampaignEvent,
     MeasuringFinished,
@@ -219,7 +223,7 @@ class Campaign:
             self._on_event(RunStarted((resumes or document).id, plan))
             options = run_options(plan, facts)
             names = names_in(document)
-            keeper = Keeper(
+            keeper = FaultTolerantJournal(
                 journal, document, lambda error: self._warn(f"{error}; measuring continues")
             )
             collector = Collector(self._target, options, keeper, self._stop, names)
@@ -263,7 +267,9 @@ class Campaign:
             self._run_test(planned, position, document, collector)
         self._is_cut_short = self._stop.is_set()
 
-    def _has_next(self, document: RunDocument, position: int, journal: Keeper) -> bool:
+    def _has_next(
+        self, document: RunDocument, position: int, journal: FaultTolerantJournal
+    ) -> bool:
         """Whether the plan has a test after `position` of them, be it one that is added now."""
         plan = document.plan
         if position == len(plan.tests) and self._skip_reason() is None:

@@ -20,7 +20,7 @@ import msgspec
 
 from hardstone.calling import parted
 from hardstone.campaign.events import (
-    Look,
+    Snapshot,
 )
 from hardstone.errors import HardstoneError, TargetError
 from hardstone.event_names import COPIED, LOOKED
@@ -65,7 +65,7 @@ class TargetGoneError(TargetError):
 
 
 @dataclass
-class Looks:
+class SnapshotCost:
     """How often a test was looked at while it measured, and what that took."""
 
     count: int = 0
@@ -78,12 +78,12 @@ class Collector:
 
     target: Target
     options: RunOptions
-    journal: Keeper
+    journal: FaultTolerantJournal
     stop: Stop
     names: Names
-    looks: Looks = field(default_factory=Looks)
+    looks: SnapshotCost = field(default_factory=SnapshotCost)
 
-    def look(self, test: str) -> Look:
+    def look(self, test: str) -> Snapshot:
         """What the running test has recorded by now."""
         is_recording = self.journal.has_recording()
         found = look_at(test, self.target, self.journal.snapshot, is_recording=is_recording)
@@ -293,24 +293,28 @@ _NO_COPY = "a copy would disturb what is measured"
 
 def look_at(
     test: str, target: Target, snapshot: Callable[[], Path | None], *, is_recording: bool
-) -> Look:
+) -> Snapshot:
     """What `test`, which runs on `target`, has recorded by now. Never raises."""
     if not is_recording:
-        return Look(None, 0, _NOT_YET)
+        return Snapshot(None, 0, _NOT_YET)
     begin_ns = _cpu_ns()
     reader = StreamReader(test)
     try:
         copy = snapshot()
         if copy is None:
-            return Look(None, _cpu_ns() - begin_ns, _NO_COPY, can_come=False)
+            return Snapshot(None, _cpu_ns() - begin_ns, _NO_COPY, can_come=False)
         for line in target.dump(str(copy)):
             reader.feed(line)
     except (HardstoneError, OSError) as error:
-        return Look(None, _cpu_ns() - begin_ns, str(error), can_come=True)
+        return Snapshot(None, _cpu_ns() - begin_ns, str(error), can_come=True)
     found = reader.finish()
     cost_ns = _cpu_ns() - begin_ns
     has_values = any(series.count for series in found.series)
-    return Look(found, cost_ns) if has_values else Look(None, cost_ns, reader.problem or _NOT_YET)
+    return (
+        Snapshot(found, cost_ns)
+        if has_values
+        else Snapshot(None, cost_ns, reader.problem or _NOT_YET)
+    )
 
 
 def _cpu_ns() -> int:
@@ -319,7 +323,7 @@ def _cpu_ns() -> int:
     return time.thread_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
 
 
-class Keeper:
+class FaultTolerantJournal:
     """Records what it can: a store that fails is reported once, and measuring continues.
 
     From then on the run is kept outside of the store too, and the next command on the store

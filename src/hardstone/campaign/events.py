@@ -26,7 +26,7 @@ class MeasuringStarted:
 
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """What a running test has recorded so far: `result`, or None and why there is nothing to see.
 
     `cost_ns`: the time of a CPU that looking took. `can_come`: a later look may see something.
@@ -47,7 +47,7 @@ class Tick:
 
     planned: PlannedTest
     elapsed_ns: int
-    look: Callable[[], Look]
+    look: Callable[[], Snapshot]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
-    from hardstone.cli.compare_sources import Chosen, ComparisonFile
+    from hardstone.cli.compare_sources import ComparisonFile, SelectedSystems
     from hardstone.comparison.view import CompareView
 
 
@@ -77,7 +77,7 @@ def command(
         return _exit_code(chosen)
 
 
-def _print_document(chosen: Chosen, place: int) -> CompareView:
+def _print_document(chosen: SelectedSystems, place: int) -> CompareView:
     from hardstone.cli.messages import print_json
     from hardstone.comparison.assemble import compare_view
     from hardstone.comparison.view import comparison_document
@@ -87,7 +87,7 @@ def _print_document(chosen: Chosen, place: int) -> CompareView:
     return view
 
 
-def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareView:
+def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> CompareView:
     """On the screen, once it is written where that was asked for."""
     from hardstone.comparison.assemble import compare_view
 
@@ -103,7 +103,7 @@ def _show(chosen: Chosen, place: int, file: ComparisonFile | None) -> CompareVie
     return view
 
 
-def _exit_code(chosen: Chosen) -> int:
+def _exit_code(chosen: SelectedSystems) -> int:
     from hardstone.cli.open_store import consistency_exit
     from hardstone.systems.subjects import MeasuredRun
 

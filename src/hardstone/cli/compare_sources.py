@@ -24,7 +24,7 @@ _NAME_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedSystems:
     """Systems with the word that named each, and the runs that were read, each once."""
 
     subjects: list[Subject]
@@ -34,7 +34,7 @@ class Chosen:
 
 def chosen_systems(
     store: Store, words: Sequence[str], load: str | None, cpu_config: str | None, reference: str
-) -> Chosen:
+) -> SelectedSystems:
     """A system for each condition of each run, and for each published one.
 
     `load` and `cpu_config` choose between the conditions of a run. Of a published system under
@@ -48,12 +48,12 @@ def chosen_systems(
             raise InputError(f"run {document.id} is named twice", "name it once")
         documents[document.id] = document
         runs[word] = _under(document, load, cpu_config)
-    chosen = Chosen(*_systems(runs, words, ""), list(documents.values()))
+    chosen = SelectedSystems(*_systems(runs, words, ""), list(documents.values()))
     beside = chosen.subjects[reference_place(chosen, reference)]
     measured = beside if isinstance(beside, MeasuredRun) else next(iter(runs.values()), [None])[0]
     if measured is None:
         return chosen
-    return Chosen(*_systems(runs, words, measured.condition.load), chosen.documents)
+    return SelectedSystems(*_systems(runs, words, measured.condition.load), chosen.documents)
 
 
 def _systems(
@@ -89,7 +89,7 @@ def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> l
     )
 
 
-def reference_place(chosen: Chosen, reference: str) -> int:
+def reference_place(chosen: SelectedSystems, reference: str) -> int:
     """The place of the system that `reference` names: a number from 1, what was typed for it, its
     ID, or the start of the ID. InputError if it names none, or several."""
     count = len(chosen.subjects)

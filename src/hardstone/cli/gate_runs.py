@@ -280,7 +280,7 @@ def _print(text: str) -> None:
     sys.stdout.write(text)
 
 
-class Chosen(NamedTuple):
+class Baselines(NamedTuple):
     """Baselines, and in words which of them were not named."""
 
     runs: list[RunDocument]
@@ -309,13 +309,13 @@ class _Store:
         ids = repeats_of(store, document)
         return [*(list(store.load_each(ids)) if ids else [document])]
 
-    def with_others(self, named: Sequence[RunDocument], own: RunDocument) -> Chosen:
+    def with_others(self, named: Sequence[RunDocument], own: RunDocument) -> Baselines:
         """The baselines for `own`: those that are named, and if they are few all of the store that
         are of the same system and plan and are older than it."""
         runs = list({one.id: one for one in named if one.id != own.id}.values())
         notes = ["a run is no baseline of itself"] if len(runs) < len(named) else []
         if len(runs) >= LEAST_RUNS:
-            return Chosen(runs, notes)
+            return Baselines(runs, notes)
         store, known, kind = self._open(), {one.id for one in runs}, named[0]
         entries = [
             one
@@ -340,7 +340,7 @@ class _Store:
                 f"{told} of the same system and plan, from {alike[0].id} to {alike[-1].id}, are "
                 "baselines too: what varies between runs takes more than were named"
             )
-        return Chosen([*runs, *alike], notes)
+        return Baselines([*runs, *alike], notes)
 
     def _open(self) -> Store:
         if self._opened is None:

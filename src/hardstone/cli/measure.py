@@ -273,7 +273,7 @@ def measure_several(
     wants_report: bool,
     ends_at: tuple[type[HardstoneError], ...] = (),
     after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
-    way: Way | None = None,
+    way: Procedure | None = None,
 ) -> int:
     """Measures the targets `names`, at least two, one after another: the exit code.
 
@@ -287,8 +287,8 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    usual = Way(lambda target, name: prepare(target, name, tests, options), run_one)
-    tour = Tour(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
+    usual = Procedure(lambda target, name: prepare(target, name, tests, options), run_one)
+    tour = TargetLoop(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
     if options["dry_run"]:
         return _plan_all(tour, as_json=options["as_json"])
     return _run_all(tour, options, after, way or usual, wants_report=wants_report)
@@ -302,7 +302,7 @@ def _print_table(documents: Sequence[RunDocument]) -> None:
 
 
 @dataclass(frozen=True)
-class Way:
+class Procedure:
     """How a target, by its name, is prepared, how what was prepared is run, as `run_one`, and how
     two documents or more are shown beside each other."""
 
@@ -311,7 +311,7 @@ class Way:
     show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
 
 
-class Tour:
+class TargetLoop:
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
@@ -380,10 +380,10 @@ class Tour:
 
 
 def _run_all(
-    tour: Tour,
+    tour: TargetLoop,
     options: Mapping[str, Any],
     after: Callable[[Sequence[RunDocument]], None],
-    way: Way,
+    way: Procedure,
     *,
     wants_report: bool,
 ) -> int:
@@ -408,7 +408,7 @@ def _run_all(
 
 
 def _print_runs(
-    documents: list[RunDocument], not_run: list[NotRun], way: Way, *, as_json: bool
+    documents: list[RunDocument], not_run: list[NotRun], way: Procedure, *, as_json: bool
 ) -> None:
     if as_json:
         print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
@@ -416,7 +416,7 @@ def _print_runs(
         way.show_beside(documents)
 
 
-def _plan_all(tour: Tour, *, as_json: bool) -> int:
+def _plan_all(tour: TargetLoop, *, as_json: bool) -> int:
     from hardstone.terminal.explain import print_plan
 
     plans: list[Plan] = []

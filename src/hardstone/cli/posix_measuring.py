@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from hardstone.cli.measure import Prepared, Tour, prepare, run_one
+from hardstone.cli.measure import Prepared, TargetLoop, prepare, run_one
 from hardstone.cli.messages import print_json, printed, tell
 from hardstone.cli.options import lab_targets
 from hardstone.errors import EXIT_OK
@@ -51,7 +51,7 @@ def _measure_several(names: Sequence[str], options: Mapping[str, Any]) -> int:
     """One target after another, a section each."""
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = Tour(names, (TEST,), options, (PlanError,))
+    tour = TargetLoop(names, (TEST,), options, (PlanError,))
     documents: list[RunDocument] = []
     is_json = options["as_json"]
 

@@ -22,11 +22,11 @@ from rich.live import Live
 
 from hardstone.campaign import (
     CampaignEvent,
-    Look,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
     RunStarted,
+    Snapshot,
     Tick,
     Warned,
 )
@@ -233,7 +233,7 @@ class RecordingReporter(Unopened):
     def say(self, text: str) -> None:
         tell(text)
 
-    def show(self, look: Look | None, progress: Progress) -> None:
+    def show(self, look: Snapshot | None, progress: Progress) -> None:
         """Shows how far it is; `look` is None where nobody looked this time."""
 
     def _tick(self, event: Tick) -> None:
@@ -244,7 +244,7 @@ class RecordingReporter(Unopened):
         left_ns = max(0, event.planned.expected_ns - event.elapsed_ns)
         self.show(look, Progress(event.elapsed_ns, left_ns, self._rate_hz(look, event.elapsed_ns)))
 
-    def _look(self, event: Tick) -> Look:
+    def _look(self, event: Tick) -> Snapshot:
         """Looks, tells what was found, and sets the time of the next look."""
         look = event.look()
         self._can_look = look.can_come
@@ -256,7 +256,7 @@ class RecordingReporter(Unopened):
             self.say(f"there is no view of the recording: {look.reason}")
         return look
 
-    def _rate_hz(self, look: Look | None, elapsed_ns: int) -> float | None:
+    def _rate_hz(self, look: Snapshot | None, elapsed_ns: int) -> float | None:
         """Wake-ups a second since the look before; only of a new look."""
         if look is None or look.result is None:
             return None
@@ -302,7 +302,7 @@ class PlainRecording(RecordingReporter):
         if isinstance(event, MeasuringStarted):
             self.say(f"{event.planned.test}  about {format_span(event.planned.expected_ns)}")
 
-    def show(self, look: Look | None, progress: Progress) -> None:
+    def show(self, look: Snapshot | None, progress: Progress) -> None:
         if look is not None and look.result is not None:
             self.say(recording_line(look.result, progress))
 
@@ -338,7 +338,7 @@ class LiveRecording(RecordingReporter):
         for line in message_lines(text):
             self._live.console.print(clean(line), markup=False, highlight=False, soft_wrap=True)
 
-    def show(self, look: Look | None, progress: Progress) -> None:
+    def show(self, look: Snapshot | None, progress: Progress) -> None:
         if look is not None:
             self._result = look.result or self._result
             self._said = look.reason or self._said

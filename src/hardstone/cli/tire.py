@@ -221,9 +221,11 @@ def simulate(mode: str, options: Mapping[str, Any], *, wants_report: bool = True
     """A new sweep: the exit code."""
     names = lab_targets(options["target"], options)
     if len(names) > 1:
-        from hardstone.cli.measure import Way, measure_several
+        from hardstone.cli.measure import Procedure, measure_several
 
-        way = Way(partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_beside)
+        way = Procedure(
+            partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_beside
+        )
         return measure_several(names, (), options, wants_report=wants_report, way=way)
     with closing(find_target(names[0])) as target:
         prepared = prepare_sweep(target, names[0], mode=mode, options=options)

@@ -50,7 +50,7 @@ from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
-from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing
+from hardstone.systems.subjects import Amount, MeasuredRun, Missing, SubjectSeries
 from hardstone.units import format_count
 from hardstone.wording import format_value, is_rate, shorten
 
@@ -71,7 +71,7 @@ def who(column: SystemColumn) -> list[Value]:
     return [column.number, column.id, column.label]
 
 
-def source_of(held: Held | None, column: SystemColumn) -> str:
+def source_of(held: SubjectSeries | None, column: SystemColumn) -> str:
     """Where a distribution is from: the run and the address of the series."""
     return f"{column.id} {held.address}" if held else ""
 

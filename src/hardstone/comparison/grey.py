@@ -16,12 +16,12 @@ from hardstone.systems.published import Address, Figure
 from hardstone.systems.subjects import (
     CONTRADICTORY,
     FigureRow,
-    Held,
     MeasuredRun,
     MeasuredSeries,
     PublishedSeries,
     PublishedSystem,
     Subject,
+    SubjectSeries,
     other_numbers,
 )
 from hardstone.units import format_count
@@ -51,7 +51,7 @@ NOT_COMPARABLE = f"not comparable: {ON_LINUX}"
 
 
 @dataclass(frozen=True)
-class Stand:
+class ComparableAddress:
     """An address of a run to compare with a published one. `refused`: why it is not
     comparable; `note`: a caveat if it is."""
 
@@ -60,7 +60,7 @@ class Stand:
     note: str = ""
 
 
-def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Stand]:
+def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[ComparableAddress]:
     """The addresses of a run to compare with `address`.
 
     For a context switch of a kind that is not comparable these are those of comparable kinds.
@@ -69,13 +69,13 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Stand]:
     when = kinds.get(address.labels.get("kind", ""), "always")
     series = address.parts[-1] if address.parts else ""
     if when == "always" or system.get("kernel.name") != "Linux":
-        yield Stand(address)
+        yield ComparableAddress(address)
     elif series != _SWITCH:
-        yield Stand(address, note=ON_LINUX if series == _PAIR else "")
+        yield ComparableAddress(address, note=ON_LINUX if series == _PAIR else "")
     else:
-        yield Stand(address, refused=NOT_COMPARABLE)
+        yield ComparableAddress(address, refused=NOT_COMPARABLE)
         for kind in (kind for kind, found in kinds.items() if found == "always"):
-            yield Stand(replace(address, labels={**address.labels, "kind": kind}))
+            yield ComparableAddress(replace(address, labels={**address.labels, "kind": kind}))
 
 
 UNLIKE_COUNTS = 1.1
@@ -94,7 +94,7 @@ _IN_PLACE = {
 class StandIn:
     """A series that stands where a system has none of the row. `what` says what it is."""
 
-    held: Held
+    held: SubjectSeries
     what: str
 
 
@@ -132,8 +132,8 @@ def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
 class Pair:
     """A figure and that of the reference in the same row; either may be a stand-in."""
 
-    one: Held
-    against: Held
+    one: SubjectSeries
+    against: SubjectSeries
     stand_in: str = ""
     stand_in_against: str = ""
     subject: Subject | None = None
@@ -180,12 +180,12 @@ def _reasons(pair: Pair, known: UnlikeResults) -> Iterator[str]:
         yield from _other_study(pair.against, pair.one, pair.subject)
 
 
-def is_sound(one: Held) -> bool:
+def is_sound(one: SubjectSeries) -> bool:
     """Whether no figure of a series contradicts another."""
     return CONTRADICTORY not in one.notes
 
 
-def why_alone_grey(one: Held) -> str:
+def why_alone_grey(one: SubjectSeries) -> str:
     """Why a figure may be compared with nothing at all; empty if it may."""
     if not isinstance(one, MeasuredSeries):
         return ""
@@ -194,7 +194,7 @@ def why_alone_grey(one: Held) -> str:
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 
 
-def why_worst_grey(one: Held, against: Held) -> str:
+def why_worst_grey(one: SubjectSeries, against: SubjectSeries) -> str:
     """Why the worst alone may not be compared: it grows with the number of values."""
     ours, theirs = one.series, against.series
     if ours is None or theirs is None or one is against:

@@ -22,7 +22,7 @@ from hardstone.model import Result, Unit
 from hardstone.present.stars_text import category_number, certain_stars
 from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
 from hardstone.systems.rating import CategoryRating
-from hardstone.systems.subjects import Amount, Held, MeasuredRun, MeasuredSeries, Missing
+from hardstone.systems.subjects import Amount, MeasuredRun, MeasuredSeries, Missing, SubjectSeries
 from hardstone.units import format_ns
 from hardstone.wording import is_rate, range_text, ratio_text, shorten
 
@@ -371,12 +371,12 @@ def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
     return shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
 
 
-def _are_alike(held: Sequence[Held]) -> bool:
+def _are_alike(held: Sequence[SubjectSeries]) -> bool:
     first = held[0]
     return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in held)
 
 
-def _params(one: Held) -> dict[str, object]:
+def _params(one: SubjectSeries) -> dict[str, object]:
     result: Result | None = one.result if isinstance(one, MeasuredSeries) else None
     if result is None:
         return {}

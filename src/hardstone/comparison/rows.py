@@ -34,10 +34,10 @@ from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
-    Held,
     MeasuredRun,
     MeasuredSeries,
     Missing,
+    SubjectSeries,
     amount_of,
 )
 from hardstone.units import whole_number
@@ -52,7 +52,7 @@ class Medians:
     """Medians by place among `found`. An unreadable histogram has none: its series is marked as
     contradictory."""
 
-    found: Sequence[Held | None]
+    found: Sequence[SubjectSeries | None]
     _known: dict[int, QuantileEnds | None] = field(default_factory=dict)
 
     def figure(self, place: int) -> Amount | Missing:
@@ -176,7 +176,7 @@ def row_label(row: FigureRow) -> str:
     return shorten(", ".join([spoken(first.name), *labels, *first.parts]), _LABEL_CHARACTERS)
 
 
-def _worst_statistic(one: Held) -> str:
+def _worst_statistic(one: SubjectSeries) -> str:
     return "min" if is_rate(one.unit) or one.name == _LEAST_IS_ALL else "max"
 
 
@@ -227,7 +227,7 @@ class _Cells:
         missing = missing_of(column, self.row.key[0])
         return ComparedCell(missing, missing, more=(missing,) * len(self.more))
 
-    def _why(self, place: int, held: Held) -> str:
+    def _why(self, place: int, held: SubjectSeries) -> str:
         """Beside the reference, or where that has no figure, beside the first that has one."""
         reference = self.systems.reference
         if self.row.found[reference] is not None:
@@ -253,7 +253,7 @@ class _Cells:
         ]
         return (sound or there)[0][0]
 
-    def _why_beside(self, place: int, held: Held, other: int) -> str:
+    def _why_beside(self, place: int, held: SubjectSeries, other: int) -> str:
         against = self.row.found[other]
         if against is None or against is held:
             return ""
@@ -268,10 +268,10 @@ class _Cells:
         )
         return why_grey(pair, self.systems.unlike)
 
-    def _why_worst(self, held: Held, against: Held) -> str:
+    def _why_worst(self, held: SubjectSeries, against: SubjectSeries) -> str:
         return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
 
-    def _ratio(self, place: int, held: Held) -> QuantileRatio | None:
+    def _ratio(self, place: int, held: SubjectSeries) -> QuantileRatio | None:
         """Of the medians, where the reference's own figure may be compared too."""
         reference = self.systems.reference
         against = self.row.found[reference]
@@ -282,11 +282,11 @@ class _Cells:
             return None
         return self.medians.ratio(place, reference)
 
-    def _figure(self, place: int, held: Held, statistic: str) -> Amount | Missing:
+    def _figure(self, place: int, held: SubjectSeries, statistic: str) -> Amount | Missing:
         return self.medians.figure(place) if statistic == MEDIAN else held.amount(statistic)
 
     def _marks(
-        self, place: int, held: Held, mean: Amount | Missing, worst: Amount | Missing
+        self, place: int, held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
     ) -> tuple[str, ...]:
         marks = []
         if not is_sound(held):
@@ -296,7 +296,7 @@ class _Cells:
             marks.append(EQUALS_TICK)
         return tuple(marks)
 
-    def _notes(self, place: int, held: Held) -> tuple[str, ...]:
+    def _notes(self, place: int, held: SubjectSeries) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
         own = self.row.notes[place]
         limit = self.medians.limit(place)
@@ -304,7 +304,7 @@ class _Cells:
         return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
 
 
-def has_ratio(held: Held) -> bool:
+def has_ratio(held: SubjectSeries) -> bool:
     """Whether medians of such series are divided: not of counts, nor of a single least value."""
     return held.unit != "count" and held.name != _LEAST_IS_ALL
 
@@ -318,7 +318,9 @@ def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float 
     return abs(worst.value - usual - tick_ns) <= TICK_TOLERANCE * tick_ns
 
 
-def _predictability(held: Held, mean: Amount | Missing, worst: Amount | Missing) -> float | None:
+def _predictability(
+    held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
+) -> float | None:
     """How many times the mean the worst is [O]; None where either is not known, or no duration."""
     known = [one.value if isinstance(one, Amount) else None for one in (mean, worst)]
     usual, extreme = known
@@ -600,7 +602,7 @@ def _number(row: FigureRow, label: str) -> int:
 
 def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
     """Of each system the CPU with the largest worst: merged, a bad CPU would not be seen."""
-    found: list[Held | None] = []
+    found: list[SubjectSeries | None] = []
     notes: list[tuple[str, ...]] = []
     for column in columns:
         own = [one for one in column.subject.held() if _is_total(one)]
@@ -613,11 +615,11 @@ def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
     return FigureRow((*WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
 
 
-def _is_total(one: Held) -> bool:
+def _is_total(one: SubjectSeries) -> bool:
     is_wakeup = (one.test, one.name) == WAKEUP
     return is_wakeup and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
 
 
-def _largest(one: Held) -> float:
+def _largest(one: SubjectSeries) -> float:
     worst = one.amount("max")
     return worst.lowest if isinstance(worst, Amount) else 0.0

@@ -33,7 +33,14 @@ from hardstone.stats.kind_of_time import (
 )
 from hardstone.systems.published import Study, load_studies
 from hardstone.systems.rating import Rating
-from hardstone.systems.subjects import Amount, Held, MeasuredRun, Missing, Subject, published_system
+from hardstone.systems.subjects import (
+    Amount,
+    MeasuredRun,
+    Missing,
+    Subject,
+    SubjectSeries,
+    published_system,
+)
 from hardstone.wording import ratio_text, short, shorten, time_mark
 
 OWN_STUDY = "measured with hardstone"
@@ -315,7 +322,7 @@ def _figures(subject: Subject, wanted: Wanted) -> list[str]:
     return [_figure(held, address, statistic) for _, address, statistic in wanted]
 
 
-def _figure(held: Mapping[frozenset[str], Held], address: str, statistic: str) -> str:
+def _figure(held: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
     found = held.get(frozenset(address.split("/")))
     if found is None:
         return "-"
@@ -326,7 +333,7 @@ def _figure(held: Mapping[frozenset[str], Held], address: str, statistic: str) -
     return f"{text} (not comparable: {why})" if why else text
 
 
-def _key(one: Held) -> frozenset[str]:
+def _key(one: SubjectSeries) -> frozenset[str]:
     """The parts of the address in any order: a study and the probe order labels differently."""
     return frozenset(one.address.split("/"))
 

@@ -17,7 +17,7 @@ import msgspec
 from hardstone.model import Series, Unit
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
-from hardstone.systems.subjects import Amount, Held, Missing, Subject
+from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
 from hardstone.wording import is_rate
 
 MOST_SYSTEMS = 20
@@ -61,7 +61,7 @@ class ComparedCell:
 
     mean: Amount | Missing
     worst: Amount | Missing
-    held: Held | None = None
+    held: SubjectSeries | None = None
     is_grey: bool = False
     why: str = ""
     marks: tuple[str, ...] = ()

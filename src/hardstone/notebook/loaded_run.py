@@ -21,13 +21,13 @@ from hardstone.store import Store, default_root, read_document
 from hardstone.systems.rating import Rating, rate, rate_run
 from hardstone.systems.subjects import (
     PREFIX,
-    Held,
     MeasuredRun,
     MeasuredSeries,
     Missing,
     PublishedSeries,
     PublishedSystem,
     Subject,
+    SubjectSeries,
     published_system,
     subjects_of,
 )
@@ -262,7 +262,7 @@ def _measured(subject: MeasuredRun, result: Result) -> RunTest:
     return RunTest(result.test, subject, held, result)
 
 
-def _is_of(one: Held, subject: Subject) -> bool:
+def _is_of(one: SubjectSeries, subject: Subject) -> bool:
     """Whether a published series was measured under the load of `subject`, or none is named."""
     if not isinstance(one, PublishedSeries) or not isinstance(subject, PublishedSystem):
         return True

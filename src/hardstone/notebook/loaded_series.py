@@ -28,7 +28,7 @@ from hardstone.stats.quantiles import (
     quantile_of_series,
     values_for,
 )
-from hardstone.systems.subjects import Amount, Held, Missing, Subject
+from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
 from hardstone.wording import format_value, one_line, shorten
 
 IntArray = NDArray[np.int64]
@@ -56,7 +56,7 @@ class RunSeries:
     published one no distribution. UntrustworthyError where the figures cannot be true.
     """
 
-    _held: Held
+    _held: SubjectSeries
 
     @property
     def test(self) -> str:
@@ -285,7 +285,7 @@ class RunSeries:
         )
 
 
-def labels_of(held: Held) -> Mapping[str, str]:
+def labels_of(held: SubjectSeries) -> Mapping[str, str]:
     """Labels and values that have none, for choosing between series."""
     unnamed = {f"#{place}": value for place, value in enumerate(held.parts)}
     return {**held.labels, **unnamed}
@@ -319,7 +319,7 @@ class RunTest:
 
     id: str
     _subject: Subject
-    _held: tuple[Held, ...]
+    _held: tuple[SubjectSeries, ...]
     _result: Result | None = None
 
     @property
@@ -394,7 +394,7 @@ class RunTest:
         return f"it has {', '.join(list(names)[:_MOST_NAMED])}"
 
 
-def _is_labelled(one: Held, values: Sequence[str], labels: dict[str, object]) -> bool:
+def _is_labelled(one: SubjectSeries, values: Sequence[str], labels: dict[str, object]) -> bool:
     has = dict(labels_of(one))
     if any(has.pop(key, None) != str(value) for key, value in labels.items()):
         return False
@@ -406,13 +406,13 @@ def _is_labelled(one: Held, values: Sequence[str], labels: dict[str, object]) ->
     return True
 
 
-def _addresses(held: Sequence[Held]) -> str:
+def _addresses(held: Sequence[SubjectSeries]) -> str:
     """The first few, with their labels by name."""
     named = [_address(one) for one in held[:_MOST_NAMED]]
     more = f" and {len(held) - _MOST_NAMED} more" if len(held) > _MOST_NAMED else ""
     return "; ".join(named) + more
 
 
-def _address(one: Held) -> str:
+def _address(one: SubjectSeries) -> str:
     said = [f"{key}={value}" for key, value in one.labels.items()] + list(one.parts)
     return shorten(", ".join([one.name, *said]), 100)

@@ -191,7 +191,7 @@ class Curve(NamedTuple):
 
 
 @dataclass
-class Found:
+class CurveState:
     """The points of a curve, in the order in which they were measured; why no more can be."""
 
     points: list[Point] = field(default_factory=list)
@@ -230,17 +230,17 @@ def is_whole(result: Result) -> bool:
     return result.complete and not result.interrupted and result.status != "skipped"
 
 
-def read_results(results: Iterable[Result]) -> dict[Curve, Found]:
+def read_results(results: Iterable[Result]) -> dict[Curve, CurveState]:
     """The points of each curve that has any."""
-    found: dict[Curve, Found] = {}
+    found: dict[Curve, CurveState] = {}
     for result in results:
         curve = curve_of(result)
         if curve is not None and result.status != "skipped":
-            _take(found.setdefault(curve, Found()), result)
+            _take(found.setdefault(curve, CurveState()), result)
     return found
 
 
-def _take(curve: Found, result: Result) -> None:
+def _take(curve: CurveState, result: Result) -> None:
     """A probe that failed, or was cut off, has a second chance; a refusal ends the curve. A
     deadline that nobody counted is not one that held."""
     missed = missed_of(result.series) if result.test == REALTIME else 0
@@ -303,7 +303,7 @@ def coarse_curves(
     """The curves whose boundary is not known to a tenth, or that lack sizes of a grid, and why, in
     words. Those that ended early are none of them."""
     found = read_results(results)
-    said = {curve: _why_coarse(sweep, found.get(curve, Found())) for curve in curves}
+    said = {curve: _why_coarse(sweep, found.get(curve, CurveState())) for curve in curves}
     return {curve: text for curve, text in said.items() if text}
 
 
@@ -314,7 +314,7 @@ def ended_curves(curves: Sequence[Curve], results: Iterable[Result]) -> dict[Cur
     return {curve: text for curve, text in ends.items() if text is not None}
 
 
-def _why_coarse(sweep: Sweep, found: Found) -> str:
+def _why_coarse(sweep: Sweep, found: CurveState) -> str:
     if found.ended is not None:
         return ""
     if not found.points:
@@ -322,12 +322,12 @@ def _why_coarse(sweep: Sweep, found: Found) -> str:
     return _of_grid(sweep, found) if sweep.masses else _of_search(sweep, found)
 
 
-def _of_grid(sweep: Sweep, found: Found) -> str:
+def _of_grid(sweep: Sweep, found: CurveState) -> str:
     left = set(sweep.masses) - {one.masses for one in found.points}
     return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
 
 
-def _of_search(sweep: Sweep, found: Found) -> str:
+def _of_search(sweep: Sweep, found: CurveState) -> str:
     boundary = boundary_of(found.points)
     if boundary.missed is None:
         is_all = boundary.held == sweep.masses_most
@@ -402,7 +402,7 @@ class Sweeper:
         pace = self._pace(results, spent_ns)
         wanted_ns = 0
         for curve in (*self.curves.main, *self.curves.fast):
-            count = self._points_left(curve, found.get(curve, Found()))
+            count = self._points_left(curve, found.get(curve, CurveState()))
             one = self._planned(curve, Wish(self._usual_masses(curve, found), AGAIN))
             wanted_ns += round(count * pace * one.expected_ns)
         return min(wanted_ns, max(0, self._left(spent_ns))) if self._is_timed else wanted_ns
@@ -420,11 +420,11 @@ class Sweeper:
         return self.sweep.within_ns - spent_ns if self._is_timed else _UNLIMITED_PATIENCE_NS
 
     def _candidates(
-        self, curves: Sequence[Curve], found: Mapping[Curve, Found]
+        self, curves: Sequence[Curve], found: Mapping[Curve, CurveState]
     ) -> list[_Candidate]:
         candidates = []
         for place, curve in enumerate(curves):
-            points = found.get(curve, Found())
+            points = found.get(curve, CurveState())
             wish = self._wish(curve, points)
             if wish is None:
                 continue
@@ -433,7 +433,7 @@ class Sweeper:
             candidates.append(_Candidate(key, self._planned(curve, wish)))
         return sorted(candidates, key=lambda one: one.key)
 
-    def _wish(self, curve: Curve, found: Found) -> Wish | None:
+    def _wish(self, curve: Curve, found: CurveState) -> Wish | None:
         if found.ended is not None:
             return None
         sweep = self.sweep
@@ -490,17 +490,17 @@ class Sweeper:
         key = (result.test, where.load or "none", where.cpu_config or "shared")
         return self._before_ns.get(key, 0)
 
-    def _reserved_ns(self, found: Mapping[Curve, Found], pace: float) -> int:
+    def _reserved_ns(self, found: Mapping[Curve, CurveState], pace: float) -> int:
         """Time that is kept for the real-fast points at the end."""
         wanted_ns = sum(
             self._planned(curve, Wish(masses, AGAIN)).expected_ns
             for curve in self.curves.fast
-            if found.get(curve, Found()).ended is None
+            if found.get(curve, CurveState()).ended is None
             for masses in self.sweep.fast_masses
         )
         return min(round(pace * wanted_ns), self.sweep.within_ns // _FAST_SHARE)
 
-    def _points_left(self, curve: Curve, found: Found) -> int:
+    def _points_left(self, curve: Curve, found: CurveState) -> int:
         if self._wish(curve, found) is None:
             return 0
         done = len(found.points)
@@ -508,8 +508,8 @@ class Sweeper:
             return max(1, len(self.sweep.fast_masses) - done)
         return max(1, (len(self.sweep.masses) or self.sweep.points_most) - done)
 
-    def _usual_masses(self, curve: Curve, found: Mapping[Curve, Found]) -> int:
-        points = found.get(curve, Found()).points
+    def _usual_masses(self, curve: Curve, found: Mapping[Curve, CurveState]) -> int:
+        points = found.get(curve, CurveState()).points
         grid = self.sweep.fast_masses if curve.test != self.sweep.test else self.sweep.masses
         left = grid[len(points) :]
         if left:

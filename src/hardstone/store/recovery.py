@@ -93,7 +93,7 @@ def _recover(
     if lock is None:
         return None
     try:
-        run_id, left = folder.name, Left(folder, dump, reopen)
+        run_id, left = folder.name, AbandonedRun(folder, dump, reopen)
         resumes = resumed_by(folder / JOURNAL_NAME)
         stored = None
         if not _is_kept(place, run_id, resumes):
@@ -152,7 +152,7 @@ def _is_stored(place: Place, run_id: str) -> bool:
     return True
 
 
-def _recovered(folder: Path, left: Left) -> RunDocument | None:
+def _recovered(folder: Path, left: AbandonedRun) -> RunDocument | None:
     """The run that a journal holds, None if it ended before its plan."""
     try:
         state = _replay(folder)
@@ -207,7 +207,7 @@ Dump = Callable[[Path], list[bytes]]
 Reopen = Callable[[str], Recorder]
 
 
-class Left:
+class AbandonedRun:
     """Journal `folder` and the memory of its target, opened again. `dump` reads a slot."""
 
     def __init__(self, folder: Path, dump: Dump, reopen: Reopen) -> None:
@@ -217,7 +217,7 @@ class Left:
         self.memory: Memory = self.recorder.memory(folder.name, folder)
 
 
-def rebuilt(left: Left, state: Replay, document: RunDocument) -> RunDocument:
+def rebuilt(left: AbandonedRun, state: Replay, document: RunDocument) -> RunDocument:
     """The run `document` with the results of its journal `state` and of what else is left."""
     spare = _spare(left)
     if spare is not None and spare.finished_utc is not None:
@@ -235,7 +235,7 @@ def rebuilt(left: Left, state: Replay, document: RunDocument) -> RunDocument:
     return run
 
 
-def _spare(left: Left) -> RunDocument | None:
+def _spare(left: AbandonedRun) -> RunDocument | None:
     """The run as its tool kept it when it could not write the store."""
     for path in left.memory.kept():
         with contextlib.suppress(InputError):
@@ -259,7 +259,7 @@ def _under_plan(document: RunDocument, place: int, result: Result) -> Result:
     return result
 
 
-def _unfinished(left: Left, started: Started, *, is_noisy: bool) -> Result:
+def _unfinished(left: AbandonedRun, started: Started, *, is_noisy: bool) -> Result:
     """The result of the test that ran: its stream if that is whole, else the one of stream,
     recording and copies that holds most."""
     streamed = _read(started.test, started.lines, is_noisy=is_noisy)
@@ -285,7 +285,7 @@ def _unfinished(left: Left, started: Started, *, is_noisy: bool) -> Result:
     return result
 
 
-def _recorded(left: Left, path: str) -> list[bytes]:
+def _recorded(left: AbandonedRun, path: str) -> list[bytes]:
     """The stream of the recording, none where it is gone or damaged; TargetError where the target
     does not answer."""
     try:

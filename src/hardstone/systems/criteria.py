@@ -28,12 +28,12 @@ from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import (
     CONTRADICTORY,
     Amount,
-    Held,
     MeasuredRun,
     MeasuredSeries,
     Missing,
     PublishedSeries,
     Subject,
+    SubjectSeries,
 )
 
 Role = Literal["worst", "mean", "uncontended"]
@@ -362,7 +362,7 @@ def _none_sustained(
 
 
 def _amounts(
-    held: Held, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
+    held: SubjectSeries, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
 ) -> Iterator[FoundFigure]:
     amount = held.amount(statistic)
     if isinstance(amount, Missing) or not isfinite(rated_value(amount)):
@@ -418,7 +418,7 @@ def _has_sound_figures(result: Result) -> bool:
     return next(series_contradictions(result), None) is None
 
 
-def _fits(held: Held, criterion: FigureCriterion) -> bool:
+def _fits(held: SubjectSeries, criterion: FigureCriterion) -> bool:
     """Whether the labels are those of the criterion. A study may give values without labels."""
     if (held.test, held.name) != (criterion.test, criterion.series):
         return False
@@ -449,7 +449,7 @@ def _block_ns(result: Result) -> int:
     return _positive(result.params.get("block_ns"))
 
 
-def _published_block_ns(held: Held) -> int:
+def _published_block_ns(held: SubjectSeries) -> int:
     params: Mapping[str, int] = {}
     if isinstance(held, PublishedSeries):
         params = held.figures[0].params

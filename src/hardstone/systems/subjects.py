@@ -85,7 +85,7 @@ class Missing:
     remedy: str = ""
 
 
-class Held(Protocol):
+class SubjectSeries(Protocol):
     """One series of one subject: a measured distribution, or what a study published of it.
 
     `labels` have the label values as text; `parts` are published label values whose label the study
@@ -141,7 +141,7 @@ class Subject(Protocol):
     @property
     def conditions(self) -> Mapping[str, str]: ...
 
-    def held(self) -> Sequence[Held]:
+    def held(self) -> Sequence[SubjectSeries]:
         """All series that have a figure, in the order of their tests."""
         ...
 
@@ -577,7 +577,7 @@ class FigureRow:
     """
 
     key: Key
-    found: tuple[Held | None, ...]
+    found: tuple[SubjectSeries | None, ...]
     notes: tuple[tuple[str, ...], ...]
 
     @property
@@ -585,7 +585,7 @@ class FigureRow:
         return self.key[0]
 
     @property
-    def first(self) -> Held:
+    def first(self) -> SubjectSeries:
         """The first subject's series that is there; a measured one if any is."""
         held = [one for one in self.found if one is not None]
         return next((one for one in held if one.series is not None), held[0])
@@ -608,7 +608,7 @@ def figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
     """
     runs = [one for one in subjects if isinstance(one, MeasuredRun)]
     keep_cpu = {name for run in runs for name in _on_several_cpus(run)}
-    found: dict[Key, list[Held | None]] = {}
+    found: dict[Key, list[SubjectSeries | None]] = {}
     notes: dict[Key, list[tuple[str, ...]]] = {}
     for place, subject in enumerate(subjects):
         for one in subject.held():
@@ -621,7 +621,7 @@ def figure_rows(subjects: Sequence[Subject]) -> list[FigureRow]:
 
 
 def _matched(
-    one: Held, runs: Sequence[MeasuredRun], keep_cpu: set[tuple[str, str]]
+    one: SubjectSeries, runs: Sequence[MeasuredRun], keep_cpu: set[tuple[str, str]]
 ) -> tuple[Key, tuple[str, ...]]:
     if not isinstance(one, PublishedSeries):
         return _measured_key(one, keep_cpu), ()
@@ -662,12 +662,12 @@ def _unconditional(one: PublishedSeries) -> Address:
     return replace(one.figures[0].address, conditions={})
 
 
-def _key(one: Held) -> Key:
+def _key(one: SubjectSeries) -> Key:
     parts = tuple((f"#{place}", value) for place, value in enumerate(one.parts))
     return one.test, one.name, (*sorted(one.labels.items()), *parts)
 
 
-def _measured_key(one: Held, keep_cpu: set[tuple[str, str]]) -> Key:
+def _measured_key(one: SubjectSeries, keep_cpu: set[tuple[str, str]]) -> Key:
     test, name, labels = _key(one)
     if (test, name) not in keep_cpu:
         labels = tuple(label for label in labels if label[0] != _CPU)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.catalogue import Entry, load_catalogue
-from hardstone.comparison.grey import Stand, beside, why_another
+from hardstone.comparison.grey import ComparableAddress, beside, why_another
 from hardstone.errors import InputError
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.figure_text import lacking_quantile
@@ -413,7 +413,9 @@ def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> I
         yield Row((within(figures[0].address),), load, run, told)
 
 
-def _told(document: RunDocument, result: Result, stand: Stand, figures: Sequence[Figure]) -> str:
+def _told(
+    document: RunDocument, result: Result, stand: ComparableAddress, figures: Sequence[Figure]
+) -> str:
     """The figures of `result` at the address, with caveats in brackets.
 
     Verdicts of an emulated run stand beside those of the studies, its figures do not.

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from hardstone.campaign import (
     Campaign,
-    Look,
     MeasuringFinished,
     RunStarted,
+    Snapshot,
     Tick,
 )
 from hardstone.catalogue import load_catalogue
@@ -185,9 +185,9 @@ def test_looking_takes_a_hundredth_of_a_cpu(
     for second in range(1, 13):
         late_ns = second * 10_000_000  # a tick is late, and each by more than the one before
 
-        def look(second: int = second) -> Look:
+        def look(second: int = second) -> Snapshot:
             looked.append(second)
-            return Look(None, cost_ns, "nothing is recorded yet")
+            return Snapshot(None, cost_ns, "nothing is recorded yet")
 
         reporter.take(Tick(sample.planned(), second * SECOND_NS + late_ns, look))
     assert looked == seconds
@@ -197,7 +197,7 @@ def test_a_breach_is_told_again_only_if_it_has_grown(capfd: pytest.CaptureFixtur
     reporter = watching()
     found = [recorded(worst_ns) for worst_ns in (2000, 3000, 3000, 4000, 4000)]
     for second, result in enumerate(found, 1):
-        tick = Tick(sample.planned(), second * SECOND_NS, lambda result=result: Look(result, 0))
+        tick = Tick(sample.planned(), second * SECOND_NS, lambda result=result: Snapshot(result, 0))
         reporter.take(tick)
     reporter.take(MeasuringFinished(sample.planned(), 1, 1, found[-1]))
     told = capfd.readouterr().err.splitlines()
@@ -212,7 +212,7 @@ def test_the_rate_is_that_since_the_look_before(capfd: pytest.CaptureFixture[str
     for second, count in ((1, 500), (11, 2500), (21, 3500)):
         result = recorded(2000, count)
         reporter.take(
-            Tick(sample.planned(), second * SECOND_NS, lambda result=result: Look(result, 0))
+            Tick(sample.planned(), second * SECOND_NS, lambda result=result: Snapshot(result, 0))
         )
     told = [line.split(", worst")[0] for line in capfd.readouterr().err.splitlines()]
     assert told == [
@@ -238,9 +238,9 @@ class Told:
         self.events: list[Event] = []
         self.cost_ns = 0
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         self.look_count += 1
-        return Look(make.result("IRQ-S-SUS", events=self.events), self.cost_ns)
+        return Snapshot(make.result("IRQ-S-SUS", events=self.events), self.cost_ns)
 
     def at(self, second: int) -> list[str]:
         return self.steps.lines(Tick(self.planned, second * SECOND_NS, self.look))

@@ -17,9 +17,9 @@ import pytest
 from hardstone.campaign import (
     Campaign,
     CampaignEvent,
-    Look,
     MeasuringStarted,
     Outcome,
+    Snapshot,
     Tick,
     Warned,
 )
@@ -184,7 +184,7 @@ def test_a_long_recording_goes_on_and_can_be_watched(
 
     lines = sample.stream(TESTS[0])
     path = sample.scenario(tmp_path, {TESTS[0]: [*lines]}, dump=lines[:-1])
-    looks: list[Look] = []
+    looks: list[Snapshot] = []
 
     def on_event(event: CampaignEvent) -> None:
         if isinstance(event, MeasuringStarted):

@@ -88,7 +88,7 @@ def test_a_backing_file_is_copied_while_its_test_runs(store: Store) -> None:
     journal.finish(document)
 
 
-class Held(HostMemory):
+class SubjectSeries(HostMemory):
     """Stops in the midst of the copy number `at`, of two for each round; then it may fail."""
 
     def __init__(self, run_id: str, journal: Path, at: int, error: Exception | None) -> None:
@@ -115,8 +115,8 @@ class HeldHere(Here):
         super().__init__()
         self._held = (at, error)
 
-    def memory(self, run_id: str, journal: Path) -> Held:
-        self.made = Held(run_id, journal, *self._held)
+    def memory(self, run_id: str, journal: Path) -> SubjectSeries:
+        self.made = SubjectSeries(run_id, journal, *self._held)
         return self.made
 
 

@@ -28,10 +28,10 @@ from hardstone.systems.rating import CategoryRating, RatedFigure, Rating
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
-    Held,
     MeasuredRun,
     Missing,
     Subject,
+    SubjectSeries,
     figure_rows,
     published_system,
     subjects_of,
@@ -238,7 +238,10 @@ def _row(one: FigureRow, columns: Sequence[SystemColumn], reference: int) -> Com
 
 
 def _cell(
-    found: Held | None, against: Held | None, column: SystemColumn, notes: tuple[str, ...]
+    found: SubjectSeries | None,
+    against: SubjectSeries | None,
+    column: SystemColumn,
+    notes: tuple[str, ...],
 ) -> ComparedCell:
     if found is None:
         missing = Missing("not published" if column.is_published else "not run")
@@ -259,7 +262,9 @@ def _cell(
     )
 
 
-def _ratio(found: Held, against: Held | None, column: SystemColumn) -> QuantileRatio | None:
+def _ratio(
+    found: SubjectSeries, against: SubjectSeries | None, column: SystemColumn
+) -> QuantileRatio | None:
     if against is None or found.series is None or against.series is None or column.is_reference:
         return None
     ratio = (found.series.mean or 1.0) / (against.series.mean or 1.0)

@@ -16,7 +16,7 @@ from hardstone.comparison.view import (
     ComparedRow,
     ComparedTest,
     ConditionRow,
-    Look,
+    Snapshot,
     SystemColumn,
     SystemPoints,
 )
@@ -72,7 +72,7 @@ def row(
     return ComparedRow(address, address, "ns", [cell])
 
 
-def judged(*looks: Look) -> ComparedTest:
+def judged(*looks: Snapshot) -> ComparedTest:
     claims = [
         ClaimRow(f"claim {number}", "", [ClaimCell("holds", look, f"seen {number}")])
         for number, look in enumerate(looks)
@@ -150,7 +150,7 @@ def of_figures() -> Iterator[tuple[str, SystemPoints]]:
         systems = [replace(one, rating=rating()) for one in compared.two_systems().columns]
         found = points_of(systems, rows, [], (10_000, 1_000_000), conditions)
         yield f"a median beside load {load}", found[1]
-    judgements: dict[str, list[Look]] = {
+    judgements: dict[str, list[Snapshot]] = {
         "claims that hold": ["passed", "passed"],
         "a claim that fails": ["passed", "failed"],
         "what does not count": ["uncounted", "passed", "quiet"],

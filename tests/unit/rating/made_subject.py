@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hardstone.model import Result, Series, Unit, Verdict
 from hardstone.systems.criteria import load_criteria
-from hardstone.systems.subjects import Amount, Held, Missing, Subject
+from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
 from tests.changed_copy import replace
 
 Key = tuple[str, str]  # address, statistic
@@ -52,7 +52,7 @@ class MadeSubject:
     def conditions(self) -> Mapping[str, str]:
         return {"configuration": self.configuration, "load": "heavy"}
 
-    def held(self) -> Sequence[Held]:
+    def held(self) -> Sequence[SubjectSeries]:
         return self.series
 
     def verdicts(self, test: str) -> Sequence[Verdict] | Missing:
