@@ -27,9 +27,10 @@ MOST_ROUNDS = 3  # each compares 44 runs, and the first makes twenty of them: ha
 LEAST_TESTS = 30  # of a run of the whole battery
 SOURCE = "HARDSTONE_BENCH_RUN"
 GOALS = {
-    "compare_ns": 5e9,
+    "compare_ns": 6e9,
     "compare_bytes": 5e6,
-    "report_ns": 1.5e9,
+    "report_ns": 2.5e9,
+    "report_bytes": 2.5e6,
     "start_ns": 100e6,
     "list_ns": 100e6,
 }

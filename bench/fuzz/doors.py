@@ -52,14 +52,15 @@ _ACTIVE = ("iframe", "object", "embed", "base", "form", "link")
 class Undrawn(Drawer):
     """Checks what would be drawn; drawing itself takes as long as fifty inputs."""
 
-    def draw(self, spec: Any) -> Drawing:
+    def draw(self, spec: Any, *, leads: bool = False) -> Drawing:
         drawn: Future[str] = Future()
         try:
             svg.encoded(spec)
             drawn.set_result("<svg></svg>")
         except ValueError as error:
             drawn.set_exception(error)
-        return Drawing(spec, drawn)
+        made = super().draw(spec, leads=leads)
+        return Drawing(spec, made.data, drawn, has_picture=made.has_picture)
 
 
 def enter(kind: str, path: Path, number: int) -> bool:

@@ -21,16 +21,16 @@ from hardstone.report import write_html
 from hardstone.report.drawing import Drawer
 from hardstone.systems.subjects import Subject
 from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put
-from tests.unit.present.compared import (
+from tests.unit.comparison.compared import (
     emulated_systems,
     six_systems,
     twenty_systems,
     two_systems,
 )
-from tests.unit.present.made_systems import labelled, run_with, spread
+from tests.unit.comparison.made_systems import labelled, run_with, spread
+from tests.unit.posix import inventories
 from tests.unit.report import matrix, sample
 from tests.unit.report.hostile import hostile_document, hostile_lookup
-from tests.unit.stats import inventories
 from tests.unit.stats.make import result
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

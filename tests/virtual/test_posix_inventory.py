@@ -17,7 +17,7 @@ from hardstone.model import Event, StreamEvent, StreamVerdict
 from hardstone.posix.analysis import inventory_of, posix_data
 from tests import machine
 from tests.running import Stream, command, run
-from tests.unit.stats import inventories
+from tests.unit.posix import inventories
 from tests.virtual.calls import DAY_NS
 from tests.waiting import soon
 

@@ -16,7 +16,7 @@ from hardstone.schema import schema_texts
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place
 from tests.process.cli.conftest import Done
-from tests.unit.present.compared import made_run
+from tests.unit.comparison.compared import made_run
 from tests.unit.stats import make
 
 Hardstone = Callable[..., Done]

@@ -28,9 +28,9 @@ from hardstone.systems.subjects import published_ids
 from hardstone.terminal.explain import variants_text, warm_up_text
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
-from tests.unit.rating.rated_runs import full_run, labelled, result_of, results
+from tests.unit.simulation.tires import real_time
 from tests.unit.stats import make
-from tests.unit.stats.tires import real_time
+from tests.unit.systems.rated_runs import full_run, labelled, result_of, results
 
 Hardstone = Callable[..., Done]
 

@@ -18,7 +18,7 @@ from hardstone.posix.analysis import POSIX_SCHEMA, TEST
 from hardstone.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
-from tests.unit.stats import inventories
+from tests.unit.posix import inventories
 
 Hardstone = Callable[..., Done]
 Scenario = Callable[..., str]

@@ -34,9 +34,12 @@ from tests.process.cli.test_posix import inventory, register
 from tests.process.cli.test_published import ring
 from tests.process.cli.test_several_targets import BUILT_IN, DYNAMIC, preemption
 from tests.process.targets import sample
+from tests.unit.comparison.compared import made_run
 from tests.unit.doctor.machine import machine as fit
-from tests.unit.present.compared import made_run
-from tests.unit.rating.rated_runs import (
+from tests.unit.posix import inventories
+from tests.unit.simulation.tires import real_time
+from tests.unit.stats import make
+from tests.unit.systems.rated_runs import (
     conditions,
     full_run,
     labelled,
@@ -44,8 +47,6 @@ from tests.unit.rating.rated_runs import (
     result_of,
     results,
 )
-from tests.unit.stats import inventories, make
-from tests.unit.stats.tires import real_time
 
 GOLDEN = Path(__file__).parent / "golden"
 LOADED = ("TMR-P-JIT", "CLK-P-BIN")

@@ -19,8 +19,8 @@ from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from tests.process.store import odd
-from tests.unit.rating.rated_runs import full_run
 from tests.unit.stats import make
+from tests.unit.systems.rated_runs import full_run
 
 IDS = [f"2026112{day}T000000Z-00000{day}" for day in range(4)]
 

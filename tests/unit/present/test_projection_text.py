@@ -23,8 +23,8 @@ from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.terminal.whole_run import print_projections
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
+from tests.unit.comparison.made_systems import QNX, switching
 from tests.unit.golden import assert_as_stored
-from tests.unit.present.made_systems import QNX, switching
 from tests.unit.report import sample
 from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import flat, paper, printed, sketched, words

@@ -21,7 +21,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.figures import ChartTable, Figure
 from hardstone.report.page import figures_of_run
 from hardstone.systems.subjects import Amount
-from tests.unit.present.compared import made_run, made_view, six_systems, two_systems
+from tests.unit.comparison.compared import made_run, made_view, six_systems, two_systems
 from tests.unit.report import sample
 from tests.unit.report.media import Sketches
 

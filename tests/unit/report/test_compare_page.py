@@ -25,7 +25,7 @@ from hardstone.comparison.page import render_compare
 from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.systems.subjects import Amount, published_system, subjects_of
 from tests.changed_copy import replace
-from tests.unit.present.compared import (
+from tests.unit.comparison.compared import (
     emulated_systems,
     made_rating,
     made_run,

@@ -28,14 +28,15 @@ from hardstone.report.pdf import render_pdf
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
-from tests.unit.present.compared import made_rating, made_view, two_systems
+from tests.unit.comparison.compared import made_rating, made_view, two_systems
+from tests.unit.kernel.blocked import dispatch, kernel_result, ran
+from tests.unit.posix import inventories
 from tests.unit.report.hostile import ATTACKS, hostile_document, hostile_lookup
 from tests.unit.report.media import Sketches, no_descriptor, printed, texts_of
 from tests.unit.report.test_compare_page import Page
-from tests.unit.stats import inventories, make
-from tests.unit.stats.blocked import dispatch, kernel_result, ran
+from tests.unit.simulation.tires import real_time, sweep
+from tests.unit.stats import make
 from tests.unit.stats.test_sustained import step_event
-from tests.unit.stats.tires import real_time, sweep
 
 pytestmark = pytest.mark.slow
 

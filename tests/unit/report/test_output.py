@@ -19,7 +19,7 @@ from hardstone.model import RunDocument
 from hardstone.report import page_frame, write_html
 from hardstone.report.page_frame import TemplateCache, own_cache, template_cache
 from hardstone.report.pdf import write_pdf
-from tests.unit.present.compared import two_systems
+from tests.unit.comparison.compared import two_systems
 from tests.unit.report import sample
 from tests.unit.report.media import Sketches, no_descriptor
 from tests.unit.stats import make

@@ -16,7 +16,7 @@ from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from hardstone.wording import series_text
 from tests.changed_copy import replace
-from tests.unit.present.compared import document_of, two_systems
+from tests.unit.comparison.compared import document_of, two_systems
 from tests.unit.report import sample
 from tests.unit.report.media import flat, sketched, words
 from tests.unit.report.test_compare_page import Page

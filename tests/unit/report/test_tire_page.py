@@ -24,8 +24,8 @@ from tests.unit.report.media import (
     sketched,
     texts_of,
 )
+from tests.unit.simulation.tires import real_fast, real_time, sweep, whole_sweep
 from tests.unit.stats import make
-from tests.unit.stats.tires import real_fast, real_time, sweep, whole_sweep
 
 
 @pytest.fixture(scope="module")

@@ -25,14 +25,15 @@ from hardstone.posix.screen import print_posix
 from hardstone.store.documents import read_document
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.whole_run import print_whole
+from tests.unit.comparison import compared
 from tests.unit.golden import assert_as_stored
-from tests.unit.present import compared
+from tests.unit.kernel.blocked import dispatch, kernel_result
+from tests.unit.posix import inventories
 from tests.unit.report import matrix, sample
 from tests.unit.report.media import Sketches, paper, printed, sketched, texts_of
-from tests.unit.stats import inventories, make, recorded
-from tests.unit.stats.blocked import dispatch, kernel_result
+from tests.unit.simulation.tires import real_fast, real_time, sweep, whole_sweep
+from tests.unit.stats import make, recorded
 from tests.unit.stats.test_sustained import step_event
-from tests.unit.stats.tires import real_fast, real_time, sweep, whole_sweep
 
 pytestmark = pytest.mark.slow
 

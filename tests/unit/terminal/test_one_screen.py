@@ -16,9 +16,9 @@ from hardstone.stats.contradictions import MARK
 from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, bar_lines, print_screen
 from tests.process.targets import sample
-from tests.unit.rating.rated_runs import full_run
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
+from tests.unit.systems.rated_runs import full_run
 
 GRANT = "sudo setcap cap_sys_nice,cap_ipc_lock=ep y"
 WORDS = "words that go on and on " * 20

@@ -28,8 +28,9 @@ from hardstone.posix.analysis import (
     to_measure,
 )
 from tests.process.targets import sample
-from tests.unit.stats import inventories, make
-from tests.unit.stats.inventories import WORKS, claim, event, options
+from tests.unit.posix import inventories
+from tests.unit.posix.inventories import WORKS, claim, event, options
+from tests.unit.stats import make
 
 
 def read(*found: Event) -> PosixInventory:

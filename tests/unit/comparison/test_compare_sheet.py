@@ -13,7 +13,7 @@ from hardstone.comparison.view import CompareView, PlainTable
 from hardstone.report.drawing import Drawer
 from hardstone.report.sheet import Sheet
 from hardstone.systems.subjects import Amount
-from tests.unit.present.compared import (
+from tests.unit.comparison.compared import (
     six_systems,
     twenty_systems,
     two_systems,

@@ -16,7 +16,7 @@ from hardstone.comparison.view import CompareView
 from hardstone.systems.subjects import Amount, published_system
 from hardstone.terminal.console import make_console, print_table, words
 from hardstone.terminal.light_table import print_light_table
-from tests.unit.present import compared
+from tests.unit.comparison import compared
 
 VIEWS = {
     "two": compared.two_systems,

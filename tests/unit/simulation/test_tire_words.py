@@ -28,7 +28,7 @@ from hardstone.simulation.tables import (
     tire_lines,
 )
 from tests.unit.golden import assert_as_stored
-from tests.unit.stats.tires import (
+from tests.unit.simulation.tires import (
     costs,
     opening,
     real_fast,

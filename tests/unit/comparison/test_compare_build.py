@@ -25,9 +25,8 @@ from hardstone.schema import schema_texts
 from hardstone.stats.contradictions import told, trust_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
 from hardstone.wording import format_value, shorten
-from tests.unit.golden import assert_as_stored
-from tests.unit.present.compared import made_run
-from tests.unit.present.made_systems import (
+from tests.unit.comparison.compared import made_run
+from tests.unit.comparison.made_systems import (
     CE7,
     LINUX_RT,
     QNX,
@@ -36,7 +35,8 @@ from tests.unit.present.made_systems import (
     spread,
     switching,
 )
-from tests.unit.stats.blocked import kernel_result
+from tests.unit.golden import assert_as_stored
+from tests.unit.kernel.blocked import kernel_result
 from tests.unit.stats.make import document, plan_of, result, series
 
 HARDWARE = {"virtual.hypervisor": None, "virtual.emulated": False}

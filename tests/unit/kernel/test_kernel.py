@@ -29,9 +29,9 @@ from hardstone.preemption.tables import (
 )
 from hardstone.terminal.console import make_console
 from tests.unit.golden import assert_as_stored
+from tests.unit.kernel.blocked import dispatch, idle, kernel_result, result, with_reference_at_work
 from tests.unit.report.media import printed
 from tests.unit.stats import make
-from tests.unit.stats.blocked import dispatch, idle, kernel_result, result, with_reference_at_work
 
 WIDE = 110
 

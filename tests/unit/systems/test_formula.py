@@ -35,7 +35,7 @@ from hardstone.systems.rating import (
 from hardstone.systems.subjects import Amount, published_system
 from hardstone.units import format_ns
 from tests.changed_copy import replace
-from tests.unit.rating.made_subject import Key, MadeSubject, all_rated, copy_of
+from tests.unit.systems.made_subject import Key, MadeSubject, all_rated, copy_of
 
 ANCHORS = load_criteria().anchors
 PAGE = (Path(__file__).parents[3] / "docs/method/rating.md").read_text("utf-8")

@@ -12,8 +12,9 @@ import pytest
 from hardstone.model import Conditions, RunDocument
 from hardstone.posix.screen import print_posix
 from hardstone.posix.tables import posix_tables
+from tests.unit.posix import inventories
 from tests.unit.report.media import flat, printed, sketched
-from tests.unit.stats import inventories, make
+from tests.unit.stats import make
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,8 @@ from hardstone.systems.published import (
     resolve,
     value_of,
 )
+from tests.unit.kernel.blocked import kernel_result, with_reference_at_work
 from tests.unit.stats import make
-from tests.unit.stats.blocked import kernel_result, with_reference_at_work
 
 
 def one(name: str, count: int = 3, **labels: int | str) -> Series:

@@ -15,8 +15,7 @@ from hardstone.kernel.analysis import kernel_time_of
 from hardstone.model import Conditions, Event, Result
 from hardstone.stats.two_runs import compare_quantile, quantile_ends
 from hardstone.systems.subjects import Amount, MeasuredRun, Missing, Subject, published_system
-from tests.unit.golden import assert_as_stored
-from tests.unit.present.made_systems import (
+from tests.unit.comparison.made_systems import (
     CE7,
     LINUX_RT,
     QNX,
@@ -27,7 +26,8 @@ from tests.unit.present.made_systems import (
     spread,
     switching,
 )
-from tests.unit.stats.blocked import kernel_result
+from tests.unit.golden import assert_as_stored
+from tests.unit.kernel.blocked import kernel_result
 from tests.unit.stats.make import instrument, result, series
 
 SWITCH, MANY = "THR-P-SLS/2/switch", "THR-P-SLS/97/switch"

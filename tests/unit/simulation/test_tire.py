@@ -46,9 +46,9 @@ from hardstone.simulation.results import (
     problems_of,
 )
 from hardstone.stats.conditions import listed_results, sweep_points
+from tests.unit.simulation.tires import labelled, labels, real_fast, real_time, simulation, sweep
 from tests.unit.stats.made_tables import COLUMNS, MS, blocks, frame, steps
 from tests.unit.stats.make import document, result
-from tests.unit.stats.tires import labelled, labels, real_fast, real_time, simulation, sweep
 
 # ---- points ----
 

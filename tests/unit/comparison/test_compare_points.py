@@ -16,7 +16,7 @@ from hardstone.comparison.view import (
     ComparedRow,
     ComparedTest,
     ConditionRow,
-    Snapshot,
+    Look,
     SystemColumn,
     SystemPoints,
 )
@@ -26,9 +26,9 @@ from hardstone.stats.two_runs import Difference, QuantileRatio
 from hardstone.systems.rating import CategoryRating, Rating
 from hardstone.systems.subjects import Amount, published_ids, published_system
 from tests.changed_copy import replace
+from tests.unit.comparison import compared
+from tests.unit.comparison.made_systems import QNX, labelled, run_with, spread
 from tests.unit.golden import assert_as_stored
-from tests.unit.present import compared
-from tests.unit.present.made_systems import QNX, labelled, run_with, spread
 from tests.unit.stats.make import result
 
 SWITCH = "THR-P-SLS/{}/switch"
@@ -72,7 +72,7 @@ def row(
     return ComparedRow(address, address, "ns", [cell])
 
 
-def judged(*looks: Snapshot) -> ComparedTest:
+def judged(*looks: Look) -> ComparedTest:
     claims = [
         ClaimRow(f"claim {number}", "", [ClaimCell("holds", look, f"seen {number}")])
         for number, look in enumerate(looks)
@@ -150,7 +150,7 @@ def of_figures() -> Iterator[tuple[str, SystemPoints]]:
         systems = [replace(one, rating=rating()) for one in compared.two_systems().columns]
         found = points_of(systems, rows, [], (10_000, 1_000_000), conditions)
         yield f"a median beside load {load}", found[1]
-    judgements: dict[str, list[Snapshot]] = {
+    judgements: dict[str, list[Look]] = {
         "claims that hold": ["passed", "passed"],
         "a claim that fails": ["passed", "failed"],
         "what does not count": ["uncounted", "passed", "quiet"],

@@ -21,9 +21,9 @@ from hardstone.report.theme import Spec
 from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.console import make_console
 from hardstone.terminal.whole_run import print_whole
+from tests.unit.kernel.blocked import dispatch, kernel_result, with_reference_at_work
 from tests.unit.report.media import Sketches, flat, printed, sketched
 from tests.unit.stats import make
-from tests.unit.stats.blocked import dispatch, kernel_result, with_reference_at_work
 
 Facts = dict[str, Scalar]
 HARDWARE: Facts = {"kernel.preemption": "none"}

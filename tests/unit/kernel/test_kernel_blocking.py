@@ -40,8 +40,7 @@ from hardstone.kernel.blocking import (
 )
 from hardstone.model import Event, Histogram, Result
 from hardstone.stats.quantiles import Quantile
-from tests.unit.stats import make
-from tests.unit.stats.blocked import (
+from tests.unit.kernel.blocked import (
     EXPONENTIAL,
     IDLE_NS,
     JITTER_NS,
@@ -56,6 +55,7 @@ from tests.unit.stats.blocked import (
     result,
     with_reference_at_work,
 )
+from tests.unit.stats import make
 
 DRAWS = {"exponential": EXPONENTIAL, "uniform": UNIFORM, "two points": TWO_POINT}
 LENGTHS_NS = (3_000.0, 10_000.0, 40_000.0, 100_000.0, 250_000.0, 400_000.0)

@@ -21,7 +21,7 @@ from hardstone.systems.rating import (
 )
 from hardstone.systems.subjects import Amount, published_system
 from tests.changed_copy import replace
-from tests.unit.rating.made_subject import Key, MadeSubject, all_rated, copy_of
+from tests.unit.systems.made_subject import Key, MadeSubject, all_rated, copy_of
 
 PERFECT = all_rated(lambda address, role: 1000.0)
 KEYS = PERFECT.keys()

@@ -19,8 +19,7 @@ from hardstone.report.theme import interactive
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import Amount, Missing, published_system
 from tests.changed_copy import replace
-from tests.unit.golden import assert_as_stored
-from tests.unit.present.compared import (
+from tests.unit.comparison.compared import (
     emulated_systems,
     made_run,
     made_view,
@@ -28,9 +27,10 @@ from tests.unit.present.compared import (
     twenty_systems,
     two_systems,
 )
+from tests.unit.golden import assert_as_stored
+from tests.unit.kernel.blocked import kernel_result
 from tests.unit.report.hostile import ATTACKS
 from tests.unit.report.media import Sketches
-from tests.unit.stats.blocked import kernel_result
 
 VIEWS = {"2": two_systems, "6": six_systems, "grey": emulated_systems, "20": twenty_systems}
 ODD = "\x00\x1b[31m\U0010ffff\ufffe\u202e\udc80 A=1+1"

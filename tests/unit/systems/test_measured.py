@@ -21,7 +21,8 @@ from hardstone.systems.criteria import special_attention
 from hardstone.systems.rating import CategoryRating, Rating, rate_run
 from hardstone.systems.subjects import subjects_of
 from tests.process.targets import sample
-from tests.unit.rating.rated_runs import (
+from tests.unit.stats import make
+from tests.unit.systems.rated_runs import (
     conditions,
     full_run,
     labelled,
@@ -30,7 +31,6 @@ from tests.unit.rating.rated_runs import (
     results,
     search,
 )
-from tests.unit.stats import make
 
 
 def rating_of(document: RunDocument) -> Rating:
