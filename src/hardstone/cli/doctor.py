@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import (
-    json_option,
-    lab_options,
+    LabOptions,
+    OutcomeOptions,
+    TargetOption,
     lab_target,
-    store_option,
-    target_option,
-    wait_option,
+    option,
+    options_of,
+    shared,
 )
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
@@ -23,24 +26,47 @@ if TYPE_CHECKING:
 _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store", "wait_s")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions(LabOptions):
+    """Options of `hardstone doctor`."""
+
+    wants_all: bool = option(
+        "--all", is_flag=True, help="Also show rules that are fine or unknown."
+    )
+    explain: str | None = option(
+        "--explain", metavar="RULE", help="Explain one rule and its result here."
+    )
+    prove: str | None = option(
+        "--prove", metavar="RULE", help="Measure the effect of a rule's settings in pairs."
+    )
+    pairs: str | None = option(
+        "--pairs", metavar="N", help="Pairs of runs of --prove, at least 10 (default: 12)."
+    )
+    duration: str | None = option(
+        "-D",
+        "--duration",
+        metavar="TIME",
+        help="Measuring time of each run of --prove (default: 5s).",
+    )
+    test: str | None = option(
+        "--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT)."
+    )
+    load: str | None = option(
+        "--load", metavar="LOAD", help="Load of all runs of --prove (default: none)."
+    )
+    seed: str | None = option(
+        "--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0)."
+    )
+    wait_s: float | None = shared(OutcomeOptions, "wait_s")
+    target: str = shared(TargetOption, "target")
+    store: Path | None = shared(OutcomeOptions, "store")
+    as_json: bool = shared(OutcomeOptions, "as_json")
+    quiet: bool = shared(OutcomeOptions, "quiet")
+
+
 @click.command("doctor")
-@click.option("--all", "wants_all", is_flag=True, help="Also show rules that are fine or unknown.")
-@click.option("--explain", metavar="RULE", help="Explain one rule and its result here.")
-@click.option("--prove", metavar="RULE", help="Measure the effect of a rule's settings in pairs.")
-@click.option("--pairs", metavar="N", help="Pairs of runs of --prove, at least 10 (default: 12).")
-@click.option(
-    "-D", "--duration", metavar="TIME", help="Measuring time of each run of --prove (default: 5s)."
-)
-@click.option("--test", metavar="TEST", help="Test of --prove (default: TMR-P-LAT).")
-@click.option("--load", metavar="LOAD", help="Load of all runs of --prove (default: none).")
-@click.option("--seed", metavar="N", help="Seed for the order in pairs of --prove (default: 0).")
-@wait_option
-@target_option
-@lab_options
-@store_option
-@json_option
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-def command(**options: Any) -> int:
+@options_of(DoctorOptions, lab_after="target")
+def command(options: DoctorOptions) -> int:
     """Check whether a machine is fit for real-time work, and say what to change.
 
     Each rule is found, fine or unknown, for the user who would run the probe. A rule that
@@ -48,45 +74,45 @@ def command(**options: Any) -> int:
     applies settings, and only during its own runs. Exit code 5 when a rule blocks.
     """
     _check_options(options)
-    options["target"] = lab_target(options["target"], options)
-    if options["prove"] is not None:
+    options = replace(options, target=lab_target(options.target, options))
+    if options.prove is not None:
         from hardstone.cli.prove import prove
 
-        return prove(options)
-    if options["explain"] is not None:
-        return _explain(options)
+        return prove(options.prove, options)
+    if options.explain is not None:
+        return _explain(options.explain, options)
     return _diagnose(options)
 
 
-def _check_options(options: dict[str, Any]) -> None:
-    if options["prove"] is not None and options["explain"] is not None:
+def _check_options(options: DoctorOptions) -> None:
+    if options.prove is not None and options.explain is not None:
         raise InputError("--prove and --explain are both given", "give one of them")
-    given = [name for name in _PROVE_ONLY if options[name] is not None]
-    if options["prove"] is None and given:
+    given = [name for name in _PROVE_ONLY if getattr(options, name) is not None]
+    if options.prove is None and given:
         raise InputError(f"--{given[0].removesuffix('_s')} needs --prove", "add --prove RULE")
 
 
-def _diagnose(options: dict[str, Any]) -> int:
+def _diagnose(options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.doctor import blocks
 
     diagnosis = _diagnosis(options)
-    if options["as_json"]:
+    if options.as_json:
         print_json(diagnosis)
     else:
         from hardstone.doctor.screen import print_diagnosis
 
-        print_diagnosis(diagnosis, wants_all=options["wants_all"])
+        print_diagnosis(diagnosis, wants_all=options.wants_all)
     return EXIT_PRIVILEGE if blocks(diagnosis) else EXIT_OK
 
 
-def _diagnosis(options: dict[str, Any]) -> Diagnosis:
+def _diagnosis(options: DoctorOptions) -> Diagnosis:
     from hardstone.cli.messages import notices_told
     from hardstone.doctor import diagnose
     from hardstone.targets import find_target
 
-    with closing(find_target(options["target"])) as target:
-        target.open(notices_told(quiet=options["quiet"]))
+    with closing(find_target(options.target)) as target:
+        target.open(notices_told(quiet=options.quiet))
         facts = target.facts()
         return diagnose(
             facts.facts,
@@ -96,22 +122,22 @@ def _diagnosis(options: dict[str, Any]) -> Diagnosis:
         )
 
 
-def _explain(options: dict[str, Any]) -> int:
+def _explain(asked: str, options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.doctor import find_rule
 
-    name, rule = find_rule(options["explain"])
+    name, rule = find_rule(asked)
     finding = None
     try:
         found = _diagnosis(options).findings
         finding = next(one for one in found if one.rule == name)
     except HardstoneError:
-        if options["target"] != "local":
+        if options.target != "local":
             raise  # the user named this target, so its failure matters
-    if options["as_json"]:
+    if options.as_json:
         print_json({"name": name, "rule": rule, "finding": finding})
     else:
         from hardstone.doctor.screen import print_rule
 
-        print_rule(name, rule, finding, options["target"])
+        print_rule(name, rule, finding, options.target)
     return EXIT_OK

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from hardstone.cli.options import lab_options, plan_options
+from hardstone.cli.options import MeasureOptions, options_of
 
 
 @click.command("evaluate")
-@plan_options
-@lab_options
-def command(**options: Any) -> int:
+@options_of(MeasureOptions)
+def command(options: MeasureOptions) -> int:
     """Run the whole battery, store the run, print its summary and write an HTML report.
 
     The report goes into the folder `reports` of the store, unless -o names a file.

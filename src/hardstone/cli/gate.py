@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from hardstone.cli.options import json_option, store_option, wait_option
+from hardstone.cli.options import OutcomeOptions, option, options_of, shared
 from hardstone.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -16,76 +16,90 @@ _OF_PAIRS = ("deadline", "tails", "alpha")
 _TYPED = {"targets": "target", "wait_s": "wait"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """Options of `hardstone gate`."""
+
+    limits: Path | None = option(
+        "--limits", type=_FILE, metavar="FILE", help="Limits to hold RUN against, in TOML."
+    )
+    baselines: tuple[str, ...] = option(
+        "--baseline",
+        multiple=True,
+        metavar="RUN",
+        help="Runs to hold RUN against, 10 at least, or published:ID for a study's figures. "
+        "Several.",
+    )
+    pattern: str = option(
+        "--test",
+        default="*",
+        metavar="PATTERN",
+        help="Only tests of this name of --limits or --baseline: 'TMR-*'.",
+    )
+    suggest: bool = option("--suggest", is_flag=True, help="Write limits that all RUNs pass.")
+    margin: str | None = option(
+        "--margin",
+        metavar="N%",
+        help="Margin of --suggest (default: 25%), of --pairs (10% in the median, 25% in p99), or "
+        "what --baseline must be able to find (30%).",
+    )
+    output: Path | None = option(
+        "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
+    )
+    pairs: str | None = option(
+        "--pairs",
+        is_flag=False,
+        flag_value="12",
+        metavar="[N]",
+        help="Measure TEST in N interleaved pairs (default: 12, at least 10), and compare.",
+    )
+    first: str | None = option(
+        "--first", metavar="OPTIONS", help="Options of `hardstone run` of side A of --pairs."
+    )
+    second: str | None = option(
+        "--second", metavar="OPTIONS", help="Those of side B, which must not be worse."
+    )
+    targets: tuple[str, ...] = option(
+        "--target",
+        multiple=True,
+        metavar="NAME",
+        help="Target of both sides of --pairs; two: of A, then of B.",
+    )
+    again: Path | None = option(
+        "--again",
+        type=_FILE,
+        metavar="FILE",
+        help="Judge again what --pairs --json printed, from the stored runs.",
+    )
+    deadline: str | None = option(
+        "--deadline", metavar="TIME", help="--pairs: also gate values above it: 100us."
+    )
+    alpha: str | None = option(
+        "--alpha", metavar="N%", help="--pairs: level of the test (default: 1%)."
+    )
+    tails: bool | None = option(
+        "--tails/--no-tails",
+        default=None,
+        help="--pairs: gate p99 and p99.9 too (default: unless the machine is virtual).",
+    )
+    wait_s: float | None = shared(OutcomeOptions, "wait_s")
+    junit: Path | None = option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+    github: str | None = option(
+        "--github",
+        is_flag=False,
+        flag_value="",
+        metavar="[FILE]",
+        help="Also write a Markdown summary (default: to $GITHUB_STEP_SUMMARY).",
+    )
+    store: Path | None = shared(OutcomeOptions, "store")
+    as_json: bool = shared(OutcomeOptions, "as_json")
+    quiet: bool = shared(OutcomeOptions, "quiet")
+
+
 @click.command("gate")
 @click.argument("words", nargs=-1, metavar="RUN|TEST...")
-@click.option("--limits", type=_FILE, metavar="FILE", help="Limits to hold RUN against, in TOML.")
-@click.option(
-    "--baseline",
-    "baselines",
-    multiple=True,
-    metavar="RUN",
-    help="Runs to hold RUN against, 10 at least, or published:ID for a study's figures. Several.",
-)
-@click.option(
-    "--test",
-    "pattern",
-    default="*",
-    metavar="PATTERN",
-    help="Only tests of this name of --limits or --baseline: 'TMR-*'.",
-)
-@click.option("--suggest", is_flag=True, help="Write limits that all RUNs pass.")
-@click.option(
-    "--margin",
-    metavar="N%",
-    help="Margin of --suggest (default: 25%), of --pairs (10% in the median, 25% in p99), or what "
-    "--baseline must be able to find (30%).",
-)
-@click.option(
-    "-o", "--output", type=_FILE, metavar="FILE", help="File for the limits of --suggest."
-)
-@click.option(
-    "--pairs",
-    is_flag=False,
-    flag_value="12",
-    metavar="[N]",
-    help="Measure TEST in N interleaved pairs (default: 12, at least 10), and compare.",
-)
-@click.option("--first", metavar="OPTIONS", help="Options of `hardstone run` of side A of --pairs.")
-@click.option("--second", metavar="OPTIONS", help="Those of side B, which must not be worse.")
-@click.option(
-    "--target",
-    "targets",
-    multiple=True,
-    metavar="NAME",
-    help="Target of both sides of --pairs; two: of A, then of B.",
-)
-@click.option(
-    "--again",
-    type=_FILE,
-    metavar="FILE",
-    help="Judge again what --pairs --json printed, from the stored runs.",
-)
-@click.option("--deadline", metavar="TIME", help="--pairs: also gate values above it: 100us.")
-@click.option("--alpha", metavar="N%", help="--pairs: level of the test (default: 1%).")
-@click.option(
-    "--tails/--no-tails",
-    "tails",
-    default=None,
-    help="--pairs: gate p99 and p99.9 too (default: unless the machine is virtual).",
-)
-@wait_option
-@click.option("--junit", type=_FILE, metavar="FILE", help="Also write JUnit XML.")
-@click.option(
-    "--github",
-    is_flag=False,
-    flag_value="",
-    metavar="[FILE]",
-    help="Also write a Markdown summary (default: to $GITHUB_STEP_SUMMARY).",
-)
-@store_option
-@json_option
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-def command(**options: Any) -> int:
+@options_of(GateOptions)
+def command(words: tuple[str, ...], options: GateOptions) -> int:
     """Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).
 
     RUN is an ID, the start of one, a name, "last", or published:ID. It is held against a file of
@@ -96,7 +110,7 @@ def command(**options: Any) -> int:
 
     A figure that is missing, denied, incomplete, not trustworthy or not decided never passes.
     """
-    words, mode = options.pop("words"), _mode(options)
+    mode = _mode(options)
     if mode == "again":
         from hardstone.cli.gate_pairs import gate_again
 
@@ -117,14 +131,14 @@ def command(**options: Any) -> int:
     return gate_runs.gate_by_baseline(words, options)
 
 
-def _mode(options: dict[str, Any]) -> str:
+def _mode(options: GateOptions) -> str:
     """What is asked for; InputError unless it is one thing, with options that belong to it."""
     asked = {
-        "limits": options["limits"] is not None,
-        "baseline": bool(options["baselines"]),
-        "pairs": options["pairs"] is not None,
-        "suggest": options["suggest"],
-        "again": options["again"] is not None,
+        "limits": options.limits is not None,
+        "baseline": bool(options.baselines),
+        "pairs": options.pairs is not None,
+        "suggest": options.suggest,
+        "again": options.again is not None,
     }
     modes = [name for name, is_asked in asked.items() if is_asked]
     if len(modes) != 1:
@@ -134,22 +148,22 @@ def _mode(options: dict[str, Any]) -> str:
             "give one",
         )
     mode = modes[0]
-    given = [name for name in _PAIRS_ONLY if options[name] not in (None, ())]
+    given = [name for name in _PAIRS_ONLY if getattr(options, name) not in (None, ())]
     if given and mode != "pairs":
         raise InputError(f"--{_TYPED.get(given[0], given[0])} needs --pairs", "add --pairs 12")
     _check_of_pairs(options, mode)
-    if options["output"] is not None and mode != "suggest":
+    if options.output is not None and mode != "suggest":
         raise InputError("--output needs --suggest", "leave it out")
-    if options["margin"] is not None and mode == "limits":
+    if options.margin is not None and mode == "limits":
         raise InputError("--margin needs --suggest, --pairs or --baseline", "leave it out")
-    if mode == "suggest" and (options["junit"] or options["github"] is not None):
+    if mode == "suggest" and (options.junit or options.github is not None):
         raise InputError(
             "--suggest checks nothing, so that there is nothing for --junit or --github"
         )
     return mode
 
 
-def _check_of_pairs(options: dict[str, Any], mode: str) -> None:
-    given = [name for name in _OF_PAIRS if options[name] is not None]
+def _check_of_pairs(options: GateOptions, mode: str) -> None:
+    given = [name for name in _OF_PAIRS if getattr(options, name) is not None]
     if given and mode not in ("pairs", "again"):
         raise InputError(f"--{given[0]} needs --pairs", "add --pairs 12")

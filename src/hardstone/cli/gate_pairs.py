@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ import msgspec
 from hardstone.campaign import Campaign
 from hardstone.campaign.collect import carried
 from hardstone.catalogue import kind_of
+from hardstone.cli.gate import GateOptions
 from hardstone.cli.gate_runs import (
     ONLY_MEDIANS,
     alpha_of,
@@ -34,7 +35,8 @@ from hardstone.cli.gate_runs import (
 from hardstone.cli.measure import Prepared, prepare
 from hardstone.cli.messages import tell, tell_error
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_target
+from hardstone.cli.options import lab_target, typed_options
+from hardstone.cli.run import RunOptions
 from hardstone.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -77,24 +79,24 @@ class Side:
 
     name: str
     target: str
-    options: Mapping[str, Any]
+    options: RunOptions
     words: str
 
 
-def gate_by_pairs(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def gate_by_pairs(words: Sequence[str], options: GateOptions) -> int:
     """Measures and gates: the exit code."""
-    pairs = _pairs(options["pairs"])
+    pairs = _pairs(options.pairs or "")
     if len(words) != 1:
         raise InputError("--pairs measures one test", f"name one of {', '.join(words)[:80]}")
     address = parse_address(words[0])
-    deadline = None if options["deadline"] is None else deadline_of(options["deadline"])
-    margin = None if options["margin"] is None else margin_of(options["margin"])
-    alpha = ALPHA if options["alpha"] is None else alpha_of(options["alpha"])
+    deadline = None if options.deadline is None else deadline_of(options.deadline)
+    margin = None if options.margin is None else margin_of(options.margin)
+    alpha = ALPHA if options.alpha is None else alpha_of(options.alpha)
     check_files(options)
     sides = _sides(address, options)
     session = _Session(address, sides, pairs, options)
     session.check()
-    with_tails = session.is_quiet if options["tails"] is None else options["tails"]
+    with_tails = session.is_quiet if options.tails is None else options.tails
     runs = session.measure()
     document = check_pairs(
         address,
@@ -127,36 +129,37 @@ def _pairs(text: str) -> int:
     return int(text)
 
 
-def _sides(address: Address, options: Mapping[str, Any]) -> tuple[Side, Side]:
-    targets = options["targets"]
+def _sides(address: Address, options: GateOptions) -> tuple[Side, Side]:
+    targets = options.targets
     if len(targets) > 2:
         raise InputError(f"{len(targets)} targets: A and B are two", "give --target twice")
     chosen = targets if len(targets) == 2 else [*targets, *targets] or ["", ""]
     return (
-        _side("A", options["first"] or "", address.test, chosen[0], options),
-        _side("B", options["second"] or "", address.test, chosen[1], options),
+        _side("A", options.first or "", address.test, chosen[0], options),
+        _side("B", options.second or "", address.test, chosen[1], options),
     )
 
 
-def _side(name: str, text: str, test: str, target: str, options: Mapping[str, Any]) -> Side:
+def _side(name: str, text: str, test: str, target: str, options: GateOptions) -> Side:
     option = "--first" if name == "A" else "--second"
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise InputError(f"{option}: {error}", "close the quotes") from None
     parsed, given = _parsed(option, [test, *words])
-    own = parsed.pop("target")
+    own = parsed.target
     has_own = "target" in given
-    if len(own) != 1 or (has_own and options["targets"]):
+    if len(own) != 1 or (has_own and options.targets):
         raise InputError(f"{option}: one target for each side", "name it once")
-    settings = {**parsed, "output": None}
-    settings |= {one: options[one] for one in ("store", "quiet", "wait_s")}
+    settings = replace(
+        parsed, output=None, store=options.store, quiet=options.quiet, wait_s=options.wait_s
+    )
     chosen = lab_target(own[0] if has_own or not target else target, parsed)
     shown = " ".join(filter(None, (f"{name}:", chosen, text.strip())))
     return Side(name, chosen, settings, shown)
 
 
-def _parsed(option: str, words: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
+def _parsed(option: str, words: Sequence[str]) -> tuple[RunOptions, set[str]]:
     """The parameters of `hardstone run` with `words`, and which of them were typed; InputError for
     one that the gate decides."""
     from hardstone.cli.run import command
@@ -167,11 +170,7 @@ def _parsed(option: str, words: Sequence[str]) -> tuple[dict[str, Any], set[str]
         context = command.make_context("run", list(words))
     except click.ClickException as error:
         raise InputError(f"{option}: {error.format_message().rstrip('.')}", _REMEDY) from None
-    given = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
+    given = typed_options(context)
     for name in (*_OWN[1:], *_FORBIDDEN):
         if name in given:
             raise InputError(
@@ -180,7 +179,8 @@ def _parsed(option: str, words: Sequence[str]) -> tuple[dict[str, Any], set[str]
             )
     if len(context.params["tests"]) != 1:
         raise InputError(f"{option}: it names another test", "leave it out")
-    return dict(context.params), given
+    params = {key: one for key, one in context.params.items() if key != "tests"}
+    return RunOptions(**params), given
 
 
 def _typed(name: str) -> str:
@@ -192,7 +192,7 @@ class _Session:
     """All pairs, one run after the other."""
 
     def __init__(
-        self, address: Address, sides: tuple[Side, Side], pairs: int, options: Mapping[str, Any]
+        self, address: Address, sides: tuple[Side, Side], pairs: int, options: GateOptions
     ) -> None:
         self._address = address
         self._sides = sides
@@ -215,7 +215,7 @@ class _Session:
                 prepared = prepare(target, side.target, [self._address.test], side.options)
                 self._check_plan(side, prepared)
                 self.is_quiet &= not prepared.facts.facts.get("virtual.hypervisor")
-        if not self._options["quiet"]:
+        if not self._options.quiet:
             total = format_span(self._expected_ns * self._pairs)
             tell(f"{self._pairs} pairs of {self._address.test}, ABBA, about {total}")
 
@@ -262,13 +262,13 @@ class _Session:
 
     def _run(self, side: Side, number: int) -> PairedRun:
         name = run_name(side.name, number, self._pairs)
-        if not self._options["quiet"]:
+        if not self._options.quiet:
             left = self._expected_ns * (self._pairs - number + 1)
             tell(f"pair {number} of {self._pairs}, {side.name}: about {format_span(left)} left")
         try:
             with closing(find_target(side.target)) as target:
                 prepared = prepare(
-                    target, side.target, [self._address.test], {**side.options, "name": name}
+                    target, side.target, [self._address.test], replace(side.options, name=name)
                 )
                 return self._campaign(replace(prepared, plan=self._equal_work(prepared.plan)))
         except (PlanError, StoreError):
@@ -287,10 +287,10 @@ class _Session:
     def _campaign(self, prepared: Prepared) -> PairedRun:
         from hardstone.cli.progress import make_reporter
 
-        store = open_store(self._options["store"], prepared.target)
-        is_quiet = self._options["quiet"] or not sys.stderr.isatty()
+        store = open_store(self._options.store, prepared.target)
+        is_quiet = self._options.quiet or not sys.stderr.isatty()
         with make_reporter(quiet=is_quiet) as reporter:
-            wait_s = self._options["wait_s"]
+            wait_s = self._options.wait_s
             campaign = Campaign(prepared.target, store, reporter.take, wait_s=wait_s)
             outcome = campaign.run(prepared.plan, prepared.facts, prepared.register)
         if outcome.problem is not None:
@@ -303,7 +303,7 @@ class _Session:
     def notes(self, *, with_tails: bool) -> list[str]:
         """What a reader must know of all pairs."""
         found = [f"{len(self._stored)} runs are stored; see hardstone runs"]
-        if not with_tails and self._options["tails"] is None:
+        if not with_tails and self._options.tails is None:
             found.append(f"a virtual machine: {ONLY_MEDIANS}")
         return found
 
@@ -323,15 +323,15 @@ SAYS_OTHERWISE = (
 )
 
 
-def gate_again(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def gate_again(words: Sequence[str], options: GateOptions) -> int:
     """Judges the pairs that a file names: the exit code."""
     if len(words) > 1:
         raise InputError("--again judges one series", f"name one of {', '.join(words)[:80]}")
-    path: Path = options["again"]
+    path = options.again or Path()
     measured = read_measured_pairs(_read(path), str(path))
     asked = _asked(measured.judged_by, words, options)
     check_files(options)
-    store = open_store(options["store"])
+    store = open_store(options.store)
     runs = [_runs(store, number, pair) for number, pair in enumerate(measured.pairs, 1)]
     notes = ["judged again from stored runs"]
     as_asked_before = _judged(measured, runs, measured.judged_by)
@@ -340,7 +340,7 @@ def gate_again(words: Sequence[str], options: Mapping[str, Any]) -> int:
         asked = msgspec.structs.replace(asked, is_chosen_later=True)
     if asked.is_chosen_later:
         notes.append(CHOSEN_LATER)
-    if not asked.has_tails and options["tails"] is None:
+    if not asked.has_tails and options.tails is None:
         notes.append(ONLY_MEDIANS)
     return tell_outcome(_judged(measured, runs, asked, notes), options)
 
@@ -379,7 +379,7 @@ def _said(statistics: Sequence[PairGate]) -> list[tuple[object, ...]]:
     ]
 
 
-def _asked(before: JudgedBy, words: Sequence[str], options: Mapping[str, Any]) -> JudgedBy:
+def _asked(before: JudgedBy, words: Sequence[str], options: GateOptions) -> JudgedBy:
     """What is asked now: as before, but for what was typed. Once chosen later, always so: the
     outcome can be judged again, too."""
     changed: dict[str, Any] = {}
@@ -393,10 +393,11 @@ def _asked(before: JudgedBy, words: Sequence[str], options: Mapping[str, Any]) -
         ("margin", "margin", margin_of),
         ("alpha", "alpha", alpha_of),
     ):
-        if options[name] is not None:
-            changed[key] = read(options[name])
-    if options["tails"] is not None:
-        changed["has_tails"] = options["tails"]
+        typed = getattr(options, name)
+        if typed is not None:
+            changed[key] = read(typed)
+    if options.tails is not None:
+        changed["has_tails"] = options.tails
     asked = msgspec.structs.replace(before, **changed)
     return before if asked == before else msgspec.structs.replace(asked, is_chosen_later=True)
 

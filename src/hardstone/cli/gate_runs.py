@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hardstone.catalogue import load_catalogue
+from hardstone.cli.gate import GateOptions
 from hardstone.cli.messages import print_json, printed, tell, tell_error
 from hardstone.cli.open_store import open_store
 from hardstone.cli.repeats import repeats_of
@@ -90,18 +91,18 @@ def _shown(text: str) -> str:
 _VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-def check_files(options: Mapping[str, Any]) -> None:
+def check_files(options: GateOptions) -> None:
     """InputError for a file that cannot be written: told before hours of measuring."""
-    for option, path in (("--junit", options["junit"]), ("--github", _summary_place(options))):
+    for option, path in (("--junit", options.junit), ("--github", _summary_place(options))):
         if path is not None:
             _check(option, path)
 
 
-def tell_outcome(document: GateDocument, options: Mapping[str, Any]) -> int:
+def tell_outcome(document: GateDocument, options: GateOptions) -> int:
     """Prints and writes `document`: the exit code, that of the outcome."""
     from hardstone.gate.screen import print_gate
 
-    problem = printed(lambda: print_json(document) if options["as_json"] else print_gate(document))
+    problem = printed(lambda: print_json(document) if options.as_json else print_gate(document))
     code = document.exit_code or problem or EXIT_OK
     for write in (_write_junit, _write_summary):
         try:
@@ -112,21 +113,21 @@ def tell_outcome(document: GateDocument, options: Mapping[str, Any]) -> int:
     return code
 
 
-def _write_junit(document: GateDocument, options: Mapping[str, Any]) -> None:
-    path: Path | None = options["junit"]
+def _write_junit(document: GateDocument, options: GateOptions) -> None:
+    path: Path | None = options.junit
     if path is not None:
         from hardstone.campaign.campaign import now_utc
 
         _replace("--junit", path, junit_xml(document, now_utc(), os.uname().nodename))
 
 
-def _write_summary(document: GateDocument, options: Mapping[str, Any]) -> None:
+def _write_summary(document: GateDocument, options: GateOptions) -> None:
     """To GitHub's file it is added: others write there too."""
     path = _summary_place(options)
     if path is None:
         return
     data = github_summary(document).encode("utf-8", "replace")
-    if options["github"]:
+    if options.github:
         _replace("--github", path, data)
         return
     try:
@@ -139,8 +140,8 @@ def _write_summary(document: GateDocument, options: Mapping[str, Any]) -> None:
         raise _unwritable("--github", path, error) from error
 
 
-def _summary_place(options: Mapping[str, Any]) -> Path | None:
-    asked: str | None = options["github"]
+def _summary_place(options: GateOptions) -> Path | None:
+    asked: str | None = options.github
     if asked is None:
         return None
     place = asked or os.environ.get(_VARIABLE, "")
@@ -193,26 +194,26 @@ MOST_READ = 200
 System = MeasuredRun | PublishedSystem
 
 
-def gate_by_limits(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def gate_by_limits(words: Sequence[str], options: GateOptions) -> int:
     """Holds the runs and studies `words` against a file: the exit code."""
     check_files(options)
-    path: Path = options["limits"]
+    path = options.limits or Path()
     store = _Store(options)
     systems = [store.systems(word) for word in words]
-    limits = _of_tests(_read(path, systems), options["pattern"], str(path))
+    limits = _of_tests(_read(path, systems), options.pattern, str(path))
     checks = [check for one in systems for check in check_limits(limits, one)]
     named = [_name(one) for one in systems]
     return tell_outcome(gate_document("limits", named, [str(path)], checks), options)
 
 
-def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
     """Holds the runs `words` against runs, or against the figures of a study: the exit code."""
     check_files(options)
     store = _Store(options)
-    difference = None if options["margin"] is None else margin_of(options["margin"])
+    difference = None if options.margin is None else margin_of(options.margin)
     systems = [store.systems(word) for word in words]
-    bases = [store.baselines(word) for word in options["baselines"]]
-    pattern = options["pattern"].upper()
+    bases = [store.baselines(word) for word in options.baselines]
+    pattern = options.pattern.upper()
     checks: list[Check] = []
     notes: list[str] = []
     used: list[str] = []
@@ -242,15 +243,15 @@ def gate_by_baseline(words: Sequence[str], options: Mapping[str, Any]) -> int:
         used += [run_id for run_id in held.used if run_id not in used]
     named = [_name(one) for one in systems]
     against = [
-        _name_of_base(word, base) for word, base in zip(options["baselines"], bases, strict=True)
+        _name_of_base(word, base) for word, base in zip(options.baselines, bases, strict=True)
     ]
     document = gate_document("baseline", named, against, checks, notes=notes, baselines=used)
     return tell_outcome(document, options)
 
 
-def suggest(words: Sequence[str], options: Mapping[str, Any]) -> int:
+def suggest(words: Sequence[str], options: GateOptions) -> int:
     """Writes limits that all runs `words` pass: the exit code."""
-    margin = margin_of(options["margin"] or _DEFAULT_MARGIN)
+    margin = margin_of(options.margin or _DEFAULT_MARGIN)
     store = _Store(options)
     found = [store.systems(word) for word in words]
     runs = [_runs_of(one) for one in found]
@@ -260,18 +261,18 @@ def suggest(words: Sequence[str], options: Mapping[str, Any]) -> int:
     suggestions = [
         one
         for one in suggest_limits(runs, margin)
-        if fnmatchcase(one.limit.address.test, options["pattern"].upper())
+        if fnmatchcase(one.limit.address.test, options.pattern.upper())
     ]
     text = limits_text(suggestions, [_name(one) for one in found], margin)
     used = sum(not one.left_out for one in suggestions)
-    if options["as_json"]:
+    if options.as_json:
         print_json(suggestions)
-    elif options["output"] is None:
+    elif options.output is None:
         problem = printed(lambda: _print(text))
         if problem is not None:
             return problem
     else:
-        write_text("-o", options["output"], text)
+        write_text("-o", options.output, text)
     tell(f"{used} limits, {len(suggestions) - used} left out, with the reasons in the file")
     return EXIT_OK if used else EXIT_UNTRUSTWORTHY
 
@@ -290,8 +291,8 @@ class Baselines(NamedTuple):
 class _Store:
     """The store, opened when the first run is asked for."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._root: Path | None = options["store"]
+    def __init__(self, options: GateOptions) -> None:
+        self._root: Path | None = options.store
         self._opened: Store | None = None
 
     def systems(self, word: str) -> list[System]:

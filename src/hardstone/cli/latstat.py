@@ -2,112 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
 
 import click
 
 from hardstone.cli.options import (
-    condition_options,
-    decorated,
-    lab_options,
-    run_options,
-    target_option,
+    ConditionOptions,
+    LabOptions,
+    MeasureOptions,
+    OutcomeOptions,
+    PolicyOption,
+    TargetOption,
+    fitting,
+    option,
+    options_of,
+    typed_options,
 )
 from hardstone.errors import InputError
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 LONGEST = "30d"
 _DEFAULT = "10m"
-_OPTIONS = (
-    click.option(
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RecordingOptions:
+    duration: str | None = option(
         "-D",
         "--duration",
         metavar="TIME",
         help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {LONGEST} at most "
         f"(default: {_DEFAULT}; with --samples as long as they take).",
-    ),
-    click.option(
+    )
+    interval: str | None = option(
         "-i",
         "--interval",
         metavar="US",
         help="Time between two wake-ups, in us (default: 1000).",
-    ),
-    click.option("--samples", metavar="N", help="Ends after N wake-ups on each CPU."),
-    click.option(
+    )
+    samples: str | None = option(
+        "--samples", metavar="N", help="Ends after N wake-ups on each CPU."
+    )
+    cpu: str | None = option(
         "-a", "--cpu", metavar="LIST", help="CPUs to measure, a thread on each: 1, 0,2 or 0-3."
-    ),
-    click.option(
+    )
+    priority: str | None = option(
         "-p",
         "--priority",
         metavar="N|max",
         help="Real-time priority (default: maximum - 1; max: as in the studies).",
-    ),
-    click.option(
+    )
+    mlockall: bool = option(
         "-m", "--mlockall", is_flag=True, help="Accepted: memory is always locked where it may be."
-    ),
-    click.option(
+    )
+    threshold: str | None = option(
         "--threshold",
         metavar="TIME",
         help="Stops at the first latency above it, exit code 1: 100 (us), 100us, 1ms.",
-    ),
-    click.option("--go-on", is_flag=True, help="With --threshold: told, and measuring goes on."),
-    click.option(
+    )
+    go_on: bool = option(
+        "--go-on", is_flag=True, help="With --threshold: told, and measuring goes on."
+    )
+    on_threshold: str | None = option(
         "--on-threshold",
         metavar="COMMAND",
         help="Command that is run then, words without a shell; HARDSTONE_VALUE_NS and others say "
         "what happened.",
-    ),
-    click.option(
+    )
+    parts: str | None = option(
         "--parts",
         metavar="[auto|none|timerlat|tracepoints]",
         help="What splits a latency into its parts (default: auto, what is there; none: nothing).",
-    ),
-    click.option(
+    )
+    params: tuple[str, ...] = option(
         "--param",
-        "params",
         multiple=True,
         metavar="KEY=VALUE",
         help="Another parameter of the test; see explain TMR-P-LAT.",
-    ),
-    *condition_options,
-    target_option,
-    click.option(
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ResumeOption:
+    resume: str | None = option(
         "--resume",
         is_flag=False,
         flag_value="",
         metavar="[RUN]",
         help="Goes on with a recording that was cut off, by default the last one: same document.",
-    ),
-    *run_options,
-)
+    )
 
 
-def latstat_options(command: Decorated) -> Decorated:
-    """All options of latstat but those of the lab."""
-    return decorated(command, _OPTIONS)
+@dataclass(frozen=True, kw_only=True)
+class LatstatOptions(
+    LabOptions,
+    OutcomeOptions,
+    _ResumeOption,
+    TargetOption,
+    ConditionOptions,
+    PolicyOption,
+    _RecordingOptions,
+):
+    """Options of `hardstone latstat`."""
 
 
-def plan_words(options: Mapping[str, Any]) -> dict[str, Any]:
+def plan_options(options: LatstatOptions) -> MeasureOptions:
     """`options` as those of `hardstone run` for TMR-P-LAT."""
-    cpu, cpus = _cpus(options["cpu"])
-    threshold, is_watched = _threshold(options["threshold"]), options["go_on"]
+    cpu, cpus = _cpus(options.cpu)
+    threshold = _threshold(options.threshold)
     added = {
         "cpus": cpus,
-        "threshold_ns": None if is_watched else threshold,
-        "parts": options["parts"],
+        "threshold_ns": None if options.go_on else threshold,
+        "parts": options.parts,
     }
     params = [f"{name}={text}" for name, text in added.items() if text is not None]
-    return {
-        **options,
-        "profile": "soak",
-        "name": options["name"] or "latstat",
-        "duration": _duration(options["duration"], options["samples"]),
-        "cpu": cpu,
-        "params": (*options["params"], *params),
-        "watched": threshold if is_watched else None,
-        "is_recording": True,
-    }
+    asked = MeasureOptions(
+        **(fitting(MeasureOptions, options) | {"target": (options.target,), "cpu": cpu})
+    )
+    return replace(
+        asked,
+        profile="soak",
+        name=options.name or "latstat",
+        duration=_duration(options.duration, options.samples),
+        params=(*options.params, *params),
+        watched=threshold if options.go_on else None,
+        is_recording=True,
+    )
 
 
 def _duration(asked: str | None, samples: str | None) -> str:
@@ -136,10 +155,9 @@ def _threshold(text: str | None) -> str | None:
 
 
 @click.command("latstat")
-@latstat_options
-@lab_options
+@options_of(LatstatOptions)
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> int:
+def command(context: click.Context, /, options: LatstatOptions) -> int:
     """Record how late a thread wakes up, for minutes or weeks, in constant memory.
 
     The test is TMR-P-LAT. On a terminal the distribution is shown while it grows. Ctrl-C keeps
@@ -147,11 +165,6 @@ def command(context: click.Context, /, **options: Any) -> int:
     """
     from hardstone.cli.recording import record, resume
 
-    given = {
-        name
-        for name in options
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    if options["resume"] is None:
+    if options.resume is None:
         return record(options)
-    return resume(options["resume"], options, given)
+    return resume(options.resume, options, typed_options(context))

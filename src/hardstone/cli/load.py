@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hardstone.cli.options import json_option, lab_options_without_cpus, lab_target, machine_option
+from hardstone.cli.options import (
+    GuestOptions,
+    json_option,
+    lab_target,
+    machine_option,
+    options_of,
+)
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTWORTHY
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ _TO_TELL = {*_LACKING, "load_limited"}
 )
 @click.option("--cpus", metavar="LIST", help="CPUs of the load, such as 0,2-3 (default: all).")
 @machine_option
-@lab_options_without_cpus
+@options_of(GuestOptions)
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
@@ -42,7 +48,7 @@ def command(
     target: str,
     as_json: bool,
     quiet: bool,
-    **lab: str | bool | None,
+    options: GuestOptions,
 ) -> int:
     """Load a machine, and report what each element of the load reached.
 
@@ -62,7 +68,7 @@ def command(
     from hardstone.targets.probe_target import check_load, load_lines
 
     duration_ns = None if duration is None else _duration_ns(duration)
-    target = lab_target(target, lab)
+    target = lab_target(target, options)
     stop = Stop()
     with closing(find_transport(target)) as transport:
         transport.open(notices_told(quiet=quiet))

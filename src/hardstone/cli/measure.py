@@ -12,8 +12,9 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
@@ -27,7 +28,14 @@ from hardstone.cli.messages import (
     visible,
 )
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import LAB_PREFIX, lab_targets, one_array_thread
+from hardstone.cli.options import (
+    LAB_PREFIX,
+    MeasureOptions,
+    OutcomeOptions,
+    fitting,
+    lab_targets,
+    one_array_thread,
+)
 from hardstone.cli.report_file import default_report, no_folder, write_report
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -63,26 +71,26 @@ _LOCAL = "local"
 _LONGEST = 180  # of the probe
 
 
-def typed_folder(options: Mapping[str, Any], target: str) -> str | None:
+def typed_folder(options: MeasureOptions, target: str) -> str | None:
     """The folder of --dir; a relative one is of this machine."""
-    typed: str | None = options.get("folder")
+    typed = options.folder
     return typed if typed is None or target != _LOCAL else str(Path(typed).absolute())
 
 
-def own_folder(options: Mapping[str, Any], target: str) -> str | None:
+def own_folder(options: MeasureOptions, target: str) -> str | None:
     """The folder for the probe of `target` without --dir; None leaves it to the probe."""
     if target != _LOCAL:
         return None
     try:
-        path = str((options["store"] or default_root()).absolute())
+        path = str((options.store or default_root()).absolute())
     except InputError:  # no home folder: opening the store tells it
         return None
     return path if len(os.fsencode(path)) <= _LONGEST and path.isprintable() else None
 
 
-def folder_problems(options: Mapping[str, Any], target: str) -> list[str]:
+def folder_problems(options: MeasureOptions, target: str) -> list[str]:
     """What is wrong with the folder that was typed. On another machine its probe finds that out."""
-    typed: str | None = options.get("folder")
+    typed = options.folder
     if typed is None:
         return []
     cause = _cause(typed, is_local=target == _LOCAL)
@@ -109,26 +117,6 @@ def _cause_here(path: Path) -> str | None:
     return None if os.access(path, os.W_OK | os.X_OK) else f"{path} cannot be written"
 
 
-_REQUEST_FIELDS = (
-    "name",
-    "profile",
-    "load",
-    "cpu_config",
-    "cpu",
-    "policy",
-    "priority",
-    "clock",
-    "samples",
-    "duration",
-    "interval",
-    "params",
-    "seed",
-    "dma_latency",
-    "trace",
-)
-_RECORDING_FIELDS = ("watched", "is_recording")
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A target that is open, and what will be run on it."""
@@ -143,19 +131,18 @@ def prepare(
     target: Target,
     name: str,
     tests: Sequence[str],
-    options: Mapping[str, Any],
+    options: MeasureOptions,
     models_of: Callable[[Mapping[str, Scalar]], Models] | None = None,
 ) -> Prepared:
     """Opens `target`, which is called `name`, and plans `tests` for it.
 
     `models_of` gives from the facts the two preemption models to measure under.
     """
-    fields = {field: options[field] for field in _REQUEST_FIELDS}
-    fields |= {field: options[field] for field in _RECORDING_FIELDS if field in options}
-    fields |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
-    request = Request(tests=tuple(tests), target=name, **fields)
+    asked = fitting(Request, options) | {"tests": tuple(tests), "target": name}
+    asked |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
+    request = Request(**asked)
     others = place_problems(options) + folder_problems(options, name)
-    target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
+    target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
     register, facts = target.probe_list(), target.facts()
     if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
         one_array_thread()
@@ -169,7 +156,7 @@ def prepare(
 
 def run_one(
     prepared: Prepared,
-    options: Mapping[str, Any],
+    options: OutcomeOptions,
     show: Callable[[RunDocument], None] | None,
     *,
     wants_report: bool,
@@ -185,27 +172,25 @@ def run_one(
     """
     from hardstone.cli.progress import make_reporter
 
-    output: Path | None = options["output"]
-    store = open_store(options["store"], prepared.target)
-    with reporter or make_reporter(quiet=options["quiet"]) as telling:
-        campaign = Campaign(
-            prepared.target, store, telling.take, more=more, wait_s=options.get("wait_s")
-        )
+    output = options.output
+    store = open_store(options.store, prepared.target)
+    with reporter or make_reporter(quiet=options.quiet) as telling:
+        campaign = Campaign(prepared.target, store, telling.take, more=more, wait_s=options.wait_s)
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:
         output = default_report(store.path, document.id)
     problem = None if show is None else printed(lambda: show(document))
-    is_named = show is not None and problem is None and not options["as_json"]
+    is_named = show is not None and problem is None and not options.as_json
     code = _finish(outcome, output, is_named=is_named) or problem or EXIT_OK
     tell_code(code, document, prepared.facts.facts, prepared.target)
     return document, code
 
 
-def place_problems(options: Mapping[str, Any]) -> list[str]:
+def place_problems(options: OutcomeOptions) -> list[str]:
     """What is wrong with the places that were named, of store and report."""
     problems = []
-    store, output = options["store"], options["output"]
+    store, output = options.store, options.output
     try:
         if store is not None and store.exists() and not store.is_dir():
             problems.append(f"--store: {store} is not a folder; name another place")
@@ -267,31 +252,29 @@ _NO_STORE = "an earlier run could not be stored"
 
 def measure_several(
     names: Sequence[str],
-    tests: Sequence[str],
-    options: Mapping[str, Any],
+    way: Procedure,
+    options: OutcomeOptions,
     *,
     wants_report: bool,
     ends_at: tuple[type[HardstoneError], ...] = (),
     after: Callable[[Sequence[RunDocument]], None] = lambda documents: None,
-    way: Procedure | None = None,
 ) -> int:
     """Measures the targets `names`, at least two, one after another: the exit code.
 
     An error of `ends_at` at the first target ends all. `after` is called with the documents once
-    they are printed, unless as JSON. `way` is how each is planned and run, if not as `tests`.
+    they are printed, unless as JSON. `way` is how each is planned and run.
     """
-    if options["output"] is not None:
+    if options.output is not None:
         raise InputError(
             f"-o: one file cannot hold the reports of {len(names)} runs",
             "leave it out; each run has its report: hardstone report RUN -o FILE",
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    usual = Procedure(lambda target, name: prepare(target, name, tests, options), run_one)
-    tour = TargetLoop(names, tests, options, (PlanError, *ends_at), (way or usual).prepare)
-    if options["dry_run"]:
-        return _plan_all(tour, as_json=options["as_json"])
-    return _run_all(tour, options, after, way or usual, wants_report=wants_report)
+    tour = TargetLoop(names, options, (PlanError, *ends_at), way.prepare)
+    if options.dry_run:
+        return _plan_all(tour, as_json=options.as_json)
+    return _run_all(tour, options, after, way, wants_report=wants_report)
 
 
 def _print_table(documents: Sequence[RunDocument]) -> None:
@@ -311,26 +294,25 @@ class Procedure:
     show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
 
 
+def _usual(tests: Sequence[str], options: MeasureOptions) -> Procedure:
+    return Procedure(partial(prepare, tests=tests, options=options), run_one)
+
+
 class TargetLoop:
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
         self,
         names: Sequence[str],
-        tests: Sequence[str],
-        options: Mapping[str, Any],
+        options: OutcomeOptions,
         ends_at: tuple[type[HardstoneError], ...],
-        prepare_one: Callable[[Target, str], Prepared] | None = None,
+        prepare_one: Callable[[Target, str], Prepared],
     ) -> None:
         self.names = names
         self._ends_at = ends_at
         self.not_run: list[NotRun] = []
-        self._tests = tests
         self._options = options
-        self._prepare = prepare_one or self._usual
-
-    def _usual(self, target: Target, name: str) -> Prepared:
-        return prepare(target, name, self._tests, self._options)
+        self._prepare = prepare_one
 
     def visit(self, work: Callable[[Prepared], int | None]) -> list[int]:
         """Calls `work` with each target while it is open; gives what is not None of its results.
@@ -340,7 +322,7 @@ class TargetLoop:
         """
         codes: list[int] = []
         for place, name in enumerate(self.names):
-            if not self._options["quiet"]:
+            if not self._options.quiet:
                 tell(f"target {place + 1} of {len(self.names)}: {name}")
             try:
                 with closing(find_target(name)) as target:
@@ -381,7 +363,7 @@ class TargetLoop:
 
 def _run_all(
     tour: TargetLoop,
-    options: Mapping[str, Any],
+    options: OutcomeOptions,
     after: Callable[[Sequence[RunDocument]], None],
     way: Procedure,
     *,
@@ -390,7 +372,7 @@ def _run_all(
     from hardstone.terminal.one_screen import print_screen
 
     documents: list[RunDocument] = []
-    is_json = options["as_json"]
+    is_json = options.as_json
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_screen
@@ -436,7 +418,7 @@ _OPTION = "--compare-preemption"
 
 
 def compare_preemption(
-    names: Sequence[str], tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+    names: Sequence[str], tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
     """Measures the one target of `names` with preemption off and on: the exit code."""
     if len(names) != 1:
@@ -447,14 +429,14 @@ def compare_preemption(
 
 
 def _compare_at_run_time(
-    name: str, tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+    name: str, tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
     with closing(find_target(name)) as target:
         prepared = prepare(target, name, tests, options, models_of=switched_models)
         _remark(switched_models(prepared.facts.facts), options)
-        if options["dry_run"]:
-            return show_plan(prepared.plan, as_json=options["as_json"])
-        show = print_json if options["as_json"] else _print_run
+        if options.dry_run:
+            return show_plan(prepared.plan, as_json=options.as_json)
+        show = print_json if options.as_json else _print_run
         return run_one(prepared, options, show, wants_report=wants_report)[1]
 
 
@@ -470,7 +452,7 @@ def _print_run(document: RunDocument) -> None:
 
 
 def _compare_boots(
-    name: str, tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool
+    name: str, tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
     """With `none` and `full`; with what the kernel has where it does not know `none`."""
     models = Models(OFF, ON)
@@ -478,7 +460,7 @@ def _compare_boots(
         try:
             return measure_several(
                 _boots(name, models),
-                tests,
+                _usual(tests, options),
                 options,
                 wants_report=wants_report,
                 ends_at=() if is_last else (WrongModelError,),
@@ -516,23 +498,23 @@ def _print_pair(documents: Sequence[RunDocument]) -> None:
         print_pairs(pairs_of(*documents))
 
 
-def _remark(models: Models, options: Mapping[str, Any]) -> None:
-    if models.remark and not options["quiet"]:
+def _remark(models: Models, options: OutcomeOptions) -> None:
+    if models.remark and not options.quiet:
         tell(visible(models.remark))
 
 
-def measure(tests: Sequence[str], options: Mapping[str, Any], *, wants_report: bool) -> int:
+def measure(tests: Sequence[str], options: MeasureOptions, *, wants_report: bool) -> int:
     """Plans and runs `tests` as `options` of the command line say: the exit code."""
-    names = lab_targets(options["target"], options)
-    if options["compare_preemption"]:
+    names = lab_targets(options.target, options)
+    if options.compare_preemption:
         return compare_preemption(names, tests, options, wants_report=wants_report)
     if len(names) > 1:
-        return measure_several(names, tests, options, wants_report=wants_report)
+        return measure_several(names, _usual(tests, options), options, wants_report=wants_report)
     with closing(find_target(names[0])) as target:
         prepared = prepare(target, names[0], tests, options)
-        if options["dry_run"]:
-            return show_plan(prepared.plan, as_json=options["as_json"])
-        show = print_json if options["as_json"] else print_run
+        if options.dry_run:
+            return show_plan(prepared.plan, as_json=options.as_json)
+        show = print_json if options.as_json else print_run
         _, code = run_one(prepared, options, show, wants_report=wants_report)
         return code
 

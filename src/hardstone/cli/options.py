@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from dataclasses import dataclass, field, fields
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -49,207 +50,300 @@ class _Wait(click.ParamType):  # type: ignore[type-arg]
 _SYSTEM_UNDER_TEST = "System under test: local, lab:NAME[,KEY=VALUE...], or fake:FILE."
 
 
-def _target_option(text: str, **how: Any) -> Callable[[Decorated], Decorated]:
-    return click.option("--target", metavar="NAME", show_default=True, help=text, **how)
+def option(*names: str, **how: Any) -> Any:
+    """A field of a command's options that people type: its names, and `how` click reads it."""
+    unless = True if how.get("is_flag") and "flag_value" not in how else None
+    default = () if how.get("multiple") else False if unless else None
+    return field(default=how.get("default", default), metadata={"names": names, "how": how})
 
 
-target_option = _target_option(_SYSTEM_UNDER_TEST, default="local")
-targets_option = _target_option(
-    f"{_SYSTEM_UNDER_TEST} Several: one after another, then a table.",
-    default=("local",),
-    multiple=True,
-)
-machine_option = _target_option("Where: local, or lab:NAME[,KEY=VALUE...].", default="local")
-store_option = click.option(
-    "--store",
-    type=_StoreFolder(path_type=Path),
-    metavar="DIR",
-    help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-wait_option = click.option(
-    "--wait",
-    "wait_s",
-    type=_Wait(),
-    metavar="TIME",
-    help="Longest wait for another measurement on the machine (default: until it ends).",
-)
-files_option = click.option(
-    "--files",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Each chart as SVG and PNG too, with its data as CSV: in a new folder DIR.",
-)
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="File to write the report to; PDF where it ends in .pdf.",
-)
+def shared(kind: type[Any], name: str) -> Any:
+    """The same option in another command."""
+    (one,) = [one for one in fields(kind) if one.name == name]
+    return field(default=one.default, metadata=one.metadata)
 
-# Of a plan's conditions, and of what becomes of a run: each command that measures has them.
-condition_options = (
-    click.option(
+
+def options_of(kind: type[Any], *, lab_after: str = "") -> Callable[[Decorated], Decorated]:
+    """The command takes one `kind`, a dataclass of options in the order of its fields, in place of
+    an argument for each. Those of the lab come after `lab_after`, by default last."""
+    of_lab = [one for one in fields(LabOptions) if hasattr(kind, one.name)]
+    of_lab.sort(key=lambda one: one.name != "lab_cpus")
+    others = [one for one in fields(kind) if "names" in one.metadata]
+    others = [one for one in others if not one.name.startswith(_LAB)]
+    named = [one.name for one in others]
+    place = named.index(lab_after) + 1 if lab_after else len(others)
+    declared = [*others[:place], *of_lab, *others[place:]]
+
+    def decorate(work: Decorated) -> Decorated:
+        @wraps(work)
+        def command(*arguments: Any, **values: Any) -> Any:
+            own = {one.name: values.pop(one.name) for one in declared}
+            return work(*arguments, options=kind(**own), **values)
+
+        for one in reversed(declared):
+            how = click.option(*one.metadata["names"], one.name, **one.metadata["how"])
+            command = how(command)
+        return cast("Decorated", command)
+
+    return decorate
+
+
+def typed_options(context: click.Context) -> set[str]:
+    """The names of the options that were typed, and not left to their defaults."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return {name for name in context.params if context.get_parameter_source(name) is source}
+
+
+def fitting(kind: type[Any], options: Any) -> dict[str, Any]:
+    """The fields of the dataclass `kind` that `options` has too."""
+    found = (one.name for one in fields(kind) if hasattr(options, one.name))
+    return {name: getattr(options, name) for name in found}
+
+
+LAB_PREFIX = "lab:"
+_LAB = "lab_"  # before the key of a setting, so that none has the name of another option
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestOptions:
+    """Settings of a kernel of the lab, for a command with a --cpus of its own."""
+
+    lab_memory: str | None = option(
+        "--memory", metavar="SIZE", help="Lab: memory of the guest: 512M, 2G."
+    )
+    lab_preempt: str | None = option(
+        "--preempt",
+        metavar="[none|voluntary|full|lazy]",
+        help="Lab: preemption model that the kernel is booted with.",
+    )
+    lab_accel: str | None = option(
+        "--accel",
+        metavar="[auto|kvm|tcg]",
+        help="Lab: how the guest's processor is run (default: KVM where it works).",
+    )
+    lab_deterministic: bool = option(
+        "--deterministic",
+        is_flag=True,
+        help="Lab: time counts instructions, on one CPU; a run repeats to the nanosecond.",
+    )
+    lab_device: str | None = option(
+        "--device",
+        metavar="[edu]",
+        help="Lab: a device whose interrupts programs raise (/dev/uio0).",
+    )
+    lab_append: str | None = option(
+        "--append", metavar="TEXT", help="Lab: more for the kernel's command line."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabOptions(GuestOptions):
+    """Settings of a kernel of the lab."""
+
+    lab_cpus: str | None = option("--cpus", metavar="N", help="Lab: CPUs of the guest.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineOption:
+    """Where something is done that measures nothing."""
+
+    target: str = option(
+        "--target",
+        metavar="NAME",
+        show_default=True,
+        help="Where: local, or lab:NAME[,KEY=VALUE...].",
+        default="local",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOption:
+    """One system under test."""
+
+    target: str = option(
+        "--target", metavar="NAME", show_default=True, help=_SYSTEM_UNDER_TEST, default="local"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetsOption:
+    """Systems under test."""
+
+    target: tuple[str, ...] = option(
+        "--target",
+        metavar="NAME",
+        show_default=True,
+        help=f"{_SYSTEM_UNDER_TEST} Several: one after another, then a table.",
+        default=("local",),
+        multiple=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOption:
+    """How the measuring threads are scheduled."""
+
+    policy: str = option(
         "--policy",
         metavar="[fifo|rr|other]",
         default="fifo",
         show_default=True,
         help="Scheduling policy.",
-    ),
-    click.option(
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionOptions:
+    """Conditions of a plan: each command that measures has them."""
+
+    clock: str = option(
         "--clock",
         metavar="[auto|monotonic]",
         default="auto",
         show_default=True,
         help="The processor's counter if it passes its checks, or clock_gettime only.",
-    ),
-    click.option(
+    )
+    load: tuple[str, ...] = option(
         "--load",
         multiple=True,
         default=("none",),
         metavar="LOADS",
         show_default=True,
         help="Loads; each test runs under each: none,heavy,heavy@cpu,latstat,cpu=10ms/100ms.",
-    ),
-    click.option(
+    )
+    cpu_config: tuple[str, ...] = option(
         "--cpu-config",
         multiple=True,
         default=("shared",),
         metavar="CONFIGS",
         show_default=True,
         help="CPU configurations; each test runs in each: shared,single (others offline),shielded.",
-    ),
-    click.option(
+    )
+    seed: str = option(
         "--seed", default="0", metavar="N", show_default=True, help="Seed for random draws."
-    ),
-    click.option(
+    )
+    dma_latency: str | None = option(
         "--dma-latency",
         metavar="US",
         help="Longest exit latency of idle states while a test measures (cyclictest: 0).",
-    ),
-    click.option(
+    )
+    trace: bool = option(
         "--trace",
         is_flag=True,
         help="Keep the kernel's events around the worst values (needs root and tracefs).",
-    ),
-    click.option("--name", default="", metavar="TEXT", help="A name for the run."),
-)
-run_options = (
-    wait_option,
-    store_option,
-    output_option,
-    click.option("--dry-run", is_flag=True, help="Print the plan and measure nothing."),
-    json_option,
-    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
-)
-_PLAN_OPTIONS = (
-    click.option(
+    )
+    name: str = option("--name", default="", metavar="TEXT", help="A name for the run.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeOptions:
+    """What becomes of a run: each command that measures has them."""
+
+    wait_s: float | None = option(
+        "--wait",
+        type=_Wait(),
+        metavar="TIME",
+        help="Longest wait for another measurement on the machine (default: until it ends).",
+    )
+    store: Path | None = option(
+        "--store",
+        type=_StoreFolder(path_type=Path),
+        metavar="DIR",
+        help="Folder of the stored runs (default: $XDG_DATA_HOME/hardstone).",
+    )
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="File to write the report to; PDF where it ends in .pdf.",
+    )
+    dry_run: bool = option("--dry-run", is_flag=True, help="Print the plan and measure nothing.")
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON document.")
+    quiet: bool = option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """What is measured, and for how long."""
+
+    profile: str = option(
         "--profile",
         metavar="[quick|standard|soak]",
         default="quick",
         show_default=True,
         help="Length of the whole battery: about 1 minute, 10 minutes, or hours.",
-    ),
-    click.option("--samples", metavar="N", help="Samples per series, instead of the profile's."),
-    click.option(
+    )
+    samples: str | None = option(
+        "--samples", metavar="N", help="Samples per series, instead of the profile's."
+    )
+    duration: str | None = option(
         "-D",
         "--duration",
         metavar="TIME",
         help="Measuring time of each test: 300 (seconds), 30s, 5m, 24h.",
-    ),
-    click.option(
+    )
+    interval: str | None = option(
         "-i", "--interval", metavar="US", help="Interval in us, for tests with interval_ns."
-    ),
-    click.option(
+    )
+    params: tuple[str, ...] = option(
         "-p",
         "--param",
-        "params",
         multiple=True,
         metavar="KEY=VALUE",
         help="A parameter of a test, lists with commas; see explain.",
-    ),
-    click.option(
+    )
+    folder: str | None = option(
         "--dir",
-        "folder",
         metavar="PATH",
         help="Folder for the files of FIO tests and their load (default: that of the store).",
-    ),
-    click.option(
+    )
+    compare_preemption: bool = option(
         "--compare-preemption",
         is_flag=True,
         help="Measure with kernel preemption off, then on, and compare (root, or a lab kernel).",
-    ),
-    click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."),
-    click.option(
+    )
+    cpu: str | None = option(
+        "-a", "--cpu", metavar="N", help="CPU for the measuring threads of all tests."
+    )
+    priority: str | None = option(
         "--priority",
         metavar="N|max",
         help="Real-time priority (default: maximum - 1; max: as in the studies).",
-    ),
-    *condition_options,
-    targets_option,
-    *run_options,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions(
+    LabOptions, OutcomeOptions, TargetsOption, ConditionOptions, PolicyOption, PlanOptions
+):
+    """All options of commands that measure tests. `watched`: a threshold at which measuring goes
+    on; `is_recording`: hours of one test."""
+
+    watched: str | None = None
+    is_recording: bool = False
+
+
+def _decorator_of(kind: type[Any], name: str) -> Callable[[Decorated], Decorated]:
+    """One option of `kind`, for a command that takes few."""
+    (one,) = [one for one in fields(kind) if one.name == name]
+    return click.option(*one.metadata["names"], name, **one.metadata["how"])
+
+
+target_option = _decorator_of(TargetOption, "target")
+machine_option = _decorator_of(MachineOption, "target")
+store_option = _decorator_of(OutcomeOptions, "store")
+output_option = _decorator_of(OutcomeOptions, "output")
+json_option = _decorator_of(OutcomeOptions, "as_json")
+files_option = click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Each chart as SVG and PNG too, with its data as CSV: in a new folder DIR.",
 )
 
 
-def decorated(command: Decorated, options: Sequence[Callable[[Any], Any]]) -> Decorated:
-    """`command` with `options`, in their order."""
-    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def plan_options(command: Decorated) -> Decorated:
-    """All options of commands that measure."""
-    return decorated(command, _PLAN_OPTIONS)
-
-
-LAB_PREFIX = "lab:"
-_PARAMETER = "lab_"  # before the key of a setting, so that none has the name of another option
-_CPUS = click.option("--cpus", "lab_cpus", metavar="N", help="Lab: CPUs of the guest.")
-_OTHERS = (
-    click.option(
-        "--memory", "lab_memory", metavar="SIZE", help="Lab: memory of the guest: 512M, 2G."
-    ),
-    click.option(
-        "--preempt",
-        "lab_preempt",
-        metavar="[none|voluntary|full|lazy]",
-        help="Lab: preemption model that the kernel is booted with.",
-    ),
-    click.option(
-        "--accel",
-        "lab_accel",
-        metavar="[auto|kvm|tcg]",
-        help="Lab: how the guest's processor is run (default: KVM where it works).",
-    ),
-    click.option(
-        "--deterministic",
-        "lab_deterministic",
-        is_flag=True,
-        help="Lab: time counts instructions, on one CPU; a run repeats to the nanosecond.",
-    ),
-    click.option(
-        "--device",
-        "lab_device",
-        metavar="[edu]",
-        help="Lab: a device whose interrupts programs raise (/dev/uio0).",
-    ),
-    click.option(
-        "--append", "lab_append", metavar="TEXT", help="Lab: more for the kernel's command line."
-    ),
-)
-
-
-def lab_options(command: Decorated) -> Decorated:
-    """All options for kernels of the lab."""
-    return decorated(command, (_CPUS, *_OTHERS))
-
-
-def lab_options_without_cpus(command: Decorated) -> Decorated:
-    """The same, for a command with a --cpus of its own: there the target's name has them."""
-    return decorated(command, _OTHERS)
-
-
-def lab_targets(names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+def lab_targets(names: Sequence[str], options: GuestOptions) -> list[str]:
     """`names` with the options of the lab that were given, each kernel of the lab in its one form.
 
     InputError for such an option and a target that is not of the lab, and for wrong settings.
@@ -258,17 +352,17 @@ def lab_targets(names: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     return [_lab_target(name, given) for name in names]
 
 
-def lab_target(name: str, options: Mapping[str, Any]) -> str:
+def lab_target(name: str, options: GuestOptions) -> str:
     """The same for one target."""
     return _lab_target(name, _given(options))
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, str]:
+def _given(options: GuestOptions) -> dict[str, str]:
     """Settings by key, as in a target's name: a flag has no value."""
     return {
-        name.removeprefix(_PARAMETER): "" if value is True else value
-        for name, value in options.items()
-        if name.startswith(_PARAMETER) and value not in (None, False)
+        name.removeprefix(_LAB): "" if value is True else value
+        for name, value in fitting(LabOptions, options).items()
+        if value not in (None, False)
     }
 
 

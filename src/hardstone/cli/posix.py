@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import click
 
 from hardstone.cli.options import (
-    json_option,
-    lab_options,
-    store_option,
-    targets_option,
-    wait_option,
+    ConditionOptions,
+    LabOptions,
+    OutcomeOptions,
+    TargetsOption,
+    options_of,
+    shared,
+    typed_options,
 )
 from hardstone.errors import InputError
 
 
+@dataclass(frozen=True, kw_only=True)
+class PosixOptions(LabOptions, TargetsOption):
+    """Options of `hardstone posix`: of those that measure the few that it needs."""
+
+    name: str = shared(ConditionOptions, "name")
+    wait_s: float | None = shared(OutcomeOptions, "wait_s")
+    store: Path | None = shared(OutcomeOptions, "store")
+    as_json: bool = shared(OutcomeOptions, "as_json")
+    quiet: bool = shared(OutcomeOptions, "quiet")
+
+
 @click.command("posix")
 @click.argument("run", required=False)
-@targets_option
-@click.option("--name", default="", metavar="TEXT", help="A name for the run.")
-@wait_option
-@store_option
-@json_option
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-@lab_options
+@options_of(PosixOptions)
 @click.pass_context
-def command(context: click.Context, /, run: str | None, **options: Any) -> int:
+def command(context: click.Context, /, run: str | None, options: PosixOptions) -> int:
     """Show which options of POSIX a system has: by headers, by sysconf, and by a real call.
 
     Without RUN the test POS-B-INV is run on the target, stored, and shown. RUN is an ID, the
@@ -39,13 +46,12 @@ def command(context: click.Context, /, run: str | None, **options: Any) -> int:
         from hardstone.cli.posix_measuring import measure_posix
 
         return measure_posix(options)
-    typed = click.core.ParameterSource.COMMANDLINE
-    idle = [one for one in options if context.get_parameter_source(one) is typed]
-    idle = [one for one in idle if one not in ("store", "as_json", "quiet")]
+    typed = typed_options(context) - {"run", "store", "as_json", "quiet"}
+    idle = [one.name for one in fields(options) if one.name in typed]
     if idle:
         name = idle[0].removeprefix("lab_").removesuffix("_s").replace("_", "-")
         raise InputError(f"--{name}: {run[:60]} is read, and nothing is measured", "leave it out")
-    return _show(run, options["store"], as_json=options["as_json"])
+    return _show(run, options.store, as_json=options.as_json)
 
 
 def _show(run: str, store: Path | None, *, as_json: bool) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from functools import partial
 
 from hardstone.cli.measure import Prepared, TargetLoop, prepare, run_one
 from hardstone.cli.messages import print_json, printed, tell
-from hardstone.cli.options import lab_targets
+from hardstone.cli.options import MeasureOptions, fitting, lab_targets
+from hardstone.cli.posix import PosixOptions
 from hardstone.errors import EXIT_OK
 from hardstone.model import NotRun, RunDocument
 from hardstone.plan import PlanError
@@ -17,24 +18,16 @@ from hardstone.posix.screen import print_posix
 from hardstone.targets import find_target
 
 
-def measure_posix(options: Mapping[str, Any]) -> int:
+def measure_posix(options: PosixOptions) -> int:
     """Measures POS-B-INV as `options` of the command line say: the exit code."""
-    names = lab_targets(options["target"], options)
-    asked = {**_usual(), **options}
-    is_json = options["as_json"]
+    names = lab_targets(options.target, options)
+    asked = MeasureOptions(**fitting(MeasureOptions, options))
     if len(names) > 1:
         return _measure_several(names, asked)
     with closing(find_target(names[0])) as target:
         prepared = prepare(target, names[0], (TEST,), asked)
-        show = _print_one if is_json else print_posix
+        show = _print_one if options.as_json else print_posix
         return run_one(prepared, asked, show, wants_report=False)[1]
-
-
-def _usual() -> dict[str, Any]:
-    """What a person may ask of `evaluate` and not here, as it is there when nobody asks."""
-    from hardstone.cli.evaluate import command
-
-    return dict(command.make_context("evaluate", []).params)
 
 
 def print_posix_json(documents: Sequence[RunDocument], not_run: Sequence[NotRun] = ()) -> None:
@@ -47,13 +40,14 @@ def _print_one(document: RunDocument) -> None:
     print_posix_json([document])
 
 
-def _measure_several(names: Sequence[str], options: Mapping[str, Any]) -> int:
+def _measure_several(names: Sequence[str], options: MeasureOptions) -> int:
     """One target after another, a section each."""
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = TargetLoop(names, (TEST,), options, (PlanError,))
+    usual = partial(prepare, tests=(TEST,), options=options)
+    tour = TargetLoop(names, options, (PlanError,), usual)
     documents: list[RunDocument] = []
-    is_json = options["as_json"]
+    is_json = options.as_json
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_posix

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from typing import Any
 
 import msgspec
 
 from hardstone.campaign import Campaign, Outcome
 from hardstone.campaign.campaign import pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
+from hardstone.cli.doctor import DoctorOptions
 from hardstone.cli.messages import abandon, notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.doctor import (
@@ -43,24 +43,24 @@ _DEFAULT_PAIRS = 12
 _FOR_ANYONE = {"dma_latency"}
 
 
-def prove(options: Mapping[str, Any]) -> int:
-    """Measures the rule `options["prove"]`, prints the effect: the exit code."""
-    name, rule = find_rule(options["prove"])
+def prove(asked: str, options: DoctorOptions) -> int:
+    """Measures the rule `asked`, prints the effect: the exit code."""
+    name, rule = find_rule(asked)
     if not rule.settings:
         can = ", ".join(key for key, one in load_rules().items() if one.settings)
         raise InputError(
             f"{name} cannot be switched for a measurement: {rule.fixed}", f"these can: {can}"
         )
-    pairs = _pairs(options["pairs"])
-    with closing(find_target(options["target"])) as target:
-        target.open(notices_told(quiet=options["quiet"], wait_s=options["wait_s"]))
+    pairs = _pairs(options.pairs)
+    with closing(find_target(options.target)) as target:
+        target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)
         _check_effect(name, rule, facts.facts, target)
         outcome = _measure(options, target, facts, plan, rule)
     proof = proof_of(outcome.document, name, rule.settings)
-    _print(proof, rule, as_json=options["as_json"])
+    _print(proof, rule, as_json=options.as_json)
     tell(f"stored as {proof.run}", f"hardstone show {proof.run}")
     return _exit_code(outcome, proof)
 
@@ -107,13 +107,13 @@ def _check_effect(name: str, rule: Rule, facts: Mapping[str, Scalar], target: Ta
 
 
 def _plan(
-    options: Mapping[str, Any], target: Target, facts: Facts, name: str, rule: Rule, pairs: int
+    options: DoctorOptions, target: Target, facts: Facts, name: str, rule: Rule, pairs: int
 ) -> Plan:
-    given = {key: options[key] or default for key, default in _DEFAULTS.items()}
+    given = {key: getattr(options, key) or default for key, default in _DEFAULTS.items()}
     request = Request(
         tests=(given["test"],),
         name=f"prove {name}",
-        target=options["target"],
+        target=options.target,
         duration=given["duration"],
         load=(given["load"],),
         seed=given["seed"],
@@ -130,18 +130,18 @@ def _plan(
 
 
 def _measure(
-    options: Mapping[str, Any], target: Target, facts: Facts, plan: Plan, rule: Rule
+    options: DoctorOptions, target: Target, facts: Facts, plan: Plan, rule: Rule
 ) -> Outcome:
     from hardstone.cli.progress import make_reporter
 
-    store = open_store(options["store"], target)
-    with make_reporter(quiet=options["quiet"]) as reporter:
+    store = open_store(options.store, target)
+    with make_reporter(quiet=options.quiet) as reporter:
         campaign = Campaign(
             target,
             store,
             reporter.take,
             lambda document: why_useless(document, rule.settings),
-            wait_s=options["wait_s"],
+            wait_s=options.wait_s,
         )
         return campaign.run(plan, facts, target.probe_list())
 

@@ -12,10 +12,9 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
@@ -31,7 +30,7 @@ from hardstone.campaign import (
     Warned,
 )
 from hardstone.cli.ctrl_c import unwind_on_termination
-from hardstone.cli.latstat import plan_words
+from hardstone.cli.latstat import LatstatOptions, plan_options
 from hardstone.cli.measure import Prepared, prepare, run_one
 from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
@@ -359,24 +358,24 @@ def make_recording_reporter(*, quiet: bool, command: BreachCommand | None) -> Re
     )
 
 
-def record(options: Mapping[str, Any]) -> int:
+def record(options: LatstatOptions) -> int:
     """A new recording: the exit code."""
-    if options["go_on"] and options["threshold"] is None:
+    if options.go_on and options.threshold is None:
         raise InputError("--go-on needs a threshold", "add --threshold TIME")
-    has_threshold = options["threshold"] is not None
+    has_threshold = options.threshold is not None
     command = _command(options, has_threshold=has_threshold)
-    name = lab_target(options["target"], options)
+    name = lab_target(options.target, options)
     with closing(find_target(name)) as target:
-        prepared = prepare(target, name, (LATSTAT,), plan_words(options))
+        prepared = prepare(target, name, (LATSTAT,), plan_options(options))
         _check_single(prepared)
         return _run(prepared, options, command, None)
 
 
-def resume(reference: str, options: Mapping[str, Any], given: set[str]) -> int:
+def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
     """Goes on with a recording that was cut off; `given` are the options that were typed."""
-    whole = find_unfinished(open_store(options["store"]), reference)
+    whole = find_unfinished(open_store(options.store), reference)
     name = whole.plan.target
-    asked_name = lab_target(options["target"] if "target" in given else name, options)
+    asked_name = lab_target(options.target if "target" in given else name, options)
     if asked_name != name:
         raise InputError(
             f"run {whole.id} is of the target {name}, not of {asked_name}",
@@ -384,24 +383,24 @@ def resume(reference: str, options: Mapping[str, Any], given: set[str]) -> int:
         )
     command = _command(options, has_threshold=_has_threshold(whole))
     with closing(find_target(name)) as target:
-        asked = prepare(target, name, (LATSTAT,), plan_words(options))
-        check_agreement(whole, asked.plan, given, options["params"])
+        asked = prepare(target, name, (LATSTAT,), plan_options(options))
+        check_agreement(whole, asked.plan, given, options.params)
         prepared = prepared_rest(asked, whole)
         return _run(prepared, options, command, whole)
 
 
 def _run(
     prepared: Prepared,
-    options: Mapping[str, Any],
+    options: LatstatOptions,
     command: BreachCommand | None,
     whole: RunDocument | None,
 ) -> int:
     from hardstone.cli.measure import print_run, show_plan
 
-    if options["dry_run"]:
-        return show_plan(prepared.plan, as_json=options["as_json"])
-    reporter = make_recording_reporter(quiet=options["quiet"], command=command)
-    show = print_json if options["as_json"] else print_run
+    if options.dry_run:
+        return show_plan(prepared.plan, as_json=options.as_json)
+    reporter = make_recording_reporter(quiet=options.quiet, command=command)
+    show = print_json if options.as_json else print_run
     run = partial(
         run_one, prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
     )
@@ -413,8 +412,8 @@ def _run(
     return code
 
 
-def _command(options: Mapping[str, Any], *, has_threshold: bool) -> BreachCommand | None:
-    text = options["on_threshold"]
+def _command(options: LatstatOptions, *, has_threshold: bool) -> BreachCommand | None:
+    text = options.on_threshold
     if text is None:
         return None
     if not has_threshold:

@@ -6,11 +6,10 @@ or a reboot `--resume` goes on with those that are missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -18,7 +17,7 @@ from hardstone.campaign.collect import carried
 from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
 from hardstone.cli.messages import notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_targets
+from hardstone.cli.options import MeasureOptions, lab_targets
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
@@ -33,14 +32,14 @@ MOST = 1000
 _FREE = frozenset({"store", "quiet", "as_json", "dry_run", "target", "wait_s"})
 
 
-def repeat(text: str, tests: Sequence[str], options: Mapping[str, Any]) -> int:
+def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
     """Measures the plan of `tests` as often as `text` says: the exit code."""
     count = _count(text)
-    names = lab_targets(options["target"], options)
+    names = lab_targets(options.target, options)
     for is_typed, option in (
         (len(names) > 1, "several targets"),
-        (options["compare_preemption"], "--compare-preemption"),
-        (options["output"] is not None, "-o"),
+        (options.compare_preemption, "--compare-preemption"),
+        (options.output is not None, "-o"),
     ):
         if is_typed:
             raise InputError(f"--repeat: not with {option}", "leave one of both out")
@@ -76,7 +75,7 @@ def find_unfinished(
     return None
 
 
-def resume(whole: RunDocument, options: Mapping[str, Any], given: set[str]) -> int:
+def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
     """Measures the repeats that are missing; `given` are the options that were typed."""
     unlike = sorted(given - _FREE)
     if unlike:
@@ -85,15 +84,15 @@ def resume(whole: RunDocument, options: Mapping[str, Any], given: set[str]) -> i
             "leave it out",
         )
     name, asked = whole.plan.target, _repeat_of(whole)
-    if "target" in given and lab_targets(options["target"], options) != [name]:
+    if "target" in given and lab_targets(options.target, options) != [name]:
         raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
-    store = open_store(options["store"])
+    store = open_store(options.store)
     missing = _missing(store, whole)
     if not missing:
         raise InputError(f"all {asked.count} repeats of run {whole.id} are complete")
     first = asked.first or whole.id
     with closing(find_target(name)) as target:
-        target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
+        target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
         register, facts = target.probe_list(), target.facts()
         base = whole.plan.name.removesuffix(_of(asked.number, asked.count))
 
@@ -123,7 +122,7 @@ class _Session:
         prepared: Callable[[int, str], Prepared],
         numbers: Sequence[int],
         count: int,
-        options: Mapping[str, Any],
+        options: MeasureOptions,
         first: str = "",
         known: Sequence[RunDocument] = (),
     ) -> None:
@@ -138,9 +137,9 @@ class _Session:
     def measure(self, target: Target) -> int:
         """Measures the runs one after the other and shows the last complete one: the worst exit
         code of them. Ctrl-C and errors keep what is complete, and say how to go on."""
-        if self._options["dry_run"]:
+        if self._options.dry_run:
             plan = self._prepared(self._numbers[0], self._first).plan
-            return show_plan(plan, as_json=self._options["as_json"])
+            return show_plan(plan, as_json=self._options.as_json)
         codes = [EXIT_OK]
         for place, number in enumerate(self._numbers):
             try:
@@ -159,12 +158,12 @@ class _Session:
     def _run(self, number: int, left: int) -> int:
         prepared = self._prepared(number, self._first)
         plan = self._equal_work(prepared.plan)
-        if not self._options["quiet"]:
+        if not self._options.quiet:
             span = sum(one.expected_ns for one in plan.tests) * left
             tell(f"run {number} of {self._count}: about {format_span(span)} left")
         document, code = run_one(
             replace(prepared, plan=plan),
-            {**self._options, "output": None},
+            replace(self._options, output=None),
             None,
             wants_report=False,
         )
@@ -187,7 +186,7 @@ class _Session:
             tell(text)
 
     def _show(self) -> None:
-        if self._options["as_json"]:
+        if self._options.as_json:
             print_json(Runs(schema=TARGETS_SCHEMA, runs=self._documents, not_run=[]))
             return
         complete = [one for one in self._documents if one.status == "complete"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import Any
 
 from hardstone.cli.measure import Prepared, prepare, run_one
 from hardstone.cli.messages import print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_targets
+from hardstone.cli.options import MeasureOptions, lab_targets
 from hardstone.errors import InputError
 from hardstone.model import Plan, RunDocument
 from hardstone.plan.make import rest_of, rest_of_search
@@ -163,9 +162,7 @@ def _fewest_samples(document: RunDocument) -> int:
 _BEGIN_SEARCH = f"begin one: hardstone run {SUSTAINED}"
 
 
-def resume(
-    reference: str, tests: Sequence[str], options: Mapping[str, Any], given: set[str]
-) -> int:
+def resume(reference: str, tests: Sequence[str], options: MeasureOptions, given: set[str]) -> int:
     """Goes on with a stored search; `given` are the options that were typed."""
     from hardstone.cli.measure import print_run, show_plan
 
@@ -173,20 +170,20 @@ def resume(
         raise InputError(
             f"only {SUSTAINED} can be resumed here, not {tests[0][:60]}", _BEGIN_SEARCH
         )
-    whole = find_search(open_store(options["store"]), reference)
+    whole = find_search(open_store(options.store), reference)
     rest = _rest_of_search(whole)
     if rest is None:
         raise InputError(f"of run {whole.id} nothing is left to measure", _BEGIN_SEARCH)
     name = whole.plan.target
-    if "target" in given and lab_targets(options["target"], options) != [name]:
+    if "target" in given and lab_targets(options.target, options) != [name]:
         raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
     with closing(find_target(name)) as target:
         asked = prepare(target, name, (SUSTAINED,), options)
-        check_agreement(whole, asked.plan, given, options["params"])
+        check_agreement(whole, asked.plan, given, options.params)
         prepared = Prepared(asked.target, asked.register, asked.facts, rest)
-        if options["dry_run"]:
-            return show_plan(rest, as_json=options["as_json"])
-        show = print_json if options["as_json"] else print_run
+        if options.dry_run:
+            return show_plan(rest, as_json=options.as_json)
+        show = print_json if options.as_json else print_run
         return run_one(prepared, options, show, wants_report=False, resumes=whole)[1]
 
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import click
 
-from hardstone.cli.options import lab_options, plan_options
+from hardstone.cli.options import MeasureOptions, option, options_of, typed_options
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(MeasureOptions):
+    """Options of `hardstone run`."""
+
+    repeat: str | None = option(
+        "--repeat",
+        metavar="N",
+        help="N runs of the plan, one after another: what varies between runs, for gate "
+        "--baseline.",
+    )
+    resume: str | None = option(
+        "--resume",
+        is_flag=False,
+        flag_value="",
+        metavar="[RUN]",
+        help="Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off.",
+    )
 
 
 @click.command("run")
 @click.argument("tests", nargs=-1, metavar="TEST...")
-@plan_options
-@click.option(
-    "--repeat",
-    metavar="N",
-    help="N runs of the plan, one after another: what varies between runs, for gate --baseline.",
-)
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off.",
-)
-@lab_options
+@options_of(RunOptions)
 @click.pass_context
-def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -> int:
+def command(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) -> int:
     """Run chosen tests in the order given, each under every load and CPU configuration.
 
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
@@ -35,22 +41,16 @@ def command(context: click.Context, /, tests: tuple[str, ...], **options: Any) -
     from hardstone.cli import repeats
     from hardstone.cli.measure import measure
 
-    resumed, repeat = options.pop("resume"), options.pop("repeat")
-    if resumed is None:
+    if options.resume is None:
         if not tests:
             raise click.UsageError("Missing argument 'TEST...'.", context)
-        if repeat is not None:
-            return repeats.repeat(repeat, tests, options)
+        if options.repeat is not None:
+            return repeats.repeat(options.repeat, tests, options)
         return measure(tests, options, wants_report=False)
     from hardstone.cli.resume import resume
 
-    given = {
-        name
-        for name in options
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    given |= {"repeat"} if repeat is not None else set()
-    whole = repeats.find_unfinished(options["store"], resumed, tests, given)
+    given = typed_options(context) - {"tests", "resume"}
+    whole = repeats.find_unfinished(options.store, options.resume, tests, given)
     if whole is not None:
         return repeats.resume(whole, options, given)
-    return resume(resumed, tests, options, given)
+    return resume(options.resume, tests, options, given)

@@ -9,47 +9,66 @@ import os
 import signal
 import sys
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from hardstone.cli.options import lab_options_without_cpus, lab_target, machine_option
+from hardstone.cli.options import (
+    GuestOptions,
+    MachineOption,
+    lab_target,
+    option,
+    options_of,
+    shared,
+)
 
 _OPTIONS = ("cpu", "cpus", "policy", "priority", "settings")
 _FLAGS = ("restore", "forget", "show", "verbose")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShieldOptions(GuestOptions):
+    """Options of `hardstone shield`, all but the last of them those of the probe's command."""
+
+    cpu: str | None = option(
+        "-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last)."
+    )
+    cpus: str | None = option("--cpus", metavar="LIST", help="Several CPUs to reserve: 2-3,6.")
+    policy: str | None = option(
+        "--policy",
+        type=click.Choice(["fifo", "rr", "other"]),
+        help="Scheduling policy of COMMAND (default: unchanged; fifo with --priority).",
+    )
+    priority: str | None = option(
+        "--priority",
+        metavar="N|max",
+        help="Real-time priority of COMMAND (50 if only --policy is given).",
+    )
+    settings: str | None = option(
+        "--settings",
+        metavar="LIST",
+        help="Only some of cpuset, interrupts, workqueues, timers, watchdog, governor, "
+        "dma_latency.",
+    )
+    restore: bool = option(
+        "--restore", is_flag=True, help="Restore the settings that a killed shield left."
+    )
+    forget: bool = option(
+        "--forget", is_flag=True, help="With --restore: give up what cannot be restored."
+    )
+    show: bool = option("--show", is_flag=True, help="Show what is reserved now, and what can be.")
+    verbose: bool = option(
+        "--verbose", is_flag=True, help="List every change, and all that could not be moved."
+    )
+    as_json: bool = option("--json", is_flag=True, help="With --show: one JSON document.")
+    target: str = shared(MachineOption, "target")
+
+
 @click.command("shield", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "-a", "--cpu", metavar="N", help="CPU to reserve (default: an isolated one, or the last)."
-)
-@click.option("--cpus", metavar="LIST", help="Several CPUs to reserve: 2-3,6.")
-@click.option(
-    "--policy",
-    type=click.Choice(["fifo", "rr", "other"]),
-    help="Scheduling policy of COMMAND (default: unchanged; fifo with --priority).",
-)
-@click.option(
-    "--priority",
-    metavar="N|max",
-    help="Real-time priority of COMMAND (50 if only --policy is given).",
-)
-@click.option(
-    "--settings",
-    metavar="LIST",
-    help="Only some of cpuset, interrupts, workqueues, timers, watchdog, governor, dma_latency.",
-)
-@click.option("--restore", is_flag=True, help="Restore the settings that a killed shield left.")
-@click.option("--forget", is_flag=True, help="With --restore: give up what cannot be restored.")
-@click.option("--show", is_flag=True, help="Show what is reserved now, and what can be.")
-@click.option("--verbose", is_flag=True, help="List every change, and all that could not be moved.")
-@click.option("--json", "as_json", is_flag=True, help="With --show: one JSON document.")
-@machine_option
-@lab_options_without_cpus
+@options_of(ShieldOptions)
 @click.argument("words", metavar="[-- COMMAND ARG...]", nargs=-1, type=click.UNPROCESSED)
-def command(
-    words: tuple[str, ...], as_json: bool, target: str, **options: str | bool | None
-) -> int:
+def command(words: tuple[str, ...], options: ShieldOptions) -> int:
     """Reserve a CPU, run COMMAND there, then restore all settings.
 
     While COMMAND runs, other processes, interrupts and movable kernel threads are kept
@@ -59,21 +78,21 @@ def command(
     from hardstone.targets.find import find_probe
 
     command_words = ["--", *words] if words else []
-    arguments = [*_arguments(options), "--json" if as_json else "--text", *command_words]
-    name = lab_target(target, options)
+    arguments = [*_arguments(options), "--json" if options.as_json else "--text", *command_words]
+    name = lab_target(options.target, options)
     if name != "local":
         return _call(name, arguments)
     _become(find_probe(), arguments)
     return 0
 
 
-def _arguments(options: dict[str, str | bool | None]) -> list[str]:
+def _arguments(options: ShieldOptions) -> list[str]:
     arguments = ["shield"]
     for name in _OPTIONS:
-        value = options[name]
+        value = getattr(options, name)
         if isinstance(value, str):
             arguments += [f"--{name}", value]
-    return arguments + [f"--{name}" for name in _FLAGS if options[name]]
+    return arguments + [f"--{name}" for name in _FLAGS if getattr(options, name)]
 
 
 def _call(target: str, arguments: list[str]) -> int:

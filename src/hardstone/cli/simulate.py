@@ -2,143 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import (
-    condition_options,
-    decorated,
-    lab_options,
-    run_options,
-    targets_option,
+    ConditionOptions,
+    LabOptions,
+    OutcomeOptions,
+    TargetsOption,
+    fitting,
+    option,
+    options_of,
+    typed_options,
 )
 
 if TYPE_CHECKING:
     from hardstone.simulation.request import SweepRequest
 
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-_BASE = ("load", "cpu_config", "cpu", "priority", "clock", "seed", "dma_latency", "trace", "name")
-_ASKED = ("masses", "threads", "solver", "policy", "step", "rate", "stiffness", "duration")
-_ASKED_TOO = ("within", "points", "blocks", "frames")
-_SHARED = (
-    click.option(
+@dataclass(frozen=True, kw_only=True)
+class _RealtimeOptions:
+    masses: str | None = option(
+        "--masses",
+        metavar="SIZES",
+        help="Sizes: 400,1000 or 400..5900/500 as they are; LEAST..MOST is searched "
+        "(default: 400..1000000).",
+    )
+    rate: str | None = option(
+        "--rate", metavar="HZ", help="Steps per second (default: as many as simulated time has)."
+    )
+    duration: str | None = option(
+        "-D",
+        "--duration",
+        metavar="TIME",
+        help="Measuring time of each point (default: 1s).",
+    )
+    points: str | None = option(
+        "--points", metavar="N", help="Points of a curve that is searched, at most (default: 20)."
+    )
+    no_fast: bool = option("--no-fast", is_flag=True, help="No real-fast points at the end.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RealfastOptions:
+    masses: str | None = option(
+        "--masses",
+        metavar="SIZES",
+        help="Sizes: 400,1000 or 400..5900/500 (default: 400,1000,2000,4000,5900).",
+    )
+    duration: str | None = option(
+        "-D", "--duration", metavar="TIME", help="Simulated time of each point (default: 60s)."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CurveOptions:
+    threads: str | None = option(
         "--threads",
         metavar="LIST",
         help="Threads (default: 1, cores, hardware threads, 3 x cores, 2 x hardware threads).",
-    ),
-    click.option(
+    )
+    solver: str = option(
         "--solver",
         metavar="[semaphore|barrier]",
         default="semaphore",
         show_default=True,
         help="The algorithm of the study, with a semaphore for each mass, or one barrier a step.",
-    ),
-    click.option(
+    )
+    policy: str = option(
         "--policy",
         metavar="[fifo|rr|other|deadline]",
         default="fifo",
         show_default=True,
         help="Scheduling policies of the solver; several are compared: fifo,other.",
-    ),
-    click.option(
+    )
+    step: str | None = option(
         "--step", metavar="TIME", help="Simulated time of a step (default: 10ms, or 1/--rate)."
-    ),
-    click.option(
+    )
+    stiffness: str | None = option(
         "--stiffness",
         metavar="N",
         help="Of a spring over the mass, per s^2 (default: 0.1/step^2, which is always stable).",
-    ),
-    click.option(
+    )
+    within: str | None = option(
         "--within",
         metavar="TIME",
         help="The sweep ends by then with what it has; 0: no limit (default: 8m for a search).",
-    ),
-    click.option(
+    )
+    blocks: str = option(
         "--blocks",
         metavar="N",
         default="4",
         show_default=True,
         help="Steps whose blocks are kept for each thread, in one point of each curve.",
-    ),
-    click.option(
+    )
+    frames: str = option(
         "--frames",
         metavar="N",
         default="8",
         show_default=True,
         help="Pictures of the falling tire: one point more, of 400 masses with a step of 1 ms.",
-    ),
-    click.option("-a", "--cpu", metavar="N", help="CPU for the measuring threads."),
-    click.option(
+    )
+    cpu: str | None = option("-a", "--cpu", metavar="N", help="CPU for the measuring threads.")
+    priority: str | None = option(
         "-p",
         "--priority",
         metavar="N|max",
         help="Real-time priority (default: maximum - 1; max: as in the studies).",
-    ),
-    *condition_options[1:],  # all but --policy
-    targets_option,
-    click.option(
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ResumeOption:
+    resume: str | None = option(
         "--resume",
         is_flag=False,
         flag_value="",
         metavar="[RUN]",
         help="Goes on with a sweep that was cut off, by default the last one: same document.",
-    ),
-    *run_options,
-)
-_REALTIME = (
-    click.option(
-        "--masses",
-        metavar="SIZES",
-        help="Sizes: 400,1000 or 400..5900/500 as they are; LEAST..MOST is searched "
-        "(default: 400..1000000).",
-    ),
-    click.option(
-        "--rate", metavar="HZ", help="Steps per second (default: as many as simulated time has)."
-    ),
-    click.option(
-        "-D",
-        "--duration",
-        metavar="TIME",
-        help="Measuring time of each point (default: 1s).",
-    ),
-    click.option(
-        "--points", metavar="N", help="Points of a curve that is searched, at most (default: 20)."
-    ),
-    click.option("--no-fast", is_flag=True, help="No real-fast points at the end."),
-)
-_REALFAST = (
-    click.option(
-        "--masses",
-        metavar="SIZES",
-        help="Sizes: 400,1000 or 400..5900/500 (default: 400,1000,2000,4000,5900).",
-    ),
-    click.option(
-        "-D", "--duration", metavar="TIME", help="Simulated time of each point (default: 60s)."
-    ),
-)
+    )
 
 
-def realtime_options(command: Decorated) -> Decorated:
-    """All options of `simulate realtime` but those of the lab."""
-    return decorated(command, (*_REALTIME, *_SHARED))
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions(
+    LabOptions, OutcomeOptions, _ResumeOption, TargetsOption, ConditionOptions, _CurveOptions
+):
+    """Options of both sweeps."""
 
 
-def realfast_options(command: Decorated) -> Decorated:
-    """All options of `simulate realfast` but those of the lab."""
-    return decorated(command, (*_REALFAST, *_SHARED))
+@dataclass(frozen=True, kw_only=True)
+class RealtimeOptions(SweepOptions, _RealtimeOptions):
+    """Options of `hardstone simulate realtime`."""
 
 
-def sweep_request(mode: str, target: str, options: Mapping[str, Any]) -> SweepRequest:
+@dataclass(frozen=True, kw_only=True)
+class RealfastOptions(SweepOptions, _RealfastOptions):
+    """Options of `hardstone simulate realfast`."""
+
+
+def sweep_request(mode: str, target: str, options: SweepOptions) -> SweepRequest:
     """`options` of the command line as a request for `target`."""
     from hardstone.plan import Request
     from hardstone.simulation.request import SweepRequest
 
-    asked = {name: options[name] for name in (*_ASKED, *_ASKED_TOO) if name in options}
-    base = Request(target=target, **{name: options[name] for name in _BASE})
-    return SweepRequest(mode=mode, base=base, has_fast=not options.get("no_fast", False), **asked)
+    of_curves = {"policy", "duration"}
+    shared = {key: one for key, one in fitting(Request, options).items() if key not in of_curves}
+    base = Request(**(shared | {"target": target}))
+    has_fast = not getattr(options, "no_fast", False)
+    asked = fitting(SweepRequest, options)
+    return SweepRequest(**(asked | {"mode": mode, "base": base, "has_fast": has_fast}))
 
 
 @click.group("simulate", no_args_is_help=False)
@@ -150,10 +164,9 @@ def command() -> None:
 
 
 @command.command("realtime")
-@realtime_options
-@lab_options
+@options_of(RealtimeOptions)
 @click.pass_context
-def realtime(context: click.Context, /, **options: Any) -> int:
+def realtime(context: click.Context, /, options: RealtimeOptions) -> int:
     """Find the largest simulation that misses no deadline, per number of threads.
 
     Each step has a deadline: the release of the next one. The largest size is searched on each
@@ -165,10 +178,9 @@ def realtime(context: click.Context, /, **options: Any) -> int:
 
 
 @command.command("realfast")
-@realfast_options
-@lab_options
+@options_of(RealfastOptions)
 @click.pass_context
-def realfast(context: click.Context, /, **options: Any) -> int:
+def realfast(context: click.Context, /, options: RealfastOptions) -> int:
     """Measure how long a simulation takes that runs as fast as possible.
 
     Each point is the total time of 60 s of simulated time, with the CPU time and the context
@@ -177,14 +189,13 @@ def realfast(context: click.Context, /, **options: Any) -> int:
     return _simulate("realfast", context, options)
 
 
-def _simulate(mode: str, context: click.Context, options: dict[str, Any]) -> int:
-    typed = click.core.ParameterSource.COMMANDLINE
-    given = {name for name in options if context.get_parameter_source(name) is typed}
-    resumed = options.pop("resume")
-    if resumed is None:
+def _simulate(mode: str, context: click.Context, options: SweepOptions) -> int:
+    if options.resume is None:
         from hardstone.cli.tire import simulate
 
         return simulate(mode, options)
     from hardstone.cli.tire import resume
 
-    return resume(mode, resumed, options, given - {"resume"}, context.command)
+    return resume(
+        mode, options.resume, options, typed_options(context) - {"resume"}, context.command
+    )

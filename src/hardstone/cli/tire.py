@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import click
 import msgspec
@@ -18,9 +19,9 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.measure import Prepared, place_problems, run_one
 from hardstone.cli.messages import notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_targets
+from hardstone.cli.options import OutcomeOptions, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
-from hardstone.cli.simulate import sweep_request
+from hardstone.cli.simulate import SweepOptions, sweep_request
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
 from hardstone.plan import NONE
@@ -217,16 +218,16 @@ def _start_text(plan: Plan, sweep: SweepRun) -> str:
 Show = Callable[[RunDocument], None] | None
 
 
-def simulate(mode: str, options: Mapping[str, Any], *, wants_report: bool = True) -> int:
+def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> int:
     """A new sweep: the exit code."""
-    names = lab_targets(options["target"], options)
+    names = lab_targets(options.target, options)
     if len(names) > 1:
         from hardstone.cli.measure import Procedure, measure_several
 
         way = Procedure(
             partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_beside
         )
-        return measure_several(names, (), options, wants_report=wants_report, way=way)
+        return measure_several(names, way, options, wants_report=wants_report)
     with closing(find_target(names[0])) as target:
         prepared = prepare_sweep(target, names[0], mode=mode, options=options)
         return shown_sweep(prepared, options, wants_report=wants_report)
@@ -243,7 +244,7 @@ def _print_beside(documents: Sequence[RunDocument]) -> None:
 
 def shown_sweep(
     prepared: Prepared,
-    options: Mapping[str, Any],
+    options: SweepOptions,
     sweeping: SweepRun | None = None,
     *,
     wants_report: bool,
@@ -251,17 +252,17 @@ def shown_sweep(
     """Runs the sweep of one target and prints it, or just its plan: the exit code."""
     from hardstone.cli.measure import print_run, show_plan
 
-    if options["dry_run"]:
-        return show_plan(prepared.plan, as_json=options["as_json"])
-    show = print_json if options["as_json"] else print_run
+    if options.dry_run:
+        return show_plan(prepared.plan, as_json=options.as_json)
+    show = print_json if options.as_json else print_run
     return run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
 
 
-def prepare_sweep(target: Target, name: str, *, mode: str, options: Mapping[str, Any]) -> Prepared:
+def prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions) -> Prepared:
     """Opens `target`, which is called `name`, and plans the sweep for it."""
     request = sweep_request(mode, name, options)
     others: Sequence[str] = place_problems(options)
-    target.open(notices_told(quiet=options["quiet"], wait_s=options.get("wait_s")))
+    target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.base.load)
     loads = target.load_list() if is_loaded else None
@@ -271,7 +272,7 @@ def prepare_sweep(target: Target, name: str, *, mode: str, options: Mapping[str,
 
 def run_sweep(
     prepared: Prepared,
-    options: Mapping[str, Any],
+    options: OutcomeOptions,
     show: Show,
     *,
     wants_report: bool,
@@ -284,7 +285,7 @@ def run_sweep(
         options,
         show,
         wants_report=wants_report,
-        reporter=make_sweep_reporter(points, quiet=options["quiet"]),
+        reporter=make_sweep_reporter(points, quiet=options.quiet),
         resumes=points.resumes,
         more=points.more,
     )
@@ -337,16 +338,16 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
 def resume(
     mode: str,
     reference: str,
-    options: Mapping[str, Any],
+    options: SweepOptions,
     given: set[str],
     command: click.Command,
     *,
     wants_report: bool = True,
 ) -> int:
     """Goes on with a stored sweep; `given` are the options of `command` that were typed."""
-    whole = find_sweep(open_store(options["store"]), mode, reference)
+    whole = find_sweep(open_store(options.store), mode, reference)
     name = whole.plan.target
-    if "target" in given and lab_targets(options["target"], options) != [name]:
+    if "target" in given and lab_targets(options.target, options) != [name]:
         raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
     with closing(find_target(name)) as target:
         asked = prepare_sweep(
@@ -417,18 +418,18 @@ def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
 
 
 def _as_begun(
-    whole: RunDocument, command: click.Command, options: Mapping[str, Any], given: set[str]
-) -> dict[str, Any]:
+    whole: RunDocument, command: click.Command, options: SweepOptions, given: set[str]
+) -> SweepOptions:
     """`options`, and where none was typed what the sweep was begun with."""
     words = list(whole.plan.command)
     if words[:2] != ["simulate", command.name]:
-        return dict(options)
+        return options
     try:
         context = command.make_context(command.name, words[2:])
     except (click.ClickException, click.exceptions.Exit, InputError):
-        return dict(options)
+        return options
     begun = {name: value for name, value in context.params.items() if name in _SAYS}
-    return {**options, **{name: begun[name] for name in begun if name not in given}}
+    return replace(options, **{name: begun[name] for name in begun if name not in given})
 
 
 def _without_results(whole: RunDocument) -> RunDocument:

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from hardstone.cli.options import lab_targets
+from hardstone.cli.options import LabOptions, MeasureOptions, lab_targets
 from hardstone.errors import EXIT_UNREACHABLE, EXIT_USAGE, InputError, TargetError
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
@@ -185,7 +185,7 @@ def test_a_folder_that_is_read_only_is_told(
 # ---- options ----
 
 Hardstone = Callable[..., Done]
-ALL = {
+ALL: dict[str, Any] = {
     "lab_cpus": "4",
     "lab_memory": "2G",
     "lab_preempt": "full",
@@ -198,10 +198,13 @@ ALL = {
 
 def test_options_become_settings_of_every_target_in_its_one_form() -> None:
     settings = "cpus=4,memory=2048M,preempt=full,accel=tcg,device=edu,append=mitigations=off, quiet"
-    assert lab_targets(["lab:a", "lab:b"], ALL) == [f"lab:a,{settings}", f"lab:b,{settings}"]
-    assert lab_targets(["lab:a"], {"lab_deterministic": True}) == ["lab:a,deterministic"]
+    assert lab_targets(["lab:a", "lab:b"], LabOptions(**ALL)) == [
+        f"lab:a,{settings}",
+        f"lab:b,{settings}",
+    ]
+    assert lab_targets(["lab:a"], LabOptions(lab_deterministic=True)) == ["lab:a,deterministic"]
     names = ["local", "lab:a,preempt=none,memory=1G,cpus=2", "fake:x"]
-    assert lab_targets(names, {"lab_cpus": None, "cpu": "3"}) == [
+    assert lab_targets(names, MeasureOptions(cpu="3")) == [
         "local",
         "lab:a,cpus=2,memory=1024M,preempt=none",
         "fake:x",
@@ -224,7 +227,7 @@ def test_options_become_settings_of_every_target_in_its_one_form() -> None:
 )
 def test_what_cannot_be(names: list[str], options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        lab_targets(names, options)
+        lab_targets(names, LabOptions(**options))
 
 
 class Guest(LocalTransport):

@@ -17,6 +17,7 @@ from hardstone import __version__
 from hardstone.cli import main
 from hardstone.cli.measure import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import message_lines, tell, tell_code, visible
+from hardstone.cli.options import MeasureOptions
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -259,7 +260,7 @@ def test_a_run_that_is_not_whole_says_what_3_means(
 
 
 def problem(folder: object, target: str = "local") -> str:
-    (said,) = folder_problems({"folder": str(folder)}, target)
+    (said,) = folder_problems(MeasureOptions(folder=str(folder)), target)
     return said
 
 
@@ -267,11 +268,11 @@ def test_the_default_is_the_store_on_this_machine_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert own_folder({"store": None}, "local") == str(tmp_path / "hardstone")
-    assert own_folder({"store": tmp_path / "other"}, "local") == str(tmp_path / "other")
-    assert own_folder({"store": None}, "lab:debian") is None
+    assert own_folder(MeasureOptions(store=None), "local") == str(tmp_path / "hardstone")
+    assert own_folder(MeasureOptions(store=tmp_path / "other"), "local") == str(tmp_path / "other")
+    assert own_folder(MeasureOptions(store=None), "lab:debian") is None
     long = Path("/" + "n" * 200)
-    assert own_folder({"store": long}, "local") is None
+    assert own_folder(MeasureOptions(store=long), "local") is None
 
 
 def test_a_typed_folder_is_made_absolute_here(
@@ -279,11 +280,11 @@ def test_a_typed_folder_is_made_absolute_here(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
-    assert typed_folder({"folder": "sub"}, "local") == str(tmp_path / "sub")
-    assert typed_folder({"folder": "/x"}, "lab:debian") == "/x"
-    assert folder_problems({"folder": "sub"}, "local") == []
-    assert folder_problems({"folder": "/not/here"}, "lab:debian") == []
-    assert folder_problems({}, "local") == []
+    assert typed_folder(MeasureOptions(folder="sub"), "local") == str(tmp_path / "sub")
+    assert typed_folder(MeasureOptions(folder="/x"), "lab:debian") == "/x"
+    assert folder_problems(MeasureOptions(folder="sub"), "local") == []
+    assert folder_problems(MeasureOptions(folder="/not/here"), "lab:debian") == []
+    assert folder_problems(MeasureOptions(), "local") == []
 
 
 def test_what_is_wrong_with_it(tmp_path: Path) -> None:

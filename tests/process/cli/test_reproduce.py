@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.latstat import plan_words
+from hardstone.cli.latstat import LatstatOptions, plan_options
 from hardstone.cli.main import COMMANDS
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
@@ -79,7 +79,8 @@ def request_of(words: list[str]) -> Request:
     command = importlib.import_module(f"hardstone.cli.{COMMANDS[words[0]]}").command
     given_ = command.make_context(words[0], list(words[1:])).params
     if words[0] == "latstat":
-        given_ = plan_words(given_) | {"tests": ("TMR-P-LAT",), "target": (given_["target"],)}
+        asked = plan_options(LatstatOptions(**given_))
+        given_ = dataclasses.asdict(asked) | {"tests": ("TMR-P-LAT",)}
     tests = given_.get("tests", ("*",))
     names = {field.name for field in dataclasses.fields(Request)} & set(given_) - {"tests"}
     fields = {name: given_[name] for name in names}

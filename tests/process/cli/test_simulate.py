@@ -8,14 +8,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 import pytest
 
 from hardstone.calling import stay_in
 from hardstone.cli import tire
 from hardstone.cli.messages import tell_error
-from hardstone.cli.simulate import command
+from hardstone.cli.options import typed_options
+from hardstone.cli.simulate import RealfastOptions, RealtimeOptions, command
 from hardstone.cli.tire import resume
 from hardstone.errors import (
     EXIT_INTERRUPTED,
@@ -67,18 +67,14 @@ def simulate(capfd: pytest.CaptureFixture[str]) -> Hardstone:
         capfd.readouterr()
         stay_in(None)
         context = command.commands[mode].make_context(mode, [*map(str, words)])
-        options = context.params
-        typed = click.core.ParameterSource.COMMANDLINE
-        given = {name for name in options if context.get_parameter_source(name) is typed}
-        resumed = options.pop("resume")
+        kind = RealtimeOptions if mode == "realtime" else RealfastOptions
+        options, given = kind(**context.params), typed_options(context) - {"resume"}
+        own = command.commands[mode]
         try:
-            if resumed is None:
+            if options.resume is None:
                 code = tire.simulate(mode, options, wants_report=False)
             else:
-                given.discard("resume")
-                code = resume(
-                    mode, resumed, options, given, command.commands[mode], wants_report=False
-                )
+                code = resume(mode, options.resume, options, given, own, wants_report=False)
         except HardstoneError as error:
             tell_error(error)
             code = error.exit_code
