@@ -38,7 +38,6 @@ ALLOWED: dict[str, set[str]] = {
     "model": set(),
     "catalogue": {"errors", "model", "units"},
     "facts": set(),
-    "toml_text": set(),
     "stats": LEAVES | {"catalogue"},
     "stream": LEAVES | {"stats"},
     "kernel": LEAVES | {"stats", "systems", "wording", "figure_text"},
@@ -51,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"calling", "catalogue", "stats", "plan", "systems", "wording", "figure_text"},
     "preemption": LEAVES | {"stats", "kernel", "wording", "figure_text"},
     "doctor": LEAVES,
-    "gate": LEAVES | {"toml_text", "stats", "systems"},
+    "gate": LEAVES | {"files", "stats", "systems"},
     "present": LEAVES
     | {
         "doctor",
@@ -77,7 +76,7 @@ ALLOWED: dict[str, set[str]] = {
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files"},
-    "targets": LEAVES | {"files", "toml_text", "memory", "lab"},
+    "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES
     | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},
 }

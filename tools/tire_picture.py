@@ -10,15 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hardstone.report import svg
+from hardstone.report.drawing import __file__, render
 from hardstone.simulation.charts import frames_chart
-from hardstone.simulation.kept import frames_of
+from hardstone.simulation.results import frames_of
 from hardstone.stream import StreamReader
 
 TEST = "SIM-S-RT"
 # At the default step of 10 ms a tire of many masses cannot carry its weight.
 PARAMS = {"masses": 400, "threads": 1, "step_ns": 1_000_000, "frames": 8}
-CSS = Path(svg.__file__).parent / "templates" / "report.css"
+CSS = Path(__file__).parent / "templates" / "report.css"
 WIDTH = 720
 _DARK = "@media screen and (prefers-color-scheme: dark)"
 _NAMES = ("page", "ink", "quiet", "rule", "series-1", "series-2")
@@ -39,7 +39,7 @@ def drawing(lines: list[bytes], test: str = TEST) -> str:
     frames = frames_of(reader.finish())
     if not frames:
         raise SystemExit(f"the stream has no pictures: {reader.problem}")
-    shown = svg.render(frames_chart(frames))
+    shown = render(frames_chart(frames))
     wide, high = map(float, _VIEW.findall(shown)[0])
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {high:g}" '

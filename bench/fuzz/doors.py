@@ -33,7 +33,7 @@ from hardstone.gate import (
 )
 from hardstone.gate.screen import print_gate
 from hardstone.model import Result, RunDocument
-from hardstone.report import render_html, svg
+from hardstone.report import drawing, render_html
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.store import Store, read_document
 from hardstone.stream import StreamReader
@@ -55,7 +55,7 @@ class Undrawn(Drawer):
     def draw(self, spec: Any, *, leads: bool = False) -> Drawing:
         drawn: Future[str] = Future()
         try:
-            svg.encoded(spec)
+            drawing.encoded(spec)
             drawn.set_result("<svg></svg>")
         except ValueError as error:
             drawn.set_exception(error)

@@ -1,4 +1,5 @@
-"""Files that may be anything, read with care; files that are written as a whole; locks on files.
+"""Files that may be anything, read with care; files that are written as a whole; locks on files;
+TOML of anybody.
 
 A folder of ours may hold anything under a name of ours: `open_regular` is the one way to read it.
 """
@@ -9,10 +10,12 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import select
 import stat
+import tomllib
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hardstone.errors import InputError
 
@@ -221,3 +224,24 @@ def _is_regular(path: Path) -> bool | None:
         return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         return None
+
+
+_MOST_PARTS = 64
+# Parts are bare or in quotes. A search from the start of a word, with quotes of bounded length,
+# takes time in proportion to the text.
+_PART = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.){0,64}"|'[^'\n]{0,64}')"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
+
+
+def parse_toml(data: bytes) -> dict[str, Any]:
+    """The document; ValueError (of what is no UTF-8 a UnicodeDecodeError) or RecursionError for
+    anything else.
+
+    The parser's time grows with the square of the parts of a dotted key: they are bounded first.
+    """
+    text = data.decode("utf-8")
+    found = _LONG_KEY.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"a key of more than {_MOST_PARTS} parts (at line {line})")
+    return tomllib.loads(text)

@@ -285,7 +285,7 @@ OF_PYTHON = [
             "store.path.chmod(0o500)\nos._exit(0)\n"
         },
         "tests/unit/b.py",
-        ("from hardstone.store.locks import _WAIT_S", "1: imports _WAIT_S"),
+        ("from hardstone.store.place import _WAIT_S", "1: imports _WAIT_S"),
         ("process._process.poll()", "1: reads _process"),
         *(
             (f"{start}\n{text}", f"2: {complaint}")

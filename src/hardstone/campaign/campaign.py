@@ -68,8 +68,8 @@ from hardstone.model import (
 from hardstone.simulation.sweep import SIMULATIONS
 from hardstone.stats.conditions import environment_moved, names_in
 from hardstone.stats.join import joined_run
+from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run, has_run
-from hardstone.stats.watched import mark_breach
 from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.targets.base import Stop, Target, run_options
 

@@ -22,7 +22,7 @@ from hardstone.campaign import (
 from hardstone.cli.messages import abandon, message_lines, tell
 from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
-from hardstone.present.search_steps import step_line
+from hardstone.present.measured_tables import step_line
 from hardstone.stats.conditions import Names, condition_of, planned_conditions
 from hardstone.stats.sustained import SUSTAINED, Step, steps_of, time_left_ns
 from hardstone.targets.base import QUIET, REBUILD

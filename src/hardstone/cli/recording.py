@@ -40,7 +40,7 @@ from hardstone.cli.resume import LATSTAT, check_agreement, find_unfinished, prep
 from hardstone.errors import InputError
 from hardstone.files import pause
 from hardstone.model import Plan, Result, RunDocument
-from hardstone.stats.watched import Breach, reported_breach, worst_breach
+from hardstone.stats.sustained import Breach, reported_breach, worst_breach
 from hardstone.targets import find_target
 from hardstone.terminal.recording_view import Progress, recording_line, recording_view, wakeups
 from hardstone.units import format_ns, format_span

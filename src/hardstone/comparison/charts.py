@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from hardstone.model import Unit
 from hardstone.report.chart_frame import (
+    Group,
     Row,
     colour,
     domain,
@@ -22,7 +23,6 @@ from hardstone.report.chart_frame import (
     value_axis,
     value_scale,
 )
-from hardstone.report.groups import Group
 from hardstone.report.theme import CONFIG, PALETTE, Spec, mark
 from hardstone.stats.two_runs import ShiftPoint
 

@@ -40,10 +40,18 @@ from hardstone.kernel.analysis import TEST, KernelTime, Operation
 from hardstone.kernel.tables import KernelHistory, kernel_history, summary
 from hardstone.model import Series, Unit
 from hardstone.report import charts as run_charts
-from hardstone.report.chart_frame import Row, domain, drawn, ticks, unit_title, value_scale
+from hardstone.report.chart_frame import (
+    Group,
+    Line,
+    Row,
+    domain,
+    drawn,
+    ticks,
+    unit_title,
+    value_scale,
+)
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.report.groups import Group, Line
 from hardstone.report.theme import Spec, mark
 from hardstone.stats.identity import histogram_problem
 from hardstone.stats.kind_of_time import why_not_beside_hardware

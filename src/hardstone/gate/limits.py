@@ -31,9 +31,9 @@ from typing import Any, Literal
 import msgspec
 
 from hardstone.errors import InputError
+from hardstone.files import parse_toml
 from hardstone.model import Unit
 from hardstone.systems.published import Address, parse_address
-from hardstone.toml_text import parse_toml
 from hardstone.units import MAX_DURATION_NS, parse_duration_ns
 
 CLAIMS = "claims"

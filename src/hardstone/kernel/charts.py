@@ -10,6 +10,7 @@ from hardstone.kernel.analysis import Operation, shorter_share, time_longer
 from hardstone.kernel.blocking import rate_bounds, unseen_per_s
 from hardstone.kernel.tables import TIME_90, TIME_99, WORST, KernelHistory
 from hardstone.report.chart_frame import (
+    Group,
     Row,
     colour,
     domain,
@@ -20,7 +21,6 @@ from hardstone.report.chart_frame import (
     value_axis,
     value_scale,
 )
-from hardstone.report.groups import Group
 from hardstone.report.theme import Spec, mark
 from hardstone.wording import shorten
 

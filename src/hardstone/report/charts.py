@@ -16,6 +16,8 @@ from hardstone.model import Histogram, Series, Unit
 from hardstone.present.overview import Timing
 from hardstone.report.chart_frame import (
     SMALLEST_DRAWN,
+    Group,
+    Line,
     Row,
     apart,
     apart_points,
@@ -31,7 +33,6 @@ from hardstone.report.chart_frame import (
     value_scale,
     value_title,
 )
-from hardstone.report.groups import Group, Line
 from hardstone.report.theme import CONFIG, HEIGHT, PALETTE, WIDTH, Spec, mark
 from hardstone.stats.histogram import IntArray, bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout

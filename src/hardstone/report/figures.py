@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from hardstone.model import Result, Series, Unit
-from hardstone.present.noise_table import noise_line
+from hardstone.present.measured_tables import noise_line
 from hardstone.report import charts
+from hardstone.report.chart_frame import Group, common_numbers, group
 from hardstone.report.drawing import Drawer, Drawing
-from hardstone.report.groups import Group, common_numbers, group
 from hardstone.report.page_frame import json_for_script
 from hardstone.report.theme import CONFIG, Spec
 from hardstone.stats.join import joins_of

@@ -8,9 +8,9 @@ from math import ceil, log10
 
 from hardstone.model import Result, Series
 from hardstone.report import charts
+from hardstone.report.chart_frame import group
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
-from hardstone.report.groups import group
 from hardstone.stats.histogram import Above, above, above_all
 from hardstone.stats.joined_series import merged
 from hardstone.units import format_count, format_ns

@@ -16,7 +16,7 @@ from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.tables import pairs_in
 from hardstone.present import headline
-from hardstone.present.load_table import load_table
+from hardstone.present.measured_tables import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.present.projection_text import PATH_NOT_TAKEN, decisive_projection
 from hardstone.report import opening

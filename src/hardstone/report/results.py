@@ -14,11 +14,17 @@ from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text
 from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
-from hardstone.present.load_table import reached_text
-from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
+from hardstone.present.measured_tables import (
+    CAPTION,
+    COLUMNS,
+    HEADINGS,
+    NoiseTable,
+    noise_tables,
+    reached_text,
+    step_rows,
+)
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.projection_text import ProjectionText
-from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer

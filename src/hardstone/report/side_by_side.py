@@ -10,7 +10,7 @@ from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
 from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, Series, Verdict
-from hardstone.present.load_table import common_work, works_of
+from hardstone.present.measured_tables import common_work, works_of
 from hardstone.present.notices import column_note
 from hardstone.report.charts import bar_chart, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hardstone.report.chart_frame import (
+    Group,
     Row,
     colour,
     domain,
@@ -15,11 +16,9 @@ from hardstone.report.chart_frame import (
     value_axis,
     value_scale,
 )
-from hardstone.report.groups import Group
 from hardstone.report.theme import CONFIG, HEIGHT, LABEL_OF_UNIT, PALETTE, WIDTH, Spec, mark
 from hardstone.simulation.analysis import Bound, Cell, Model, Statement
-from hardstone.simulation.kept import Block, Frame, StepBlocks, ThreadBlocks
-from hardstone.simulation.results import Point
+from hardstone.simulation.results import Block, Frame, Point, StepBlocks, ThreadBlocks
 from hardstone.units import format_count, format_ns
 
 MOST_PANELS = 6

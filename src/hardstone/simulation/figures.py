@@ -25,8 +25,7 @@ from hardstone.simulation.charts import (
     near_deadline_ns,
     shown_steps,
 )
-from hardstone.simulation.kept import Frame, StepBlocks, blocks_of, frames_of
-from hardstone.simulation.results import Point, by_curve
+from hardstone.simulation.results import Frame, Point, StepBlocks, blocks_of, by_curve, frames_of
 from hardstone.simulation.tables import (
     CurveNames,
     StatementText,

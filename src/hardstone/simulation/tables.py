@@ -29,8 +29,17 @@ from hardstone.simulation.analysis import (
     statements_within,
     steps_each,
 )
-from hardstone.simulation.kept import MeanBlock, StepBlocks, mean_blocks
-from hardstone.simulation.results import REAL_FAST, REAL_TIME, Curve, Point, by_curve, points_of
+from hardstone.simulation.results import (
+    REAL_FAST,
+    REAL_TIME,
+    Curve,
+    MeanBlock,
+    Point,
+    StepBlocks,
+    by_curve,
+    mean_blocks,
+    points_of,
+)
 from hardstone.stats.conditions import Condition, listed, names_in, sweep_points
 from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies

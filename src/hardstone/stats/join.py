@@ -35,8 +35,8 @@ from hardstone.model import (
 )
 from hardstone.stats.conditions import environment_moved
 from hardstone.stats.joined_series import empty_like, joined_series
+from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run
-from hardstone.stats.watched import mark_breach
 from hardstone.units import format_ns, format_span
 
 

@@ -33,8 +33,15 @@ from hardstone.store.documents import (
     replace_document,
     write_document,
 )
-from hardstone.store.locks import FileLock, exclusive, try_lock
-from hardstone.store.place import Place, StoreError, is_run_id, store_errors
+from hardstone.store.place import (
+    FileLock,
+    Place,
+    StoreError,
+    exclusive,
+    is_run_id,
+    store_errors,
+    try_lock,
+)
 from hardstone.store.records import (
     FULL,
     JOURNAL_NAME,

@@ -15,12 +15,20 @@ from hardstone.files import OddFileError, check_folder
 from hardstone.memory import Memory, Recorder
 from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import result_under
+from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run
-from hardstone.stats.watched import mark_breach
 from hardstone.store.documents import parse_document, read_document, read_stored, write_document
 from hardstone.store.journal import is_joined, remove_journal, store_part
-from hardstone.store.locks import FileLock, StoreBusyError, exclusive, try_lock
-from hardstone.store.place import Place, StoreError, is_run_id, store_errors
+from hardstone.store.place import (
+    FileLock,
+    Place,
+    StoreBusyError,
+    StoreError,
+    exclusive,
+    is_run_id,
+    store_errors,
+    try_lock,
+)
 from hardstone.store.records import (
     JOURNAL_NAME,
     LOCK_NAME,

@@ -60,7 +60,7 @@ from typing import Any
 import msgspec
 
 from hardstone.errors import InputError, TargetError
-from hardstone.files import followed, read_regular
+from hardstone.files import followed, parse_toml, read_regular
 from hardstone.model import (
     ClockCheck,
     Event,
@@ -90,7 +90,6 @@ from hardstone.targets.probe_target import (
     decode_register,
     decode_shield,
 )
-from hardstone.toml_text import parse_toml
 from hardstone.units import format_span
 
 SCHEMA = "hardstone.scenario/1"

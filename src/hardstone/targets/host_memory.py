@@ -15,13 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hardstone.errors import TargetError
-from hardstone.files import (
-    is_folder,
-    is_regular,
-    open_regular,
-    read_regular,
-    replace_file,
-)
+from hardstone.files import is_folder, is_regular, open_regular, read_regular, replace_file
 from hardstone.lab.lab_folder import remove_abandoned_guests
 from hardstone.memory import RECORDING_LIMIT_BYTES
 

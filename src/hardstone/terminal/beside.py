@@ -22,7 +22,7 @@ from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.figure_text import lacking_quantile
 from hardstone.kernel.tables import whole_length
 from hardstone.model import DataValue, Result, RunDocument, Series
-from hardstone.present.load_table import LoadTable, common_work, load_table, works_of
+from hardstone.present.measured_tables import LoadTable, common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
 from hardstone.simulation.analysis import bounds_of

@@ -8,7 +8,7 @@ from typing import Protocol
 from rich import box
 from rich.table import Table
 
-from hardstone.present.load_table import load_figure
+from hardstone.present.measured_tables import load_figure
 from hardstone.terminal.console import make_console, print_table, words
 from hardstone.wording import shorten
 

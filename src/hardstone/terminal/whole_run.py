@@ -27,7 +27,14 @@ from hardstone.present.deadline_misses import (
     share_lines,
 )
 from hardstone.present.headline import headline
-from hardstone.present.noise_table import COLUMNS, NoiseTable, noise_tables
+from hardstone.present.measured_tables import (
+    CAPTION,
+    COLUMNS,
+    HEADINGS,
+    NoiseTable,
+    noise_tables,
+    step_rows,
+)
 from hardstone.present.notices import deviations, idle_remarks
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.present.projection_text import (
@@ -36,7 +43,6 @@ from hardstone.present.projection_text import (
     ProjectionText,
     projections,
 )
-from hardstone.present.search_steps import CAPTION, HEADINGS, step_rows
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import (
     Condition,

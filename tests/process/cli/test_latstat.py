@@ -23,7 +23,7 @@ from hardstone.cli.latstat import command
 from hardstone.cli.recording import BreachCommand, PlainRecording, command_words
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_PRIVILEGE, EXIT_USAGE
 from hardstone.event_names import JOINED, NEW_PART, THRESHOLD
-from hardstone.stats.watched import Breach
+from hardstone.stats.sustained import Breach
 from hardstone.store import Store, StoreError
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.forked import Forked

@@ -13,7 +13,7 @@ import vl_convert  # type: ignore[import-untyped,unused-ignore]
 from hardstone.comparison.charts import GREY, MOST_OVERLAID
 from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
-from hardstone.report import svg
+from hardstone.report import drawing
 from hardstone.report.figures import Figure
 from hardstone.report.theme import interactive
 from hardstone.stats.two_runs import shift_function
@@ -85,7 +85,7 @@ def test_every_make_of_picture_can_be_drawn_and_moved() -> None:
     found = [one for name in VIEWS for one in figures(name).all()]
     makes = {(kind(one).strip("0123456789"), "facet" in one.drawing.spec): one for one in found}
     for figure in makes.values():
-        drawn = svg.render(figure.drawing.spec)
+        drawn = drawing.render(figure.drawing.spec)
         assert drawn.startswith("<svg ") and "NaN" not in drawn and "undefined" not in drawn
         assert vl_convert.vegalite_to_vega(interactive(figure.drawing.spec))["marks"]
 
@@ -322,8 +322,8 @@ def test_kernel_time_stands_beside_the_points_of_hp(count: int) -> None:
     systems = {row[0] for row in sections.table.rows}
     assert systems == {*range(1, count + 1), None}
     assert sum(row[-1] == "published" for row in sections.table.rows) == 6
-    assert svg.render(sections.drawing.spec).startswith("<svg ")
-    assert svg.render(rates.drawing.spec).startswith("<svg ")
+    assert drawing.render(sections.drawing.spec).startswith("<svg ")
+    assert drawing.render(rates.drawing.spec).startswith("<svg ")
 
 
 @pytest.mark.slow
@@ -334,7 +334,7 @@ def test_a_name_that_is_code_stays_a_name() -> None:
     rows_of = [replace(one, label=f"{one.label}{odd[0]}") for one in view.decisive]
     found = of(replace(view, columns=columns, decisive=rows_of))
     for one in {kind(figure): figure for figure in found.all()}.values():
-        drawn = svg.render(one.drawing.spec)
+        drawn = drawing.render(one.drawing.spec)
         assert drawn.startswith("<svg ") and "<script" not in drawn
         text = msgspec.json.encode(one.drawing.spec).decode()
         assert "datum.value === '" not in text

@@ -16,7 +16,7 @@ from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.preemption.screen import print_preemption
 from hardstone.preemption.tables import preemption_table
-from hardstone.report import svg
+from hardstone.report import drawing
 from hardstone.report.theme import Spec
 from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.console import make_console
@@ -89,7 +89,7 @@ def test_shares_rise_to_all_of_it_and_rates_fall() -> None:
         assert falling == sorted(falling, reverse=True) and falling[-1] > 0
     limits = [row["t"] for row in rates if row["c"] == UNSEEN]
     assert limits and limits == sorted(limits, reverse=True)
-    assert all(svg.render(one).startswith("<svg") for one in charts())
+    assert all(drawing.render(one).startswith("<svg") for one in charts())
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from hardstone.model import Event, Result, Trace
-from hardstone.present.noise_table import COLUMNS, noise_line, noise_tables
+from hardstone.present.measured_tables import COLUMNS, noise_line, noise_tables
 from hardstone.present.why_late import all_causes, late_values, worst_causes
 from hardstone.report import charts
-from hardstone.report.svg import render
+from hardstone.report.drawing import render
 from hardstone.stats.noise import gap_points, with_noise
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole

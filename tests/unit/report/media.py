@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from rich.cells import cell_len
 
 from hardstone.model import Descriptor, RunDocument
-from hardstone.report import render_html, svg
+from hardstone.report import drawing, render_html
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.pdf import render_pdf
 from hardstone.report.results import SpecLookup
@@ -27,7 +27,7 @@ class Sketches(Drawer):
 
     def draw(self, spec: Spec, *, leads: bool = False) -> Drawing:
         drawn: Future[str] = Future()
-        drawn.set_result(f"<svg aria-hidden='true'><!-- {len(svg.encoded(spec))} --></svg>")
+        drawn.set_result(f"<svg aria-hidden='true'><!-- {len(drawing.encoded(spec))} --></svg>")
         made = super().draw(spec, leads=leads)
         return Drawing(spec, made.data, drawn, has_picture=made.has_picture)
 

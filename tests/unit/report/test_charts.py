@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 
 from hardstone.model import Conditions, RunDocument, Series
 from hardstone.present.overview import timings
-from hardstone.report import charts, svg
-from hardstone.report.chart_frame import ticks
-from hardstone.report.drawing import Drawer, packed
+from hardstone.report import charts
+from hardstone.report.chart_frame import (
+    MOST_COLOURS,
+    MOST_LINES,
+    MOST_PANELS,
+    common_numbers,
+    group,
+    ticks,
+)
+from hardstone.report.drawing import Drawer, packed, render, tidy
 from hardstone.report.figures import (
     KINDS,
     MOST_CHARTS,
@@ -25,7 +32,6 @@ from hardstone.report.figures import (
     figures_of,
     notes_on_drawing,
 )
-from hardstone.report.groups import MOST_COLOURS, MOST_LINES, MOST_PANELS, common_numbers, group
 from hardstone.report.theme import interactive
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
@@ -117,7 +123,7 @@ def test_missing_seconds_are_gaps_and_joined_seconds_keep_their_maximum(run: Run
 def test_a_gap_breaks_the_line_and_a_lone_second_is_a_dot() -> None:
     series = sample.series("wakeup", np.array([1, 2]), cpu=0)
     series.maxima_per_s = [5, 6, None, 7, None, None, 8, 9]
-    drawing = svg.render(charts.time_chart(group([series]), "ns"))
+    drawing = render(charts.time_chart(group([series]), "ns"))
     (path,) = re.findall(r'd="([^"]*)"[^>]*stroke="var\(--series', drawing)
     assert path.count("M") == 3
     assert path.count("Z") == 1
@@ -138,7 +144,7 @@ def test_every_chart_of_every_result_compiles_live(run: RunDocument, kind: Any) 
         found = [series for series in result.series if kind.shows(series)]
         if found:
             spec = kind.chart(group(found), "ns")
-            assert svg.render(spec).startswith("<svg ")
+            assert render(spec).startswith("<svg ")
             assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
 
 
@@ -182,10 +188,10 @@ def test_lines_that_cover_each_other_are_all_seen(kind: str, chart: Any) -> None
     spec = chart(lines, "ns")
     drawn = {(row["i"], row["o"]) for row in rows(spec)}
     assert {(0, "under"), (1, "over")} <= drawn
-    image = svg.render(spec)
+    image = render(spec)
     look = "stroke-dasharray" if kind == "colours" else 'stroke-width="3.5"'
     assert look in image
-    assert svg.render(chart(group(found[:1]), "ns")).count(look) == 0
+    assert render(chart(group(found[:1]), "ns")).count(look) == 0
 
 
 def test_lines_apart_and_tails_that_end_apart_are_of_equal_weight() -> None:
@@ -267,12 +273,12 @@ def test_texts_that_would_end_the_process_are_refused(text: str) -> None:
     spec = charts.bar_chart(group([sample.series("a", np.array([1, 2]))]), "ns")
     spec["data"]["values"][0]["name"] = text
     with pytest.raises(ValueError, match="cannot be drawn"):
-        svg.render(spec)
+        render(spec)
 
 
 def test_a_label_with_backslashes_is_drawn() -> None:
     found = [sample.series("a", np.array([1, n + 2]), path=f"C:\\bin\\{n}") for n in range(2)]
-    assert "C:\\bin" in svg.render(charts.bar_chart(group(found), "ns"))
+    assert "C:\\bin" in render(charts.bar_chart(group(found), "ns"))
 
 
 def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> None:
@@ -300,24 +306,24 @@ def test_a_line_without_a_course_of_time_is_said_where_that_chart_is() -> None:
     assert notes_on_drawing([long]) == []
 
 
-def tidy(inner: str, attributes: str = "") -> str:
+def tidied(inner: str, attributes: str = "") -> str:
     start = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"{attributes}>'
-    return svg.tidy(f"{start}{inner}</svg>")
+    return tidy(f"{start}{inner}</svg>")
 
 
 def test_a_drawing_with_anything_but_shapes_is_refused() -> None:
     for inner in ("<script>x</script>", "<image href='x'/>", "<a href='x'><g/></a>"):
         with pytest.raises(ValueError, match="holds a"):
-            tidy(inner)
-    assert "onload" not in tidy("<g/>", ' onload="x"')
+            tidied(inner)
+    assert "onload" not in tidied("<g/>", ' onload="x"')
 
 
 def test_a_drawing_says_nothing_that_holds_anyway() -> None:
     path = '<path d="M0,0" fill="red" opacity="1" stroke-width="1"/>'
-    text = tidy(f'<g><g transform="translate(0,0)">{path}</g></g>')
+    text = tidied(f'<g><g transform="translate(0,0)">{path}</g></g>')
     assert text.endswith('focusable="false"><path d="M0,0" fill="red" /></svg>')
-    assert tidy(f"<g>{path}{path}</g>").count("<g") == 0
-    overriding = tidy('<g stroke-width="3"><path d="M0,0" stroke="red" stroke-width="1"/></g>')
+    assert tidied(f"<g>{path}{path}</g>").count("<g") == 0
+    overriding = tidied('<g stroke-width="3"><path d="M0,0" stroke="red" stroke-width="1"/></g>')
     assert 'stroke="red" stroke-width="1"' in overriding
     assert '<g stroke-width="3">' in overriding
 
@@ -343,7 +349,7 @@ def test_conditions_whose_names_are_cut_alike_keep_rows_of_their_own() -> None:
     ],
 )
 def test_lines_along_the_axes_are_short(path: str, drawn: str) -> None:
-    assert f'd="{drawn}"' in tidy(f'<path d="{path}" stroke="#0"/>')
+    assert f'd="{drawn}"' in tidied(f'<path d="{path}" stroke="#0"/>')
 
 
 @pytest.mark.slow

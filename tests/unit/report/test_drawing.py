@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.report import drawing, svg
+from hardstone.report import drawing
 from hardstone.report.drawing import Drawer, Drawing
 from hardstone.report.page import render_html
 
@@ -51,7 +51,7 @@ def test_a_helper_starts_with_the_first_picture_and_ends_with_the_drawer() -> No
         assert first.has_picture and first.data == other.data
         assert len(multiprocessing.active_children()) == 1
         drawer.has_scripts = False
-        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+        assert drawer.draw(SPEC).__html__() == drawing.render(SPEC)
     assert multiprocessing.active_children() == []
 
 
@@ -69,7 +69,7 @@ def test_what_a_helper_draws_fails_to_draw_or_does_not_live_to_draw(
         process.kill()
         process.join()
         found = [drawer.draw(SPEC) for _ in range(2)]
-        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
+        assert [one.__html__() for one in found] == [drawing.render(SPEC)] * 2
 
 
 def assert_said(wrong: Drawing, control: Drawing) -> None:
@@ -113,7 +113,7 @@ def no_python() -> Iterator[None]:
 def test_what_a_process_that_cannot_start_does_not_draw_is_drawn_here() -> None:
     with Drawer(1) as drawer:
         found = [drawer.draw(SPEC) for _ in range(3)]
-        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 3
+        assert [one.__html__() for one in found] == [drawing.render(SPEC)] * 3
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -124,7 +124,7 @@ def test_without_semaphores_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -
     """As where /dev/shm is missing or read-only."""
     monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
     with Drawer(1) as drawer:
-        assert drawer.draw(SPEC).__html__() == svg.render(SPEC)
+        assert drawer.draw(SPEC).__html__() == drawing.render(SPEC)
 
 
 def no_thread(_: object) -> None:
@@ -137,7 +137,7 @@ def test_without_threads_all_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("concurrent.futures.process._ExecutorManagerThread.start", no_thread)
     with Drawer(2) as drawer:
         found = [drawer.draw(SPEC) for _ in range(2)]
-        assert [one.__html__() for one in found] == [svg.render(SPEC)] * 2
+        assert [one.__html__() for one in found] == [drawing.render(SPEC)] * 2
     for process in multiprocessing.active_children():
         process.join()
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.long_recording import recording
 from hardstone.model import Event, Result, RunDocument, Worst
-from hardstone.present.search_steps import HEADINGS, step_line, step_rows
+from hardstone.present.measured_tables import HEADINGS, step_line, step_rows
 from hardstone.report import charts
 from hardstone.report.figures import figures_of
 from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hardstone.model import Conditions, Result, RunDocument, Verdict
-from hardstone.present.load_table import is_short, load_figure, load_table, reached_text
+from hardstone.present.measured_tables import is_short, load_figure, load_table, reached_text
 from hardstone.report.page import render_html
 from hardstone.stats.conditions import comparisons_in, ratio_to_first
 from hardstone.terminal.whole_run import print_whole

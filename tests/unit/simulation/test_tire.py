@@ -29,19 +29,17 @@ from hardstone.simulation.analysis import (
     statements_between,
     statements_within,
 )
-from hardstone.simulation.kept import (
-    MOST_FRAMES,
-    MOST_THREADS,
-    Block,
-    blocks_of,
-    frames_of,
-    mean_blocks,
-)
 from hardstone.simulation.results import (
+    MOST_BLOCK_THREADS,
+    MOST_FRAMES,
     MOST_POINTS,
+    Block,
     Point,
+    blocks_of,
     by_curve,
+    frames_of,
     has_tire,
+    mean_blocks,
     points_of,
     problems_of,
 )
@@ -601,7 +599,7 @@ def test_the_numbers_of_pictures_and_threads_are_bounded() -> None:
     assert len(frames_of(of(*(frame(at_ms) for at_ms in range(90))))) == MOST_FRAMES
     many = [blocks(steps(1), thread=number, threads=99) for number in range(99)]
     (found,) = blocks_of(of(*many))
-    assert len(found.rows) == MOST_THREADS
+    assert len(found.rows) == MOST_BLOCK_THREADS
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import tire_picture
 from hardstone import schema
 from hardstone.model import Result
-from hardstone.report import svg
+from hardstone.report.drawing import render
 from hardstone.report.theme import interactive
 from hardstone.simulation.charts import (
     MOST_FRAMES,
@@ -20,7 +20,7 @@ from hardstone.simulation.charts import (
     shown_steps,
 )
 from hardstone.simulation.figures import MOST_VARIANTS, blocks_tables, picture_figures
-from hardstone.simulation.kept import StepBlocks, blocks_of, frames_of
+from hardstone.simulation.results import StepBlocks, blocks_of, frames_of
 from hardstone.store import read_document
 from tests.unit.report.media import Sketches
 from tests.unit.stats import make
@@ -143,17 +143,17 @@ def test_many_threads_have_fewer_steps(threads: int, most: int) -> None:
 def test_every_picture_is_drawn_still_and_live() -> None:
     vl_convert = pytest.importorskip("vl_convert")
     for spec in (frames_chart(frames_of(falling())), blocks_chart(two_threads(late=3))):
-        assert svg.render(spec).startswith("<svg ")
+        assert render(spec).startswith("<svg ")
         assert vl_convert.vegalite_to_vega(interactive(spec))["marks"]
-    floors = svg.render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"')
+    floors = render(frames_chart(frames_of(falling(2)))).count('stroke-width="1.5"')
     assert floors == 2  # once a moment
     flat, thin, deep = frame(0), frame(0), frame(0, height_m=-5)
     flat.columns["y_um"] = [1, *[0] * 19]
     thin.columns["x_um"] = [7] * 20
     for one in (flat, thin, deep):
-        assert "<path" in svg.render(frames_chart(frames_of(of(one))))
+        assert "<path" in render(frames_chart(frames_of(of(one))))
     still = [[1, 5, 5, 5, 5, 5]]
-    assert "<svg" in svg.render(blocks_chart(blocks_of(of(blocks(still)))[0]))
+    assert "<svg" in render(blocks_chart(blocks_of(of(blocks(still)))[0]))
 
 
 def test_figures_have_words_for_who_sees_none() -> None:
