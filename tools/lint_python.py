@@ -22,7 +22,7 @@ FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor
 PARTS = {
     **dict.fromkeys(("analysis", "blocking", "results", "kept"), "stats"),
     "screen": "terminal",
-    **dict.fromkeys(("page", "sheet", "cells", "charts", "figures"), "report"),
+    **dict.fromkeys(("page", "sheet", "cells", "charts", "figures", "curves"), "report"),
 }
 PARTS_NAMED = {*PARTS, "tables"}
 # Every room; what is not listed may not be there.

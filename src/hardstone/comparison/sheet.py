@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from hardstone.comparison.figures import CompareFigures, compare_figures, row_name, system_name
+from hardstone.comparison.curves import row_name, system_name
+from hardstone.comparison.figures import CompareFigures, compare_figures
 from hardstone.comparison.view import (
     ClaimRow,
     ComparedCell,

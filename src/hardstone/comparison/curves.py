@@ -1,0 +1,673 @@
+"""Curves of systems in a comparison, and what every figure of systems shares: names, sources.
+
+Up to six systems are overlaid, then each has a panel of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from hardstone.comparison import charts
+from hardstone.comparison.charts import (
+    MOST_OVERLAID,
+    NEAR_PANELS,
+    Panel,
+    Point,
+    Standard,
+    inner_axis,
+    room_for,
+    styled,
+    with_standards,
+)
+from hardstone.comparison.charts import panel_chart as panels_chart
+from hardstone.comparison.view import (
+    ComparedCell,
+    ComparedRow,
+    CompareView,
+    SystemColumn,
+)
+from hardstone.errors import InputError
+from hardstone.figure_text import quantile_value
+from hardstone.kernel import charts as kernel_charts
+from hardstone.kernel.analysis import TEST, KernelTime, Operation
+from hardstone.kernel.tables import KernelHistory, kernel_history, summary
+from hardstone.model import Series, Unit
+from hardstone.report import charts as run_charts
+from hardstone.report.chart_frame import (
+    Group,
+    Line,
+    Row,
+    domain,
+    drawn,
+    ticks,
+    unit_title,
+    value_scale,
+)
+from hardstone.report.drawing import Drawer
+from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
+from hardstone.report.theme import Spec, mark
+from hardstone.stats.identity import histogram_problem
+from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.quantiles import quantile
+from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
+from hardstone.stats.two_runs import shift_function
+from hardstone.systems.subjects import MeasuredRun, SubjectSeries
+from hardstone.units import format_count
+from hardstone.wording import format_value, is_rate, shorten
+
+PANEL_NAME = 20
+
+
+Lines = Sequence[tuple["Curve", Sequence[Point]]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The series of one system, with what it is called in a picture."""
+
+    column: SystemColumn
+    cell: ComparedCell
+    series: Series
+    source: str
+
+    @property
+    def is_grey(self) -> bool:
+        return self.cell.is_grey
+
+
+@dataclass(frozen=True)
+class Place:
+    """What all charts of a row share."""
+
+    row: ComparedRow
+    curves: Sequence[Curve]
+    standards: Sequence[Standard]
+    name: str
+    drawer: Drawer
+
+
+def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
+    """The systems whose distribution can be drawn."""
+    return [
+        Curve(column, cell, cell.series, source_of(cell.held, column))
+        for column, cell in measured_cells(row, columns)
+        if cell.series is not None
+        and cell.series.count >= LEAST_VALUES
+        and cell.series.histogram.buckets
+        and histogram_problem(cell.series.histogram) is None
+    ]
+
+
+def curve_name(one: Curve, is_many: bool) -> str:
+    mark = " (reference)" if one.column.is_reference else ""
+    return system_name(one.column, PANEL_NAME if is_many else 26) + mark
+
+
+def group_of_curves(found: Sequence[Curve]) -> Group:
+    """The systems as the lines of one chart."""
+    names = [curve_name(one, False) for one in found]
+    lines = [
+        Line(msgspec.structs.replace(one.series, labels={}), name, number)
+        for number, (one, name) in enumerate(zip(found, names, strict=True))
+    ]
+    return Group(lines, colours=names)
+
+
+def overlaid(
+    place: Place,
+    found: Sequence[Curve],
+    chart: Callable[[Group, Unit], Spec],
+    axis: str = "x",
+    *,
+    is_low: bool = False,
+) -> Spec:
+    group, unit = group_of_curves(found), place.row.unit
+    spec = styled(chart(group, unit), group.colours, [one.is_grey for one in found])
+    shown = standards_for(place.row, place.standards)
+    return with_standards(spec, axis, shown, unit, is_low=is_low)
+
+
+def panelled(
+    place: Place,
+    lines: Sequence[tuple[Curve, Sequence[Point]]],
+    axes: tuple[Spec, Spec],
+    *,
+    tips: tuple[str, str],
+    across: str = "x",
+) -> Spec:
+    """A panel for each system, with the curve of the reference in grey behind its own."""
+    x, y = axes
+    axis = x if across == "x" else y
+    low, high = axis["scale"]["domain"]
+    wanted = standards_for(place.row, place.standards)
+    shown, low, high = room_for(wanted, low, high, NEAR_PANELS)
+    axis.update(scale=value_scale(low, high), axis=inner_axis(low, high, place.row.unit))
+    behind = next((points for one, points in lines if one.column.is_reference), ())
+    panels = [
+        Panel(curve_name(one, True), points, one.is_grey, one.column.is_reference)
+        for one, points in lines
+    ]
+    look = {} if across == "y" else {"interpolate": "step-after"}
+    return panels_chart(
+        panels, x, y, behind=behind, standards=shown, across=across, look=look, tips=tips
+    )
+
+
+def _channel(field: str, low: float, high: float, axis: Spec) -> Spec:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": {"grid": True, **axis},
+    }
+
+
+def share_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+    low, high = domain([x for _, points in lines for x, _ in points], 1.08)
+    least = min((y for _, points in lines for _, y in points if y), default=0.1) * 0.6
+    marks = {"values": ticks(least, 1.0)[::2], "labelExpr": run_charts.SHARE_LABEL}
+    return _channel("v", low, high, {}), _channel("s", least, 1.0, marks)
+
+
+def count_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+    low, high = domain([x for _, points in lines for x, _ in points])
+    top = max((y for _, points in lines for _, y in points if y), default=1.0) * 1.6
+    marks = {"values": ticks(1, top)[::2], "format": ".0s"}
+    return _channel("v", low, high, {}), _channel("s", run_charts.FLOOR, top, marks)
+
+
+def second_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, Spec]:
+    low, high = domain([y for _, points in lines for _, y in points if y is not None], 1.25)
+    x: Spec = {
+        "field": "v",
+        "type": "quantitative",
+        "axis": {"grid": False, "tickCount": 3},
+        "scale": {"nice": False, "zero": True},
+    }
+    return x, _channel("s", low, high, {})
+
+
+_PANEL_RESOLUTION = 22
+
+
+_PANEL_COURSE = 60
+
+
+_OVERLAID_COURSES = 3  # lines over time cover each other
+
+
+_PANEL_BINS = 28
+
+
+_TAIL = 0.999
+
+
+def exceedance_figure(place: Place) -> Figure | None:
+    """Share of values above each duration."""
+    found = list(place.curves)
+    if not found or is_rate(place.row.unit):
+        return None
+    is_many = len(found) > MOST_OVERLAID
+    depth = _PANEL_RESOLUTION if is_many else run_charts.RESOLUTION
+    lines = [(one, run_charts.curve(one.series, depth)) for one in found]
+    about = "Share of values above each duration, both axes logarithmic."
+    spec = (
+        panelled(place, lines, share_axes(lines), tips=("above", "share"))
+        if is_many
+        else overlaid(place, found, run_charts.exceedance_chart, is_low=True)
+    )
+    if not is_many:
+        about += " Open triangle: upper bound, at 95 %, of the share above the worst observed."
+    exact = [(one, [(one.series.min, points[0][1]), *points[1:]]) for one, points in lines]
+    table = _table(place, [unit_title("above", place.row.unit), "share"], exact)
+    return _figure(place, "exceedance", "Exceedance", about, spec, table, found)
+
+
+def histogram_figure(place: Place) -> Figure | None:
+    """Values per bin."""
+    found = list(place.curves)
+    if not found:
+        return None
+    is_many = len(found) > _OVERLAID_COURSES
+    edges = run_charts.grid([one.series.histogram for one in found])
+    if not edges:  # no value lies within the buckets
+        return None
+    if is_many:
+        edges = sorted({*edges[:: -(-len(edges) // _PANEL_BINS)], edges[-1]})
+    binned = [(one, run_charts.draw_bins(one.series.histogram, edges)) for one in found]
+    unit = place.row.unit
+    rows: list[list[Value]] = [
+        [*who(one.column), place.row.address, part.low, part.high, part.count, one.source]
+        for one, bins in binned
+        for part in bins
+    ]
+    head = [*WHO, "series", unit_title("from", unit), unit_title("below", unit), "values"]
+    table = ChartTable([*head, "source"], rows)
+    about = "Values per bin, both axes logarithmic."
+    if is_many:
+        lines: list[tuple[Curve, Sequence[Point]]] = [
+            (one, list(run_charts.steps(bins))) for one, bins in binned
+        ]
+        spec = panelled(place, lines, count_axes(lines), tips=("from", "values"))
+    else:
+        spec = overlaid(place, found, run_charts.histogram_chart)
+        about += " The triangle on the axis marks the worst observed."
+    return _figure(place, "histogram", "Histogram", about, spec, table, found)
+
+
+def course_figure(place: Place) -> Figure | None:
+    """The largest value of each second."""
+    whole = place.curves
+    found = [one for one in whole if run_charts.is_drawable(one.series)]
+    if not found or is_rate(place.row.unit):
+        return None
+    is_many = len(found) > _OVERLAID_COURSES
+    joined = _joined(found, is_many)
+    lines = [(one, run_charts.course(one.series, joined)) for one in found]
+    spans = sorted({joined * one.series.maxima_interval_ns / 1e9 for one in found})
+    about = f"Largest value of each {' or '.join(f'{span:g}' for span in spans)} s."
+    if is_many:
+        shown: list[tuple[Curve, Sequence[Point]]] = [
+            (one, [(t, None if v is None else drawn(v)) for t, v in points])
+            for one, points in lines
+        ]
+        spec = panelled(place, shown, second_axes(shown), tips=("s", "largest"), across="y")
+    else:
+        spec = overlaid(place, found, run_charts.time_chart, axis="y")
+    if len(found) < len(whole):
+        about += f" {len(whole) - len(found)} systems are too short, or have no times."
+    head = ["from (s)", unit_title("largest", place.row.unit)]
+    return _figure(place, "time", "Over time", about, spec, _table(place, head, lines), found)
+
+
+def shift_figure(place: Place) -> Figure | None:
+    """The ratio of each quantile to that of the reference; None unless that has values."""
+    found = [one for one in place.curves if not one.is_grey]
+    first = next((one for one in found if one.column.is_reference), None)
+    if first is None or is_rate(place.row.unit):
+        return None
+    shifts = [
+        (one, points)
+        for one in found
+        if one is not first
+        if (points := shift_function(first.series.histogram, one.series.histogram))
+    ]
+    if not shifts:
+        return None
+    is_many = len(shifts) > MOST_OVERLAID
+    spec = charts.shift_chart(
+        [charts.Shift(curve_name(one, is_many), points) for one, points in shifts]
+    )
+    head = [*WHO, "series", "quantile", "ratio", "low", "high"]
+    rows: list[list[Value]] = [
+        [
+            *who(one.column),
+            *(place.row.address, point.q, point.ratio, point.low, point.high),
+            f"{one.source} over {first.source}",
+        ]
+        for one, points in shifts
+        for point in points
+    ]
+    about = f"Reference: {system_name(first.column)}. {SHIFT_ABOUT}"
+    told = [f"{system_name(one.column)}: {_spoken_shift(points)}" for one, points in shifts]
+    return system_figure(
+        f"{place.name}-shift",
+        f"{row_name(place.row)}: shift function",
+        about,
+        f"Shift function, {row_name(place.row)}, to {system_name(first.column)}. "
+        f"{'; '.join(told)}.",
+        spec,
+        ChartTable([*head, "source"], rows),
+        place.drawer,
+    )
+
+
+def _spoken_shift(points: Sequence[Any]) -> str:
+    middle = min(points, key=lambda one: abs(one.q - 0.5))
+    last = points[-1]
+    return ", ".join(
+        f"{100 * one.q:.8g} % {one.ratio:.3g} times" for one in dict.fromkeys((middle, last))
+    )
+
+
+def _joined(found: Sequence[Curve], is_many: bool) -> int:
+    if not is_many:
+        return run_charts.intervals_joined(group_of_curves(found))
+    return max(1, -(-max(len(one.series.maxima_per_s) for one in found) // _PANEL_COURSE))
+
+
+def _table(
+    place: Place, heads: list[str], lines: Sequence[tuple[Curve, Sequence[tuple[Any, Any]]]]
+) -> ChartTable:
+    rows: list[list[Value]] = [
+        [*who(one.column), place.row.address, x, y, one.source]
+        for one, points in lines
+        for x, y in points
+    ]
+    return ChartTable([*WHO, "series", *heads, "source"], rows)
+
+
+def _figure(
+    place: Place,
+    kind: str,
+    title: str,
+    about: str,
+    spec: Spec,
+    table: ChartTable,
+    found: Sequence[Curve],
+) -> Figure:
+    label = row_name(place.row)
+    if "facet" in spec:
+        about += _aboutpanelled(place, found)
+    if any(one.is_grey for one in found):
+        about += " Systems in grey may not be compared with the reference."
+    return system_figure(
+        f"{place.name}-{kind}",
+        f"{label}: {title.lower()}",
+        about,
+        f"{title}, {label}. {'; '.join(_spoken(one, place.row.unit) for one in found)}.",
+        spec,
+        table,
+        place.drawer,
+    )
+
+
+def _aboutpanelled(place: Place, found: Sequence[Curve]) -> str:
+    first = next((one for one in found if one.column.is_reference), None)
+    about = f" Grey behind: the reference, {system_name(first.column)}." if first else ""
+    shown = standards_for(place.row, place.standards)
+    return about + (f" Red lines: {'; '.join(one.text for one in shown)}." if shown else "")
+
+
+def _spoken(one: Curve, unit: Unit) -> str:
+    told = [f"{format_count(one.series.count)} values"]
+    for q, words in ((0.5, "median"), (_TAIL, "99.9 %")):
+        found = quantile(one.series.histogram, q)
+        if found is not None and one.series.count * (1 - q) >= 10:
+            told.append(f"{words} {quantile_value(found, unit)}")
+    told.append(f"worst observed {format_value(one.series.max, unit)}")
+    return f"{system_name(one.column)}: {', '.join(told)}"
+
+
+KERNEL_NAME_CHARACTERS = 22
+
+
+_SECTIONS = (
+    "Share of kernel time in sections shorter than each length, of all operations together, from "
+    "where it can be told from the idle latency."
+)
+
+
+_HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
+
+
+_RATES = "Blocking intervals longer than each length, per second, of all operations together."
+
+
+_OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
+
+
+_SHARE_MARKS = [0, 0.5, 0.9]
+
+
+_MOST_POINTS = 40
+
+
+@dataclass(frozen=True)
+class _System:
+    """The kernel time of one system; `whole` is named after it."""
+
+    column: SystemColumn
+    time: KernelTime
+    whole: Operation
+
+
+def kernel_figures(view: CompareView, drawer: Drawer) -> list[Figure]:
+    """Kernel time by length of section, and blocking rates, of the systems that measured them."""
+    systems = [one for column in view.columns if (one := _system(column)) is not None]
+    history = None if _is_emulated(view) else kernel_history()
+    shares = [one for one in systems if kernel_charts.has_sections(one.whole)]
+    rates = [one for one in systems if kernel_charts.has_blocking(one.whole)]
+    found = [_sections(shares, history)] if shares else []
+    found += [_rates(rates)] if rates else []
+    return [one.figure(drawer) for one in found]
+
+
+@dataclass(frozen=True)
+class _Chart:
+    name: str
+    title: str
+    about: str
+    spec: Spec
+    systems: Sequence[_System]
+    table: ChartTable
+
+    def figure(self, drawer: Drawer) -> Figure:
+        spoken = [f"{one.whole.name}: {summary(one.time)}" for one in self.systems]
+        alt = f"{self.title}. {'; '.join(spoken)}."
+        if any(one.column.apart for one in self.systems):
+            about = f"{self.about} Grey: may not be compared with the reference."
+        else:
+            about = self.about
+        return system_figure(self.name, self.title, about, alt, self.spec, self.table, drawer)
+
+
+def _system(column: SystemColumn) -> _System | None:
+    subject = column.subject
+    if not isinstance(subject, MeasuredRun):
+        return None
+    for result in subject.results:
+        try:
+            time = subject.kernel_time(result)
+        except InputError:  # its series contradict each other, which the page says
+            continue
+        if time is not None:
+            name = system_name(column, KERNEL_NAME_CHARACTERS)
+            return _System(column, time, replace(time.whole, name=name))
+    return None
+
+
+def _is_emulated(view: CompareView) -> bool:
+    runs = [one.subject for one in view.columns if isinstance(one.subject, MeasuredRun)]
+    return any(why_not_beside_hardware(one.document) for one in runs)
+
+
+def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart:
+    whole = [one.whole for one in found]
+    about = _SECTIONS
+    lines = [kernel_charts.section_rows(one, number) for number, one in enumerate(whole)]
+    points = kernel_charts.point_rows(history, len(found)) if history else []
+    if history:
+        about += _HISTORY.format(short=history.short, machine=history.machine)
+    if len(found) > MOST_OVERLAID:
+        low, high = domain([_number(row["v"]) for rows in [*lines, points] for row in rows], 1.1)
+        y = _kernel_channel([0, 1.03], kernel_charts.share_axis(_SHARE_MARKS), is_log=False)
+        spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
+        spec["spec"]["layer"].append(_points_layer(points))
+        about += _behind(found)
+    else:
+        spec = _styled(kernel_charts.section_chart(whole, history), found)
+    table = _kernel_table(found, lines, ["shorter than (ns)", "share of kernel time"], points)
+    return _Chart(
+        "chart-kernel-sections", "Kernel time by length of section", about, spec, found, table
+    )
+
+
+def _rates(found: Sequence[_System]) -> _Chart:
+    whole = [one.whole for one in found]
+    lines = [kernel_charts.blocking_rows(one, number) for number, one in enumerate(whole)]
+    if len(found) > MOST_OVERLAID:
+        low, high = domain([_number(row["v"]) for rows in lines for row in rows], 1.1)
+        rates = [_number(row["s"]) for rows in lines for row in rows]
+        least, most = min(rates) / 3, max(rates) * 2
+        marks = {"values": ticks(least, most)[::2], "format": "~s"}
+        y = _kernel_channel([least, most], marks, is_log=True)
+        spec = _panels(found, lines, low, high, y, ("longer than (ns)", "per s"))
+        about = _RATES + _behind(found)
+    else:
+        spec, about = _styled(kernel_charts.blocking_chart(whole), found), _RATES + _OVERLAID
+    table = _kernel_table(found, lines, ["longer than (ns)", "intervals per s"], [])
+    return _Chart("chart-kernel-rates", "Blocking rate", about, spec, found, table)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _behind(found: Sequence[_System]) -> str:
+    first = next((one.whole.name for one in found if one.column.is_reference), None)
+    return f" Grey behind: the reference, {first}." if first else ""
+
+
+def _styled(spec: Spec, found: Sequence[_System]) -> Spec:
+    """Of the names in the chart those of systems come first, as they are given."""
+    layers = spec.get("spec", spec)["layer"]
+    names: list[str] = layers[0]["encoding"]["color"]["scale"]["domain"]
+    grey = {one.whole.name for one in found if one.column.apart}
+    return styled(spec, names, [name in grey for name in names])
+
+
+def _kernel_channel(ends: Sequence[float], axis: Spec, *, is_log: bool) -> Spec:
+    scale = value_scale(*ends) if is_log else {"domain": list(ends), "nice": False, "clamp": True}
+    return {"field": "s", "type": "quantitative", "scale": scale, "axis": {"grid": True, **axis}}
+
+
+def _panels(
+    found: Sequence[_System],
+    lines: Sequence[Sequence[Row]],
+    low: float,
+    high: float,
+    y: Spec,
+    tips: tuple[str, str],
+) -> Spec:
+    curves: list[list[Point]] = [
+        [(_number(row["v"]), _number(row["s"])) for row in _thinned(rows)] for rows in lines
+    ]
+    x: Spec = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": inner_axis(low, high, "ns"),
+    }
+    panels = [
+        Panel(one.whole.name, curve, bool(one.column.apart), one.column.is_reference)
+        for one, curve in zip(found, curves, strict=True)
+    ]
+    places = [one.column.is_reference for one in found]
+    behind = curves[places.index(True)] if True in places else []
+    look = {"interpolate": "step-after"}
+    return panels_chart(panels, x, y, behind=behind, look=look, tips=tips)
+
+
+def _thinned(rows: Sequence[Row]) -> Sequence[Row]:
+    """Every n-th row, and the last: a step from one kept row to the next is drawn late."""
+    stride = -(-len(rows) // _MOST_POINTS)
+    return [*rows[:: max(stride, 1)], *rows[-1:]]
+
+
+def _points_layer(points: Sequence[Row]) -> Spec:
+    return {
+        "data": {"values": [{"v": row["v"], "b": row["b"]} for row in points]},
+        "mark": mark("point", shape="diamond", filled=True, size=22, color="var(--series-2)"),
+        "encoding": {
+            "x": {"field": "v", "type": "quantitative"},
+            "y": {"field": "b", "type": "quantitative"},
+        },
+    }
+
+
+def _kernel_table(
+    found: Sequence[_System],
+    lines: Sequence[Sequence[Row]],
+    heads: list[str],
+    points: Sequence[Row],
+) -> ChartTable:
+    rows: list[list[Value]] = [
+        [*who(one.column), row["v"], row["s"], f"{one.column.id} {TEST}"]
+        for one, line in zip(found, lines, strict=True)
+        for row in line
+    ]
+    rows += [[None, "", row["c"], row["v"], row["b"], "published"] for row in points]
+    return ChartTable([*WHO, *heads, "source"], rows)
+
+
+NAME_CHARACTERS = 26
+
+
+ROW_CHARACTERS = 60
+
+
+WHO = ["number", "system", "label"]
+
+
+_ODD = re.compile(r"[^a-z0-9]+")
+
+
+_LATENCIES = ("LAT", "DLT", "TLT")
+
+
+def system_name(column: SystemColumn, most: int = NAME_CHARACTERS) -> str:
+    """The number, which tells systems apart, and as much of the label as has room."""
+    return f"{column.number} {shorten(column.label, most)}"
+
+
+def who(column: SystemColumn) -> list[Value]:
+    """The cells of WHO."""
+    return [column.number, column.id, column.label]
+
+
+def source_of(held: SubjectSeries | None, column: SystemColumn) -> str:
+    """Where a distribution is from: the run and the address of the series."""
+    return f"{column.id} {held.address}" if held else ""
+
+
+def anchor_of(text: str) -> str:
+    """`text` as a part of an ID: small letters, digits and hyphens."""
+    return _ODD.sub("-", text.lower()).strip("-")[:40] or "x"
+
+
+def row_name(row: ComparedRow, most: int = ROW_CHARACTERS) -> str:
+    """The test and the series, since tests have series of the same name."""
+    return shorten(f"{row.address.split('/')[0]} {row.label}", most)
+
+
+def standards_for(row: ComparedRow, standards: Sequence[Standard]) -> Sequence[Standard]:
+    """The yardsticks, which are of latencies, for a row that is one; else none."""
+    test = row.address.split("/")[0]
+    is_latency = test.rpartition("-")[2] in _LATENCIES or test == "KRN-P-PRE"
+    return standards if is_latency and row.unit == "ns" else ()
+
+
+def measured_cells(
+    row: ComparedRow, columns: Sequence[SystemColumn]
+) -> list[tuple[SystemColumn, ComparedCell]]:
+    """The systems that have a distribution of this row."""
+    pairs = zip(columns, row.cells, strict=True)
+    return [(column, cell) for column, cell in pairs if cell.series is not None]
+
+
+def system_figure(
+    name: str,
+    title: str,
+    about: str,
+    alt: str,
+    spec: Spec,
+    table: ChartTable,
+    drawer: Drawer,
+    *,
+    leads: bool = False,
+) -> Figure:
+    """A chart of several systems, with its data as a table for files."""
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=alt,
+        drawing=drawer.draw(spec, leads=leads),
+        table=table,
+    )
