@@ -13,7 +13,6 @@ import os
 import re
 import select
 import stat
-import tomllib
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -244,4 +243,6 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     if found is not None:
         line = text.count("\n", 0, found.start()) + 1
         raise ValueError(f"a key of more than {_MOST_PARTS} parts (at line {line})")
+    import tomllib
+
     return tomllib.loads(text)
