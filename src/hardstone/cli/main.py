@@ -47,6 +47,28 @@ COMMANDS = {
     "lab": "lab",
     "probe": "probe",
 }
+# What each does, as its own help begins: a test holds it. So the list of all loads none of them.
+SUMMARIES = {
+    "evaluate": "Run the whole battery, store the run, print its summary and write an HTML report.",
+    "run": "Run chosen tests in the order given, each under every load and CPU configuration.",
+    "latstat": "Record how late a thread wakes up, for minutes or weeks, in constant memory.",
+    "simulate": "Simulate a tire of point masses, over sizes, threads and policies.",
+    "load": "Load a machine, and report what each element of the load reached.",
+    "list": "List the tests: ID, title, origin, kind, needs.",
+    "explain": "Explain tests: what is measured, between which two moments, what distorts it.",
+    "doctor": "Check whether a machine is fit for real-time work, and say what to change.",
+    "posix": "Show which options of POSIX a system has: by headers, by sysconf, and by a real "
+    "call.",
+    "runs": "List the stored runs, oldest first.",
+    "show": "Show a stored run on one screen; with --all, or of the TESTs named, everything.",
+    "report": "Write the report of a stored run; one file that needs no network.",
+    "compare": "Compare 2 to 20 systems: stars, decisive figures, what differs; with -o "
+    "everything.",
+    "gate": "Gate figures: PASS (exit code 0), FAIL (1) or INCONCLUSIVE (3).",
+    "shield": "Reserve a CPU, run COMMAND there, then restore all settings.",
+    "lab": "Fetch, add, list or remove kernels for virtual machines.",
+    "probe": "Find or build the probe, the executable that measures.",
+}
 
 
 class LazyGroup(click.Group):
@@ -61,6 +83,13 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"hardstone.cli.{COMMANDS[cmd_name]}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        room = formatter.width - 6 - max(map(len, SUMMARIES))
+        told = [click.Command(name, help=text) for name, text in SUMMARIES.items()]
+        rows = [(one.name or "", one.get_short_help_str(room)) for one in told]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -3,6 +3,8 @@ meaning."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 
 from hardstone import __version__
 from hardstone.cli import main
+from hardstone.cli.main import COMMANDS, SUMMARIES
 from hardstone.cli.measure import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import message_lines, tell, tell_code, visible
 from hardstone.cli.options import MeasureOptions
@@ -302,3 +305,10 @@ def test_what_is_wrong_with_it(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     assert "cannot be written" in problem(tmp_path)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_of_each_what_its_own_help_does(name: str) -> None:
+    module = importlib.import_module(f"hardstone.cli.{COMMANDS[name]}")
+    first, _, _ = inspect.cleandoc(module.command.help).partition("\n\n")
+    assert list(SUMMARIES) == list(COMMANDS) and SUMMARIES[name] == " ".join(first.split())
