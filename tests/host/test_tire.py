@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hardstone.cli import tire
+from hardstone.cli.simulate import RealtimeOptions
 from hardstone.cli.simulate import command as simulate_command
 from hardstone.model import Result, StreamTable
 from hardstone.simulation.sweep import masses_of, missed_of, single
@@ -319,8 +320,8 @@ def event(result: Result, name: str) -> dict[str, Any]:
 
 def test_a_sweep_on_this_machine(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARDSTONE_PROBE", str(probe))
-    options = simulate_command.commands["realtime"].make_context("realtime", [*SWEEP, "-q"]).params
-    tire.simulate("realtime", options, wants_report=False)
+    context = simulate_command.commands["realtime"].make_context("realtime", [*SWEEP, "-q"])
+    tire.simulate("realtime", RealtimeOptions(**context.params), wants_report=False)
     document = Store().load("last")
     points = [one for one in document.results if one.test == "SIM-S-RT"]
     if any(one.status == "denied" for one in points):
