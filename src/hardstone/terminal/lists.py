@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hardstone.calling import as_typed
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor
-from hardstone.present.stars_text import PublishedRow, stars_number
 from hardstone.terminal.light_table import LightLines, print_light_table
 from hardstone.wording import clean, one_line
+
+if TYPE_CHECKING:
+    from hardstone.present.stars_text import PublishedRow
 
 _HEADS = ("test", "title", "kind", "origin", "needs")
 _WRAPPING = (False, True, False, True, True)
@@ -41,6 +44,8 @@ _WHY = "hardstone show published:qnx --why"
 
 def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     """A line for each system; name, hardware and the rated categories below it."""
+    from hardstone.present.stars_text import stars_number  # the rating: not for a list of tests
+
     screen = LightLines()
     study = ""
     for one in rows:
