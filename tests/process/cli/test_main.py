@@ -11,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from hardstone import __version__
-from hardstone.cli import main
+from hardstone.cli import doctor, evaluate, gate, latstat, main, posix, shield, simulate
 from hardstone.cli.main import COMMANDS, SUMMARIES
 from hardstone.cli.measure import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import message_lines, tell, tell_code, visible
@@ -312,3 +313,25 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_does(name: str) -> 
     module = importlib.import_module(f"hardstone.cli.{COMMANDS[name]}")
     first, _, _ = inspect.cleandoc(module.command.help).partition("\n\n")
     assert list(SUMMARIES) == list(COMMANDS) and SUMMARIES[name] == " ".join(first.split())
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        (evaluate.command, MeasureOptions),
+        (latstat.command, latstat.LatstatOptions),
+        (simulate.realtime, simulate.RealtimeOptions),
+        (simulate.realfast, simulate.RealfastOptions),
+        (doctor.command, doctor.DoctorOptions),
+        (posix.command, posix.PosixOptions),
+        (gate.command, gate.GateOptions),
+        (shield.command, shield.ShieldOptions),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_options_that_nobody_typed_are_those_of_the_command_line(
+    command: click.Command, kind: type[Any]
+) -> None:
+    """`hardstone posix` measures with the defaults of the dataclass, and a person with click's."""
+    params = command.make_context("x", []).params
+    assert kind(**{name: params[name] for name in params if name not in ("run", "words")}) == kind()
