@@ -3,10 +3,8 @@ tables that the tests keep.
 
 Where two sources of one count contradict each other, the larger count of missed steps holds.
 
-The documents are untrusted: a figure that cannot be is left out, and `problems` says so.
-
-Documents are untrusted, and a killed probe leaves rows that it had not written: what is not sound
-is left out.
+Documents are untrusted: a figure that cannot be is left out, and `problems` says so. A killed probe
+leaves rows that it had not written; they are left out too.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ missed. One miss may be bad luck, one hold good luck: so the size that held is m
 boundary above it (an island) is bisected too, and the neighbourhood is filled in.
 
 Pure: plan, results and the time spent decide, so that a sweep that is resumed goes on as it would
-have. Order: what tells most first (`sweep_points`), and there round by round, a point of each curve
+have. Order: what tells most first, and there round by round, a point of each curve
 in a round, so that drift of the machine falls on all curves alike. Within a round load by load:
 measurements without load do not alternate with loaded ones, which leave dirty pages and heat.
 """

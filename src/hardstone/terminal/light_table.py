@@ -1,8 +1,5 @@
-"""Tables of a terminal, drawn row by row.
-
-rich's console takes longer to load than a list to print.
-
-rich wraps each cell by itself, and takes longer for fifty rows than all else that lists them.
+"""Tables and lines of a terminal without rich's console, which takes longer to load than a list to
+print. rich also wraps each cell by itself: fifty rows take longer than all else that lists them.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_a_day_of_seconds_is_drawn_with_few_points() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
 def test_every_chart_of_every_result_compiles_live(run: RunDocument, kind: Any) -> None:
-    """Still it does so in test_plots.py."""
+    """And as a picture."""
     vl_convert = pytest.importorskip("vl_convert")
     for result in run.results:
         found = [series for series in result.series if kind.shows(series)]
