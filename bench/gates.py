@@ -22,7 +22,7 @@ import msgspec
 from hardstone.gate import check_against_runs, gate_document, why_other_system
 from hardstone.gate.against_run import ALL
 from hardstone.model import RunDocument, Series
-from hardstone.stats.contradictions import trust_of
+from hardstone.stats.consistency import trust_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.store import Store
 from hardstone.systems.subjects import subjects_of

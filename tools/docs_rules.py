@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hardstone.doctor import Rule, load_rules
-from hardstone.doctor.rules import StepRule, brings_texts
+from hardstone.doctor.diagnose import StepRule, brings_texts
 
 LEVELS = {
     "blocks": "real-time work is impossible",

@@ -7,8 +7,13 @@ import textwrap
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount
 from hardstone.model import Descriptor, ParamSpec, Register, SeriesSpec
-from hardstone.terminal.explain import cpu_text, variants_text, warm_up_text
-from hardstone.terminal.studies import PublishedTable, published_tables
+from hardstone.terminal.explain import (
+    PublishedTable,
+    cpu_text,
+    published_tables,
+    variants_text,
+    warm_up_text,
+)
 from hardstone.units import format_count, format_ns, format_span
 
 CHANGES = re.compile(r"(<!-- tests -->\n).*?(<!-- end -->\n)", re.DOTALL)

@@ -41,8 +41,7 @@ from hardstone.systems.rating import rate_run
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.targets.local import local_target
 from hardstone.targets.transport import split_lines
-from hardstone.terminal.whole_run import print_whole
-from hardstone.terminal.why_view import print_why
+from hardstone.terminal.whole_run import print_whole, print_why
 
 PAGES_EACH = 20  # a page takes ten times as long as a summary
 _CHUNK_BYTES = 1 << 16

@@ -95,7 +95,7 @@ class Series(msgspec.Struct, kw_only=True):
     or longer if the recorder or a document could not hold that many), null for an interval
     without values. `derived` is the formula of a series that was computed and not timed.
     `possible_min` and `possible_max` bound what is possible; a value beyond them is wrong whatever
-    the system does (stats/contradictions.py). Older probes sent none.
+    the system does (stats/consistency.py). Older probes sent none.
     `stopped` is left out where the program was not stopped.
     """
 

@@ -21,7 +21,7 @@ from hardstone.comparison.view import COMPARISON_SCHEMA, ComparisonDocument
 from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
 from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
 from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument
-from hardstone.stats.paired_runs import PROOF_SCHEMA, Proof
+from hardstone.stats.two_runs import PROOF_SCHEMA, Proof
 
 FOLDER = Path(__file__).parents[2] / "schema"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -18,8 +18,7 @@ from hardstone.model import (
     Unit,
     Verdict,
 )
-from hardstone.stats.calibrated import work_of
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
+from hardstone.stats.consistency import KindOfTime, kind_of_time, work_of
 from hardstone.units import format_count, format_ns
 
 LABEL_CHARACTERS = 48

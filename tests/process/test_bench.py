@@ -20,7 +20,7 @@ from bench.finding import Found, kept, markdown, pairs, ratio_rows, reading, tur
 from bench.rounds import Interval, Metrics, Rounds, Spread, measure
 from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
-from hardstone.stats.contradictions import told
+from hardstone.stats.consistency import told
 from hardstone.stats.identity import index_of
 from tests.running import children, has_ended
 from tests.unit.report import sample

@@ -17,8 +17,8 @@ from hardstone import model, schema
 from hardstone.catalogue import PROFILES, load_catalogue
 from hardstone.model import Result, RunDocument, Series
 from hardstone.plan import Request, make_plan
+from hardstone.stats.consistency import clocks_apart
 from hardstone.stats.identity import series_problem
-from hardstone.stats.kind_of_time import clocks_apart
 from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import grade_run
 from hardstone.store.documents import read_document

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from hardstone.model import Loads
-from hardstone.plan.loads import read_mix
-from hardstone.plan.params import Problems
+from hardstone.plan.params import Problems, read_mix
 from tests.conftest import ROOT
 from tests.unit.test_plan_loads import FORMS, NO_LOADS
 

@@ -15,7 +15,7 @@ from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.plan.make import rest_of
 from hardstone.plan.params import nearest, parse_cpu_list
-from hardstone.preemption.analysis import booted_models, switched_models
+from hardstone.preemption.tables import booted_models, switched_models
 from hardstone.present.headline import run_command
 from tests.process.targets import sample
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hardstone.catalogue import load_catalogue
 from hardstone.model import LoadMix, Loads, Plan, PlannedTest
 from hardstone.plan import PlanError, Request, make_plan
-from hardstone.plan.loads import check_loads, split_loads
-from hardstone.plan.params import Problems
+from hardstone.plan.params import Problems, check_loads, split_loads
 from tests.process.targets import sample
 
 REGISTER, FACTS, LOADS = sample.register(), sample.facts().facts, sample.loads()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.model import StreamSeries
-from hardstone.stats.contradictions import series_contradictions
+from hardstone.stats.consistency import series_contradictions
 from hardstone.stats.trust import grade_run
 from tests import machine
 from tests.running import Stream, run

@@ -34,8 +34,8 @@ from hardstone.model import (
     Result,
     RunDocument,
 )
-from hardstone.stats.calibrated import is_asked_alike
 from hardstone.stats.conditions import Names, condition_of, result_under
+from hardstone.stats.consistency import is_asked_alike
 from hardstone.store import CopyCost, Journal, StoreError
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (

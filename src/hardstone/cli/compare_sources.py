@@ -149,7 +149,7 @@ class ComparisonFile:
         if self._output is None or is_pdf(self._output):
             return
         from hardstone.comparison.figures import BegunFigures
-        from hardstone.report.page_frame import load_bundle
+        from hardstone.report.drawing import load_bundle
 
         self._script = load_bundle()
         self._drawer.has_scripts = self._script is not None
@@ -181,7 +181,7 @@ class ComparisonFile:
 
 def _write_files(view: CompareView, files: Path, drawer: Drawer) -> None:
     from hardstone.comparison.figures import compare_figures
-    from hardstone.report.chart_files import write_chart_files
+    from hardstone.report.sheet import write_chart_files
 
     source = ", ".join(one.id for one in view.columns)
     write_chart_files(compare_figures(view, drawer).all(), files, source)

@@ -58,7 +58,7 @@ from hardstone.model import (
     Scalar,
 )
 from hardstone.plan import NONE, PlanError, Request, make_plan
-from hardstone.preemption.analysis import OFF, ON, Models, booted_models, switched_models
+from hardstone.preemption.tables import OFF, ON, Models, booted_models, switched_models
 from hardstone.store import StoreError, default_root
 from hardstone.targets import find_target
 from hardstone.targets.base import Target, WrongModelError

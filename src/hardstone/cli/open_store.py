@@ -12,7 +12,7 @@ from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
-from hardstone.stats.contradictions import TITLE, Contradiction, told
+from hardstone.stats.consistency import TITLE, Contradiction, told
 from hardstone.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target

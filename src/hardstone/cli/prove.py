@@ -30,8 +30,8 @@ from hardstone.errors import (
 )
 from hardstone.model import Facts, Plan, Scalar
 from hardstone.plan import NONE, Request, make_plan, proving_words
-from hardstone.stats.paired_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
-from hardstone.stats.paired_runs import prove as proof_of
+from hardstone.stats.two_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
+from hardstone.stats.two_runs import prove as proof_of
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.wording import shorten

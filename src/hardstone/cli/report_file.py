@@ -109,9 +109,9 @@ def write_run_charts(
 ) -> int:
     """Writes the charts of the report to `folder`, and returns the number of files; the other
     arguments are those of `write_report`. InputError where `folder` cannot be filled."""
-    from hardstone.report.chart_files import write_chart_files
     from hardstone.report.drawing import Drawer, helpers_for
     from hardstone.report.page import figures_of_run
+    from hardstone.report.sheet import write_chart_files
 
     tests = _tests(document, register)
     with Drawer(helpers_for(document)) as drawer:

@@ -120,7 +120,7 @@ def _show_why(run: str, store: Path | None, *, as_json: bool, is_asked: bool) ->
     from hardstone.present.stars_text import rated_document
     from hardstone.systems.rating import rate, rate_run
     from hardstone.systems.subjects import published_system
-    from hardstone.terminal.why_view import print_published_why, print_why
+    from hardstone.terminal.whole_run import print_published_why, print_why
 
     if run.startswith(_PUBLISHED):
         system = published_system(run)
@@ -147,7 +147,7 @@ def _show_misses(
     """How often the series of a run missed a deadline."""
     from hardstone.cli.messages import print_json
     from hardstone.cli.open_store import consistency_exit, open_store
-    from hardstone.present.deadline_misses import misses_document
+    from hardstone.present.deadlines import misses_document
     from hardstone.terminal.whole_run import print_misses
     from hardstone.units import parse_duration_ns
 

@@ -11,19 +11,22 @@ from typing import Any, Literal
 
 from hardstone.model import Unit
 from hardstone.report.chart_frame import (
+    CONFIG,
+    PALETTE,
     Group,
     Row,
+    Spec,
     colour,
     domain,
     drawn,
     figure,
+    mark,
     ticks,
     tooltip,
     unit_title,
     value_axis,
     value_scale,
 )
-from hardstone.report.theme import CONFIG, PALETTE, Spec, mark
 from hardstone.stats.two_runs import ShiftPoint
 
 MOST_OVERLAID = 6

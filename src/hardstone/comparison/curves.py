@@ -42,17 +42,18 @@ from hardstone.report.chart_frame import (
     Group,
     Line,
     Row,
+    Spec,
     domain,
     drawn,
+    mark,
     ticks,
     unit_title,
     value_scale,
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.report.theme import Spec, mark
+from hardstone.stats.consistency import why_not_beside_hardware
 from hardstone.stats.identity import histogram_problem
-from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function

@@ -40,9 +40,7 @@ from hardstone.comparison.view import (
 )
 from hardstone.figure_text import amount_text
 from hardstone.model import Unit
-from hardstone.report.chart_frame import (
-    unit_title,
-)
+from hardstone.report.chart_frame import unit_title
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import ChartTable, Figure, Value
 from hardstone.systems.subjects import Amount, Missing

@@ -27,7 +27,7 @@ from hardstone.comparison.view import (
 )
 from hardstone.errors import InputError
 from hardstone.model import Descriptor, Verdict
-from hardstone.stats.contradictions import MARK
+from hardstone.stats.consistency import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
 from hardstone.systems.published import Figure, figures_of, load_studies

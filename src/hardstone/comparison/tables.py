@@ -25,7 +25,7 @@ from hardstone.preemption.tables import (
     unlike_conditions,
     why_not_divided,
 )
-from hardstone.stats.kind_of_time import (
+from hardstone.stats.consistency import (
     KindOfTime,
     clocks_apart,
     kind_of_time,

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from hardstone.doctor.diagnose import (
-    advice_lines,
-    blocks,
-    diagnose,
-    doctor_command,
-    prove_command,
-    realtime_refusal,
-    why_no_switch,
-)
-from hardstone.doctor.rules import (
     DOCTOR_SCHEMA,
     Diagnosis,
     Finding,
     Rule,
     Step,
+    advice_lines,
+    blocks,
+    diagnose,
+    doctor_command,
     find_rule,
     load_rules,
+    prove_command,
+    realtime_refusal,
+    why_no_switch,
 )
 
 __all__ = [

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from hardstone.calling import parted_text
 from hardstone.doctor import doctor_command, prove_command
-from hardstone.doctor.rules import Diagnosis, Finding, Rule, Step, brings_texts
+from hardstone.doctor.diagnose import Diagnosis, Finding, Rule, Step, brings_texts
 from hardstone.model import Unit
-from hardstone.stats.paired_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
+from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
 from hardstone.terminal.console import make_console, print_command, print_table, words
 from hardstone.wording import format_value, spoken
 

@@ -30,7 +30,7 @@ from hardstone.gate.limits import (
 from hardstone.gate.outcome import Check
 from hardstone.model import Result, Unit, Verdict
 from hardstone.stats.conditions import Condition
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
+from hardstone.stats.consistency import KindOfTime, kind_of_time
 from hardstone.stats.two_runs import quantile_estimate, supports
 from hardstone.systems.published import Address, parse_address
 from hardstone.systems.subjects import (

@@ -22,12 +22,10 @@ from hardstone.gate.judge import Doubts, Finding, WeighedRun, doubted
 from hardstone.gate.limits import CLAIMS
 from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
-from hardstone.stats.calibrated import work_of
 from hardstone.stats.conditions import UnlikeParameter, unlike_parameters
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.consistency import is_contradictory, why_incomparable, work_of
 from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.join import other_machine
-from hardstone.stats.kind_of_time import why_incomparable
 from hardstone.stats.quantiles import is_printable, quantile_between
 from hardstone.stats.run_gate import (
     DIFFERENCE,

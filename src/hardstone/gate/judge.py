@@ -11,9 +11,8 @@ from functools import cached_property
 from hardstone.event_names import SHORT
 from hardstone.gate.limits import ABOVE, Limit, amount_text, share_text
 from hardstone.model import Result, Series, Unit
-from hardstone.stats.contradictions import is_contradictory, trust_of
+from hardstone.stats.consistency import KindOfTime, is_contradictory, kind_of_time, trust_of
 from hardstone.stats.histogram import above
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.quantiles import is_printable, upper_bound, values_for
 from hardstone.stats.run_gate import Outcome
 from hardstone.stats.trust import lacks_realtime

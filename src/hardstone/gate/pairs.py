@@ -13,9 +13,8 @@ from hardstone.gate.judge import WeighedRun
 from hardstone.gate.limits import amount_text
 from hardstone.gate.outcome import GATE_SCHEMA, Check, GateDocument, JudgedBy, Pair, gate_document
 from hardstone.model import Result, RunDocument, Series, Unit
-from hardstone.stats.contradictions import is_contradictory
+from hardstone.stats.consistency import is_contradictory, time_meaning, why_incomparable
 from hardstone.stats.histogram import above
-from hardstone.stats.kind_of_time import time_meaning, why_incomparable
 from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.stats.rank_tests import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs

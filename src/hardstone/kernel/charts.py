@@ -6,22 +6,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hardstone.kernel.analysis import Operation, shorter_share, time_longer
-from hardstone.kernel.blocking import rate_bounds, unseen_per_s
+from hardstone.kernel.analysis import (
+    Operation,
+    rate_bounds,
+    shorter_share,
+    time_longer,
+    unseen_per_s,
+)
 from hardstone.kernel.tables import TIME_90, TIME_99, WORST, KernelHistory
 from hardstone.report.chart_frame import (
     Group,
     Row,
+    Spec,
     colour,
     domain,
     drawn,
     figure,
+    mark,
     ticks,
     tooltip,
     value_axis,
     value_scale,
 )
-from hardstone.report.theme import Spec, mark
 from hardstone.wording import shorten
 
 UNSEEN = "may be unseen"

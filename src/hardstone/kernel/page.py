@@ -20,10 +20,10 @@ from hardstone.kernel.tables import (
     summary,
 )
 from hardstone.model import Result
+from hardstone.report.chart_frame import Spec
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.sheet import Sheet
-from hardstone.report.theme import Spec
 from hardstone.wording import shorten
 
 _MOST_LINES = 4

@@ -20,7 +20,7 @@ from hardstone.kernel.tables import (
 )
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import names_in
-from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.consistency import why_not_beside_hardware
 from hardstone.terminal.console import print_table, words
 
 

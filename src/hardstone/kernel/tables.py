@@ -9,18 +9,21 @@ from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
 from hardstone.kernel.analysis import (
     ALL,
+    LEAST_IDLE,
     MOST_OF_OTHERS,
     REFERENCE,
     TEST,
     Blocking,
+    Idle,
     KernelTime,
     Operation,
+    RateInterval,
     SectionLength,
     kernel_time_of,
     longest_of_share,
     time_longer,
+    unseen_per_s,
 )
-from hardstone.kernel.blocking import LEAST_IDLE, Idle, RateInterval, unseen_per_s
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.quantiles import values_for

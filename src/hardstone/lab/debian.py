@@ -1,17 +1,26 @@
-"""Kernels of Debian and of this machine: fetched, checked, and made entries of the lab."""
+"""Kernels of Debian and of this machine: packages fetched by apt, checked, and made entries of
+the lab.
+
+The machine's own configuration is read first, so that its proxies and logins hold.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import platform
 import re
+import shlex
 import shutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
 from hardstone.files import followed, one_line, read_regular
-from hardstone.lab.apt import Package, PrivateApt, check_done, require_tools, run_tool
 from hardstone.lab.initramfs import MOST_CONFIG_BYTES, read_config, read_elf
 from hardstone.lab.kernels import (
     MOST_IMAGE_BYTES,
@@ -25,6 +34,382 @@ from hardstone.lab.kernels import (
 )
 from hardstone.lab.lab_folder import check_name, lab_errors, lab_folder, work_folder
 from hardstone.lab.settings import read_append
+from hardstone.units import format_span
+
+_POLL_S = 0.5
+_END_S = 2.0
+_MOST_TOLD_CHARS = 300
+
+
+def require_tools() -> None:
+    """TargetError where Debian's package tools are not installed."""
+    missing = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
+    if missing:
+        raise TargetError(
+            f"there is no {' and no '.join(missing)} here to fetch Debian's kernels with",
+            "any kernel image will do: hardstone lab add --help",
+        )
+
+
+def run_tool(
+    command: Sequence[str],
+    folder: Path,
+    *,
+    deadline_s: float = 120,
+    waiting: Callable[[], None] = lambda: None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs `command` in `folder` to its end, whatever its exit code, calling `waiting` meanwhile.
+
+    TargetError where it cannot be started or passes its deadline. It gets SIGTERM if this process
+    is killed.
+    """
+    guard = ["setpriv", "--pdeathsig", "TERM", "--"] if shutil.which("setpriv") else []
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        with subprocess.Popen(
+            [*guard, *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process:
+            try:
+                output, complaint = _wait(process, deadline_s, waiting)
+            except BaseException:
+                _end(process)
+                raise
+    except TimeoutError:
+        span = format_span(round(deadline_s * 1e9))
+        raise TargetError(f"{command[0]} did not end within {span} and was ended") from None
+    except OSError as error:
+        raise TargetError(f"{command[0]} cannot be started: {error.strerror or error}") from error
+    return subprocess.CompletedProcess(command, process.returncode, output, complaint)
+
+
+def complaint_of(done: subprocess.CompletedProcess[str]) -> str:
+    """What a tool of apt or dpkg complained about most, as one line; "" if about nothing."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    for kind in ("No space left", "W: Failed to fetch", "E: ", "error: ", "W: "):
+        for line in lines:
+            if kind in line:
+                told = line.removeprefix("E: ").removeprefix("W: ").removeprefix("dpkg-deb: ")
+                return one_line(told)[:_MOST_TOLD_CHARS]
+    return one_line(lines[-1])[:_MOST_TOLD_CHARS] if lines and done.returncode else ""
+
+
+def check_done(done: subprocess.CompletedProcess[str], doing: str) -> str:
+    """The tool's standard output; TargetError with its complaint if it failed."""
+    if done.returncode == 0:
+        return done.stdout
+    complaint = complaint_of(done) or f"exit code {done.returncode}"
+    remedy = "free some space there" if "No space left" in complaint else ""
+    raise TargetError(f"cannot {doing}: {complaint}", remedy)
+
+
+def _wait(
+    process: subprocess.Popen[str], deadline_s: float, waiting: Callable[[], None]
+) -> tuple[str, str]:
+    end_at = time.monotonic() + deadline_s
+    while True:
+        try:
+            return process.communicate(timeout=_POLL_S)
+        except subprocess.TimeoutExpired:
+            waiting()
+        if time.monotonic() >= end_at:
+            raise TimeoutError
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends the tool and what it has started; all of them hold the pipes that are read here."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_END_S)
+            return
+
+
+_MOST_LIST_BYTES = 1 << 20
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_PUBLIC_ARCHIVE = "http://deb.debian.org/debian"
+_PUBLIC_SECURITY = "http://deb.debian.org/debian-security"
+_ONE_LINE = re.compile(r"deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.*)")
+# Fields that the lab says itself, or that would leave out what it needs.
+_REPLACED = {
+    "types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets",
+    "arch", "lang", "target",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """An entry of apt's sources; `options` are those of its signature and dates, as they stand."""
+
+    uris: tuple[str, ...]
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def stanza(self) -> str:
+        """The entry as a paragraph of a .sources file, for package lists alone."""
+        fields = {
+            "Types": "deb",
+            "URIs": " ".join(self.uris),
+            "Suites": " ".join(self.suites),
+            "Components": "main",
+            "Targets": "Packages",
+            **self.options,
+        }
+        return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def host_sources(main_list: Path, parts: Path) -> list[Source]:
+    """All enabled binary sources of this machine; files that cannot be read are left out."""
+    files = [main_list]
+    with contextlib.suppress(OSError):
+        files += sorted(parts.iterdir())
+    found: list[Source] = []
+    for path in files:
+        read = {".list": one_line_sources, ".sources": stanza_sources}.get(path.suffix)
+        if read is not None:
+            with contextlib.suppress(OSError):
+                text = read_regular(followed(path), _MOST_LIST_BYTES).decode("utf-8", "replace")
+                found += read(text)
+    return found
+
+
+def one_line_sources(text: str) -> list[Source]:
+    """The entries of a file in the format `deb [OPTION=VALUE ...] URI SUITE COMPONENT...`."""
+    sources = []
+    for line in text.splitlines():
+        if entry := _ONE_LINE.fullmatch(line.partition("#")[0].strip()):
+            pairs = (pair.partition("=") for pair in (entry[1] or "").split())
+            options = {name: value.replace(",", " ") for name, _, value in pairs}
+            sources.append(
+                Source((entry[2],), (entry[3],), tuple(entry[4].split()), _kept(options))
+            )
+    return sources
+
+
+def stanza_sources(text: str) -> list[Source]:
+    """The entries of a file in the format deb822; a value may go on in indented lines."""
+    sources = []
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    for paragraph in re.split(r"\n(?:[ \t]*\n)+", "\n".join(lines)):
+        fields = _fields(paragraph)
+        words = {name: fields.get(name, "").split() for name in _REPLACED}
+        is_off = fields.get("enabled", "yes").strip().lower() in ("no", "false", "0", "off")
+        if "deb" in words["types"] and not is_off:
+            uris, suites, components = (
+                tuple(words[name]) for name in ("uris", "suites", "components")
+            )
+            sources.append(Source(uris, suites, components, _kept(fields)))
+    return sources
+
+
+def debian_sources(
+    sources: Iterable[Source],
+    release: Mapping[str, str],
+    *,
+    backports: bool,
+    keyring: Path = KEYRING,
+) -> list[Source]:
+    """Those of `sources` that hold Debian's packages for this machine, else Debian's own addresses.
+
+    `release` is that of /etc/os-release; `keyring` has the keys of Debian's archive: TargetError
+    if they are needed and missing.
+    """
+    codename = release.get("VERSION_CODENAME", "")
+    if release.get("ID") == "debian" and codename:
+        own = [found for one in sources if (found := _of_release(one, codename, backports))]
+        if any(codename in source.suites for source in own):
+            return own
+    if not keyring.exists():
+        raise TargetError(
+            "the keys of Debian's archive are not installed, so its kernels cannot be verified",
+            "install them: sudo apt-get install debian-archive-keyring",
+        )
+    name = codename if release.get("ID") == "debian" and codename else "stable"
+    suites = _archive_suites(name, backports)
+    signed = {"Signed-By": str(keyring)}
+    archive = Source((_PUBLIC_ARCHIVE,), suites, ("main",), signed)
+    return [archive, Source((_PUBLIC_SECURITY,), (f"{name}-security",), ("main",), signed)]
+
+
+def _of_release(source: Source, codename: str, backports: bool) -> Source | None:
+    """The part of `source` that is Debian's `codename`; its archive gets the suites beside."""
+    uris = tuple(uri for uri in source.uris if not uri.startswith("cdrom:"))
+    if not uris or "main" not in source.components:
+        return None
+    if codename in source.suites:
+        suites = _archive_suites(codename, backports)
+    else:
+        known = (f"{codename}-updates", f"{codename}-security", f"{codename}-backports")
+        suites = tuple(suite for suite in source.suites if suite in known)
+    return Source(uris, suites, ("main",), source.options) if suites else None
+
+
+def _archive_suites(codename: str, backports: bool) -> tuple[str, ...]:
+    return (codename, f"{codename}-updates", *([f"{codename}-backports"] if backports else []))
+
+
+def _fields(paragraph: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    name = ""
+    for line in paragraph.splitlines():
+        if line[:1] in (" ", "\t"):
+            fields[name] = f"{fields.get(name, '')}\n{line}"
+        else:
+            name, _, value = line.partition(":")
+            name = name.strip().lower()
+            fields[name] = value.strip()
+    return fields
+
+
+def _kept(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if name.lower() not in _REPLACED}
+
+
+_UPDATE_DEADLINE_S = 600
+_DOWNLOAD_DEADLINE_S = 3600
+_NAME = re.compile(r"[a-z0-9][a-z0-9.+-]{1,100}", re.ASCII)
+_PACKAGE_VERSION = re.compile(r"[0-9][A-Za-z0-9.+:~-]{0,100}", re.ASCII)
+# The hooks of an update concern the system's own lists.
+_CONFIG = """\
+#clear APT::Architectures;
+APT::Architecture "{arch}";
+APT::Architectures {{ "{arch}"; }};
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+Acquire::Languages "none";
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package in the archive; `text` is how apt takes it."""
+
+    name: str
+    version: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}={self.version}"
+
+
+class PrivateApt:
+    """apt for packages of `arch` (amd64, arm64), in `folder`, which must be empty."""
+
+    def __init__(self, folder: Path, arch: str) -> None:
+        self._folder = folder
+        self._config = folder / "apt.conf"
+        self._config.write_text(_CONFIG.format(arch=arch))
+        for name in ("sources", "lists/partial", "cache", "packages"):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()
+
+    def update(self, *, backports: bool) -> str:
+        """Fetches the package lists. What apt could not fetch, as one line; "" if all is well."""
+        sources = debian_sources(self._host_sources(), _os_release(), backports=backports)
+        text = "\n".join(source.stanza() for source in sources)
+        (self._folder / "sources" / "debian.sources").write_text(text)
+        done = run_tool(
+            self._command("apt-get", "-q", "update"), self._folder, deadline_s=_UPDATE_DEADLINE_S
+        )
+        is_trouble = done.returncode or "Failed to fetch" in done.stderr
+        return complaint_of(done) if is_trouble else ""
+
+    def names(self, prefix: str) -> list[str]:
+        """Names of packages that begin with `prefix`."""
+        output = self._cache("pkgnames", prefix)
+        return [name for name in output.split() if _NAME.fullmatch(name)]
+
+    def packages(self, names: Iterable[str]) -> Iterator[Package]:
+        """Every version of the packages `names` in the archive."""
+        asked = list(names)
+        for line in self._cache("madison", *asked).splitlines() if asked else ():
+            name, version, *_ = [*(part.strip() for part in line.split("|")), "", ""]
+            if _NAME.fullmatch(name) and _PACKAGE_VERSION.fullmatch(version):
+                yield Package(name, version)
+
+    def dependencies(self, package: Package) -> str:
+        """The field Depends of `package`."""
+        for line in self._cache("show", package.text).splitlines():
+            if line.startswith("Depends:"):
+                return line.partition(":")[2].strip()
+        return ""
+
+    def download(
+        self, packages: Iterable[Package], tell: Callable[[int, int], None]
+    ) -> dict[str, Path]:
+        """Fetches and verifies the packages: name to file. Tells bytes that are there, and all.
+
+        TargetError with apt's reason if one cannot be had.
+        """
+        texts = [package.text for package in packages]
+        folder = self._folder / "packages"
+        total = self._size_bytes(texts)
+        command = self._command("apt-get", "-q", "download", *texts)
+        done = run_tool(
+            command,
+            folder,
+            deadline_s=_DOWNLOAD_DEADLINE_S,
+            waiting=lambda: tell(_bytes_in(folder), total),
+        )
+        check_done(done, f"fetch {' and '.join(texts)}")
+        files = {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
+        missing = [text for text in texts if text.partition("=")[0] not in files]
+        if missing:
+            raise TargetError(f"apt-get fetched no {missing[0]}", "try again")
+        return files
+
+    def _size_bytes(self, texts: Iterable[str]) -> int:
+        command = self._command("apt-get", "-q", "--print-uris", "download", *texts)
+        done = run_tool(command, self._folder)
+        sizes = (shlex.split(line)[2:3] for line in done.stdout.splitlines() if line[:1] == "'")
+        return sum(int(size[0]) for size in sizes if size and size[0].isdigit())
+
+    def _cache(self, *arguments: str) -> str:
+        done = run_tool(self._command("apt-cache", *arguments), self._folder)
+        return check_done(done, "read Debian's package lists")
+
+    def _command(self, tool: str, *arguments: str) -> list[str]:
+        """`-o`, whose values may hold any character, for paths; a file for what it clears."""
+        places = {
+            "Dir::Etc::sourcelist": "/dev/null",
+            "Dir::Etc::sourceparts": self._folder / "sources",
+            "Dir::State::lists": self._folder / "lists",
+            "Dir::State::status": self._folder / "status",
+            "Dir::Cache": self._folder / "cache",
+        }
+        options = [part for name, path in places.items() for part in ("-o", f"{name}={path}")]
+        return [tool, "-c", str(self._config), *options, *arguments]
+
+    def _host_sources(self) -> list[Source]:
+        asked = ("LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d")
+        done = run_tool(["apt-config", "shell", *asked], self._folder)
+        pairs = (word.partition("=") for word in shlex.split(done.stdout))
+        places = {name: Path(value) for name, _, value in pairs}
+        if done.returncode or not {"LIST", "PARTS"} <= set(places):
+            return []
+        return host_sources(places["LIST"], places["PARTS"])
+
+
+def _os_release() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("**/*") if path.is_file())
+
 
 _MOST_BYTES = 32 << 20
 

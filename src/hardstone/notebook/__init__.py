@@ -1,7 +1,6 @@
 """hardstone in Python: runs, their series as numpy arrays, comparison and rating, read only."""
 
-from hardstone.notebook.compared_rows import Comparison, compare
-from hardstone.notebook.loaded_run import Run, load
+from hardstone.notebook.loaded_run import Comparison, Run, compare, load
 from hardstone.notebook.loaded_series import Claim, Exceedance, RunSeries, RunTest
 from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs
 

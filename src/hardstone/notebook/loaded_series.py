@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import ParamValue, Result, Series, Unit
-from hardstone.stats.contradictions import contradiction_of, is_contradictory
+from hardstone.stats.consistency import contradiction_of, is_contradictory
 from hardstone.stats.histogram import Above, above, bins_of
 from hardstone.stats.identity import MAX_VALUE
 from hardstone.stats.quantiles import (

@@ -1,8 +1,16 @@
 """Plan: what will be run, checked as a whole and without touching the target."""
 
-from hardstone.plan.loads import NONE, SHARED, check_load
 from hardstone.plan.make import Request, make_plan, own_time_ns, proving_words
-from hardstone.plan.params import PlanError, Problems, battery, find_tests, limits_text
+from hardstone.plan.params import (
+    NONE,
+    SHARED,
+    PlanError,
+    Problems,
+    battery,
+    check_load,
+    find_tests,
+    limits_text,
+)
 
 __all__ = [
     "NONE",

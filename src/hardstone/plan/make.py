@@ -16,19 +16,16 @@ import msgspec
 
 from hardstone.catalogue import PROFILES, Catalogue, Entry, ProfileCount, expected_ns
 from hardstone.model import Descriptor, Loads, ParamValue, Plan, PlannedTest, Register, Scalar
-from hardstone.plan.loads import (
-    NONE,
-    SHARED,
-    SINGLE,
-    check_cpu_configs,
-    check_loads,
-    started_processes,
-)
 from hardstone.plan.params import (
     MAX_LATENCY_US,
     MAX_SAMPLES,
     MAX_SEED,
+    NONE,
+    SHARED,
+    SINGLE,
     Problems,
+    check_cpu_configs,
+    check_loads,
     check_names,
     check_tire,
     duration_ns,
@@ -38,6 +35,7 @@ from hardstone.plan.params import (
     quote,
     select_tests,
     split_assignments,
+    started_processes,
     whole_number,
 )
 from hardstone.units import MAX_DURATION_NS, format_span, write_ns

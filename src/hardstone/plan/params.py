@@ -1,21 +1,30 @@
-"""Input as typed, read and checked: tests by ID or glob, parameters, numbers, durations, sizes,
-CPU lists.
+"""Input as typed, read and checked: tests by ID or glob, parameters, conditions, loads, numbers,
+durations, sizes, CPU lists.
 
 `Problems` collects all errors, so that a person sees them at once.
+
+The probe's list of elements gives the form and the limits of each degree, so this file names no
+element. The probe has a parser of its own, which accepts what this module writes.
+
+A mix joins elements, with or without a degree, and named mixes by "+"; "@cpu" after one applies
+its degrees to each CPU. The text from "stress-ng:" on is options of that program. Elements, mixes
+and limits come from the probe (`hardstone-probe load --list`).
 """
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
+import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isqrt
 
 from hardstone.catalogue import Catalogue
 from hardstone.errors import InputError
-from hardstone.model import Descriptor, ParamSpec, ParamValue, Register
-from hardstone.units import format_count, format_ns, parse_duration_ns
+from hardstone.model import Descriptor, LoadElement, Loads, ParamSpec, ParamValue, Register
+from hardstone.units import format_count, format_ns, parse_duration_ns, write_ns
 
 _MOST_NAMED = 8
 
@@ -340,3 +349,362 @@ def _check_step(test: str, params: Mapping[str, ParamValue], problems: Problems)
 def _numbers(params: Mapping[str, ParamValue], name: str) -> list[int]:
     values = params.get(name)
     return [one for one in values if isinstance(one, int)] if isinstance(values, list) else []
+
+
+_MAX_HOST = 120
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+_ZONE = re.compile(r"[A-Za-z0-9._-]{1,32}", re.ASCII)
+_MOST_PORT = 65535
+
+
+def read_address(text: str) -> str | None:
+    """`text` in one form: "[::1]:7" for "[0::1]:007", "target:7" for "Target:7"; None if faulty."""
+    host, colon, port = text.rpartition(":")
+    found = _bracketed(host) if host.startswith("[") else _named(host)
+    is_port = _PORT.fullmatch(port) is not None and 1 <= int(port) <= _MOST_PORT
+    return f"{found}:{int(port)}" if colon and found and is_port else None
+
+
+def _named(host: str) -> str | None:
+    is_name = len(host) <= _MAX_HOST and _NAME.fullmatch(host) is not None
+    return host.lower() if is_name else None
+
+
+def _bracketed(host: str) -> str | None:
+    """An IPv6 address, with its zone after % if it has one."""
+    if not host.endswith("]") or len(host) > _MAX_HOST:
+        return None
+    number, percent, zone = host[1:-1].partition("%")
+    try:
+        address = ipaddress.IPv6Address(number)
+    except ValueError:
+        return None
+    if percent and not _ZONE.fullmatch(zone):
+        return None
+    return f"[{address.compressed}{percent}{zone}]"
+
+
+EACH_CPU = "@cpu"
+_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Degree:
+    """How much of an element, for the whole system or for each CPU of the load. `text` is None
+    if the element takes no degree."""
+
+    text: str | None
+    each_cpu: bool = False
+
+    def of(self, name: str) -> str:
+        """The term of a load: "cpu=10ms/100ms", "search@cpu"."""
+        term = name if self.text is None else f"{name}={self.text}"
+        return term + EACH_CPU if self.each_cpu else term
+
+
+def read_degree(element: LoadElement, text: str | None, problems: Problems) -> str | None:
+    """The degree `text` of `element` (None: its default) in its one form, "10ms/100ms" for
+    "0.01s/0.1s". None if the element takes no degree, or, with a problem noted, for a fault."""
+    if element.degree is None or element.default is None:
+        if text is not None:
+            problems.add(f"--load: {element.name} takes no degree", f"write {element.name} alone")
+        return None
+    degree = element.default if text is None else text
+    read = _read_share if element.degree == "BUSY/PERIOD" else _read_number
+    return read(f"--load: {element.name}={quote(degree)[1:-1]}", element, degree, problems)
+
+
+def _read_number(what: str, element: LoadElement, degree: str, problems: Problems) -> str | None:
+    tail = (element.degree or "").removeprefix("N")
+    degree, at, host = degree.partition("@") if element.host else (degree, "", "")
+    number = degree.removesuffix(tail)
+    low, high = element.min or 1, element.max or 10**9
+    if not degree.endswith(tail) or not _NUMBER.fullmatch(number):
+        example = f"write for example {element.name}={element.default}"
+        problems.add(f"{what} does not have the form {element.degree}", example)
+    elif not low <= int(number) <= high:
+        problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
+    elif at and read_address(host) is None:
+        example = f"write for example {element.name}={element.default}@HOST:PORT"
+        problems.add(f"{what} names no host and port", f"{example}, or @[::1]:7")
+    else:
+        return f"{int(number)}{tail}" + (f"@{read_address(host)}" if at else "")
+    return None
+
+
+def _read_share(what: str, element: LoadElement, degree: str, problems: Problems) -> str | None:
+    busy, slash, period = degree.partition("/")
+    spans = [_span_ns(text) for text in (busy, period)]
+    if not slash or None in spans:
+        example = f"write for example {element.name}={element.default}"
+        problems.add(f"{what} does not have the form {element.degree}", example)
+        return None
+    busy_ns, period_ns = (span or 0 for span in spans)
+    least, most = element.min_period_ns or 1, element.max_period_ns or period_ns
+    least_busy = element.min_busy_ns or 1
+    if not least <= period_ns <= most:
+        limits = f"give a period of {format_ns(least)} to {format_ns(most)}"
+        problems.add(f"{what}: the period is out of limits", limits)
+    elif not least_busy <= busy_ns <= period_ns:
+        limits = f"give {format_ns(least_busy)} up to the whole period"
+        problems.add(f"{what}: the busy time is out of limits", limits)
+    else:
+        return f"{write_ns(busy_ns)}/{write_ns(period_ns)}"
+    return None
+
+
+def _span_ns(text: str) -> int | None:
+    """The duration in ns; None for a faulty one, and without a unit, which would be a guess."""
+    try:
+        return parse_duration_ns(text) if text[-1:].isalpha() else None
+    except ValueError:
+        return None
+
+
+NONE = "none"
+FOREIGN = "stress-ng:"
+REBUILD = "rebuild it: hardstone probe build"
+_OPTIONS = "OPTIONS"
+_MAX_OPTIONS = 500
+_MOST_NESTED = 8
+_MOST_TERMS = 64
+
+
+@dataclass
+class Mix:
+    """The parts of a load: degrees by element, and the options of stress-ng if that is one."""
+
+    known: Loads
+    problems: Problems
+    degrees: dict[str, Degree] = field(default_factory=dict)
+    options: str | None = None
+    terms: int = 0
+
+    def text(self) -> str:
+        """The one form of equal loads: named mixes, the largest first, then elements in the
+        order of the probe, each with its degree."""
+        left = dict(self.degrees)
+        terms = []
+        for name, held in _named_mixes(self.known):
+            if held.items() <= left.items():
+                terms.append(name)
+                left = {one: degree for one, degree in left.items() if one not in held}
+        order = [one.name for one in self.known.elements if one.name in left]
+        terms += [left[name].of(name) for name in order]
+        return "+".join(terms if self.options is None else [*terms, FOREIGN + self.options])
+
+
+def read_mix(text: str, known: Loads, problems: Problems) -> Mix:
+    """Parses the load `text`; faults are noted."""
+    mix = Mix(known, problems)
+    _add_terms(mix, text, 0, each_cpu=False)
+    return mix
+
+
+def is_load(text: str, known: Loads) -> bool:
+    """Whether `text` is a load by itself, "none" included."""
+    problems = Problems()
+    if text != NONE:
+        read_mix(text, known, problems)
+    return problems.is_empty
+
+
+def _named_mixes(known: Loads) -> list[tuple[str, dict[str, Degree]]]:
+    """Named mixes with their degrees, also with "@cpu"; the largest first."""
+    found = []
+    for name in [one.name + tail for one in known.mixes for tail in ("", EACH_CPU)]:
+        problems = Problems()
+        held = read_mix(name, known, problems).degrees
+        if problems.is_empty and held:
+            found.append((name, held))
+    return sorted(found, key=lambda mix: -len(mix[1]))
+
+
+def _add_terms(mix: Mix, text: str, depth: int, *, each_cpu: bool) -> None:
+    head, marker, options = text.partition(FOREIGN)
+    if marker and (not head or head.endswith("+")):
+        terms = head.split("+")[:-1]
+        _add_foreign(mix, options)
+    else:
+        terms = text.split("+")
+    for term in terms:
+        plain = term.removesuffix(EACH_CPU)
+        _add_term(mix, plain, depth, each_cpu=each_cpu or plain != term)
+
+
+def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
+    name, equals, degree = term.partition("=")
+    elements = {one.name: one for one in mix.known.elements if one.degree != _OPTIONS}
+    mixes = {one.name: one.load for one in mix.known.mixes}
+    mix.terms += 1
+    if mix.terms > _MOST_TERMS:
+        mix.problems.add(f"--load: more than {_MOST_TERMS} terms", "name each element once")
+    elif not term:
+        mix.problems.add("--load: a part of a mix is empty", "write for example cpu=10ms/100ms")
+    elif name in mixes and not equals and depth < _MOST_NESTED:
+        _add_terms(mix, mixes[name], depth + 1, each_cpu=each_cpu)
+    elif name in elements:
+        _add_element(mix, elements[name], degree if equals else None, each_cpu=each_cpu)
+    elif name in mixes:
+        mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
+    elif name == NONE:
+        mix.problems.add("--load: none cannot be part of a mix", "leave it out")
+    else:
+        names = [*elements, *mixes, NONE]
+        mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
+
+
+def _add_element(mix: Mix, element: LoadElement, degree: str | None, *, each_cpu: bool) -> None:
+    if element.name in mix.degrees:
+        cause = f"--load: {element.name} is given twice"
+        mix.problems.add(cause, "name it once (a named mix may include it)")
+        return
+    mix.degrees[element.name] = Degree(read_degree(element, degree, mix.problems), each_cpu)
+
+
+def _add_foreign(mix: Mix, options: str) -> None:
+    """Joins the options by single spaces; the probe splits them at spaces."""
+    if all(one.degree != _OPTIONS for one in mix.known.elements):
+        mix.problems.add("--load: the probe does not support stress-ng", REBUILD)
+    mix.options = " ".join(word for word in options.split(" ") if word)
+    if not mix.options or len(mix.options) > _MAX_OPTIONS:
+        cause = f"--load: stress-ng: has {'too many' if mix.options else 'no'} options"
+        mix.problems.add(cause, "write for example stress-ng:--cpu 2")
+
+
+SHARED = "shared"
+SINGLE = "single"
+CPU_CONFIGS = (SHARED, SINGLE, "shielded")
+MOST_LOADS = 16
+_MAX_TEXT = 600
+
+
+def split_loads(given: Sequence[str]) -> list[str]:
+    """The loads of all comma lists; from "stress-ng:" on, a value is not split."""
+    found: list[str] = []
+    for value in given:
+        head, marker, options = value.partition(FOREIGN)
+        parts = head.split(",")
+        if marker:
+            parts[-1] += marker + options
+        found += [part.strip() for part in parts]
+    return found
+
+
+def check_loads(given: Sequence[str], known: Loads | None, problems: Problems) -> list[str]:
+    """The requested loads, each in the one form that equal loads share. A faulty load is noted
+    and left as typed."""
+    typed = split_loads(given)
+    _check_named("--load", typed, problems)
+    if len(typed) > MOST_LOADS:
+        problems.add(f"--load names {len(typed)} loads", f"give at most {MOST_LOADS}")
+        return typed[:MOST_LOADS]
+    loads = [_one_form(load, known, problems) for load in typed]
+    _check_once("--load", typed, loads, problems)
+    return loads
+
+
+def check_load(text: str, known: Loads | None, problems: Problems) -> str:
+    """The same for exactly one load, which is not "none"."""
+    typed = split_loads([text])
+    if len(typed) > 1:
+        problems.add(f"{quote(text)} names {len(typed)} loads", "give one; + joins elements")
+    elif typed[0] in ("", NONE):
+        problems.add(f"{quote(text)} is not a load", "write for example heavy")
+    else:
+        return check_loads(typed, known, problems)[0]
+    return text
+
+
+def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
+    """The requested CPU configurations, each known and named once."""
+    configs = [part.strip() for value in given for part in value.split(",")]
+    _check_named("--cpu-config", configs, problems)
+    _check_once("--cpu-config", configs, configs, problems)
+    for config in configs:
+        if config and config not in CPU_CONFIGS:
+            cause = f"--cpu-config: unknown {quote(config)}"
+            problems.add(cause, nearest(config, CPU_CONFIGS))
+    return configs
+
+
+def started_processes(load: str, known: Loads | None, cpus: int) -> int:
+    """Processes, jobs and groups whose number a valid load gives ("storm=240"), on `cpus` CPUs,
+    as processes; each takes time to start."""
+    if known is None or load == NONE:
+        return 0
+    degrees = read_mix(load, known, Problems()).degrees
+    counted = {one.name: one.processes_each for one in known.elements if one.degree == "N"}
+    return sum(
+        int(degree.text or 0) * counted[name] * (cpus if degree.each_cpu else 1)
+        for name, degree in degrees.items()
+        if name in counted
+    )
+
+
+def _check_named(option: str, parts: Sequence[str], problems: Problems) -> None:
+    if not parts or "" in parts:
+        problems.add(f"{option}: a name is empty", "give names separated by commas")
+
+
+def _check_once(
+    option: str, typed: Sequence[str], parts: Sequence[str], problems: Problems
+) -> None:
+    """`parts` are the `typed` texts in the one form that equal ones share."""
+    first: dict[str, str] = {}
+    for text, part in zip(typed, parts, strict=True):
+        if part and part in first and text == first[part]:
+            problems.add(f"{option}: {quote(text)} is given twice", "give it once")
+        elif part and part in first:
+            both = f"{quote(first[part])} and {quote(text)}"
+            problems.add(f"{option}: {both} are the same", "give one of them")
+        first.setdefault(part, text)
+
+
+def _one_form(load: str, known: Loads | None, problems: Problems) -> str:
+    if load in (NONE, ""):
+        return load
+    if known is None:
+        problems.add("--load: the probe supports no load", REBUILD)
+        return load
+    own = Problems()
+    found = _read_load(load, known, own)
+    problems.add_all(own)
+    return found if own.is_empty else load
+
+
+def _read_load(load: str, known: Loads, problems: Problems) -> str:
+    text = load
+    if len(load) <= _MAX_TEXT and load.isprintable():
+        _check_options(load, known, problems)
+        text = read_mix(load, known, problems).text()
+    if len(text) > _MAX_TEXT or not text.isprintable():
+        cause = f"--load: {quote(load)} is too long or not printable"
+        problems.add(cause, f"give at most {_MAX_TEXT} printable characters")
+    return text
+
+
+def _check_options(load: str, known: Loads, problems: Problems) -> None:
+    """Refuses a load after a comma in the options of stress-ng: it would become an option.
+
+    The comma belongs to a list of stress-ng (--class cpu,memory) if another option follows, or
+    if bare names stand on both sides.
+    """
+    parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
+    for at, part in enumerate(parts[1:], 1):
+        rest = " ".join(parts[at + 1 :]).split()
+        if any(word.startswith("-") for word in rest) or _is_listed(parts[at - 1], part, known):
+            continue
+        if is_load(part, known):
+            problems.add(
+                f"--load: all text after stress-ng: is an option of it, {quote(part)} too",
+                f"put {quote(part)} before stress-ng:, or an option of stress-ng after it",
+            )
+            return
+
+
+def _is_listed(before: str, part: str, known: Loads) -> bool:
+    """Whether `part` is the bare name of an element and follows another bare name."""
+    values = before.split()[-1:]
+    return values != [] and values[0].isalpha() and part in {one.name for one in known.elements}

@@ -20,7 +20,7 @@ from hardstone.model import (
 )
 from hardstone.present.notices import idle_remark
 from hardstone.stats.conditions import NOT_KNOWN, config_text
-from hardstone.stats.contradictions import MARK
+from hardstone.stats.consistency import MARK
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
 from hardstone.units import format_ns, format_span

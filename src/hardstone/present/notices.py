@@ -11,10 +11,16 @@ from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
 from hardstone.doctor import realtime_refusal
 from hardstone.model import DataValue, Event, Result, RunDocument
-from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.stats.conditions import conditions_in, listed, names_in
-from hardstone.stats.contradictions import TITLE, told
-from hardstone.stats.kind_of_time import time_meaning
+from hardstone.stats.consistency import (
+    TITLE,
+    UNEQUAL,
+    UNSTEADY,
+    time_meaning,
+    told,
+    unequal_work,
+    unsteady_blocks,
+)
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.wording import time_machine
 

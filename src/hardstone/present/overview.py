@@ -18,9 +18,8 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.present.notices import deviations
 from hardstone.simulation.results import TESTS as TIRE
 from hardstone.simulation.tables import deadlines_missed
-from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import condition_of, listed, names_in, sweep_points
-from hardstone.stats.contradictions import contradictions, is_contradictory
+from hardstone.stats.consistency import UNEQUAL, contradictions, is_contradictory
 from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
 from hardstone.stats.trust import has_run
 from hardstone.units import format_count, format_ns, format_span

@@ -13,7 +13,6 @@ from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import (
     AcrossRuns,
     Names,
@@ -24,9 +23,8 @@ from hardstone.stats.conditions import (
     listed,
     most_interesting_first,
 )
-from hardstone.stats.contradictions import MARK, trust_of
-from hardstone.stats.contradictions import is_contradictory as contradicts
-from hardstone.stats.kind_of_time import time_meaning, why_incomparable
+from hardstone.stats.consistency import MARK, UNEQUAL, time_meaning, trust_of, why_incomparable
+from hardstone.stats.consistency import is_contradictory as contradicts
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.units import format_count
 from hardstone.wording import (

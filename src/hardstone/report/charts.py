@@ -15,10 +15,15 @@ from numpy.typing import NDArray
 from hardstone.model import Histogram, Series, Unit
 from hardstone.present.overview import Timing
 from hardstone.report.chart_frame import (
+    CONFIG,
+    HEIGHT,
+    PALETTE,
     SMALLEST_DRAWN,
+    WIDTH,
     Group,
     Line,
     Row,
+    Spec,
     apart,
     apart_points,
     colour,
@@ -26,6 +31,7 @@ from hardstone.report.chart_frame import (
     drawn,
     figure,
     keys,
+    mark,
     ticks,
     tooltip,
     unit_title,
@@ -33,7 +39,6 @@ from hardstone.report.chart_frame import (
     value_scale,
     value_title,
 )
-from hardstone.report.theme import CONFIG, HEIGHT, PALETTE, WIDTH, Spec, mark
 from hardstone.stats.histogram import IntArray, bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.stats.noise import GapPoint

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from hardstone.model import Result, Series, Unit
 from hardstone.present.measured_tables import noise_line
 from hardstone.report import charts
-from hardstone.report.chart_frame import Group, common_numbers, group
-from hardstone.report.drawing import Drawer, Drawing
-from hardstone.report.page_frame import json_for_script
-from hardstone.report.theme import CONFIG, Spec
+from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
+from hardstone.report.drawing import Drawer, Drawing, json_for_script
 from hardstone.stats.join import joins_of
 from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count, format_ns

@@ -23,7 +23,7 @@ from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure
 from hardstone.stats.conditions import conditions_in, names_in
-from hardstone.stats.contradictions import trust_of
+from hardstone.stats.consistency import trust_of
 from hardstone.systems.rating import Rating, rate_run
 from hardstone.systems.subjects import MeasuredRun
 from hardstone.units import format_count, format_ns

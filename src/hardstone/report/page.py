@@ -16,16 +16,22 @@ from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.tables import pairs_in
 from hardstone.present import headline
+from hardstone.present.deadlines import PATH_NOT_TAKEN, decisive_projection
 from hardstone.present.measured_tables import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
-from hardstone.present.projection_text import PATH_NOT_TAKEN, decisive_projection
 from hardstone.report import opening
-from hardstone.report.chart_files import figures_in
-from hardstone.report.drawing import Drawer, helpers_for
+from hardstone.report.drawing import (
+    Drawer,
+    environment,
+    head_parts,
+    helpers_for,
+    load_bundle,
+    write_page,
+)
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.opening import head_of, opening_of
-from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
+from hardstone.report.sheet import figures_in
 from hardstone.report.side_by_side import charts_beside, side_tables
 from hardstone.simulation.page import tire_page
 from hardstone.stats.conditions import (
@@ -35,8 +41,8 @@ from hardstone.stats.conditions import (
     names_in,
     sweep_points,
 )
+from hardstone.stats.consistency import why_not_beside_hardware
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
-from hardstone.stats.kind_of_time import why_not_beside_hardware
 from hardstone.stats.quantiles import deepest_of
 
 

@@ -16,8 +16,8 @@ from hardstone.posix.page import posix_sheets
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.tables import pairs_in
+from hardstone.present.deadlines import PATH_NOT_TAKEN
 from hardstone.present.headline import conditions_text
-from hardstone.present.projection_text import PATH_NOT_TAKEN
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import drawn
 from hardstone.report.latency_pages import PartPage

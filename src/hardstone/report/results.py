@@ -13,6 +13,7 @@ from hardstone.catalogue import kind_of
 from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
 from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
+from hardstone.present.deadlines import ProjectionText
 from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.measured_tables import (
     CAPTION,
@@ -24,7 +25,6 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import idle_remark, warnings_of
-from hardstone.present.projection_text import ProjectionText
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
@@ -38,7 +38,7 @@ from hardstone.report.figures import (
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.simulation.results import TESTS as TIRE
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
-from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
 from hardstone.stats.join import Join, joins_of
 from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise

@@ -15,7 +15,6 @@ from hardstone.present.notices import column_note
 from hardstone.report.charts import bar_chart, exceedance_chart
 from hardstone.report.figures import KINDS, Figure, figure_of
 from hardstone.report.results import Settings
-from hardstone.stats.calibrated import UNEQUAL
 from hardstone.stats.conditions import (
     Comparison,
     Condition,
@@ -25,7 +24,7 @@ from hardstone.stats.conditions import (
     decisive_row,
     ratio_to_first,
 )
-from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory
+from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value

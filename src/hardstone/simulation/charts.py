@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hardstone.report.chart_frame import (
+    CONFIG,
+    HEIGHT,
+    LABEL_OF_UNIT,
+    PALETTE,
+    WIDTH,
     Group,
     Row,
+    Spec,
     colour,
     domain,
     drawn,
     figure,
+    mark,
     ticks,
     tooltip,
     value_axis,
     value_scale,
 )
-from hardstone.report.theme import CONFIG, HEIGHT, LABEL_OF_UNIT, PALETTE, WIDTH, Spec, mark
 from hardstone.simulation.analysis import Bound, Cell, Model, Statement
 from hardstone.simulation.results import Block, Frame, Point, StepBlocks, ThreadBlocks
 from hardstone.units import format_count, format_ns

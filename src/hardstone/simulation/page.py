@@ -1,35 +1,443 @@
-"""The tire in a report: the section of a page, and the sheets on paper."""
+"""The tire in a report: its charts, each with its text alternative, the section of a page, and
+the sheets on paper.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hardstone.model import RunDocument
+from hardstone.model import Result, RunDocument
+from hardstone.report.chart_frame import Row, Spec
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, drawn
 from hardstone.report.sheet import Sheet
-from hardstone.simulation import tables
-from hardstone.simulation.figures import blocks_tables, picture_figures, side_figures, tire_figures
-from hardstone.simulation.results import TESTS, has_tire, points_of, problems_of
+from hardstone.simulation import charts, tables
+from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
+from hardstone.simulation.charts import (
+    MOST_FRAMES,
+    MOST_PANELS,
+    blocks_chart,
+    blocks_text,
+    chosen,
+    frames_chart,
+    frames_text,
+    has_behind,
+    line_name,
+    near_deadline_ns,
+    shown_steps,
+)
+from hardstone.simulation.results import (
+    TESTS,
+    Frame,
+    Point,
+    StepBlocks,
+    blocks_of,
+    by_curve,
+    frames_of,
+    has_tire,
+    points_of,
+    problems_of,
+)
 from hardstone.simulation.tables import (
     HELD,
     BoundRow,
     CostTable,
+    CurveNames,
     PublishedTire,
     StatementText,
+    block_rows,
     bound_rows,
+    comparable,
     cost_table,
     denied_lines,
     fast_rows,
+    headings,
     paused_lines,
     point_rows,
+    published_points,
     published_tire,
     statement_texts,
+    steps_text,
     texts_between,
 )
-from hardstone.units import format_count
-from hardstone.wording import short
+from hardstone.simulation.tables import chosen as chosen_points
+from hardstone.units import format_count, format_ns
+from hardstone.wording import short, shorten
+
+MOST_DRAWN = 600  # marks of one chart
+_MOST_SPOKEN = 8
+_PRETEST_STEP_NS = 500_000
+
+
+@dataclass(frozen=True)
+class _Chart:
+    name: str
+    title: str
+    about: str
+    spoken: str
+    spec: Spec
+
+
+def tire_figures(document: RunDocument, points: Sequence[Point], drawer: Drawer) -> list[Figure]:
+    """Every chart that the points have figures for; the first one leads the page of a sweep."""
+    sound = [one for one in points if not one.is_delayed]
+    bounds = bounds_of(sound)
+    names = CurveNames(document)
+    found = [
+        *_totals(sound, names),
+        *_steps(sound, names),
+        *_maps(bounds, names),
+        *_models(document, sound, names),
+        *_study(document, sound, bounds, names),
+    ]
+    return [
+        Figure(
+            id=f"tire-{one.name}",
+            title=one.title,
+            about=one.about,
+            alt=shorten(f"{one.title}. {one.spoken}", 600),
+            drawing=drawer.draw(one.spec, leads=number == 0),
+        )
+        for number, one in enumerate(found)
+    ]
+
+
+def _by_curve(points: Iterable[Point]) -> list[Point]:
+    """Curve after curve as they were measured, each by its masses."""
+    return [one for own in by_curve(points).values() for one in own]
+
+
+def _thinned(rows: list[Row], most: int = MOST_DRAWN) -> list[Row]:
+    return rows[:: max(1, -(-len(rows) // most))]
+
+
+def _has_curve(rows: Sequence[Row]) -> bool:
+    """Whether there are several numbers of masses: one has no picture."""
+    return len({row["v"] for row in rows}) > 1
+
+
+def _shown_panels(panels: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(panels))[:MOST_PANELS]
+
+
+def _left_out(all_panels: Sequence[str], shown: Sequence[str]) -> str:
+    more = len(set(all_panels)) - len(shown)
+    return f" {more} more conditions are in the table only." if more > 0 else ""
+
+
+def _lines_left_out(points: Sequence[Point], lines: Sequence[int]) -> str:
+    count = len({one.threads for one in points})
+    return f" {len(lines)} of {count} numbers of threads." if count > len(lines) else ""
+
+
+def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    timed = _by_curve(one for one in points if one.total and not one.has_frames)
+    lines = chosen(one.threads for one in timed)
+    all_panels = [names.panel(one.curve) for one in timed]
+    shown = _shown_panels(all_panels)
+    rows = [
+        charts.total_row(panel, one.threads, one.masses, one.total.mean_ns)
+        for one, panel in zip(timed, all_panels, strict=True)
+        if one.threads in lines and panel in shown and one.total
+    ]
+    if _has_curve(rows):
+        yield _Chart(
+            "total",
+            "Real-fast: total time by masses",
+            "Mean of the repeats of a whole simulation, as fast as possible."
+            + _lines_left_out(timed, lines)
+            + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: "
+                f"{format_ns(one.total.mean_ns if one.total else None)}"
+                for one, panel in list(zip(timed, all_panels, strict=True))[-_MOST_SPOKEN:]
+            ),
+            charts.total_chart(_thinned(rows), [line_name(one) for one in lines]),
+        )
+
+
+def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    timed = _by_curve(one for one in points if one.step_time)
+    lines = chosen(one.threads for one in timed)
+    all_panels = [names.panel(one.curve) for one in timed]
+    shown = _shown_panels(all_panels)
+    kept = [
+        (one, panel)
+        for one, panel in zip(timed, all_panels, strict=True)
+        if one.threads in lines and panel in shown
+    ]
+    kept = kept[:: max(1, -(-3 * len(kept) // MOST_DRAWN))]
+    rows = [row for one, panel in kept for row in charts.step_rows(panel, one)]
+    deadlines = {panel: one.period_ns for one, panel in kept}
+    if _has_curve(rows):
+        yield _Chart(
+            "steps",
+            "Real time: time of a step by masses",
+            "Mean and worst observed, from the begin of the first thread to the end of the last "
+            "one; p99 where a point has 1000 steps. The red line is the period: a step that takes "
+            "longer misses its deadline, and one that begins late misses it below the line."
+            + _lines_left_out(timed, lines)
+            + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: mean "
+                f"{format_ns(one.step_time.mean_ns)}, worst {format_ns(one.step_time.max_ns)}"
+                for one, panel in kept[-_MOST_SPOKEN:]
+                if one.step_time
+            ),
+            charts.step_chart(
+                rows,
+                [line_name(one) for one in lines],
+                [charts.deadline_row(panel, ns) for panel, ns in deadlines.items()],
+            ),
+        )
+
+
+def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
+    """A hard and a soft map for each step that was simulated."""
+    panels = maps_of(bounds)
+    for step in dict.fromkeys((one.key.step_ns, one.key.period_ns) for one in panels):
+        own = [one for one in panels if (one.key.step_ns, one.key.period_ns) == step]
+        all_names = [names.panel(one.key) for one in own]
+        shown = own[:MOST_PANELS]
+        rows = [
+            charts.map_row(names.panel(panel.key), cell) for panel in shown for cell in panel.cells
+        ]
+        rows = _thinned(rows)
+        if not _has_curve(rows):
+            continue
+        told = steps_text(own[0].key)
+        name = f"{step[0]}-{step[1]}"
+        what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Hard map"
+        spoken = "; ".join(_spoken(bounds, step, names))
+        rest = _left_out(all_names, [names.panel(one.key) for one in shown])
+        yield _Chart(
+            f"hard-{name}",
+            f"{what}, {told}",
+            "A dot where any deadline was missed, a cross where none was. A cross is no proof that "
+            "none would be: the bound of its share is in the table." + rest,
+            spoken,
+            charts.hard_chart(rows),
+        )
+        if any(row["l"] for row in rows):
+            yield _Chart(
+                f"soft-{name}",
+                f"Soft map, {told}",
+                "Share of the steps that missed their deadline." + rest,
+                spoken,
+                charts.soft_chart(rows),
+            )
+
+
+def _spoken(bounds: Sequence[Bound], step: tuple[int, int], names: CurveNames) -> Iterator[str]:
+    own = [one for one in bounds if (one.curve.step_ns, one.curve.period_ns) == step]
+    for one in own[:_MOST_SPOKEN]:
+        who = f"{names.panel(one.curve)}, {line_name(one.curve.threads)}"
+        held = f"none missed up to {format_count(one.held.masses)}" if one.held else "none held"
+        first = one.first_missed
+        missed = f", missed at {format_count(first.masses)}" if first else ", no miss"
+        yield f"{who}: {held}{missed}"
+
+
+def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
+    found = [one for one in models_of(document, chosen_points(points)) if isinstance(one, Model)]
+    in_real_time = [one for one in found if one.point.deadlines is not None]
+    models = in_real_time or found
+    all_panels = [names.panel(one.point.curve) for one in models]
+    shown = _shown_panels(all_panels)
+    kept = [(one, panel) for one, panel in zip(models, all_panels, strict=True) if panel in shown][
+        :24
+    ]
+    rows = [row for one, panel in kept for row in charts.model_rows(panel, _place(one), one)]
+    if rows:
+        yield _Chart(
+            "model",
+            "A step by the cost model, and measured",
+            "Bars: terms of the model, stacked; the last one is not in the paper. Tick: measured "
+            "mean. Of each curve the largest simulation that held, its masses above the bar."
+            + _left_out(all_panels, shown),
+            "; ".join(
+                f"{panel}, {_place(one)}, {format_count(one.point.masses)} masses: "
+                f"model {format_ns(one.model_ns)}, measured {format_ns(one.measured_ns)}"
+                for one, panel in kept[:_MOST_SPOKEN]
+            ),
+            charts.model_chart(rows),
+        )
+
+
+def _place(model: Model) -> str:
+    return line_name(model.point.threads)
+
+
+def _study(
+    document: RunDocument, points: Sequence[Point], bounds: Sequence[Bound], names: CurveNames
+) -> Iterator[_Chart]:
+    """The published points; those of this run where both are of hardware and of one step."""
+    study = published_tire(document, points)
+    rows = []
+    for one in published_points():
+        masses, kind = (
+            (one.held, charts.HELD_UP_TO)
+            if one.held is not None
+            else (one.missed_from, charts.MISSED_FROM)
+        )
+        rows.append(charts.study_row(one.system, one.threads, masses or 1, kind))
+    own = [] if study.refused else [one for one in bounds if comparable(one)]
+    panels = _shown_panels([names.panel(one.curve) for one in own])
+    for bound in own:
+        panel = names.panel(bound.curve)
+        if panel not in panels:
+            continue
+        who, threads = f"this run, {panel}", bound.curve.threads
+        if bound.held:
+            rows.append(charts.study_row(who, threads, bound.held.masses, charts.HELD_UP_TO))
+        if bound.first_missed:
+            first = bound.first_missed.masses
+            rows.append(charts.study_row(who, threads, first, charts.MISSED_FROM))
+    unlike = ""
+    if not own and not study.refused:
+        unlike = ", without a curve of the study's solver, step and rate"
+    yield _Chart(
+        "study",
+        f"Beside {study.short}",
+        f"{study.short}: {study.hardware}. Dashed: with any number of threads. This run: "
+        f"{study.refused or study.own_hardware}{unlike}. The hardware differs, so the distances "
+        "between systems compare, and the numbers do not.",
+        "; ".join(
+            f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
+            for row in study.rows[:_MOST_SPOKEN]
+        ),
+        charts.study_chart(rows),
+    )
+
+
+_SPEED = (
+    "Total time of the second side over that of the first at each common point. Above the dashed "
+    "line the first side is faster."
+)
+_HELD = (
+    "Largest number of masses without a miss, there and at every smaller number. A triangle to the "
+    "right: no miss was found, so the limit lies above. To the left: already the smallest missed."
+)
+
+
+def side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
+    """Which side is faster, and what each held; none without such figures."""
+    shown = [one for one in found if one.statement.speed or one.rows][:MOST_PANELS]
+    panels = [shorten(one.title, 60) for one in shown]
+    speed = [
+        row
+        for one, panel in zip(shown, panels, strict=True)
+        for row in charts.speed_rows(panel, one.statement)
+    ]
+    held = [
+        row
+        for one, panel in zip(shown, panels, strict=True)
+        for row in charts.held_rows(panel, one.statement, (one.first, one.second))
+    ]
+    figures = []
+    if speed:
+        spoken = " ".join(f"{one.title}: {one.speed}" for one in shown)
+        spec = charts.speed_chart(speed)
+        figures.append(
+            _side_figure(f"{name}-speed", "Which is faster", _SPEED, spoken, spec, drawer)
+        )
+    if held:
+        spoken = "; ".join(
+            f"{one.title}, {what}: {one.first} {first}, {one.second} {second}"
+            for one in shown
+            for what, first, second in one.rows
+        )
+        spec = charts.held_chart(held)
+        title = "Which holds more masses"
+        figures.append(_side_figure(f"{name}-held", title, _HELD, spoken, spec, drawer))
+    return figures
+
+
+def _side_figure(
+    name: str, title: str, about: str, spoken: str, spec: Spec, drawer: Drawer
+) -> Figure:
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=shorten(f"{title}. {spoken}", 600),
+        drawing=drawer.draw(spec),
+    )
+
+
+MOST_VARIANTS = 6
+_LONGEST_ALT = 1200
+
+
+def picture_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
+    """The falling tire, and for the first MOST_VARIANTS variants the steps of its threads; none
+    where the result has no such tables."""
+    frames, variants = frames_of(result), blocks_of(result)
+    found = [_frames_figure(frames, f"{anchor}-tire", drawer)] if frames else []
+    for number, one in enumerate(variants[:MOST_VARIANTS]):
+        name = f"{anchor}-blocks-{number}"
+        found.append(_blocks_figure(one, _title(one, result), name, drawer))
+    return found
+
+
+def blocks_tables(result: Result) -> list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """Title, headings and rows for the variants that have such a figure."""
+    return [
+        (_title(one, result), headings(one), block_rows(one))
+        for one in blocks_of(result)[:MOST_VARIANTS]
+    ]
+
+
+def _frames_figure(frames: list[Frame], name: str, drawer: Drawer) -> Figure:
+    first = frames[0]
+    title = f"The tire of {format_count(first.masses)} masses"
+    about = (
+        f"Simulated on one thread after the measurement, in steps of {format_ns(first.step_ns)}. "
+        "Upwards and across at one scale; the dot is the mass that was on top."
+    )
+    if len(frames) > MOST_FRAMES:
+        about += f" {MOST_FRAMES} of {len(frames)} pictures."
+    if first.every > 1:
+        about += f" Of {first.every} neighbours one mass is drawn."
+    return _picture(title, about, frames_text(frames), frames_chart(frames), name, drawer)
+
+
+def _blocks_figure(blocks: StepBlocks, title: str, name: str, drawer: Drawer) -> Figure:
+    kept = {one.step for row in blocks.rows for one in row.blocks}
+    about = f"{len(shown_steps(blocks))} of {len(kept)} steps that were kept, around the one that "
+    about += "ended latest. Thin: it waits to begin. Parts include time in which it did not run."
+    if has_behind(blocks):
+        about += " Behind: it has not ended an earlier step."
+    if len(blocks.rows) < blocks.threads:
+        about += f" {len(blocks.rows)} of {blocks.threads} threads."
+    if blocks.period_ns is not None and near_deadline_ns(blocks) is None:
+        about += f" The deadline is {format_ns(blocks.period_ns)} after the release."
+    return _picture(title, about, blocks_text(blocks), blocks_chart(blocks), name, drawer)
+
+
+def _title(blocks: StepBlocks, result: Result) -> str:
+    where = result.conditions
+    words = [
+        f"Steps of {format_count(blocks.masses)} masses",
+        f"{blocks.threads} {'thread' if blocks.threads == 1 else 'threads'}",
+        shorten(blocks.solver),
+        shorten(blocks.policy),
+    ]
+    words += [f"load {shorten(where.load)}"] if where.load not in (None, "none") else []
+    words += [shorten(where.cpu_config)] if where.cpu_config not in (None, "shared") else []
+    return ", ".join(words)
+
+
+def _picture(title: str, about: str, spoken: str, spec: Spec, name: str, drawer: Drawer) -> Figure:
+    return Figure(
+        id=name,
+        title=title,
+        about=about,
+        alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
+        drawing=drawer.draw(spec),
+    )
+
 
 _MOST_PROBLEMS = 12
 _MOST_PICTURES = 7

@@ -33,7 +33,7 @@ from hardstone.simulation.tables import (
     statement_texts,
 )
 from hardstone.stats.conditions import sweep_points
-from hardstone.stats.kind_of_time import time_meaning
+from hardstone.stats.consistency import time_meaning
 from hardstone.terminal.console import make_console, print_table, words
 from hardstone.wording import one_line, shorten
 

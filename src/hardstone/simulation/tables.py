@@ -41,7 +41,7 @@ from hardstone.simulation.results import (
     points_of,
 )
 from hardstone.stats.conditions import Condition, listed, names_in, sweep_points
-from hardstone.stats.kind_of_time import why_incomparable, why_not_beside_hardware
+from hardstone.stats.consistency import why_incomparable, why_not_beside_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import clean, one_line, shorten, target_text

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardstone.stats.projection import neighbour_p
 from hardstone.stats.quantiles import rank_interval
-from hardstone.stats.tail import neighbour_p
 
 CONFIDENCE = 0.95
 LEAST_BLOCKS = 10

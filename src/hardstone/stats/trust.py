@@ -19,15 +19,18 @@ from hardstone.model import (
     Trust,
     TrustGrade,
 )
-from hardstone.stats.calibrated import UNEQUAL, UNSTEADY, unequal_work, unsteady_blocks
 from hardstone.stats.causes import is_limited_by_quota
 from hardstone.stats.conditions import listed, names_in
-from hardstone.stats.contradictions import contradictions
-from hardstone.stats.kind_of_time import (
+from hardstone.stats.consistency import (
+    UNEQUAL,
+    UNSTEADY,
     clocks_apart,
     clocks_not_held,
+    contradictions,
     counts_instructions,
     is_emulated,
+    unequal_work,
+    unsteady_blocks,
 )
 from hardstone.units import format_count, format_ns, format_span
 

@@ -37,7 +37,7 @@ from hardstone.model import (
     Table,
     TrustGrade,
 )
-from hardstone.stats.contradictions import trust_of
+from hardstone.stats.consistency import trust_of
 from hardstone.stats.identity import histogram_problem, table_problem, windows_problem
 from hardstone.stats.trust import lacking_text
 from hardstone.store.place import Place, StoreError, is_run_id, store_errors

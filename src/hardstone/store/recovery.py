@@ -18,7 +18,18 @@ from hardstone.stats.conditions import result_under
 from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run
 from hardstone.store.documents import parse_document, read_document, read_stored, write_document
-from hardstone.store.journal import is_joined, remove_journal, store_part
+from hardstone.store.journal import (
+    JOURNAL_NAME,
+    LOCK_NAME,
+    Replay,
+    Started,
+    is_joined,
+    remove_journal,
+    replay,
+    resumed_by,
+    store_part,
+    target_of,
+)
 from hardstone.store.place import (
     FileLock,
     Place,
@@ -28,15 +39,6 @@ from hardstone.store.place import (
     is_run_id,
     store_errors,
     try_lock,
-)
-from hardstone.store.records import (
-    JOURNAL_NAME,
-    LOCK_NAME,
-    Replay,
-    Started,
-    replay,
-    resumed_by,
-    target_of,
 )
 from hardstone.store.slots import usable_slots
 from hardstone.stream import StreamReader

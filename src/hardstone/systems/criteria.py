@@ -19,9 +19,8 @@ from hardstone.catalogue import has_short_profile, shorter_than_standard
 from hardstone.event_names import SHORT
 from hardstone.model import Result, Series
 from hardstone.stats.conditions import NOT_KNOWN, condition_of
-from hardstone.stats.contradictions import series_contradictions
+from hardstone.stats.consistency import KindOfTime, kind_of_time, series_contradictions
 from hardstone.stats.identity import has_observed
-from hardstone.stats.kind_of_time import KindOfTime, kind_of_time
 from hardstone.stats.sustained import SUSTAINED, bracket_of, steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.published import Address, AddressError, resolve

@@ -18,12 +18,7 @@ import msgspec
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
-from hardstone.stats.contradictions import (
-    Contradiction,
-    contradictions,
-    is_contradictory,
-    trust_of,
-)
+from hardstone.stats.consistency import Contradiction, contradictions, is_contradictory, trust_of
 from hardstone.systems.published import (
     Address,
     AddressError,

@@ -18,7 +18,7 @@ from hardstone.errors import HardstoneError, InputError, TargetError
 from hardstone.lab import guest as frames
 from hardstone.lab.guest import Frame, Guest, GuestLostError, SilentGuestError
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
-from hardstone.lab.kernels import Kernel, find_kernel
+from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
 from hardstone.lab.lab_folder import console_log
 from hardstone.lab.qemu import (
     RECORDING_BYTES,
@@ -36,7 +36,6 @@ from hardstone.lab.settings import (
     kvm_obstacle,
     parse_settings,
 )
-from hardstone.lab.vmlinux import unpacked_kernel
 from hardstone.model import ClockCheck, Facts, Scalar
 from hardstone.targets.alone import measuring_alone
 from hardstone.targets.base import (

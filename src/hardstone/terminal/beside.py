@@ -28,7 +28,6 @@ from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
 from hardstone.simulation.analysis import bounds_of
 from hardstone.simulation.results import points_of
 from hardstone.simulation.tables import comparable, is_of_sweep, told_of
-from hardstone.stats.calibrated import UNEQUAL, unequal_work, work_of
 from hardstone.stats.conditions import (
     NOT_KNOWN,
     Comparison,
@@ -39,8 +38,16 @@ from hardstone.stats.conditions import (
     names_in,
     ratio_to_first,
 )
-from hardstone.stats.contradictions import MARK, MARK_NOTE, contradiction_of, is_contradictory
-from hardstone.stats.kind_of_time import why_not_beside_hardware
+from hardstone.stats.consistency import (
+    MARK,
+    MARK_NOTE,
+    UNEQUAL,
+    contradiction_of,
+    is_contradictory,
+    unequal_work,
+    why_not_beside_hardware,
+    work_of,
+)
 from hardstone.stats.quantiles import median_of
 from hardstone.systems.published import (
     Address,
@@ -55,14 +62,14 @@ from hardstone.systems.published import (
     value_of,
 )
 from hardstone.terminal.console import make_console, print_command, print_table, words
-from hardstone.terminal.run_rows import trust_rows
-from hardstone.terminal.studies import (
+from hardstone.terminal.explain import (
     PublishedTable,
     Row,
     print_published,
     published_tables,
     within,
 )
+from hardstone.terminal.run_rows import trust_rows
 from hardstone.terminal.whole_run import print_head
 from hardstone.units import format_count
 from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark

@@ -38,7 +38,7 @@ from hardstone.stats.conditions import (
     sweep_points,
     worst_on_any_cpu,
 )
-from hardstone.stats.contradictions import MARK, MARK_NOTE, is_contradictory, trust_of
+from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory, trust_of
 from hardstone.stats.trust import has_run
 from hardstone.terminal.console import make_console
 from hardstone.terminal.run_rows import (

@@ -11,7 +11,7 @@ from hardstone.event_names import LEFT_REMEDY
 from hardstone.model import RunDocument, Verdict
 from hardstone.present.notices import Note, Notice, notes
 from hardstone.stats.conditions import conditions_in
-from hardstone.stats.contradictions import TITLE, told, trust_of
+from hardstone.stats.consistency import TITLE, told, trust_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.terminal.console import (
     Row,

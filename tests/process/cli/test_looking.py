@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
 from hardstone.model import FORMULA, RunDocument
-from hardstone.stats.contradictions import TITLE, told
+from hardstone.stats.consistency import TITLE, told
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place

@@ -14,8 +14,16 @@ from pathlib import Path
 import pytest
 
 from hardstone.errors import HardstoneError, InputError, TargetError
-from hardstone.lab.apt import Source, debian_sources, host_sources, one_line_sources, stanza_sources
-from hardstone.lab.debian import Steps, get_debian, parse_wanted
+from hardstone.lab.debian import (
+    Source,
+    Steps,
+    debian_sources,
+    get_debian,
+    host_sources,
+    one_line_sources,
+    parse_wanted,
+    stanza_sources,
+)
 from hardstone.lab.kernels import all_kernels, find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from tests.conftest import ROOT

@@ -29,9 +29,10 @@ from hardstone.lab.kernels import (
     read_image,
     remove_kernel,
     unpack,
+    unpacked_kernel,
+    vmlinux,
 )
 from hardstone.lab.lab_folder import lab_folder
-from hardstone.lab.vmlinux import unpacked_kernel, vmlinux
 from tests.process.lab import made_up
 
 ARM64 = made_up.arm64_image()

@@ -27,8 +27,9 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.main import run as command
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.plan import Request, make_plan
-from hardstone.store import Journal, Store, StoreError, new_run_id, records
+from hardstone.store import Journal, Store, StoreError, new_run_id
 from hardstone.store.documents import write_document
+from hardstone.store.journal import RESERVE_BYTES
 from hardstone.store.place import open_place
 from hardstone.store.recovery import ENDED
 from hardstone.targets.fake import FakeTarget
@@ -208,7 +209,7 @@ def fill_up(disk: SmallDisk, journal: Journal) -> None:
     """Full, the place that the journal kept included."""
     disk.fill()
     with pytest.raises(StoreError):
-        journal.stream_line("SEM-P-0", b"x" * (2 * records.RESERVE_BYTES))
+        journal.stream_line("SEM-P-0", b"x" * (2 * RESERVE_BYTES))
     disk.fill()
 
 
@@ -238,7 +239,7 @@ def test_the_place_that_was_kept_takes_the_result(store: Store, disk: SmallDisk)
     document = planned()
     journal = store.journal(document, Here())
     place = journal_of(store, document).parent / "reserve"
-    assert place.stat().st_blocks * 512 >= records.RESERVE_BYTES
+    assert place.stat().st_blocks * 512 >= RESERVE_BYTES
     disk.fill()
     journal.result(LARGE)
     assert not place.exists()
@@ -262,7 +263,7 @@ def test_without_place_nothing_is_begun(store: Store, disk: SmallDisk) -> None:
 
 def test_a_file_system_that_promises_nothing_serves(store: Store) -> None:
     document = planned()
-    with files_up_to(records.RESERVE_BYTES - 1), store.journal(document, Here()) as journal:
+    with files_up_to(RESERVE_BYTES - 1), store.journal(document, Here()) as journal:
         assert not (journal_of(store, document).parent / "reserve").exists()
         assert journal.finish(document).exists()
 

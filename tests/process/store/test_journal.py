@@ -19,8 +19,8 @@ import pytest
 
 from hardstone.model import RunDocument
 from hardstone.store import Journal, Store, StoreError
+from hardstone.store.journal import AppendFile, replay
 from hardstone.store.place import open_place
-from hardstone.store.records import AppendFile, replay
 from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, usable_slots
 from hardstone.targets.host_memory import HostMemory
 from tests.process.store.fake_probe import (

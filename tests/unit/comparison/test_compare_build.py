@@ -22,7 +22,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts
-from hardstone.stats.contradictions import told, trust_of
+from hardstone.stats.consistency import told, trust_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
 from hardstone.wording import format_value, shorten
 from tests.unit.comparison.compared import made_run

@@ -14,8 +14,8 @@ from hardstone.comparison.charts import GREY, MOST_OVERLAID
 from hardstone.comparison.figures import LEAST_COST, CompareFigures, compare_figures, shown_row
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.report import drawing
+from hardstone.report.chart_frame import interactive
 from hardstone.report.figures import Figure
-from hardstone.report.theme import interactive
 from hardstone.stats.two_runs import shift_function
 from hardstone.systems.subjects import Amount, Missing, published_system
 from tests.changed_copy import replace

@@ -22,8 +22,15 @@ from hardstone.doctor import (
     prove_command,
     realtime_refusal,
 )
-from hardstone.doctor.diagnose import cpus_of, derive
-from hardstone.doctor.rules import Rules, brings_texts, fill, fill_command, parse_rules
+from hardstone.doctor.diagnose import (
+    Rules,
+    brings_texts,
+    cpus_of,
+    derive,
+    fill,
+    fill_command,
+    parse_rules,
+)
 from hardstone.model import Scalar
 from tests.conftest import ROOT
 from tests.unit.doctor.machine import machine

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.doctor.rules import Predicate, Truth, evaluate
+from hardstone.doctor.diagnose import Predicate, Truth, evaluate
 from hardstone.model import Scalar
 
 FACTS: dict[str, Scalar] = {

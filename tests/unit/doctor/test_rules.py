@@ -9,7 +9,7 @@ import pytest
 
 from hardstone.catalogue import load_catalogue
 from hardstone.doctor import Finding, diagnose, find_rule, load_rules
-from hardstone.doctor.rules import StepRule, facts_used, keeps_facts_whole, names_in, parse_rules
+from hardstone.doctor.diagnose import StepRule, facts_used, keeps_facts_whole, names_in, parse_rules
 from hardstone.errors import InputError
 from hardstone.model import Scalar
 from hardstone.systems.published import figures_of

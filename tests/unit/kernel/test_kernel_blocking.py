@@ -14,28 +14,26 @@ from scipy import stats
 
 from hardstone.kernel.analysis import (
     ALL,
-    MOST_OPERATIONS,
-    KernelTime,
-    kernel_time_of,
-    longest_of_share,
-    ranking_quantile,
-    ranks_of,
-    section_length,
-    shorter_share,
-    time_longer,
-)
-from hardstone.kernel.blocking import (
     FAR_APART_NS,
     LEAST_IDLE,
+    MOST_OPERATIONS,
+    KernelTime,
     Residuals,
     blocking_rate,
     concave_majorant,
     count_high,
     count_low,
     idle_of,
+    kernel_time_of,
+    longest_of_share,
+    ranking_quantile,
+    ranks_of,
     rate_bounds,
     rate_interval,
     residuals_of,
+    section_length,
+    shorter_share,
+    time_longer,
     unseen_per_s,
 )
 from hardstone.model import Event, Histogram, Result

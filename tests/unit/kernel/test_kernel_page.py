@@ -17,7 +17,7 @@ from hardstone.model import Result, RunDocument, Scalar
 from hardstone.preemption.screen import print_preemption
 from hardstone.preemption.tables import preemption_table
 from hardstone.report import drawing
-from hardstone.report.theme import Spec
+from hardstone.report.chart_frame import Spec
 from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.console import make_console
 from hardstone.terminal.whole_run import print_whole

@@ -12,7 +12,7 @@ from scipy import stats
 
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.deadline_misses import misses_document
+from hardstone.present.deadlines import misses_document
 from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place

@@ -11,7 +11,7 @@ import pytest
 from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_USAGE
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.projection_text import (
+from hardstone.present.deadlines import (
     LEAST_VALUES,
     PATH_NOT_TAKEN,
     decisive_projection,

@@ -16,10 +16,10 @@ from hardstone.comparison.figures import compare_figures
 from hardstone.comparison.view import CompareView
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
-from hardstone.report.chart_files import INDEX, figures_in, table_of, write_chart_files
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import ChartTable, Figure
 from hardstone.report.page import figures_of_run
+from hardstone.report.sheet import INDEX, figures_in, table_of, write_chart_files
 from hardstone.systems.subjects import Amount
 from tests.unit.comparison.compared import made_run, made_view, six_systems, two_systems
 from tests.unit.report import sample

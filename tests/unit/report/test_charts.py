@@ -21,6 +21,7 @@ from hardstone.report.chart_frame import (
     MOST_PANELS,
     common_numbers,
     group,
+    interactive,
     ticks,
 )
 from hardstone.report.drawing import Drawer, packed, render, tidy
@@ -32,7 +33,6 @@ from hardstone.report.figures import (
     figures_of,
     notes_on_drawing,
 )
-from hardstone.report.theme import interactive
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.stats.quantiles import exceedance

@@ -21,10 +21,10 @@ from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.model import Conditions, LoadReached, RunDocument
 from hardstone.posix.screen import print_posix
 from hardstone.report import render_html
-from hardstone.report.chart_files import write_chart_files
 from hardstone.report.drawing import Drawer
 from hardstone.report.page import figures_of_run
 from hardstone.report.pdf import render_pdf
+from hardstone.report.sheet import write_chart_files
 from hardstone.systems.subjects import published_system, subjects_of
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole

@@ -11,7 +11,7 @@ import pytest
 from hardstone.model import Verdict
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
-from hardstone.simulation.figures import MOST_DRAWN, tire_figures
+from hardstone.simulation.page import MOST_DRAWN, tire_figures
 from hardstone.simulation.results import points_of
 from hardstone.terminal.beside import print_beside_published
 from hardstone.terminal.one_screen import MOST_LINES, print_screen

@@ -9,8 +9,8 @@ import pytest
 import tire_picture
 from hardstone import schema
 from hardstone.model import Result
+from hardstone.report.chart_frame import interactive
 from hardstone.report.drawing import render
-from hardstone.report.theme import interactive
 from hardstone.simulation.charts import (
     MOST_FRAMES,
     blocks_chart,
@@ -19,7 +19,7 @@ from hardstone.simulation.charts import (
     shown_frames,
     shown_steps,
 )
-from hardstone.simulation.figures import MOST_VARIANTS, blocks_tables, picture_figures
+from hardstone.simulation.page import MOST_VARIANTS, blocks_tables, picture_figures
 from hardstone.simulation.results import StepBlocks, blocks_of, frames_of
 from hardstone.store import read_document
 from tests.unit.report.media import Sketches

@@ -17,7 +17,7 @@ from hardstone.stats.conditions import (
     names_in,
     result_under,
 )
-from hardstone.stats.kind_of_time import (
+from hardstone.stats.consistency import (
     KindOfTime,
     kind_of_time,
     why_incomparable,

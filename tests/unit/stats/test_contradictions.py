@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hardstone.model import Series
-from hardstone.stats.contradictions import (
+from hardstone.stats.consistency import (
     contradiction_of,
     contradictions,
     is_contradictory,

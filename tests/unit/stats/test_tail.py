@@ -16,9 +16,13 @@ from scipy import stats
 
 from hardstone import event_names
 from hardstone.model import Event, Moved, RunDocument, Series, Trust
-from hardstone.stats.projection import PATH_NOT_TAKEN, REASONS, Code, Projection, Refusal, project
-from hardstone.stats.tail import (
+from hardstone.stats.projection import (
+    PATH_NOT_TAKEN,
+    REASONS,
+    Code,
     NextMaximum,
+    Projection,
+    Refusal,
     close_gaps_p,
     crowding,
     folds_held,
@@ -26,6 +30,7 @@ from hardstone.stats.tail import (
     most_likely,
     neighbour_p,
     next_maximum,
+    project,
     zhang_stephens,
 )
 from tests.unit.stats.made_tails import PER_INTERVAL, Values, latencies, ordered

@@ -29,8 +29,7 @@ from hardstone.model import (
 from hardstone.plan import Request, make_plan
 from hardstone.present.notices import deviations
 from hardstone.present.overview import stands_out
-from hardstone.stats.contradictions import trust_of
-from hardstone.stats.kind_of_time import clocks_apart, clocks_not_held
+from hardstone.stats.consistency import clocks_apart, clocks_not_held, trust_of
 from hardstone.stats.noise import with_noise
 from hardstone.stats.trust import RULES, grade_run
 from tests.process.targets import sample

@@ -21,7 +21,7 @@ from hardstone.systems.published import (
     study_figures,
     tables_of,
 )
-from hardstone.terminal.studies import published_tables
+from hardstone.terminal.explain import published_tables
 from tests.process.targets import sample
 
 FILE = json.loads(resources.files("hardstone.systems").joinpath("published.json").read_bytes())

@@ -12,7 +12,7 @@ import pytest
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.model import Conditions, Event, Result, RunDocument, Trust, Verdict
 from hardstone.present.notices import idle_remarks
-from hardstone.stats.contradictions import MARK
+from hardstone.stats.consistency import MARK
 from hardstone.terminal.console import make_console
 from hardstone.terminal.one_screen import MOST_LINES, bar_lines, print_screen
 from tests.process.targets import sample
