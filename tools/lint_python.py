@@ -254,7 +254,7 @@ def module_names(tree: Tree) -> Iterator[Complaint]:
     of_commands = set()
     for node in file_assignments(main, "COMMANDS"):
         for name in ast.literal_eval(node.value).values():
-            path = f"{SOURCE}/cli/{name}.py"
+            path = f"{SOURCE}/cli/{name.partition('.')[0]}.py"
             of_commands.add(path)
             if path not in tree.files:
                 yield main.wrong(node.lineno, f"COMMANDS has {name}: there is no {path}")

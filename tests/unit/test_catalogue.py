@@ -21,7 +21,7 @@ from hardstone.catalogue import (
     parse_catalogue,
     variant_count,
 )
-from hardstone.cli.evaluate import command
+from hardstone.cli.run import evaluate
 from hardstone.model import Descriptor, ParamSpec, ParamValue
 from hardstone.plan import Request, make_plan, own_time_ns
 from hardstone.terminal.lists import kind_of
@@ -177,7 +177,7 @@ def test_faulty_data_is_refused_by_its_field(right: str, wrong: str, said: str) 
 
 
 def test_the_command_line_offers_the_profiles_of_the_catalogue() -> None:
-    options = {one.name: one for one in command.params}
+    options = {one.name: one for one in evaluate.params}
     assert options["profile"].metavar == f"[{'|'.join(PROFILES)}]"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from hardstone.cli.report_file import is_pdf, no_folder
+from hardstone.cli.report import is_pdf, no_folder
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
 from hardstone.store import Store

@@ -112,14 +112,14 @@ def command(words: tuple[str, ...], options: GateOptions) -> int:
     """
     mode = _mode(options)
     if mode == "again":
-        from hardstone.cli.gate_pairs import gate_again
+        from hardstone.cli.gate_runs import gate_again
 
         return gate_again(words, options)
     if not words:
         what = "TEST" if mode == "pairs" else "RUN"
         raise InputError(f"{what} is missing", "see hardstone gate --help")
     if mode == "pairs":
-        from hardstone.cli.gate_pairs import gate_by_pairs
+        from hardstone.cli.gate_runs import gate_by_pairs
 
         return gate_by_pairs(words, options)
     from hardstone.cli import gate_runs

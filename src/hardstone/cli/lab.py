@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hardstone.cli.messages import print_json, tell, tell_error
 from hardstone.cli.options import json_option
 from hardstone.errors import EXIT_OK, TargetError
 
 if TYPE_CHECKING:
+    from hardstone.lab.debian import Steps
     from hardstone.lab.kernels import Kernel
 
 _FILE = click.Path(path_type=Path)
@@ -35,7 +41,6 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     fetched. apt checks the signature as this machine's sources say, and keeps the lists in a
     folder of the lab: nothing is installed, and no root is needed.
     """
-    from hardstone.cli.lab_screen import steps_shown
     from hardstone.lab.debian import get_debian, parse_wanted
 
     wanted = parse_wanted(what, arch)
@@ -71,7 +76,6 @@ def add(name: str, kernel: Path, **more: Any) -> int:
 @json_option
 def list_kernels(as_json: bool) -> int:
     """List the kernels of the lab."""
-    from hardstone.cli.messages import print_json, tell, tell_error
     from hardstone.lab.kernels import all_kernels, damaged_kernels
 
     kernels, damaged = all_kernels(), damaged_kernels()
@@ -79,8 +83,6 @@ def list_kernels(as_json: bool) -> int:
     if as_json:
         print_json([_document(kernel, kernel.arch not in missing) for kernel in kernels])
     else:
-        from hardstone.cli.lab_screen import KernelRow, print_kernels
-
         rows = [
             KernelRow(one.name, one.arch, one.release, one.package, one.append, has)
             for one in kernels
@@ -98,7 +100,6 @@ def list_kernels(as_json: bool) -> int:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 def remove(names: tuple[str, ...]) -> int:
     """Remove kernels from the lab."""
-    from hardstone.cli.messages import tell
     from hardstone.lab.kernels import check_known, remove_kernel
 
     asked = list(dict.fromkeys(names))
@@ -112,8 +113,6 @@ def remove(names: tuple[str, ...]) -> int:
 
 def _told(kernel: Kernel, before: Kernel | None) -> int:
     """Says what was stored, what it replaced, and what to type next."""
-    from hardstone.cli.messages import tell, tell_error
-
     click.echo(f"{kernel.name}: {_described(kernel)}")
     if before is not None:
         is_same = (before.sha256, before.package) == (kernel.sha256, kernel.package)
@@ -152,3 +151,89 @@ def _document(kernel: Kernel, has_emulator: bool) -> dict[str, object]:
         "image": str(kernel.image),
         "has_emulator": has_emulator,
     }
+
+
+@contextmanager
+def steps_shown(*, quiet: bool) -> Iterator[Steps]:
+    """What `get_debian` calls as it goes on."""
+    from hardstone.lab.debian import Steps
+    from hardstone.terminal.console import make_console
+
+    if quiet:
+        yield Steps()
+        return
+    console = make_console(sys.stderr)
+    if not sys.stderr.isatty() or console.is_dumb_terminal:
+        yield Steps(step=tell)
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
+    with Progress(
+        *columns, TransferSpeedColumn(), console=console, transient=True, redirect_stdout=False
+    ) as progress:
+        task = progress.add_task("", total=None, visible=False)
+
+        def step(text: str) -> None:
+            progress.update(task, visible=False)
+            tell(text)
+
+        def download(done_bytes: int, total_bytes: int) -> None:
+            known = max(done_bytes, total_bytes)
+            progress.update(task, completed=done_bytes, total=known, visible=True)
+
+        yield Steps(step, download)
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel that can be used. `package`: NAME=VERSION; `has_emulator`: QEMU for its architecture
+    is installed."""
+
+    name: str
+    arch: str
+    release: str
+    package: str
+    append: str
+    has_emulator: bool
+
+
+def print_kernels(rows: Sequence[KernelRow], *, damaged_count: int = 0) -> None:
+    """Prints one row for each kernel, or how to get the first."""
+    from rich import box
+    from rich.table import Table
+
+    from hardstone.terminal.console import make_console, print_command, print_table, words
+
+    console = make_console()
+    if not rows:
+        if not damaged_count:
+            console.print(words("no kernels yet; to fetch one:"))
+            print_command(console, "hardstone lab get debian")
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("arch", no_wrap=True)
+    table.add_column("release", overflow="fold")
+    table.add_column("version", overflow="fold")
+    has_append = any(row.append for row in rows)
+    if has_append:
+        table.add_column("append", overflow="fold", ratio=1)
+    table.add_column("QEMU", no_wrap=True)
+    for row in rows:
+        cells = [row.name, row.arch, row.release or "?", _version(row)]
+        cells += [row.append or "-"] if has_append else []
+        cells.append("yes" if row.has_emulator else "missing")
+        table.add_row(*(words(cell) for cell in cells))
+    print_table(console, table)
+
+
+def _version(row: KernelRow) -> str:
+    """The package's version; its name repeats the release."""
+    return row.package.removeprefix(f"linux-image-{row.release}=") or "-"

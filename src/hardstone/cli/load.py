@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hardstone.targets.base import OnIdle
     from hardstone.targets.probe_target import AnyLine
     from hardstone.targets.transport import Transport
+
 
 _LACKING = {"load_short", "load_unseen", "load_ended_early", "load_not_settled"}
 _TO_TELL = {*_LACKING, "load_limited"}
@@ -138,7 +139,6 @@ def _report(target: str, load: str, lines: list[AnyLine], *, as_json: bool) -> i
     from hardstone.errors import UntrustworthyError
     from hardstone.model import StreamEvent, StreamLoad
     from hardstone.targets.probe_target import LoadFooter
-    from hardstone.terminal.load_view import print_load
 
     reached = [line for line in lines if isinstance(line, StreamLoad)]
     events = [line for line in lines if isinstance(line, StreamEvent) and line.name in _TO_TELL]
@@ -176,3 +176,46 @@ def _document(target: str, load: str, lines: list[AnyLine]) -> dict[str, Any]:
         "elements": [plain(line) for line in lines if isinstance(line, StreamLoad)],
         "events": [plain(line) for line in lines if isinstance(line, StreamEvent)],
     }
+
+
+class Reached(Protocol):
+    """What one element of a load reached."""
+
+    element: str
+    degree: str
+    asked: float | None
+    reached: float
+    unit: str
+    processes: int
+    how: str | None
+    counters: dict[str, int]
+
+
+def print_load(lines: Sequence[Reached]) -> None:
+    """Prints one row for each element; shares and rates are those of one of its processes."""
+    from rich import box
+    from rich.table import Table
+
+    from hardstone.present.measured_tables import load_figure
+    from hardstone.terminal.console import make_console, print_table, words
+    from hardstone.wording import shorten
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("element", no_wrap=True)
+    table.add_column("degree", overflow="fold")
+    for heading in ("asked", "reached", "processes", "CPU time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("how", overflow="fold")
+    for line in lines:
+        cpu_ns = line.counters.get("cpu_ns")
+        cells = (
+            line.element,
+            shorten(line.degree, 60),
+            load_figure(line.asked, line.unit),
+            load_figure(line.reached, line.unit),
+            str(line.processes),
+            "-" if cpu_ns is None else f"{cpu_ns / 1e9:.3g} s",
+            shorten(line.how or "", 60),
+        )
+        table.add_row(*(words(cell) for cell in cells))
+    print_table(make_console(), table)

@@ -28,14 +28,15 @@ from hardstone.files import is_memory_short
 
 _LEAST_BYTES = 192 * 2**20
 
+# The module of each, and the name of its function where that is not `command`.
 COMMANDS = {
-    "evaluate": "evaluate",
-    "run": "run",
+    "evaluate": "run.evaluate",
+    "run": "run.run",
     "latstat": "latstat",
     "simulate": "simulate",
     "load": "load",
-    "list": "list_tests",
-    "explain": "explain",
+    "list": "catalogue.list_tests",
+    "explain": "catalogue.explain",
     "doctor": "doctor",
     "posix": "posix",
     "runs": "runs",
@@ -80,9 +81,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"hardstone.cli.{COMMANDS[cmd_name]}")
-        command: click.Command = module.command
-        return command
+        return command_of(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         room = formatter.width - 6 - max(map(len, SUMMARIES))
@@ -97,6 +96,15 @@ class LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(_unknown_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
+
+
+def command_of(name: str) -> click.Command:
+    """The command `name` of COMMANDS; its module is imported."""
+    module, _, function = COMMANDS[name].partition(".")
+    found: click.Command = getattr(
+        importlib.import_module(f"hardstone.cli.{module}"), function or "command"
+    )
+    return found
 
 
 def _unknown_command(name: str) -> str:

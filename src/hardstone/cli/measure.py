@@ -36,7 +36,7 @@ from hardstone.cli.options import (
     lab_targets,
     one_array_thread,
 )
-from hardstone.cli.report_file import default_report, no_folder, write_report
+from hardstone.cli.report import default_report, no_folder, write_report
 from hardstone.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,

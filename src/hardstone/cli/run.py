@@ -1,4 +1,4 @@
-"""`hardstone run`: chosen tests."""
+"""`hardstone run` and `hardstone evaluate`: chosen tests, or the whole battery."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunOptions(MeasureOptions):
 @click.argument("tests", nargs=-1, metavar="TEST...")
 @options_of(RunOptions)
 @click.pass_context
-def command(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) -> int:
+def run(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) -> int:
     """Run chosen tests in the order given, each under every load and CPU configuration.
 
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
@@ -54,3 +54,15 @@ def command(context: click.Context, /, tests: tuple[str, ...], options: RunOptio
     if whole is not None:
         return repeats.resume(whole, options, given)
     return resume(options.resume, tests, options, given)
+
+
+@click.command("evaluate")
+@options_of(MeasureOptions)
+def evaluate(options: MeasureOptions) -> int:
+    """Run the whole battery, store the run, print its summary and write an HTML report.
+
+    The report goes into the folder `reports` of the store, unless -o names a file.
+    """
+    from hardstone.cli.measure import measure
+
+    return measure(("*",), options, wants_report=True)

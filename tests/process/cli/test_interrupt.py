@@ -88,7 +88,7 @@ def start(folder: Path, root: Path, site: str, *words: str) -> tuple[int, str]:
         "click",
         "hardstone.cli.runs",  # the command is known
         "hardstone.cli.open_store",  # it runs
-        "hardstone.terminal.runs",  # it prints
+        "hardstone.terminal.console",  # it prints
     ],
 )
 def test_at_start_up_it_is_130_in_one_line(

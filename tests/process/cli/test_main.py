@@ -17,7 +17,7 @@ import click
 import pytest
 
 from hardstone import __version__
-from hardstone.cli import doctor, evaluate, gate, latstat, main, posix, shield, simulate
+from hardstone.cli import doctor, gate, latstat, main, posix, run, shield, simulate
 from hardstone.cli.main import COMMANDS, SUMMARIES
 from hardstone.cli.measure import folder_problems, own_folder, typed_folder
 from hardstone.cli.messages import message_lines, tell, tell_code, visible
@@ -318,7 +318,7 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_does(name: str) -> 
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
-        (evaluate.command, MeasureOptions),
+        (run.evaluate, MeasureOptions),
         (latstat.command, latstat.LatstatOptions),
         (simulate.realtime, simulate.RealtimeOptions),
         (simulate.realfast, simulate.RealfastOptions),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.latstat import LatstatOptions, plan_options
-from hardstone.cli.main import COMMANDS
+from hardstone.cli.main import command_of
 from hardstone.model import Plan
 from hardstone.plan import PlanError, Request, make_plan
 from hardstone.present.headline import run_command
@@ -76,7 +75,7 @@ def test_the_command_lines_above_hold_every_option_of_a_plan() -> None:
 
 def request_of(words: list[str]) -> Request:
     """What the command line takes `words` for."""
-    command = importlib.import_module(f"hardstone.cli.{COMMANDS[words[0]]}").command
+    command = command_of(words[0])
     given_ = command.make_context(words[0], list(words[1:])).params
     if words[0] == "latstat":
         asked = plan_options(LatstatOptions(**given_))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader, Environment
 
-from hardstone.cli.report_file import default_report, write_report
+from hardstone.cli.report import default_report, write_report
 from hardstone.comparison.page import write_compare
 from hardstone.comparison.sheet import write_compare_pdf
 from hardstone.errors import EXIT_USAGE, InputError

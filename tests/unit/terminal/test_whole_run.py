@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from hardstone.cli.recording import Progress, recording_view
 from hardstone.model import (
     Conditions,
     Event,
@@ -33,7 +34,6 @@ from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
 from hardstone.terminal.explain import print_plan
 from hardstone.terminal.one_screen import print_screen
-from hardstone.terminal.recording_view import Progress, recording_view
 from hardstone.terminal.run_rows import not_realtime_lines, note_rows
 from hardstone.terminal.whole_run import cells_of, print_whole
 from tests.unit.report import sample

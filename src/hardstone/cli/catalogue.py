@@ -1,0 +1,110 @@
+"""`hardstone list` and `hardstone explain`: the tests, what each measures, what falsifies it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import click
+
+from hardstone.cli.options import json_option, target_option
+from hardstone.errors import EXIT_OK, HardstoneError
+from hardstone.model import Register
+from hardstone.targets import find_target
+
+
+def read_register(target_name: str) -> Register:
+    """The tests that the probe of a target has."""
+    with closing(find_target(target_name)) as target:
+        target.open()
+        return target.probe_list()
+
+
+def register_or_none(target_name: str = "local") -> Register | None:
+    """The same, or None without a probe: a stored run can be shown all the same."""
+    try:
+        return read_register(target_name)
+    except HardstoneError:
+        return None
+
+
+_PUBLISHED = "published"
+
+
+@click.command("list")
+@click.argument("what", required=False, type=click.Choice([_PUBLISHED]), metavar="[published]")
+@target_option
+@json_option
+def list_tests(what: str | None, target: str, as_json: bool) -> int:
+    """List the tests: ID, title, origin, kind, needs.
+
+    With the word published: the systems of the studies, with their stars. They can stand where a
+    run can, as published:qnx.
+    """
+    if what == _PUBLISHED:
+        return _list_published(as_json=as_json)
+    from hardstone.catalogue import load_catalogue
+    from hardstone.cli.messages import print_json
+
+    catalogue = load_catalogue()
+    tests = sorted(read_register(target).tests, key=lambda test: catalogue.place(test.id))
+    if as_json:
+        print_json([_row(test) for test in tests])
+    else:
+        from hardstone.terminal.lists import print_tests
+
+        print_tests(tests)
+    return EXIT_OK
+
+
+def _list_published(*, as_json: bool) -> int:
+    from hardstone.cli.messages import print_json
+    from hardstone.present.stars_text import published_rows
+
+    rows = published_rows()
+    if as_json:
+        print_json(rows)
+    else:
+        from hardstone.terminal.lists import print_published_systems
+
+        print_published_systems(rows)
+    return EXIT_OK
+
+
+def _row(test: Any) -> dict[str, Any]:
+    from hardstone.catalogue import kind_of, load_catalogue
+
+    return {
+        "id": test.id,
+        "title": test.title,
+        "source": test.source,
+        "kind": kind_of(test.id),
+        "category": load_catalogue().entry(test.id).category,
+        "needs": test.needs,
+    }
+
+
+@click.command("explain")
+@click.argument("tests", nargs=-1, required=True, metavar="TEST...")
+@target_option
+@json_option
+def explain(tests: tuple[str, ...], target: str, as_json: bool) -> int:
+    """Explain tests: what is measured, between which two moments, what distorts it.
+
+    TEST is an ID or a glob in any case.
+    """
+    from hardstone.catalogue import load_catalogue
+    from hardstone.cli.messages import print_json
+    from hardstone.plan import find_tests
+    from hardstone.terminal.explain import explanation, print_explanation
+
+    catalogue = load_catalogue()
+    found = find_tests(tests, read_register(target), catalogue)
+    if as_json:
+        print_json([explanation(test, catalogue.entry(test.id)) for test in found])
+        return EXIT_OK
+    for position, test in enumerate(found):
+        if position:
+            click.echo()
+        print_explanation(test, catalogue.entry(test.id))
+    return EXIT_OK
