@@ -18,9 +18,9 @@ from bench.rounds import Metrics, Side, Spread
 from hardstone.errors import InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.conditions import conditions_in
-from hardstone.store import Store, default_root, read_document
-from hardstone.store.documents import write_document
-from hardstone.store.place import Place
+from hardstone.store.documents import read_document, write_document
+from hardstone.store.place import Place, default_root
+from hardstone.store.store import Store
 
 MANY = 20
 MOST_ROUNDS = 3  # each compares 44 runs, and the first makes twenty of them: half a minute

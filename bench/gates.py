@@ -19,12 +19,12 @@ from pathlib import Path
 
 import msgspec
 
-from hardstone.gate import check_against_runs, gate_document, why_other_system
-from hardstone.gate.against_run import ALL
+from hardstone.gate.against_run import ALL, check_against_runs, why_other_system
+from hardstone.gate.outcome import gate_document
 from hardstone.model import RunDocument, Series
 from hardstone.stats.consistency import trust_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.systems.subjects import subjects_of
 
 

@@ -19,7 +19,7 @@ from hardstone.model import (
     Result,
     Series,
 )
-from hardstone.plan import Request
+from hardstone.plan.make import Request
 from hardstone.simulation.request import SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import SIMULATIONS, single
 from tests.process.targets import sample

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hardstone.doctor import Rule, load_rules
-from hardstone.doctor.diagnose import StepRule, brings_texts
+from hardstone.doctor.diagnose import Rule, StepRule, brings_texts, load_rules
 
 LEVELS = {
     "blocks": "real-time work is impossible",

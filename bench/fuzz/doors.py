@@ -23,19 +23,17 @@ from hardstone.comparison.page import render_compare
 from hardstone.comparison.screen import print_comparison
 from hardstone.comparison.view import MOST_SYSTEMS
 from hardstone.errors import HardstoneError
-from hardstone.gate import (
-    check_against_runs,
-    check_limits,
-    gate_document,
-    limits_text,
-    read_limits,
-    suggest_limits,
-)
+from hardstone.gate.against_limits import check_limits, limits_text, suggest_limits
+from hardstone.gate.against_run import check_against_runs
+from hardstone.gate.limits import read_limits
+from hardstone.gate.outcome import gate_document
 from hardstone.gate.screen import print_gate
 from hardstone.model import Result, RunDocument
-from hardstone.report import drawing, render_html
+from hardstone.report import drawing
 from hardstone.report.drawing import Drawer, Drawing
-from hardstone.store import Store, read_document
+from hardstone.report.page import render_html
+from hardstone.store.documents import read_document
+from hardstone.store.store import Store
 from hardstone.stream import StreamReader
 from hardstone.systems.rating import rate_run
 from hardstone.systems.subjects import published_system, subjects_of

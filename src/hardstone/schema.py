@@ -18,8 +18,9 @@ import msgspec
 
 from hardstone import model
 from hardstone.comparison.view import COMPARISON_SCHEMA, ComparisonDocument
-from hardstone.doctor import DOCTOR_SCHEMA, Diagnosis
-from hardstone.gate import GATE_SCHEMA, LIMITS_SCHEMA, GateDocument, LimitsFile
+from hardstone.doctor.diagnose import DOCTOR_SCHEMA, Diagnosis
+from hardstone.gate.limits import LIMITS_SCHEMA, LimitsFile
+from hardstone.gate.outcome import GATE_SCHEMA, GateDocument
 from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument
 from hardstone.stats.two_runs import PROOF_SCHEMA, Proof
 

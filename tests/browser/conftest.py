@@ -17,8 +17,8 @@ from hardstone.comparison.figures import compare_figures
 from hardstone.comparison.page import write_compare
 from hardstone.comparison.view import CompareView
 from hardstone.model import RunDocument
-from hardstone.report import write_html
 from hardstone.report.drawing import Drawer
+from hardstone.report.page import write_html
 from hardstone.systems.subjects import Subject
 from tests.process.cli.bad_documents import BAD, CONTRADICTORY, GOOD, ODD, packed, put
 from tests.unit.comparison.compared import (

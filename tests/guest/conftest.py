@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.doctor import Diagnosis, diagnose
+from hardstone.doctor.diagnose import Diagnosis, diagnose
 from hardstone.errors import InputError
 from hardstone.lab.initramfs import check_device
 from hardstone.lab.kernels import Kernel

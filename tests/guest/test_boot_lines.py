@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardstone.doctor import Diagnosis
+from hardstone.doctor.diagnose import Diagnosis
 from hardstone.lab.kernels import Kernel
 from hardstone.model import StreamResult, StreamSeries
 from hardstone.targets.lab import LabTransport

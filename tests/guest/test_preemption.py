@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hardstone.doctor import Diagnosis
+from hardstone.doctor.diagnose import Diagnosis
 from hardstone.lab.kernels import Kernel
 from hardstone.model import RunDocument
 from hardstone.preemption.tables import pairs_of

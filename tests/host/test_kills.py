@@ -19,7 +19,7 @@ from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.qemu import emulator
 from hardstone.model import RunDocument
 from hardstone.stats.identity import series_problem
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests import machine
 from tests.conftest import ROOT
 from tests.host.place import Place, dumped

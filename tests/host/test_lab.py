@@ -14,7 +14,7 @@ from hardstone.errors import HardstoneError
 from hardstone.lab.kernels import find_kernel
 from hardstone.lab.lab_folder import lab_folder
 from hardstone.lab.qemu import emulator
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets.find import find_probe
 from tests.host.place import dumped
 from tests.waiting import wait_until

@@ -19,9 +19,9 @@ from hardstone.event_names import JOINED, NOT_RESUMED
 from hardstone.model import RunDocument
 from hardstone.stats.identity import series_problem
 from hardstone.stats.join import measured_ns
-from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from tests.conftest import ROOT
 from tests.host.place import dumped
 from tests.machine import thread_ids

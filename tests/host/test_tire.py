@@ -18,7 +18,7 @@ from hardstone.cli.simulate import RealtimeOptions
 from hardstone.cli.simulate import command as simulate_command
 from hardstone.model import Result, StreamTable
 from hardstone.simulation.sweep import masses_of, missed_of, single
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests import machine
 from tests.running import GIVE_UP_S, Stream, has_ended, measuring, run
 from tests.waiting import soon, wait_until

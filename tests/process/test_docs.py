@@ -20,7 +20,7 @@ import hardstone
 from hardstone.errors import HardstoneError
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.stats.trust import grade_run
-from hardstone.store import default_root
+from hardstone.store.place import default_root
 from tests.conftest import ROOT
 from tests.unit.stats.test_trust import CASES as TRUST_CASES
 

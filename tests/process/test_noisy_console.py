@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from hardstone.campaign import Campaign, CampaignEvent, MeasuringFinished, Outcome
+from hardstone.campaign.campaign import Campaign, Outcome
+from hardstone.campaign.events import CampaignEvent, MeasuringFinished
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.model import Result
-from hardstone.plan import Request, make_plan
-from hardstone.store import Store
+from hardstone.plan.make import Request, make_plan
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.store.fake_probe import dump, recover
 from tests.process.targets import sample

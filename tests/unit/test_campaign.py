@@ -10,18 +10,16 @@ from typing import Any
 
 import pytest
 
-from hardstone.campaign import (
-    Campaign,
+from hardstone.campaign.campaign import Campaign, Outcome, realtime_advice
+from hardstone.campaign.collect import Collector, tell_copies
+from hardstone.campaign.events import (
     CampaignEvent,
     MeasuringFinished,
     MeasuringStarted,
-    Outcome,
     RunFinished,
     RunStarted,
     Warned,
 )
-from hardstone.campaign.campaign import realtime_advice
-from hardstone.campaign.collect import Collector, tell_copies
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (
     EXIT_GATE,
@@ -34,10 +32,11 @@ from hardstone.errors import (
 )
 from hardstone.event_names import COPIED, LOOKED
 from hardstone.model import ClockCheck, Event, Plan, PlannedTest, Result, RunDocument
-from hardstone.plan import Request, make_plan
+from hardstone.plan.make import Request, make_plan
 from hardstone.report.opening import head_of
 from hardstone.stats.conditions import environment_moved
-from hardstone.store import CopyCost, Store
+from hardstone.store.slots import CopyCost
+from hardstone.store.store import Store
 from hardstone.targets.base import Target, run_options
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.local import local_target

@@ -10,15 +10,14 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from hardstone.campaign import Campaign
-from hardstone.campaign.campaign import pair_plan
+from hardstone.campaign.campaign import Campaign, pair_plan
 from hardstone.campaign.collect import carried
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
-from hardstone.plan import Request, make_plan
+from hardstone.plan.make import Request, make_plan
 from hardstone.present.headline import run_command
 from hardstone.present.headline import test_commands as commands_of
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.targets import sample
 from tests.unit.stats import make

@@ -23,7 +23,7 @@ from hardstone.catalogue import (
 )
 from hardstone.cli.run import evaluate
 from hardstone.model import Descriptor, ParamSpec, ParamValue
-from hardstone.plan import Request, make_plan, own_time_ns
+from hardstone.plan.make import Request, make_plan, own_time_ns
 from hardstone.terminal.lists import kind_of
 from tests.process.targets import sample
 

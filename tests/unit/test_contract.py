@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from hardstone import model, schema
 from hardstone.catalogue import PROFILES, load_catalogue
 from hardstone.model import Result, RunDocument, Series
-from hardstone.plan import Request, make_plan
+from hardstone.plan.make import Request, make_plan
 from hardstone.stats.consistency import clocks_apart
 from hardstone.stats.identity import series_problem
 from hardstone.stats.noise import with_noise

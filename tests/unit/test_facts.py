@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hardstone.doctor import diagnose
-from hardstone.doctor.diagnose import derive
+from hardstone.doctor.diagnose import derive, diagnose
 from hardstone.facts import SUFFIXES, load_facts
 from hardstone.model import Facts, Scalar
 from hardstone.stats.conditions import STEADY_FACTS

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_USAGE, PrivilegeError
 from hardstone.model import Plan
-from hardstone.plan import PlanError, Request, make_plan
-from hardstone.plan.make import rest_of
-from hardstone.plan.params import nearest, parse_cpu_list
+from hardstone.plan.make import Request, make_plan, rest_of
+from hardstone.plan.params import PlanError, nearest, parse_cpu_list
 from hardstone.preemption.tables import booted_models, switched_models
 from hardstone.present.headline import run_command
 from tests.process.targets import sample

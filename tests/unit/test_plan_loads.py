@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import LoadMix, Loads, Plan, PlannedTest
-from hardstone.plan import PlanError, Request, make_plan
-from hardstone.plan.params import Problems, check_loads, split_loads
+from hardstone.plan.make import Request, make_plan
+from hardstone.plan.params import PlanError, Problems, check_loads, split_loads
 from tests.process.targets import sample
 
 REGISTER, FACTS, LOADS = sample.register(), sample.facts().facts, sample.loads()

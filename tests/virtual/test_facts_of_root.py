@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.doctor import diagnose
+from hardstone.doctor.diagnose import diagnose
 from hardstone.model import Scalar
 from tests.conftest import PROBE
 from tests.unit.test_facts import check_value

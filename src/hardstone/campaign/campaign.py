@@ -36,7 +36,7 @@ from hardstone.campaign.events import (
     Tick,
     Warned,
 )
-from hardstone.doctor import advice_lines, diagnose, realtime_refusal
+from hardstone.doctor.diagnose import advice_lines, diagnose, realtime_refusal
 from hardstone.errors import (
     EXIT_GATE,
     EXIT_INTERRUPTED,
@@ -70,7 +70,9 @@ from hardstone.stats.conditions import environment_moved, names_in
 from hardstone.stats.join import joined_run
 from hardstone.stats.sustained import mark_breach
 from hardstone.stats.trust import grade_run, has_run
-from hardstone.store import Journal, Store, StoreError, new_run_id
+from hardstone.store.journal import Journal
+from hardstone.store.place import StoreError, new_run_id
+from hardstone.store.store import Store
 from hardstone.targets.base import Stop, Target, run_options
 
 _GRANTED_BEFORE = "before the run it was granted; the notes of the results name what refused it"

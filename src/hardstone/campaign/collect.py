@@ -36,7 +36,9 @@ from hardstone.model import (
 )
 from hardstone.stats.conditions import Names, condition_of, result_under
 from hardstone.stats.consistency import is_asked_alike
-from hardstone.store import CopyCost, Journal, StoreError
+from hardstone.store.journal import Journal
+from hardstone.store.place import StoreError
+from hardstone.store.slots import CopyCost
 from hardstone.stream import StreamReader
 from hardstone.targets.base import (
     QUIET,

@@ -95,7 +95,7 @@ def explain(tests: tuple[str, ...], target: str, as_json: bool) -> int:
     """
     from hardstone.catalogue import load_catalogue
     from hardstone.cli.messages import print_json
-    from hardstone.plan import find_tests
+    from hardstone.plan.params import find_tests
     from hardstone.terminal.explain import explanation, print_explanation
 
     catalogue = load_catalogue()

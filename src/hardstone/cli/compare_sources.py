@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from hardstone.cli.report import is_pdf, no_folder
 from hardstone.errors import InputError
 from hardstone.model import RunDocument
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.systems.subjects import PREFIX, MeasuredRun, Subject, published_system, subjects_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from hardstone.cli.options import (
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, HardstoneError, InputError
 
 if TYPE_CHECKING:
-    from hardstone.doctor import Diagnosis
+    from hardstone.doctor.diagnose import Diagnosis
 
 _PROVE_ONLY = ("pairs", "duration", "test", "load", "seed", "store", "wait_s")
 
@@ -94,7 +94,7 @@ def _check_options(options: DoctorOptions) -> None:
 
 def _diagnose(options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
-    from hardstone.doctor import blocks
+    from hardstone.doctor.diagnose import blocks
 
     diagnosis = _diagnosis(options)
     if options.as_json:
@@ -108,7 +108,7 @@ def _diagnose(options: DoctorOptions) -> int:
 
 def _diagnosis(options: DoctorOptions) -> Diagnosis:
     from hardstone.cli.messages import notices_told
-    from hardstone.doctor import diagnose
+    from hardstone.doctor.diagnose import diagnose
     from hardstone.targets import find_target
 
     with closing(find_target(options.target)) as target:
@@ -124,7 +124,7 @@ def _diagnosis(options: DoctorOptions) -> Diagnosis:
 
 def _explain(asked: str, options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
-    from hardstone.doctor import find_rule
+    from hardstone.doctor.diagnose import find_rule
 
     name, rule = find_rule(asked)
     finding = None

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from hardstone.campaign import Campaign
+from hardstone.campaign.campaign import Campaign
 from hardstone.campaign.collect import carried
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.gate import GateOptions
@@ -44,38 +44,34 @@ from hardstone.errors import (
     worst_code,
 )
 from hardstone.files import one_line, open_checked, read_regular, replace_file, write_all
-from hardstone.gate import (
+from hardstone.gate.against_limits import check_limits, limits_of_study, limits_text, suggest_limits
+from hardstone.gate.against_run import check_against_runs, more_runs, why_other_system
+from hardstone.gate.limits import Limit, read_limits
+from hardstone.gate.outcome import (
     Check,
     GateDocument,
     JudgedBy,
-    Limit,
-    MeasuredPairs,
     Pair,
-    PairedRun,
-    check_against_runs,
-    check_limits,
-    check_pairs,
     gate_document,
     github_summary,
     junit_xml,
-    limits_of_study,
-    limits_text,
-    more_runs,
+)
+from hardstone.gate.pairs import (
+    MOST_MARGIN,
+    MeasuredPairs,
+    PairedRun,
+    check_pairs,
     pairs_asked,
-    read_limits,
     read_measured_pairs,
     run_name,
-    suggest_limits,
     why_left_out,
-    why_other_system,
 )
-from hardstone.gate.pairs import MOST_MARGIN
 from hardstone.model import Plan, Result, RunDocument
-from hardstone.plan import PlanError
+from hardstone.plan.params import PlanError
 from hardstone.stats.rank_tests import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DIFFERENCE, LEAST_PAIRS, LEAST_RUNS, MOST_RUNS, PairGate
-from hardstone.store import Store, StoreError
-from hardstone.store.place import is_run_id
+from hardstone.store.place import StoreError, is_run_id
+from hardstone.store.store import Store
 from hardstone.systems.published import Address, parse_address
 from hardstone.systems.subjects import (
     PREFIX,

@@ -83,7 +83,7 @@ def command(
 
 def _one_load(transport: Transport, text: str) -> str:
     """The load in its one form, as measuring commands read it."""
-    from hardstone.plan import Problems, check_load
+    from hardstone.plan.params import Problems, check_load
     from hardstone.targets.probe_target import ProbeTarget
 
     problems = Problems()

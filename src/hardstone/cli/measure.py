@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hardstone.campaign import Campaign, Outcome
+from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.messages import (
     notices_told,
@@ -57,9 +57,10 @@ from hardstone.model import (
     Runs,
     Scalar,
 )
-from hardstone.plan import NONE, PlanError, Request, make_plan
+from hardstone.plan.make import Request, make_plan
+from hardstone.plan.params import NONE, PlanError
 from hardstone.preemption.tables import OFF, ON, Models, booted_models, switched_models
-from hardstone.store import StoreError, default_root
+from hardstone.store.place import StoreError, default_root
 from hardstone.targets import find_target
 from hardstone.targets.base import Target, WrongModelError
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from hardstone.calling import as_typed, grant_commands, parted, parted_text
-from hardstone.doctor import doctor_command
+from hardstone.doctor.diagnose import doctor_command
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
 from hardstone.model import RunDocument, Scalar
 from hardstone.targets.base import Notices, Target

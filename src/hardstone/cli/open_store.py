@@ -13,7 +13,7 @@ from hardstone.cli.messages import tell
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
 from hardstone.stats.consistency import TITLE, Contradiction, told
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.targets.host_memory import remove_abandoned

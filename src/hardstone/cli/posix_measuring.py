@@ -12,7 +12,7 @@ from hardstone.cli.options import MeasureOptions, fitting, lab_targets
 from hardstone.cli.posix import PosixOptions
 from hardstone.errors import EXIT_OK
 from hardstone.model import NotRun, RunDocument
-from hardstone.plan import PlanError
+from hardstone.plan.params import PlanError
 from hardstone.posix.analysis import POSIX_SCHEMA, TEST, PosixDocument, answers_in
 from hardstone.posix.screen import print_posix
 from hardstone.targets import find_target

@@ -8,13 +8,12 @@ from contextlib import closing
 
 import msgspec
 
-from hardstone.campaign import Campaign, Outcome
-from hardstone.campaign.campaign import pair_plan
+from hardstone.campaign.campaign import Campaign, Outcome, pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.doctor import DoctorOptions
 from hardstone.cli.messages import abandon, notices_told, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.doctor import (
+from hardstone.doctor.diagnose import (
     Rule,
     doctor_command,
     find_rule,
@@ -29,7 +28,8 @@ from hardstone.errors import (
     PrivilegeError,
 )
 from hardstone.model import Facts, Plan, Scalar
-from hardstone.plan import NONE, Request, make_plan, proving_words
+from hardstone.plan.make import Request, make_plan, proving_words
+from hardstone.plan.params import NONE
 from hardstone.stats.two_runs import FEW_PAIRS, LEAST_PAIRS, Proof, why_useless
 from hardstone.stats.two_runs import prove as proof_of
 from hardstone.targets import find_target

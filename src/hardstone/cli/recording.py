@@ -23,7 +23,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from hardstone.campaign import (
+from hardstone.campaign.events import (
     CampaignEvent,
     MeasuringFinished,
     MeasuringStarted,

@@ -22,7 +22,7 @@ from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputErr
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
 from hardstone.stats.sustained import SUSTAINED
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.units import format_span

@@ -15,7 +15,7 @@ from hardstone.model import Plan, RunDocument
 from hardstone.plan.make import rest_of, rest_of_search
 from hardstone.stats.join import measured_ns
 from hardstone.stats.sustained import SUSTAINED, bracket_of, ended_sources, steps_of
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets import find_target
 
 LATSTAT = "TMR-P-LAT"

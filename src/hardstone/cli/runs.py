@@ -16,7 +16,7 @@ from hardstone.errors import EXIT_OK
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from hardstone.store import RunEntry
+    from hardstone.store.documents import RunEntry
 
 
 @click.command("runs")

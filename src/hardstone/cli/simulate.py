@@ -144,7 +144,7 @@ class RealfastOptions(SweepOptions, _RealfastOptions):
 
 def sweep_request(mode: str, target: str, options: SweepOptions) -> SweepRequest:
     """`options` of the command line as a request for `target`."""
-    from hardstone.plan import Request
+    from hardstone.plan.make import Request
     from hardstone.simulation.request import SweepRequest
 
     of_curves = {"policy", "duration"}

@@ -14,7 +14,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from hardstone.campaign import CampaignEvent, MeasuringFinished, MeasuringStarted, RunStarted
+from hardstone.campaign.events import CampaignEvent, MeasuringFinished, MeasuringStarted, RunStarted
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.measure import Prepared, place_problems, run_one
 from hardstone.cli.messages import notices_told, print_json, tell
@@ -24,7 +24,7 @@ from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, R
 from hardstone.cli.simulate import SweepOptions, sweep_request
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
-from hardstone.plan import NONE
+from hardstone.plan.params import NONE
 from hardstone.simulation.request import MODES, make_sweep_plan
 from hardstone.simulation.sweep import (
     Curve,
@@ -36,7 +36,7 @@ from hardstone.simulation.sweep import (
     masses_of,
 )
 from hardstone.stats.join import unmeasured_tests
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.units import format_span

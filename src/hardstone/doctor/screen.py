@@ -12,8 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from hardstone.calling import parted_text
-from hardstone.doctor import doctor_command, prove_command
-from hardstone.doctor.diagnose import Diagnosis, Finding, Rule, Step, brings_texts
+from hardstone.doctor.diagnose import (
+    Diagnosis,
+    Finding,
+    Rule,
+    Step,
+    brings_texts,
+    doctor_command,
+    prove_command,
+)
 from hardstone.model import Unit
 from hardstone.stats.two_runs import FEW_PAIRS, Effect, Maxima, PairValues, Proof
 from hardstone.terminal.console import make_console, print_command, print_table, words

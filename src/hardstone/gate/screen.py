@@ -8,7 +8,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from hardstone.gate import Check, GateDocument, Pair
+from hardstone.gate.outcome import Check, GateDocument, Pair
 from hardstone.terminal.console import make_console, words
 from hardstone.wording import one_line
 

@@ -20,7 +20,9 @@ from hardstone.model import Result, RunDocument
 from hardstone.notebook.loaded_series import RunTest
 from hardstone.stats.conditions import Condition
 from hardstone.stats.consistency import told, trust_of
-from hardstone.store import Store, default_root, read_document
+from hardstone.store.documents import read_document
+from hardstone.store.place import default_root
+from hardstone.store.store import Store
 from hardstone.systems.rating import Rating, rate, rate_run
 from hardstone.systems.subjects import (
     PREFIX,

@@ -9,7 +9,7 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
-from hardstone.doctor import realtime_refusal
+from hardstone.doctor.diagnose import realtime_refusal
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.conditions import conditions_in, listed, names_in
 from hardstone.stats.consistency import (

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from hardstone.catalogue import Entry, ProfileCount, kind_of
 from hardstone.model import Descriptor, ParamSpec, Plan, PlannedTest, SeriesSpec, Sweep
-from hardstone.plan import limits_text, own_time_ns
+from hardstone.plan.make import own_time_ns
+from hardstone.plan.params import limits_text
 from hardstone.stats.conditions import Condition, condition_of
 from hardstone.systems.published import (
     Address,

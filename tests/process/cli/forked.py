@@ -15,11 +15,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-import hardstone.campaign
+import hardstone.campaign.campaign
 import hardstone.cli.measure
 import hardstone.cli.progress
 import hardstone.cli.runs
-import hardstone.doctor
+import hardstone.doctor.diagnose
 import hardstone.terminal.one_screen  # noqa: F401 - all of these once, and not in each child
 from hardstone.calling import stay_in
 from hardstone.cli.main import main

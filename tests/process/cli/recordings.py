@@ -9,7 +9,7 @@ from typing import Any
 
 from hardstone.event_names import THRESHOLD
 from hardstone.model import RunDocument
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 

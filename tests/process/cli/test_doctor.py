@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from hardstone.doctor import load_rules
+from hardstone.doctor.diagnose import load_rules
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY
 from hardstone.model import PlannedTest
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.forked import Forked, interrupt

@@ -29,11 +29,12 @@ from hardstone.errors import (
     EXIT_USAGE,
     TargetError,
 )
-from hardstone.gate import GATE_SCHEMA, read_limits
+from hardstone.gate.limits import read_limits
+from hardstone.gate.outcome import GATE_SCHEMA
 from hardstone.schema import FOLDER, file_name
 from hardstone.stats.two_runs import AS_ONE, values_for_share, values_needed
-from hardstone.store import Store
 from hardstone.store.documents import encode_document
+from hardstone.store.store import Store
 from hardstone.units import format_count
 from lint_docs import refused
 from tests.conftest import ROOT

@@ -19,7 +19,7 @@ import pytest
 
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 from hardstone.model import RunDocument
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.cli.forked import Forked
 from tests.process.targets import sample
 

@@ -19,7 +19,7 @@ from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNREACHABLE, EXIT_U
 from hardstone.lab.debian import read_kernel
 from hardstone.lab.kernels import add_kernel
 from hardstone.lab.lab_folder import make_guest_folder
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
 from tests.process.lab import made_up

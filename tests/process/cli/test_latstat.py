@@ -18,13 +18,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from hardstone.campaign import Campaign, RunFinished
+from hardstone.campaign.campaign import Campaign
+from hardstone.campaign.events import RunFinished
 from hardstone.cli.latstat import command
 from hardstone.cli.recording import BreachCommand, PlainRecording, command_words
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_PRIVILEGE, EXIT_USAGE
 from hardstone.event_names import JOINED, NEW_PART, THRESHOLD
 from hardstone.stats.sustained import Breach
-from hardstone.store import Store, StoreError
+from hardstone.store.place import StoreError
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.forked import Forked
 from tests.process.cli.recordings import (

@@ -21,9 +21,9 @@ from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.consistency import TITLE, told
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from hardstone.systems.subjects import published_ids
 from hardstone.terminal.explain import variants_text, warm_up_text
 from tests.process.cli.conftest import Done

@@ -21,7 +21,7 @@ from hardstone.errors import (
     TargetError,
 )
 from hardstone.model import Facts, RunDocument
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices
 from hardstone.targets.fake import FakeTarget
 from tests.process.cli.conftest import Done, Lab

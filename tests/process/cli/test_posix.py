@@ -15,7 +15,7 @@ from hardstone import schema
 from hardstone.errors import EXIT_OK, EXIT_UNREACHABLE, EXIT_USAGE, worst_code
 from hardstone.model import Descriptor, StreamEvent, StreamFooter, StreamVerdict
 from hardstone.posix.analysis import POSIX_SCHEMA, TEST
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.targets import sample
 from tests.unit.posix import inventories

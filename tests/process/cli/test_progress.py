@@ -11,21 +11,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from hardstone.campaign import (
-    Campaign,
-    MeasuringFinished,
-    RunStarted,
-    Snapshot,
-    Tick,
-)
+from hardstone.campaign.campaign import Campaign
+from hardstone.campaign.events import MeasuringFinished, RunStarted, Snapshot, Tick
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.progress import LiveReporter, StepsTold, Unopened, suitable
 from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
 from hardstone.model import Event, PlannedTest, Result, Worst
-from hardstone.plan import Request, make_plan
-from hardstone.store import Store
+from hardstone.plan.make import Request, make_plan
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.host_memory import HostMemory
 from tests.process.cli.recordings import SECOND_NS, TEST, lines, play

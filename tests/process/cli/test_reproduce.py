@@ -14,9 +14,10 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.latstat import LatstatOptions, plan_options
 from hardstone.cli.main import command_of
 from hardstone.model import Plan
-from hardstone.plan import PlanError, Request, make_plan
+from hardstone.plan.make import Request, make_plan
+from hardstone.plan.params import PlanError
 from hardstone.present.headline import run_command
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.test_doctor import stub
 from tests.process.targets import sample

@@ -27,7 +27,7 @@ from hardstone.errors import (
 )
 from hardstone.model import TARGETS_SCHEMA, Facts, StreamSeries
 from hardstone.schema import FOLDER, file_name
-from hardstone.store import Store
+from hardstone.store.store import Store
 from hardstone.targets.base import SILENT, Notices, Stop, WrongModelError
 from hardstone.targets.local import LocalTransport
 from hardstone.targets.probe_target import ProbeTarget

@@ -27,9 +27,9 @@ from hardstone.errors import (
 )
 from hardstone.model import RunDocument
 from hardstone.simulation.sweep import curve_of, is_whole, masses_of, single
-from hardstone.store import Store
 from hardstone.store.documents import replace_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from tests.process.cli.conftest import Done
 from tests.process.cli.forked import Forked
 from tests.process.cli.recordings import Hardstone

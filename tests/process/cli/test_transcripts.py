@@ -22,9 +22,9 @@ import pytest
 from hardstone.cli.main import COMMANDS
 from hardstone.model import RunDocument, Verdict
 from hardstone.posix.analysis import TEST
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import Place
+from hardstone.store.store import Store
 from tests import sweeps
 from tests.process.cli.conftest import Done
 from tests.process.cli.recordings import BOOT, lines

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.store import Store
+from hardstone.store.store import Store
 from tests.process.store.faults import SmallDisk, mounted
 
 

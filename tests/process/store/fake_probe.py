@@ -21,7 +21,8 @@ from hardstone.model import (
     StreamResult,
     StreamSeries,
 )
-from hardstone.store import Store, new_run_id
+from hardstone.store.place import new_run_id
+from hardstone.store.store import Store
 from hardstone.targets.host_memory import HostMemory
 from tests.unit.stats import make
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from tests.process.store.fake_probe import Here
 from tests.unit.stats import make
 

@@ -14,24 +14,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from hardstone.campaign import (
-    Campaign,
-    CampaignEvent,
-    MeasuringStarted,
-    Outcome,
-    Snapshot,
-    Tick,
-    Warned,
-)
+from hardstone.campaign.campaign import Campaign, Outcome
+from hardstone.campaign.events import CampaignEvent, MeasuringStarted, Snapshot, Tick, Warned
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.main import run as command
 from hardstone.errors import EXIT_OK, EXIT_USAGE
-from hardstone.plan import Request, make_plan
-from hardstone.store import Journal, Store, StoreError, new_run_id
+from hardstone.plan.make import Request, make_plan
 from hardstone.store.documents import write_document
-from hardstone.store.journal import RESERVE_BYTES
-from hardstone.store.place import open_place
+from hardstone.store.journal import RESERVE_BYTES, Journal
+from hardstone.store.place import StoreError, new_run_id, open_place
 from hardstone.store.recovery import ENDED
+from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from hardstone.targets.host_memory import lost_recordings, remove_abandoned
 from tests.machine import NOBODY_ID

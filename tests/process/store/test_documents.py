@@ -20,19 +20,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.campaign import Campaign
+from hardstone.campaign.campaign import Campaign
 from hardstone.errors import InputError
 from hardstone.model import Event, Result, RunDocument, Series, Table
 from hardstone.stats.join import joined_results
-from hardstone.store import Store, new_run_id, read_document
 from hardstone.store.documents import (
     encode_document,
     parse_document,
+    read_document,
     thinned,
     with_fewer_tables,
     write_document,
 )
-from hardstone.store.place import open_place
+from hardstone.store.place import new_run_id, open_place
+from hardstone.store.store import Store
 from hardstone.stream import StreamReader
 from hardstone.terminal.whole_run import print_whole
 from tests.process.store.fake_probe import Here, stream

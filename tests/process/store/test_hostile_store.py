@@ -15,9 +15,10 @@ import pytest
 
 from hardstone.errors import InputError
 from hardstone.files import OddFileError, open_regular, read_regular
-from hardstone.store import Store, new_run_id
 from hardstone.store.journal import ResultRecord, encode_record
+from hardstone.store.place import new_run_id
 from hardstone.store.slots import slot_paths
+from hardstone.store.store import Store
 from hardstone.targets.host_memory import lost_recordings, remove_abandoned
 from tests.process.store import odd
 from tests.process.store.fake_probe import (

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from hardstone.model import FORMULA
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from tests.process.store import odd
 from tests.unit.stats import make
 from tests.unit.systems.rated_runs import full_run

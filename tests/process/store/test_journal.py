@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.store import Journal, Store, StoreError
-from hardstone.store.journal import AppendFile, replay
-from hardstone.store.place import open_place
+from hardstone.store.journal import AppendFile, Journal, replay
+from hardstone.store.place import StoreError, open_place
 from hardstone.store.slots import CopyCost, SlotCopier, slot_paths, usable_slots
+from hardstone.store.store import Store
 from hardstone.targets.host_memory import HostMemory
 from tests.process.store.fake_probe import (
     Here,

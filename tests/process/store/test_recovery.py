@@ -22,9 +22,10 @@ from hardstone.event_names import JOINED
 from hardstone.memory import Memory, Recorder
 from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.join import joined_run
-from hardstone.store import Journal, Store, StoreError, new_run_id
-from hardstone.store.place import open_place
+from hardstone.store.journal import Journal
+from hardstone.store.place import StoreError, new_run_id, open_place
 from hardstone.store.recovery import ENDED
+from hardstone.store.store import Store
 from hardstone.targets.host_memory import HostMemory
 from tests.process.killed import STEPS, killed_after, killed_at_call
 from tests.process.store.fake_probe import (

@@ -14,10 +14,16 @@ from typing import Any
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.store import Store, StoreError, new_run_id
 from hardstone.store.documents import ReadAhead, RunEntry
-from hardstone.store.place import default_root, exclusive, is_run_id, try_lock
-from hardstone.store.store import find_run
+from hardstone.store.place import (
+    StoreError,
+    default_root,
+    exclusive,
+    is_run_id,
+    new_run_id,
+    try_lock,
+)
+from hardstone.store.store import Store, find_run
 from tests.process.store.fake_probe import stored
 
 # Its place

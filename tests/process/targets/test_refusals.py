@@ -16,7 +16,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from hardstone.doctor import diagnose, realtime_refusal
+from hardstone.doctor.diagnose import diagnose, realtime_refusal
 from hardstone.errors import EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
 from hardstone.model import Facts, StreamEvent, StreamSeries
 from tests import machine, refusing

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hardstone.campaign import Campaign
+from hardstone.campaign.campaign import Campaign
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_UNREACHABLE, InputError, PrivilegeError, TargetError
 from hardstone.model import ClockCheck
-from hardstone.plan import Request, make_plan
-from hardstone.store import Store
+from hardstone.plan.make import Request, make_plan
+from hardstone.store.store import Store
 from hardstone.targets.base import ProbeError, RunOptions, Stop, Target
 from hardstone.targets.local import LocalTransport, ProbeProcess
 from hardstone.targets.probe_target import ProbeTarget, check_load

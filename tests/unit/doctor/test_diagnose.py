@@ -13,23 +13,21 @@ from jsonschema import Draft202012Validator
 
 from hardstone import schema
 from hardstone.calling import parted_text
-from hardstone.doctor import (
+from hardstone.doctor.diagnose import (
     DOCTOR_SCHEMA,
     Finding,
+    Rules,
     advice_lines,
     blocks,
-    diagnose,
-    prove_command,
-    realtime_refusal,
-)
-from hardstone.doctor.diagnose import (
-    Rules,
     brings_texts,
     cpus_of,
     derive,
+    diagnose,
     fill,
     fill_command,
     parse_rules,
+    prove_command,
+    realtime_refusal,
 )
 from hardstone.model import Scalar
 from tests.conftest import ROOT

@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from hardstone.catalogue import load_catalogue
-from hardstone.doctor import Finding, diagnose, find_rule, load_rules
-from hardstone.doctor.diagnose import StepRule, facts_used, keeps_facts_whole, names_in, parse_rules
+from hardstone.doctor.diagnose import (
+    Finding,
+    StepRule,
+    diagnose,
+    facts_used,
+    find_rule,
+    keeps_facts_whole,
+    load_rules,
+    names_in,
+    parse_rules,
+)
 from hardstone.errors import InputError
 from hardstone.model import Scalar
 from hardstone.systems.published import figures_of

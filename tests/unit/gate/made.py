@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from hardstone.gate import Check, Limit, check_limits, read_limits
+from hardstone.gate.against_limits import check_limits
+from hardstone.gate.limits import Limit, read_limits
+from hardstone.gate.outcome import Check
 from hardstone.model import Conditions, Result, RunDocument, Series, Trust, Verdict
 from hardstone.systems.subjects import subjects_of
 from tests.unit.stats import make

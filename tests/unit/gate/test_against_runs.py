@@ -13,17 +13,15 @@ import numpy as np
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.gate import (
-    Check,
-    GateDocument,
-    PairedRun,
+from hardstone.gate.against_run import (
+    ALL,
+    BaselineChecks,
     check_against_runs,
-    check_pairs,
     more_runs,
     why_other_system,
 )
-from hardstone.gate.against_run import ALL, BaselineChecks
-from hardstone.gate.pairs import INTERRUPTED
+from hardstone.gate.outcome import Check, GateDocument
+from hardstone.gate.pairs import INTERRUPTED, PairedRun, check_pairs
 from hardstone.model import RunDocument, Series, Tool, Worst
 from hardstone.stats.run_gate import FASTEST
 from hardstone.systems.published import parse_address

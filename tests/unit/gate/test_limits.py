@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.errors import InputError
-from hardstone.gate import (
-    Check,
+from hardstone.gate.against_limits import check_limits, limits_text, suggest_limits
+from hardstone.gate.limits import (
     Limit,
     LimitsError,
-    check_limits,
-    gate_document,
-    limits_text,
+    Value,
+    parse_value,
     read_limits,
-    suggest_limits,
+    share_text,
+    typed_amount,
 )
-from hardstone.gate.limits import Value, parse_value, share_text, typed_amount
+from hardstone.gate.outcome import Check, gate_document
 from hardstone.model import Event, RunDocument
 from hardstone.stats.run_gate import Outcome
 from hardstone.systems.subjects import published_system, subjects_of

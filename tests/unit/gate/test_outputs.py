@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.gate import Check, GateDocument, gate_document, github_summary, junit_xml
+from hardstone.gate.outcome import Check, GateDocument, gate_document, github_summary, junit_xml
 from hardstone.gate.screen import print_gate
 from hardstone.stats.run_gate import Outcome
 

@@ -21,8 +21,8 @@ from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import Conditions, Result, RunDocument, Series, Verdict, Worst
 from hardstone.notebook import Run
 from hardstone.stats.quantiles import misses_of, summarise
-from hardstone.store import Store
 from hardstone.store.documents import encode_document
+from hardstone.store.store import Store
 from hardstone.systems.subjects import subjects_of
 from tests.unit.report.hostile import ATTACKS, hostile_document
 from tests.unit.stats.make import document, result, series

@@ -13,9 +13,9 @@ from scipy import stats
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, EXIT_USAGE, InputError
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.deadlines import misses_document
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from hardstone.terminal.whole_run import print_misses
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.golden import assert_as_stored

@@ -18,9 +18,9 @@ from hardstone.present.deadlines import (
     projections,
 )
 from hardstone.stats.projection import Projection, project
-from hardstone.store import Store
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
+from hardstone.store.store import Store
 from hardstone.terminal.whole_run import print_projections
 from tests.process.cli.conftest import Done, hardstone  # noqa: F401
 from tests.unit.comparison.made_systems import QNX, switching

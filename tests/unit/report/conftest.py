@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hardstone.model import RunDocument
-from hardstone.report import render_html
+from hardstone.report.page import render_html
 from tests.unit.report import sample
 
 

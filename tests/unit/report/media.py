@@ -15,9 +15,10 @@ from pypdf import PdfReader
 from rich.cells import cell_len
 
 from hardstone.model import Descriptor, RunDocument
-from hardstone.report import drawing, render_html
+from hardstone.report import drawing
 from hardstone.report.chart_frame import Spec
 from hardstone.report.drawing import Drawer, Drawing
+from hardstone.report.page import render_html
 from hardstone.report.pdf import render_pdf
 from hardstone.report.results import SpecLookup
 

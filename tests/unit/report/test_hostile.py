@@ -20,9 +20,8 @@ from hardstone.comparison.sheet import render_compare_pdf
 from hardstone.comparison.view import CompareView, SystemColumn
 from hardstone.model import Conditions, LoadReached, RunDocument
 from hardstone.posix.screen import print_posix
-from hardstone.report import render_html
 from hardstone.report.drawing import Drawer
-from hardstone.report.page import figures_of_run
+from hardstone.report.page import figures_of_run, render_html
 from hardstone.report.pdf import render_pdf
 from hardstone.report.sheet import write_chart_files
 from hardstone.systems.subjects import published_system, subjects_of

@@ -16,8 +16,9 @@ from hardstone.comparison.page import write_compare
 from hardstone.comparison.sheet import write_compare_pdf
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
-from hardstone.report import drawing, write_html
+from hardstone.report import drawing
 from hardstone.report.drawing import TemplateCache, own_cache, template_cache
+from hardstone.report.page import write_html
 from hardstone.report.pdf import write_pdf
 from tests.unit.comparison.compared import two_systems
 from tests.unit.report import sample

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hardstone.model import FORMULA, Conditions, Histogram, Result, RunDocument, Sweep
-from hardstone.report import render_html
 from hardstone.report.opening import Banner, head_of
+from hardstone.report.page import render_html
 from hardstone.systems.rating import rate_run
 from hardstone.units import format_count, format_ns
 from hardstone.wording import series_text

@@ -21,7 +21,7 @@ from hardstone.simulation.charts import (
 )
 from hardstone.simulation.page import MOST_VARIANTS, blocks_tables, picture_figures
 from hardstone.simulation.results import StepBlocks, blocks_of, frames_of
-from hardstone.store import read_document
+from hardstone.store.documents import read_document
 from tests.unit.report.media import Sketches
 from tests.unit.stats import make
 from tests.unit.stats.made_tables import MS, blocks, frame, steps

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Event, Plan
-from hardstone.plan import Request, make_plan
-from hardstone.plan.make import rest_of_search
+from hardstone.plan.make import Request, make_plan, rest_of_search
 from hardstone.stats.sustained import Bracket, Step, bracket_of, ended_sources, steps_of
 from tests.process.targets import sample
 from tests.unit.stats import make

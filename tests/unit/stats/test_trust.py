@@ -26,7 +26,7 @@ from hardstone.model import (
     Verdict,
     Window,
 )
-from hardstone.plan import Request, make_plan
+from hardstone.plan.make import Request, make_plan
 from hardstone.present.notices import deviations
 from hardstone.present.overview import stands_out
 from hardstone.stats.consistency import clocks_apart, clocks_not_held, trust_of
