@@ -1,5 +1,5 @@
 /* Process 1 of a guest of the lab: runs what the host asks for. The host is
- * src/hardstone/lab/guest.py; it ends the machine, so that this never returns. */
+ * src/hardstone/lab/qemu.py; it ends the machine, so that this never returns. */
 #include "guest/child.h"
 
 #include <errno.h>

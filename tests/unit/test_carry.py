@@ -15,8 +15,8 @@ from hardstone.campaign.collect import carried
 from hardstone.catalogue import load_catalogue
 from hardstone.model import Conditions, Plan, PlannedTest, Result, RunDocument, Series, Status
 from hardstone.plan.make import Request, make_plan
-from hardstone.present.headline import run_command
-from hardstone.present.headline import test_commands as commands_of
+from hardstone.present.overview import run_command
+from hardstone.present.overview import test_commands as commands_of
 from hardstone.store.store import Store
 from hardstone.targets.fake import FakeTarget
 from tests.process.targets import sample

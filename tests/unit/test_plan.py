@@ -15,7 +15,7 @@ from hardstone.model import Plan
 from hardstone.plan.make import Request, make_plan, rest_of
 from hardstone.plan.params import PlanError, nearest, parse_cpu_list
 from hardstone.preemption.tables import booted_models, switched_models
-from hardstone.present.headline import run_command
+from hardstone.present.overview import run_command
 from tests.process.targets import sample
 
 REGISTER = sample.register()

@@ -86,7 +86,7 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
 
 
 def _status(entry: RunEntry) -> str:
-    from hardstone.present.headline import status_words
+    from hardstone.present.overview import status_words
 
     return status_words(entry.status, entry.lacking or "", entry.tests)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar, Series
-from hardstone.present.headline import repeat_text
+from hardstone.present.overview import repeat_text
 from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime

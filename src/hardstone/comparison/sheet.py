@@ -22,7 +22,7 @@ from hardstone.figure_text import amount_text
 from hardstone.files import regular_target, replace_file
 from hardstone.present.stars_text import category_number, stars_number
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, drawn
+from hardstone.report.figures import Figure, pictures
 from hardstone.report.sheet import Sheet, bind
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, PublishedSystem
@@ -421,5 +421,5 @@ class _Book:
 
     def _drawn(self, figures: Sequence[Figure]) -> None:
         """Two abreast, so that pages look alike; titles keep to their column."""
-        titled = [(shorten(title, _TITLE), svg) for title, svg in drawn(figures)]
+        titled = [(shorten(title, _TITLE), svg) for title, svg in pictures(figures)]
         self._sheet.drawings(titled, columns=2)

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from hardstone.model import DataValue, Result, Series
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
-from hardstone.stats.joined_series import merged
+from hardstone.stats.join import merged
 from hardstone.stats.quantiles import Quantile, is_printable, lacking, quantile, values_for
 
 

@@ -1,16 +1,28 @@
-"""KRN-P-PRE in a report: operations, HP's figure 1 and the blocking rates, on a page and on
-paper.
+"""The kernel's preemption in a report: its charts with their text alternatives, and the section
+of a page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
+import numpy as np
+
 from hardstone.errors import InputError
-from hardstone.kernel import charts
-from hardstone.kernel.analysis import KernelTime
+from hardstone.kernel.analysis import (
+    KernelTime,
+    Operation,
+    rate_bounds,
+    shorter_share,
+    time_longer,
+    unseen_per_s,
+)
 from hardstone.kernel.tables import (
+    TIME_90,
+    TIME_99,
     WHAT_DIFFERS,
+    WORST,
     KernelHistory,
     KernelTable,
     OperationRow,
@@ -20,11 +32,238 @@ from hardstone.kernel.tables import (
     summary,
 )
 from hardstone.model import Result
-from hardstone.report.chart_frame import Spec
+from hardstone.report.chart_frame import (
+    Group,
+    Row,
+    Spec,
+    colour,
+    domain,
+    drawn,
+    figure,
+    mark,
+    ticks,
+    tooltip,
+    value_axis,
+    value_scale,
+)
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, drawn
+from hardstone.report.figures import Figure, pictures
 from hardstone.report.sheet import Sheet
 from hardstone.wording import shorten
+
+UNSEEN = "may be unseen"
+_POINTS = 48
+_LABEL = "format(datum.value, '~s')"
+
+
+def has_blocking(one: Operation) -> bool:
+    """Whether a release of the operation was blocked."""
+    return bool(one.blocking and one.blocking.falls and one.blocking.rate.from_ns.size)
+
+
+def blocking_chart(found: Sequence[Operation]) -> Spec:
+    """A line for each operation that blocked; the first has a band."""
+    rows = [row for number, one in enumerate(found) for row in blocking_rows(one, number)]
+    low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
+    least = min((float(row["s"] or 0) for row in rows), default=1.0) / 3
+    most = max((float(row["s"] or 0) for row in rows), default=10.0) * 2
+    rows += _unseen(found, least, most, high) + _band(found[0], least)
+    names = list(dict.fromkeys(str(row["c"]) for row in rows))
+    group = Group([], colours=names)
+    x: Spec = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, "ns"),
+        "title": "longer than (log)",
+    }
+    y: Spec = {
+        "field": "s",
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [least, most], "nice": False, "clamp": True},
+        "axis": {"values": ticks(least, most), "labelExpr": _LABEL, "grid": True},
+        "title": "intervals per second (log)",
+    }
+    return figure(group, rows, [_blocking_lines(group, x, y), _limit(group, x), _area(group, x)])
+
+
+def blocking_rows(one: Operation, number: int) -> list[Row]:
+    """From each length on, the rate holds up to the next."""
+    if one.blocking is None:
+        return []
+    rate = one.blocking.rate
+    steps = zip(rate.from_ns.tolist(), rate.per_s.tolist(), strict=True)
+    drawn_steps = [(at, per_s) for at, per_s in steps if per_s > 0]
+    if not drawn_steps:
+        return []
+    end = (float(rate.from_ns[-1]), drawn_steps[-1][1])
+    name = shorten(one.name, 24)
+    return [
+        {"c": name, "i": number, "v": drawn(at), "s": per_s} for at, per_s in [*drawn_steps, end]
+    ]
+
+
+def _unseen(found: Sequence[Operation], least: float, most: float, high: float) -> list[Row]:
+    """For the operation with the fewest releases; within the axes."""
+    known = [one.blocking.residuals for one in found if one.blocking]
+    if not known:
+        return []
+    fewest = min(known, key=lambda one: one.releases)
+    lengths = np.geomspace(max(fewest.start_ns, 1.0) * 1.01, max(high, 2.0), _POINTS).tolist()
+    rates = [(length, unseen_per_s(fewest, length)) for length in lengths]
+    return [
+        {"c": UNSEEN, "i": len(found), "v": drawn(at), "t": rate}
+        for at, rate in rates
+        if rate is not None and least <= rate <= most
+    ]
+
+
+def _band(one: Operation, least: float) -> list[Row]:
+    if one.blocking is None or not one.blocking.rate.from_ns.size:
+        return []
+    found = one.blocking.residuals
+    lengths = np.geomspace(max(found.start_ns, 1.0), max(found.worst_ns, 2.0), _POINTS)
+    low, high = rate_bounds(found, lengths)
+    name = shorten(one.name, 24)
+    return [
+        {"c": name, "i": 0, "v": drawn(at), "min": max(floor, least), "max": top}
+        for at, floor, top in zip(lengths.tolist(), low.tolist(), high.tolist(), strict=True)
+        if np.isfinite(top)
+    ]
+
+
+def _blocking_lines(group: Group, x: Spec, y: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.s)"}],
+        "mark": mark("line", interpolate="step-after"),
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": colour(group),
+            "detail": {"field": "i", "type": "nominal"},
+            "tooltip": tooltip(group, ("v", "longer than (ns)", ",.0f"), ("s", "per s", ".3~g")),
+        },
+    }
+
+
+def _limit(group: Group, x: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.t)"}],
+        "mark": mark("line", strokeDash=[3, 3], strokeWidth=1.2),
+        "encoding": {
+            "x": x,
+            "y": {"field": "t", "type": "quantitative"},
+            "color": colour(group),
+            "tooltip": tooltip(group, ("v", "length (ns)", ",.0f"), ("t", "per s", ".3~g")),
+        },
+    }
+
+
+def _area(group: Group, x: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.min)"}],
+        "mark": mark("area", fillOpacity=0.15),
+        "encoding": {
+            "x": x,
+            "y": {"field": "min", "type": "quantitative"},
+            "y2": {"field": "max"},
+            "color": colour(group),
+        },
+    }
+
+
+_SHARES = {TIME_90: 0.9, TIME_99: 0.99, WORST: 1.0}
+_MARKS = [0, 0.25, 0.5, 0.75, 0.9, 1]
+_TOP = 1.03  # so that a mark at 1 is whole
+
+
+def share_axis(marks: list[float]) -> Spec:
+    """An axis that has all of these marks: where there are more of them than one in 40 pixels, Vega
+    leaves out every second, unless it is told how many there are."""
+    look: Spec = {"format": ".0%", "grid": True, "labelOverlap": False}
+    return {"values": marks, "tickCount": len(marks), **look}
+
+
+def has_sections(one: Operation) -> bool:
+    """Whether any share of kernel time can be told."""
+    found = one.blocking
+    return bool(found and found.falls and one.kernel_share and found.rate.from_ns.size)
+
+
+def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> Spec:
+    """A line for each operation that has shares; the points of the study where it is given."""
+    rows = [row for number, one in enumerate(found) for row in section_rows(one, number)]
+    rows += point_rows(history, len(found)) if history else []
+    names = list(dict.fromkeys(str(row["c"]) for row in rows))
+    group = Group([], colours=names)
+    low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
+    x: Spec = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, "ns"),
+        "title": "length of section (log)",
+    }
+    return figure(group, rows, [_section_lines(group, x), _marks(group, x)])
+
+
+def section_rows(one: Operation, number: int) -> list[Row]:
+    """From each length on the share holds up to the next."""
+    if one.blocking is None or not one.kernel_share:
+        return []
+    longer = time_longer(one.blocking.rate)
+    shares = shorter_share(longer, one.kernel_share)
+    return [
+        {"c": shorten(one.name, 24), "i": number, "v": drawn(at), "s": share}
+        for at, share in zip(longer.from_ns.tolist(), shares.tolist(), strict=True)
+    ]
+
+
+def point_rows(history: KernelHistory, number: int) -> list[Row]:
+    return [
+        {
+            "c": f"{history.short}, preemption {name}",
+            "i": number + place,
+            "v": side[statistic],
+            "b": share,
+        }
+        for place, (name, side) in enumerate((("off", history.off), ("on", history.on)))
+        for statistic, share in _SHARES.items()
+    ]
+
+
+def _section_lines(group: Group, x: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.s)"}],
+        "mark": mark("line", interpolate="step-after"),
+        "encoding": {
+            "x": x,
+            "y": {
+                "field": "s",
+                "type": "quantitative",
+                "scale": {"domain": [0, _TOP], "nice": False, "clamp": True},
+                "axis": share_axis(_MARKS),
+                "title": "share of kernel time",
+            },
+            "color": colour(group),
+            "detail": {"field": "i", "type": "nominal"},
+            "tooltip": tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("s", "share", ".3~%")),
+        },
+    }
+
+
+def _marks(group: Group, x: Spec) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.b)"}],
+        "mark": mark("point", shape="diamond", filled=True, size=70),
+        "encoding": {
+            "x": x,
+            "y": {"field": "b", "type": "quantitative"},
+            "color": colour(group),
+            "tooltip": tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("b", "share", ".3~%")),
+        },
+    }
+
 
 _MOST_LINES = 4
 _SECTIONS = (
@@ -92,15 +331,15 @@ def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, 
     """Title, what to look at, and chart; none where nothing was blocked."""
     shown = [time.whole, *time.operations[:_MOST_LINES]]
     found = []
-    if any(map(charts.has_sections, shown)):
+    if any(map(has_sections, shown)):
         about = _SECTIONS
         if history:
             about += _HISTORY.format(short=history.short, machine=history.machine)
-        spec = charts.section_chart(shown, history)
+        spec = section_chart(shown, history)
         found.append(("Kernel time by length of section", about, spec))
-    if any(map(charts.has_blocking, shown)):
+    if any(map(has_blocking, shown)):
         rates = [*shown, time.reference] if time.reference else shown
-        found.append(("Blocking rate", _RATES, charts.blocking_chart(rates)))
+        found.append(("Blocking rate", _RATES, blocking_chart(rates)))
     return found
 
 
@@ -131,10 +370,10 @@ def fill_kernel(sheet: Sheet, page: KernelPage) -> None:
         sheet.gap(4)
     for note in (*table.notes, page.history):
         sheet.text(note, 8)
-    for one in (table.meaning, *(figure.about for figure in page.figures)):
+    for one in (table.meaning, *(one.about for one in page.figures)):
         sheet.text(one, 8, colour="quiet")
     sheet.gap(8)
-    sheet.drawings(drawn(page.figures), columns=2)
+    sheet.drawings(pictures(page.figures), columns=2)
 
 
 def _cells(row: OperationRow) -> list[str]:

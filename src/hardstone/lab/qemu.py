@@ -1,4 +1,4 @@
-"""QEMU's command line for a guest, and the channels to it."""
+"""QEMU: how it is found and started, and a guest from its boot to its end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import contextlib
 import fcntl
 import mmap
 import os
+import re
 import select
 import shutil
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +20,11 @@ from pathlib import Path
 from typing import Protocol
 
 from hardstone.errors import TargetError
+from hardstone.files import replace_file
 from hardstone.lab.initramfs import PCI_IDS
 from hardstone.lab.kernels import Kernel
-from hardstone.lab.settings import DEFAULT_MEMORY_MIB, LabSettings
+from hardstone.lab.lab_folder import make_guest_folder
+from hardstone.lab.settings import BOOT_VARIABLE, DEFAULT_MEMORY_MIB, LabSettings
 
 _PACKAGES = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 
@@ -340,3 +345,366 @@ def _is_readable(file: int | socket.socket, timeout_s: float) -> bool:
     poller = select.poll()
     poller.register(file, select.POLLIN)
     return bool(poller.poll(timeout_s * 1000))
+
+
+VERSION = 2
+RUN, INPUT, INPUT_END, SIGNAL, CLOCK = b"R", b"I", b"Z", b"S", b"C"
+READY, OUTPUT, ERROR, TAKEN, EXIT = b"H", b"O", b"E", b"T", b"X"
+MOST_BYTES = 1 << 16
+# Types that a guest sends, each with the least that it holds.
+_FROM_GUEST = {READY: 1, OUTPUT: 0, ERROR: 0, TAKEN: 0, EXIT: 2, CLOCK: 8}
+_HEAD = struct.Struct("<cI")
+
+
+class NoFrameError(ValueError):
+    """The guest sent what is no frame."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A type, one byte, and what came with it."""
+
+    type: bytes
+    content: bytes = b""
+
+    def packed(self) -> bytes:
+        """The frame as it is sent."""
+        return _HEAD.pack(self.type, len(self.content)) + self.content
+
+
+def run_frame(words: Sequence[str]) -> Frame:
+    """Asks for a command; ValueError for words that no command can have."""
+    content = b"".join(word.encode("utf-8", "surrogateescape") + b"\0" for word in words)
+    if any("\0" in word for word in words) or len(content) > MOST_BYTES:
+        raise ValueError("the command is too long, or has a 0 byte")
+    return Frame(RUN, content)
+
+
+class FrameReader:
+    """Frames out of bytes as they come."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes bytes from the guest."""
+        self._held += chunk
+
+    def next(self) -> Frame | None:
+        """The next frame, None until the rest has come; NoFrameError."""
+        if len(self._held) < _HEAD.size:
+            return None
+        kind, length = _HEAD.unpack_from(self._held)
+        if not _FROM_GUEST.get(kind, MOST_BYTES + 1) <= length <= MOST_BYTES:
+            raise NoFrameError(f"frame of type {kind!r} and {length} bytes")
+        end = _HEAD.size + length
+        if len(self._held) < end:
+            return None
+        frame = Frame(kind, bytes(self._held[_HEAD.size : end]))
+        del self._held[:end]
+        return frame
+
+
+MOST_CONSOLE_BYTES = 1 << 26  # the guard ends a QEMU that writes more
+_MOST_BYTES = 1 << 16
+_KEPT_BYTES = 1 << 20
+_SHOWN_CHARS = 300
+_PANIC = re.compile(r"Kernel panic - not syncing: [^\n]*")
+_NO_PORT = "hardstone-lab: no port of virtio-serial"
+_NO_DRIVER = "hardstone-lab: no driver for the device"
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[@-_])?")
+
+
+def console_lines(folder: Path) -> list[str]:
+    """The last lines of the console, printable."""
+    lines = _printable(_tail(folder / "console")).splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def said_last(folder: Path) -> str:
+    """The last line of the console in a message. It belongs to the cause of an error: from a
+    remedy, commands to type are taken."""
+    lines = console_lines(folder)
+    if not lines:
+        return "its console said nothing"
+    return f"its console said last: {lines[-1][:_SHOWN_CHARS]}"
+
+
+def keep_console(folder: Path, log: Path) -> None:
+    """Keeps the end of the console as the file `log`, where it can be written: it only helps a
+    person."""
+    with contextlib.suppress(OSError):
+        with (folder / "console").open("rb") as file:
+            file.seek(max(0, _size_bytes(folder / "console") - _KEPT_BYTES))
+            content = file.read(_KEPT_BYTES)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(log, content, 0o644, is_durable=False)
+
+
+def why_it_ended(folder: Path) -> tuple[str, str]:
+    """Why a guest ended, and what to do about it ("" where nothing is known)."""
+    console = "\n".join(console_lines(folder))
+    if _NO_PORT in console:
+        return (
+            "the kernel has no driver for the channel to the lab",
+            "switch on CONFIG_VIRTIO_PCI and CONFIG_VIRTIO_CONSOLE, or give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if _NO_DRIVER in console:
+        return (
+            "the kernel has no driver for the device",
+            "switch on CONFIG_UIO_PCI_GENERIC=m and give the kernel's modules: "
+            "hardstone lab add NAME --kernel PATH --modules DIR",
+        )
+    if found := _PANIC.search(console):
+        return found[0][:_SHOWN_CHARS], ""
+    if _size_bytes(folder / "console") >= MOST_CONSOLE_BYTES:
+        return f"its console wrote {MOST_CONSOLE_BYTES >> 20} MiB and more; {said_last(folder)}", ""
+    said = _printable(_tail(folder / "qemu")).strip().splitlines()
+    if said:
+        return f"QEMU said: {said[-1][:_SHOWN_CHARS]}", ""
+    return f"QEMU was ended, or the guest switched itself off; {said_last(folder)}", ""
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _MOST_BYTES))
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _printable(text: str) -> str:
+    text = _ESCAPES.sub("", text).replace("\r", "\n")
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+
+
+_GUARD = Path(__file__).with_name("guard.py")
+_REBUILD = "rebuild it: hardstone probe build"
+_ANSWER_S = 20.0
+
+
+class GuestLostError(TargetError):
+    """The guest ended, or no longer answers."""
+
+
+class SilentGuestError(GuestLostError):
+    """The guest ended, and its console is empty."""
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """The guest's clock between two readings of this machine's, all in ns."""
+
+    before_ns: int
+    guest_ns: int
+    after_ns: int
+
+
+class Guest:
+    """One boot. `folder` is in memory and goes with the guest; `recording` in it is the memory that
+    the guest's probe records into.
+
+    Calls raise GuestLostError with what the console said last.
+    """
+
+    def __init__(self, machine: Machine, base: Path, name: str, log: Path) -> None:
+        """Starts the guest; `base` is a folder in memory, `name` stands in messages, `log` gets
+        the console when the guest has ended."""
+        self.machine = machine
+        self._name = name
+        self._log = log
+        self._reader = FrameReader()
+        self._clocks: list[ClockReading] = []
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+        self._lock = -1
+        try:
+            self.folder, self._lock = make_guest_folder(base)
+            self.recording = self.folder / "recording"
+            _allocate(self.recording, RECORDING_BYTES)
+            self._channel = _channel(machine, self.folder)
+            self._guard = _start(machine, self.folder, self._channel, self._lock)
+            self._channel.hand_over()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise _no_start(name, base, error) from error
+            raise
+
+    def wait_until_ready(self, most_s: float) -> None:
+        """Until the guest's process 1 has said that it is there, and what its clock shows."""
+        frame = self.receive(most_s)
+        if frame is None:
+            raise GuestLostError(
+                f"{self._name} did not boot within {most_s:g} s ({self.machine.accel}); "
+                f"{said_last(self.folder)}",
+                f"{self._remedy()}; {BOOT_VARIABLE} gives it more time",
+            )
+        if frame != Frame(READY, bytes([VERSION])):
+            raise GuestLostError(
+                f"the program in {self._name} is of another version than this toolkit", _REBUILD
+            )
+        self.read_clock()
+
+    @property
+    def can_interrupt(self) -> bool:
+        """Whether a running command can be sent input and signals."""
+        return self.machine.accel != "icount"
+
+    def check(self) -> None:
+        """GuestLostError if it was ended."""
+        self._opened()
+
+    def run(self, words: Sequence[str]) -> None:
+        """Starts a command; what it writes and its end come as frames."""
+        self.send(run_frame(words))
+
+    def send(self, frame: Frame) -> None:
+        """Sends a frame."""
+        try:
+            self._opened().send(frame.packed())
+        except ChannelClosedError:
+            raise self._lost() from None
+
+    def receive(self, timeout_s: float) -> Frame | None:
+        """The next frame, None if none came in time."""
+        until = time.monotonic() + timeout_s
+        try:
+            while (frame := self._reader.next()) is None:
+                chunk = self._opened().receive(max(0.0, until - time.monotonic()))
+                if not chunk and time.monotonic() >= until:
+                    return None
+                self._reader.feed(chunk)
+        except ChannelClosedError:
+            raise self._lost() from None
+        except NoFrameError as error:
+            lost = GuestLostError(f"{self._name} sent what is no frame: {error}", self._remedy())
+            self.close()
+            raise lost from error
+        return frame
+
+    def read_clock(self) -> None:
+        """Notes both clocks, unless the guest's counts instructions. No command may run."""
+        if not self.can_interrupt:
+            return
+        before_ns = time.monotonic_ns()
+        self.send(Frame(CLOCK))
+        frame = self.receive(_ANSWER_S)
+        after_ns = time.monotonic_ns()
+        if frame is None or frame.type != CLOCK:
+            raise self.hangs()
+        guest_ns = int.from_bytes(frame.content[:8], "little")
+        self._clocks.append(ClockReading(before_ns, guest_ns, after_ns))
+
+    def clocks(self) -> tuple[ClockReading, ClockReading] | None:
+        """The first and the last reading, None where there are no two."""
+        return (self._clocks[0], self._clocks[-1]) if len(self._clocks) > 1 else None
+
+    def hangs(self) -> GuestLostError:
+        """Ends a guest that does not answer; the error to raise."""
+        text = f"{self._name} does not answer and was ended; {said_last(self.folder)}"
+        error = GuestLostError(text, self._remedy())
+        self.close()
+        return error
+
+    def close(self) -> None:
+        """Ends the guest and removes its folder; may be called twice, and never raises an error:
+        what a guest leaves is removed by its guard, or by the next guest."""
+        channel, self._channel = self._channel, None
+        guard, self._guard = self._guard, None
+        lock, self._lock = self._lock, -1
+        if channel is not None:
+            with contextlib.suppress(OSError, BufferError):
+                channel.close()
+            keep_console(self.folder, self._log)
+        if guard is not None:
+            _end(guard)
+        if lock >= 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(lock)
+
+    def _opened(self) -> Channel:
+        if self._channel is None:
+            raise GuestLostError(f"{self._name} was ended", "")
+        return self._channel
+
+    def _lost(self) -> GuestLostError:
+        why, remedy = why_it_ended(self.folder)
+        kind = GuestLostError if console_lines(self.folder) else SilentGuestError
+        error = kind(f"{self._name} ended: {why}", remedy or self._remedy())
+        self.close()
+        return error
+
+    def _remedy(self) -> str:
+        return f"look at its console, {self._log}"
+
+
+def guard_command(folder: Path, lock: int, most_bytes: int, *, on_one_cpu: bool) -> list[str]:
+    """How the guard is started, without the command of QEMU that follows.
+
+    `on_one_cpu` for a guest that counts instructions: QEMU's main loop moves the guest's time
+    forward when its processor halts, and does not wait for the last instructions to be counted. On
+    a CPU of its own it was now and then too early: a run differed by a few instructions.
+    """
+    python = [sys.executable, "-I", "-S", str(_GUARD)]
+    return [*python, str(folder), str(lock), str(most_bytes), "one" if on_one_cpu else "all"]
+
+
+def _channel(machine: Machine, folder: Path) -> Channel:
+    if machine.accel != "icount":
+        return PortChannel()
+    _allocate(folder / "turns", TURNS_BYTES)
+    return TurnsChannel(folder / "turns")
+
+
+def _allocate(path: Path, size_bytes: int) -> None:
+    """A file whose memory is there, so that a guest finds none missing later."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, size_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def _start(machine: Machine, folder: Path, channel: Channel, lock: int) -> subprocess.Popen[bytes]:
+    command = machine.command(folder, channel.inherited)
+    return subprocess.Popen(
+        [
+            *guard_command(folder, lock, MOST_CONSOLE_BYTES, on_one_cpu=machine.accel == "icount"),
+            *command,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(*channel.inherited, lock),
+        start_new_session=True,
+    )
+
+
+def _end(guard: subprocess.Popen[bytes]) -> None:
+    """The end of its input ends the guard, and this its guest."""
+    if guard.stdin is not None:
+        with contextlib.suppress(OSError):
+            guard.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        guard.wait(_ANSWER_S)
+    if guard.poll() is None:
+        guard.kill()
+        guard.wait()
+
+
+def _no_start(name: str, base: Path, error: OSError) -> TargetError:
+    return TargetError(
+        f"{name} cannot be started: {error.strerror or error}",
+        f"a guest needs {RECORDING_BYTES >> 20} MiB in {base}: free some, or name another folder "
+        "in HARDSTONE_MEMORY_DIR",
+    )

@@ -201,7 +201,7 @@ def _spoken_series(series: Series, unit: Unit) -> str:
     return f"{shorten(series_text(series))}: {format_count(series.count)} values from {ends}"
 
 
-def drawn(figures: Iterable[Figure]) -> list[tuple[str, str]]:
+def pictures(figures: Iterable[Figure]) -> list[tuple[str, str]]:
     """Title and drawing of each figure, for a page on paper."""
     return [(one.title, one.drawing.__html__()) for one in figures]
 

@@ -12,7 +12,7 @@ from hardstone.report.chart_frame import group
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
 from hardstone.stats.histogram import Above, above, above_all
-from hardstone.stats.joined_series import merged
+from hardstone.stats.join import merged
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, label_text, spoken
 

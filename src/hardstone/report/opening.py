@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 
 from hardstone.facts import load_facts
 from hardstone.model import Instrument, Moved, RunDocument, Scalar
-from hardstone.present.headline import conditions_text, moment_text, status_text
 from hardstone.present.notices import Banner, caveats
 from hardstone.present.overview import (
     FailedClaim,
     StandsOut,
     Timing,
+    conditions_text,
     decisive,
     families,
+    moment_text,
     stands_out,
+    status_text,
     timings,
 )
 from hardstone.present.stars_text import headline_reason

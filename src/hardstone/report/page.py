@@ -15,7 +15,7 @@ from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.tables import pairs_in
-from hardstone.present import headline
+from hardstone.present import overview
 from hardstone.present.deadlines import PATH_NOT_TAKEN, decisive_projection
 from hardstone.present.measured_tables import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
@@ -232,6 +232,6 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
         "fact_groups": opening.fact_groups(document.system),
         "moved": opening.moved_rows(document.environment_moved),
         "advice": document.advice,
-        "command": headline.run_command(document.plan),
-        "commands": headline.test_commands(document),
+        "command": overview.run_command(document.plan),
+        "commands": overview.test_commands(document),
     }

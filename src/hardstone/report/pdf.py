@@ -17,9 +17,9 @@ from hardstone.posix.tables import posix_tables
 from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.tables import pairs_in
 from hardstone.present.deadlines import PATH_NOT_TAKEN
-from hardstone.present.headline import conditions_text
+from hardstone.present.overview import conditions_text
 from hardstone.report.drawing import Drawer, helpers_for
-from hardstone.report.figures import drawn
+from hardstone.report.figures import pictures
 from hardstone.report.latency_pages import PartPage
 from hardstone.report.opening import Head, head_of
 from hardstone.report.page import settings_of, with_readable_histograms
@@ -161,7 +161,7 @@ def _fill_part(sheet: Sheet, part: PartPage) -> None:
     if part.figures:
         sheet.text(part.figures[0].about, 8, colour="quiet")
     sheet.gap(6)
-    sheet.drawings(drawn(part.figures))
+    sheet.drawings(pictures(part.figures))
 
 
 def _fill_figures(sheet: Sheet, section: Section) -> None:
@@ -187,7 +187,7 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
         one = section.projection
         said = f"{one.label}: {one.outcome}: {'; '.join(one.lines)}. {PATH_NOT_TAKEN}"
         sheet.text(said, 7.5, colour="quiet")
-    sheet.drawings(drawn(section.figures), columns=2 if len(section.figures) > 2 else 1)
+    sheet.drawings(pictures(section.figures), columns=2 if len(section.figures) > 2 else 1)
 
 
 def _fill_noise(sheet: Sheet, section: Section) -> None:

@@ -14,7 +14,6 @@ from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text
 from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
 from hardstone.present.deadlines import ProjectionText
-from hardstone.present.headline import cpu_text, policy_text, result_conditions_text
 from hardstone.present.measured_tables import (
     CAPTION,
     COLUMNS,
@@ -25,6 +24,7 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import idle_remark, warnings_of
+from hardstone.present.overview import cpu_text, policy_text, result_conditions_text
 from hardstone.present.why_late import NOTE, LateValue, alike, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Row, Spec
 from hardstone.report.drawing import Drawer
-from hardstone.report.figures import Figure, drawn
+from hardstone.report.figures import Figure, pictures
 from hardstone.report.sheet import Sheet
 from hardstone.simulation import charts, tables
 from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
@@ -563,7 +563,7 @@ def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
         for one in found:
             sheet.text(f"{one.title}: {one.about}", 7.5, colour="quiet")
         sheet.gap(4)
-        sheet.drawings(drawn(found), columns=2)
+        sheet.drawings(pictures(found), columns=2)
         yield sheet
     yield _model(subject, page)
 

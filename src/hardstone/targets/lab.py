@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import IO
 
 from hardstone.errors import HardstoneError, InputError, TargetError
-from hardstone.lab import guest as frames
-from hardstone.lab.guest import Frame, Guest, GuestLostError, SilentGuestError
+from hardstone.lab import qemu as frames
 from hardstone.lab.initramfs import Programs, check_device, initramfs_for
 from hardstone.lab.kernels import Kernel, find_kernel, unpacked_kernel
 from hardstone.lab.lab_folder import console_log
 from hardstone.lab.qemu import (
     RECORDING_BYTES,
     TURNS_BYTES,
+    Frame,
+    Guest,
+    GuestLostError,
     Machine,
+    SilentGuestError,
     boot_line_of,
     cpu_count,
     emulator,

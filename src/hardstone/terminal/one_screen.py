@@ -18,10 +18,18 @@ from hardstone.catalogue import kind_of
 from hardstone.kernel.tables import kernel_lines
 from hardstone.model import Result, RunDocument, Trust
 from hardstone.posix.tables import posix_lines
-from hardstone.present.headline import conditions_text, state_text
 from hardstone.present.measured_tables import noise_line
 from hardstone.present.notices import deviations
-from hardstone.present.overview import FailedClaim, Timing, decisive, families, stands_out, timings
+from hardstone.present.overview import (
+    FailedClaim,
+    Timing,
+    conditions_text,
+    decisive,
+    families,
+    stands_out,
+    state_text,
+    timings,
+)
 from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.simulation.screen import screen_lines

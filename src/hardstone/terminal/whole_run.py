@@ -31,7 +31,6 @@ from hardstone.present.deadlines import (
     projections,
     share_lines,
 )
-from hardstone.present.headline import headline
 from hardstone.present.measured_tables import (
     CAPTION,
     COLUMNS,
@@ -41,7 +40,7 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import deviations, idle_remarks
-from hardstone.present.overview import LIMIT_OF_MAXIMA
+from hardstone.present.overview import LIMIT_OF_MAXIMA, headline
 from hardstone.present.stars_text import (
     category_number,
     certain_stars,

@@ -16,7 +16,7 @@ from hardstone.cli.main import command_of
 from hardstone.model import Plan
 from hardstone.plan.make import Request, make_plan
 from hardstone.plan.params import PlanError
-from hardstone.present.headline import run_command
+from hardstone.present.overview import run_command
 from hardstone.store.store import Store
 from tests.process.cli.conftest import Done, Lab
 from tests.process.cli.test_doctor import stub

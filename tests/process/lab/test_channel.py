@@ -15,9 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardstone.lab import guest as frames
-from hardstone.lab.guest import Frame, FrameReader, NoFrameError, run_frame
-from hardstone.lab.qemu import TURNS_BYTES, ChannelClosedError, PortChannel, TurnsChannel
+from hardstone.lab import qemu as frames
+from hardstone.lab.qemu import (
+    TURNS_BYTES,
+    ChannelClosedError,
+    Frame,
+    FrameReader,
+    NoFrameError,
+    PortChannel,
+    TurnsChannel,
+    run_frame,
+)
 from tests.conftest import ROOT
 
 LONGEST_S = 60.0  # a hang fails; nothing is measured

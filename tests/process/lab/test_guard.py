@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hardstone.lab.guest import guard_command
 from hardstone.lab.lab_folder import make_guest_folder, remove_abandoned_guests
+from hardstone.lab.qemu import guard_command
 from hardstone.targets.host_memory import remove_abandoned
 from tests.running import has_ended
 from tests.waiting import LONGEST_S, wait_until

@@ -17,9 +17,9 @@ import pytest
 
 from hardstone.errors import EXIT_UNREACHABLE, InputError, TargetError
 from hardstone.lab.debian import read_kernel
-from hardstone.lab.guest import console_lines, keep_console, said_last, why_it_ended
 from hardstone.lab.kernels import add_kernel
 from hardstone.lab.lab_folder import lab_folder, make_guest_folder
+from hardstone.lab.qemu import console_lines, keep_console, said_last, why_it_ended
 from hardstone.targets.base import BrokenStreamError, Notices, ProbeError, ProbeTimeoutError, Stop
 from hardstone.targets.lab import LabTransport, lab_target, lab_transport
 from hardstone.targets.local import local_target

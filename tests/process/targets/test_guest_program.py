@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from hardstone.lab import guest as frames
-from hardstone.lab.guest import Frame, FrameReader, run_frame
+from hardstone.lab import qemu as frames
+from hardstone.lab.qemu import Frame, FrameReader, run_frame
 from tests.conftest import ROOT
 from tests.running import has_ended, state_of
 from tests.waiting import LONGEST_S, wait_until

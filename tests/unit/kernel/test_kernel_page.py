@@ -9,8 +9,7 @@ from functools import cache
 import pytest
 
 from hardstone.kernel.analysis import kernel_time_of
-from hardstone.kernel.charts import UNSEEN, blocking_chart, section_chart
-from hardstone.kernel.page import KernelPage, kernel_page
+from hardstone.kernel.page import UNSEEN, KernelPage, blocking_chart, kernel_page, section_chart
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar

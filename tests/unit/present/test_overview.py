@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hardstone.model import Conditions, Event, PlannedTest, Result, RunDocument, Trust, Verdict
-from hardstone.present.headline import headline
-from hardstone.present.overview import decisive, families, stands_out, timings
+from hardstone.present.overview import decisive, families, headline, stands_out, timings
 from hardstone.stats.trust import grade_run
 from hardstone.wording import target_text
 from tests.unit.golden import assert_as_stored

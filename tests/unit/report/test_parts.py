@@ -11,7 +11,7 @@ import pytest
 
 from hardstone.figure_text import quantile_cell, share_text
 from hardstone.model import RunDocument
-from hardstone.present import headline
+from hardstone.present import overview
 from hardstone.report import opening
 from hardstone.report.drawing import can_be_inlined, content_security_policy, json_for_script
 from hardstone.report.results import table_of
@@ -33,7 +33,7 @@ def test_the_commands_of_a_run_from_before_loads_name_its_load() -> None:
         cpu_configs=[],
         tests=[msgspec.structs.replace(one, load="none", cpu_config="shared") for one in tests],
     )
-    for command in (headline.run_command(old), *headline.test_commands(document)):
+    for command in (overview.run_command(old), *overview.test_commands(document)):
         assert "--load storm --cpu-config single" in command
 
 
@@ -116,17 +116,17 @@ def test_facts_are_grouped_by_what_stands_before_the_dot() -> None:
 
 
 def test_the_plan_becomes_commands_that_a_shell_reads_back(run: RunDocument) -> None:
-    words = shlex.split(headline.run_command(run.plan))
+    words = shlex.split(overview.run_command(run.plan))
     assert words[:2] == ["hardstone", "run"]
     assert words[words.index("--priority") + 1] == "98"
     assert "TMR-P-LAT" in words
     target = "x; rm -rf $HOME '\"`id`"  # stays one word
     hostile = msgspec.structs.replace(run.plan, target=target)
-    assert target in shlex.split(headline.run_command(hostile))
-    line = next(one for one in headline.test_commands(run) if "TMR-P-LAT" in one)
+    assert target in shlex.split(overview.run_command(hostile))
+    line = next(one for one in overview.test_commands(run) if "TMR-P-LAT" in one)
     assert "--duration 30000000000ns -p interval_ns=1000000" in line
     held = msgspec.structs.replace(run.plan, dma_latency_us=0)
-    for line in headline.test_commands(msgspec.structs.replace(run, plan=held)):
+    for line in overview.test_commands(msgspec.structs.replace(run, plan=held)):
         assert "--dma-latency 0 " in line
 
 

@@ -15,7 +15,7 @@ from hardstone.stats.consistency import (
     series_contradictions,
     trust_of,
 )
-from hardstone.stats.joined_series import empty_like, joined_series, merged
+from hardstone.stats.join import empty_like, joined_series, merged
 from hardstone.stats.trust import grade_run
 from tests.unit.stats import make
 

@@ -29,7 +29,7 @@ from hardstone.stats.identity import (
     window_problem,
     windows_problem,
 )
-from hardstone.stats.joined_series import merged
+from hardstone.stats.join import merged
 from hardstone.stats.quantiles import LADDER, quantile_of_bins
 from tests.unit.stats import make
 

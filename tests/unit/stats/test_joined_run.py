@@ -29,8 +29,15 @@ from hardstone.model import (
 )
 from hardstone.simulation.sweep import Sweeper, curve_of, is_whole, masses_of
 from hardstone.stats.identity import series_problem
-from hardstone.stats.join import joined_points, joined_run, measured_ns, parts_of, unmeasured_tests
-from hardstone.stats.joined_series import empty_like, joined_series
+from hardstone.stats.join import (
+    empty_like,
+    joined_points,
+    joined_run,
+    joined_series,
+    measured_ns,
+    parts_of,
+    unmeasured_tests,
+)
 from hardstone.stats.sustained import worst_breach
 from tests.sweeps import plan_of, register, result_of
 from tests.unit.stats import make

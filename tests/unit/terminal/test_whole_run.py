@@ -21,14 +21,14 @@ from hardstone.model import (
     RunDocument,
     Verdict,
 )
-from hardstone.present.headline import (
+from hardstone.present.notices import deviations
+from hardstone.present.overview import (
     conditions_text,
     headline,
     result_conditions_text,
     state_text,
     status_text,
 )
-from hardstone.present.notices import deviations
 from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
