@@ -69,7 +69,9 @@ def compare_view(
     decisive = decisive_rows(found, systems)
     yardsticks = yardsticks_of()
     begun(_without_tests(columns, reference, decisive, yardsticks))
-    tests = compared_tests(columns, compared_rows(found, systems))
+    tests = compared_tests(
+        columns, compared_rows(found, systems, {one.address for one in decisive})
+    )
     conditions = condition_rows(columns, decisive)
     kernel = kernel_table(columns, reference)
     bounds = min(one.value_ns for one in yardsticks), max(one.value_ns for one in yardsticks)
@@ -102,7 +104,7 @@ def _without_tests(
         reference=reference,
         decisive=decisive,
         points=[],
-        criteria=[],
+        criteria={},
         tests=[],
         tables=[],
         conditions=[],
@@ -137,10 +139,10 @@ def check_systems(subjects: Sequence[Subject], reference: int) -> None:
         )
 
 
-def criteria_of() -> list[tuple[str, str, str]]:
+def criteria_of() -> dict[str, tuple[str, str]]:
     """What each number of stars means, from 5 down: configuration, and result [D]."""
     said = load_studies()[_DEDICATED].tables["rating_criteria"]
-    return [(stars, *said[stars]) for stars in sorted(said, reverse=True)]
+    return {stars: (said[stars][0], said[stars][1]) for stars in sorted(said, reverse=True)}
 
 
 def yardsticks_of() -> list[Yardstick]:

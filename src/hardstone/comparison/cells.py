@@ -145,7 +145,7 @@ def group_of(row: ComparedRow, view: CompareView, without: Collection[int] = ())
 
 
 def _is_there(cell: ComparedCell) -> bool:
-    return any(isinstance(one, Amount) for one in (cell.mean, cell.worst, *cell.more))
+    return any(isinstance(one, Amount) for one in (cell.mean, cell.worst, *cell.more.values()))
 
 
 def _why_absent(cell: ComparedCell) -> str:
@@ -164,7 +164,7 @@ def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
 def _line(
     column: SystemColumn, cell: ComparedCell, row: ComparedRow, common: Sequence[str]
 ) -> SystemLine:
-    more = dict(zip(row.more, cell.more, strict=False))
+    more = dict(cell.more)
     median = more.pop(_MEDIAN) if _MEDIAN in more else _median(cell)
     source = _source(cell.mean) or _source(cell.worst)
 

@@ -338,7 +338,7 @@ def _context(view: CompareView, figures: PageFigures, *, is_live: bool) -> dict[
         "stars_of": _stars_of,
         "decisive": decisive_table(view, {one.test: one.anchor for one in tests}),
         "points": list(zip(view.columns, view.points, strict=True)),
-        "criteria": view.criteria,
+        "criteria": [(stars, *said) for stars, said in view.criteria.items()],
         "conditions": condition_part(view),
         "tables": view.tables,
         "tests": tests,

@@ -344,12 +344,12 @@ def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     held = [one.held for one in cells if one.held is not None]
     if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_alike(held):
         return None
-    place = row.more.index(_P50) if _P50 in row.more and row.unit != "count" else None
     means, worsts = (
         _known_values(one.mean for one in cells),
         _known_values(one.worst for one in cells),
     )
-    medians = [] if place is None else _known_values(one.more[place] for one in cells)
+    has_median = _P50 in row.more and row.unit != "count"
+    medians = _known_values(one.more[_P50] for one in cells) if has_median else []
     figures = [one if len(one) == len(cells) else [] for one in (means, medians, worsts)]
     is_dependent = any(map(runs_depend, figures))
     said = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -146,12 +146,17 @@ def _longest_tick(column: SystemColumn) -> float | None:
     return None
 
 
-def compared_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
-    """Every series of any system, in the order in which they have them."""
-    return [compared_row(one, systems) for one in found]
+def compared_rows(
+    found: Sequence[FigureRow], systems: Systems, decisive: Collection[str] = ()
+) -> list[ComparedRow]:
+    """Every series of any system, in the order in which they have them. `decisive`: addresses of
+    the rows of the summary."""
+    return [compared_row(one, systems, decisive=one.address in decisive) for one in found]
 
 
-def compared_row(found: FigureRow, systems: Systems, label: str = "") -> ComparedRow:
+def compared_row(
+    found: FigureRow, systems: Systems, label: str = "", *, decisive: bool = False
+) -> ComparedRow:
     """One row. `label`: what it is called instead of by its series and labels."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
     worst, more = _worst_statistic(found.first), _more(row)
@@ -162,6 +167,7 @@ def compared_row(found: FigureRow, systems: Systems, label: str = "") -> Compare
         unit=found.first.unit,
         cells=[builder.cell(place) for place in range(len(row.found))],
         more=more,
+        decisive=decisive,
     )
 
 
@@ -220,12 +226,14 @@ class _Cells:
             ratio=None if why else self._ratio(place, held),
             predictability=_predictability(held, mean, worst),
             worst_why="" if why or against is None else self._why_worst(held, against),
-            more=tuple(self._figure(place, held, name) for name in self.more),
+            more={name: self._figure(place, held, name) for name in self.more},
+            worst_name=self.worst,
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
         missing = missing_of(column, self.row.key[0])
-        return ComparedCell(missing, missing, more=(missing,) * len(self.more))
+        more = dict.fromkeys(self.more, missing)
+        return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
     def _why(self, place: int, held: SubjectSeries) -> str:
         """Beside the reference, or where that has no figure, beside the first that has one."""
@@ -549,14 +557,14 @@ DECISIVE = (
 def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
     """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
     rows = [
-        compared_row(row, systems)
+        compared_row(row, systems, decisive=True)
         for one in DECISIVE
         for name in one.series
         for row in _chosen(found, one, name)
     ]
     wakeup = _wakeup(systems.columns)
     if wakeup is not None:
-        rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU"))
+        rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
     return rows
 
 

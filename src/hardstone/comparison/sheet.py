@@ -78,7 +78,7 @@ def _by_numbers(by_address: dict[str, list[str]]) -> dict[str, list[str]]:
 def _places(view: CompareView, row: ComparedRow) -> Iterator[tuple[SystemColumn, str, str]]:
     """Every place that a figure of the row is from, but that which its row names."""
     for column, cell in zip(view.columns, row.cells, strict=True):
-        for amount in (cell.mean, cell.worst, *cell.more):
+        for amount in (cell.mean, cell.worst, *cell.more.values()):
             if not isinstance(amount, Amount) or amount.place == f"{column.id} {row.address}":
                 continue
             before, _, address = amount.place.partition(f"{column.id} ")
@@ -291,7 +291,11 @@ class _Book:
             if told:
                 self._text(f"{system_name(one)}: {'; '.join(told)}")
         self._sheet.gap()
-        self._table(["Stars", "Configuration", "Results"], view.criteria, is_numeric=False)
+        self._table(
+            ["Stars", "Configuration", "Results"],
+            [(stars, *said) for stars, said in view.criteria.items()],
+            is_numeric=False,
+        )
 
     def _categories(self) -> None:
         """A row for each system, a column for each category."""

@@ -77,10 +77,10 @@ def _column(
         study=short(one.conditions.get("study"), 80) or OWN_STUDY,
         hardware=_hardware(one),
         year=one.year,
-        trust=trust.grade if trust else "",
+        trust=trust.grade if trust else None,
         trust_reasons=list(trust.reasons) if trust else [],
         mark=time_mark(one.document.system) if isinstance(one, MeasuredRun) else "",
-        apart=why_apart(one, reference, trust),
+        apart=why_apart(one, reference, trust) or None,
         rating=rate(one),
     )
 

@@ -1,5 +1,5 @@
 """A comparison of systems as data: what `hardstone compare` shows, and the same as a document
-(`hardstone.comparison/1`).
+(`hardstone.comparison/1`), which has what the view has by the same names.
 
 A system is a run under one condition or a published system. Every list of cells has one for each
 system, in their order. Numbers are in the unit of their series; words are ready to be shown, and
@@ -8,9 +8,9 @@ untrusted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -18,18 +18,34 @@ from hardstone.model import Series, Unit
 from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount, Missing, Subject, SubjectSeries
-from hardstone.wording import is_rate
 
+COMPARISON_SCHEMA = "hardstone.comparison/1"
 MOST_SYSTEMS = 20
 LEAST_SYSTEMS = 2
+
+
+class Figure(msgspec.Struct, kw_only=True):
+    """One figure in the unit of its row: a value, or that it is below or above a bound.
+
+    `missing`: why there is none; then `source` is empty.
+    """
+
+    statistic: str
+    value: float | None = None
+    below: float | None = None
+    above: float | None = None
+    source: str = ""
+    notes: list[str] = []
+    missing: str | None = None
 
 
 @dataclass(frozen=True)
 class SystemColumn:
     """One system. `number` counts from 1 in the order of the command line and names it where its
     `label` has no room; `id` is what a command takes. `study`, `hardware` and `year` are always
-    shown. `trust` is "" for a published system. `mark` says that its times are emulated. `apart`:
-    why its times stand beside those of the reference in grey, without a ratio; "" if they may."""
+    shown. `trust`: None for a published system. `mark` says that its times are emulated. `apart`:
+    why its times stand beside those of the reference in grey, without a ratio; None if they
+    may."""
 
     number: int
     id: str
@@ -40,10 +56,10 @@ class SystemColumn:
     study: str
     hardware: str
     year: str
-    trust: str
+    trust: str | None
     trust_reasons: list[str]
     mark: str
-    apart: str
+    apart: str | None
     rating: Rating
 
 
@@ -56,7 +72,7 @@ class ComparedCell:
     alone may not, the mean and the ratio may. `marks` are short remarks on the figure ("equals the
     tick", "cannot be true"), `notes` longer ones. `ratio`: of the medians, to the reference, both
     measured, neither grey. `predictability`: worst over mean, of a rate mean over least. `more` has
-    the figures for `ComparedRow.more`.
+    the figures for `ComparedRow.more`. `worst_name`: the statistic that `worst` is.
     """
 
     mean: Amount | Missing
@@ -69,7 +85,25 @@ class ComparedCell:
     ratio: QuantileRatio | None = None
     predictability: float | None = None
     worst_why: str = ""
-    more: tuple[Amount | Missing, ...] = ()
+    more: Mapping[str, Amount | Missing] = field(default_factory=dict)
+    worst_name: str = "max"
+
+    @property
+    def figures(self) -> list[Figure]:
+        named = {"mean": self.mean, self.worst_name: self.worst, **self.more}
+        return [_figure(name, one) for name, one in named.items()]
+
+    @property
+    def grey(self) -> str | None:
+        return self.why if self.is_grey else None
+
+    @property
+    def worst_grey(self) -> str | None:
+        return self.worst_why or None
+
+    @property
+    def count(self) -> int | None:
+        return self.series.count if self.series else None
 
     @property
     def series(self) -> Series | None:
@@ -80,13 +114,15 @@ class ComparedCell:
 @dataclass(frozen=True)
 class ComparedRow:
     """One series across the systems. `address` finds it again; `label` is for people. `more` names
-    further statistics that a study published or that a ratio is of: "p50", "min", "time_90"."""
+    further statistics that a study published or that a ratio is of: "p50", "min", "time_90".
+    `decisive`: it is in the summary."""
 
     address: str
     label: str
     unit: Unit
     cells: list[ComparedCell]
     more: tuple[str, ...] = ()
+    decisive: bool = False
 
 
 Look = Literal["passed", "failed", "uncounted", "quiet"]
@@ -166,6 +202,14 @@ class Yardstick:
 
 
 @dataclass(frozen=True)
+class _PlacedSystem(SystemColumn):
+    """A system with its conditions, as far as they are known, and its points."""
+
+    conditions: dict[str, str]
+    points: SystemPoints
+
+
+@dataclass(frozen=True)
 class CompareView:
     """The whole comparison. `reference` is the place of the system that others are set against.
 
@@ -178,30 +222,24 @@ class CompareView:
     reference: int
     decisive: list[ComparedRow]
     points: list[SystemPoints]
-    criteria: list[tuple[str, str, str]]
+    criteria: dict[str, tuple[str, str]]
     tests: list[ComparedTest]
     tables: list[PlainTable]
     conditions: list[ConditionRow]
     yardsticks: list[Yardstick]
     notes: list[str]
+    schema: ClassVar[str] = COMPARISON_SCHEMA
 
+    @property
+    def systems(self) -> list[_PlacedSystem]:
+        return [
+            _PlacedSystem(**vars(one), conditions=_known(self.conditions, place), points=points)
+            for place, (one, points) in enumerate(zip(self.columns, self.points, strict=True))
+        ]
 
-COMPARISON_SCHEMA = "hardstone.comparison/1"
-
-
-class Figure(msgspec.Struct, kw_only=True):
-    """One figure in the unit of its row: a value, or that it is below or above a bound.
-
-    `missing`: why there is none; then `source` is empty.
-    """
-
-    statistic: str
-    value: float | None = None
-    below: float | None = None
-    above: float | None = None
-    source: str = ""
-    notes: list[str] = []
-    missing: str | None = None
+    @property
+    def summary(self) -> list[ComparedRow]:
+        return self.decisive
 
 
 class Cell(msgspec.Struct, kw_only=True):
@@ -233,18 +271,6 @@ class Row(msgspec.Struct, kw_only=True):
     cells: list[Cell]
 
 
-class JudgedCell(msgspec.Struct, kw_only=True):
-    word: str
-    look: str
-    evidence: str
-
-
-class JudgedClaim(msgspec.Struct, kw_only=True):
-    name: str
-    claim: str
-    cells: list[JudgedCell]
-
-
 class DetailedTest(msgspec.Struct, kw_only=True):
     """One test; `states` has one word for each system: "measured", "not run", "published"."""
 
@@ -253,7 +279,7 @@ class DetailedTest(msgspec.Struct, kw_only=True):
     category: str
     states: list[str]
     rows: list[Row]
-    claims: list[JudgedClaim]
+    claims: list[ClaimRow]
     published: list[str]
 
 
@@ -296,102 +322,11 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
 
 def comparison_document(view: CompareView) -> ComparisonDocument:
     """`view` as data for programs: every figure with its unit and source."""
-    decisive = {one.address for one in view.decisive}
-    return ComparisonDocument(
-        schema=COMPARISON_SCHEMA,
-        reference=view.reference,
-        systems=[
-            _system(one, points, view.conditions, place)
-            for place, (one, points) in enumerate(zip(view.columns, view.points, strict=True))
-        ],
-        summary=[_row(one, is_decisive=True) for one in view.decisive],
-        tests=[_test(one, decisive) for one in view.tests],
-        tables=view.tables,
-        conditions=view.conditions,
-        yardsticks=view.yardsticks,
-        criteria={stars: (configuration, result) for stars, configuration, result in view.criteria},
-        notes=view.notes,
-    )
+    return msgspec.convert(view, ComparisonDocument, from_attributes=True)
 
 
-def _system(
-    one: SystemColumn, points: SystemPoints, rows: list[ConditionRow], place: int
-) -> System:
-    return System(
-        number=one.number,
-        id=one.id,
-        label=one.label,
-        is_published=one.is_published,
-        is_reference=one.is_reference,
-        study=one.study,
-        hardware=one.hardware,
-        year=one.year,
-        trust=one.trust or None,
-        trust_reasons=one.trust_reasons,
-        mark=one.mark,
-        apart=one.apart or None,
-        conditions=_conditions(rows, place),
-        rating=one.rating,
-        points=points,
-    )
-
-
-def _conditions(rows: list[ConditionRow], place: int) -> dict[str, str]:
+def _known(rows: Sequence[ConditionRow], place: int) -> dict[str, str]:
     return {row.name: row.cells[place] for row in rows if row.cells[place] != "-"}
-
-
-def _test(one: ComparedTest, decisive: set[str]) -> DetailedTest:
-    return DetailedTest(
-        test=one.test,
-        title=one.title,
-        category=one.category,
-        states=one.states,
-        rows=[_row(row, is_decisive=row.address in decisive) for row in one.rows],
-        claims=[
-            JudgedClaim(
-                name=row.name,
-                claim=row.claim,
-                cells=[
-                    JudgedCell(word=cell.word, look=cell.look, evidence=cell.evidence)
-                    for cell in row.cells
-                ],
-            )
-            for row in one.claims
-        ],
-        published=one.published,
-    )
-
-
-def _row(one: ComparedRow, *, is_decisive: bool) -> Row:
-    """The worst of a rate, or of a sustained period, is the least: the figures say which it is."""
-    told = (cell.worst.statistic for cell in one.cells if isinstance(cell.worst, Amount))
-    worst = next(told, "min" if is_rate(one.unit) else "max")
-    return Row(
-        address=one.address,
-        label=one.label,
-        unit=one.unit,
-        more=list(one.more),
-        decisive=is_decisive,
-        cells=[_cell(cell, one, worst) for cell in one.cells],
-    )
-
-
-def _cell(one: ComparedCell, row: ComparedRow, worst: str) -> Cell:
-    named: Mapping[str, Amount | Missing] = dict(zip(row.more, one.more, strict=False))
-    return Cell(
-        figures=[
-            _figure("mean", one.mean),
-            _figure(worst, one.worst),
-            *(_figure(name, found) for name, found in named.items()),
-        ],
-        count=one.series.count if one.series else None,
-        grey=one.why if one.is_grey else None,
-        worst_grey=one.worst_why or None,
-        marks=list(one.marks),
-        notes=list(one.notes),
-        ratio=one.ratio,
-        predictability=one.predictability,
-    )
 
 
 def _figure(statistic: str, one: Amount | Missing) -> Figure:

@@ -354,12 +354,12 @@ class Comparison:
                 "study": one.study,
                 "hardware": one.hardware,
                 "year": one.year,
-                "trust": one.trust,
+                "trust": one.trust or "",
                 "stars": one.rating.overall,
                 "lowest_stars": one.rating.lowest,
                 "is_at_most": one.rating.is_at_most,
                 "is_reference": one.is_reference,
-                "apart": one.apart,
+                "apart": one.apart or "",
             }
             for one in self.view.columns
         ]
@@ -458,7 +458,7 @@ def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:
 def _further(row: ComparedRow, cell: ComparedCell) -> dict[str, Value]:
     """The further statistics of the row, each as `mean`: "p99.9", "p99.9_below", ..."""
     found: dict[str, Value] = {}
-    for statistic, amount in zip(row.more, cell.more, strict=False):
+    for statistic, amount in cell.more.items():
         found |= _amount(statistic, amount)
     return found
 

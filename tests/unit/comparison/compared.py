@@ -187,7 +187,7 @@ def made_view(
             SystemPoints([f"tick at most {10 + one.number} us"], [f"no sources {one.number}"])
             for one in columns
         ],
-        criteria=[(str(n), f"configuration of {n}", f"result of {n}") for n in range(5, -1, -1)],
+        criteria={str(n): (f"configuration of {n}", f"result of {n}") for n in range(5, -1, -1)},
         tests=tests,
         tables=[
             PlainTable(
@@ -220,10 +220,10 @@ def _column(place: int, one: Subject, reference: int, apart: str, mark: str) -> 
         study=one.conditions.get("study", "") if one.is_published else "this run",
         hardware=one.conditions.get("machine", ""),
         year=one.year,
-        trust="" if one.is_published else "full",
+        trust=None if one.is_published else "full",
         trust_reasons=[],
         mark=mark,
-        apart=apart,
+        apart=apart or None,
         rating=made_rating(stars if place % 11 else None),
     )
 
@@ -254,7 +254,7 @@ def _cell(
         worst,
         held=found,
         is_grey=bool(column.apart),
-        why=column.apart,
+        why=column.apart or "",
         marks=("equals the tick",) if is_tick and not column.is_published else (),
         notes=notes,
         ratio=None if column.apart else _ratio(found, against, column),

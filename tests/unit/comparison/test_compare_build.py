@@ -75,7 +75,7 @@ def systems_in(view: CompareView) -> str:
     return "\n".join(
         f"{one.number}{' (reference)' * one.is_reference} {one.label} {one.mark}: {one.study}; "
         f"{one.hardware}; {one.year}; stars {one.rating.overall}; "
-        f"{' '.join([one.trust, *one.trust_reasons])}; {f'apart: {one.apart}' * bool(one.apart)}"
+        f"{' '.join([one.trust or '', *one.trust_reasons])}; {f'apart: {one.apart}' * bool(one.apart)}"
         for one in view.columns
     )
 
@@ -351,7 +351,10 @@ def texts() -> Iterator[tuple[str, str]]:
         yield f"notes: {name}", "\n".join(compared(*pair).notes)
     view = compared(QNX, CE7, LINUX_RT)
     lines = [f"{one.value_ns} ns: {one.text}" for one in view.yardsticks]
-    yield "criteria and yardsticks", "\n".join([*map(" | ".join, view.criteria), *lines])
+    yield (
+        "criteria and yardsticks",
+        "\n".join([*(" | ".join([stars, *said]) for stars, said in view.criteria.items()), *lines]),
+    )
     yield "tests in the order of the battery", "\n".join(one.test for one in view.tests)
     yield "tables", "\n".join(one.anchor for one in compared(QNX, run_with(result())).tables)
 

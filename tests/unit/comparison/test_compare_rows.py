@@ -50,7 +50,7 @@ def figure(one: Amount | Missing) -> str:
 
 
 def told(one: ComparedCell) -> str:
-    parts = [" / ".join(map(figure, (one.mean, one.worst, *one.more)))]
+    parts = [" / ".join(map(figure, (one.mean, one.worst, *one.more.values())))]
     parts += [f"worst over mean {one.predictability:.4g}"] if one.predictability else []
     parts += [" ".join(ratio_words(one.ratio))] if one.ratio else []
     parts += [f"grey: {one.why}"] if one.is_grey else []

@@ -54,7 +54,7 @@ def test_the_place_of_every_figure_is_told(name: str) -> None:
     elsewhere = 0
     for row in (row for test in view.tests for row in test.rows):
         for column, cell in zip(view.columns, row.cells, strict=True):
-            figures = (cell.mean, cell.worst, *cell.more)
+            figures = (cell.mean, cell.worst, *cell.more.values())
             for one in filter(lambda one: isinstance(one, Amount), figures):
                 before, _, address = one.source.partition(f"{column.id} ")
                 address = address.removesuffix(f" {one.statistic}")

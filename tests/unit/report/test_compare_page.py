@@ -117,7 +117,7 @@ def amounts(view: CompareView) -> set[tuple[float | None, str, str]]:
     """Every figure of the view as (value, bound, source)."""
     rows = [*view.decisive, *(row for test in view.tests for row in test.rows)]
     cells = [cell for row in rows for cell in row.cells]
-    found = [one for cell in cells for one in (cell.mean, cell.worst, *cell.more)]
+    found = [one for cell in cells for one in (cell.mean, cell.worst, *cell.more.values())]
     if len(view.columns) <= NAMED_SYSTEMS:  # else reasons of stars name the figure, not its source
         categories = [one for column in view.columns for one in column.rating.categories]
         found += [one.amount for category in categories for one in category.figures]

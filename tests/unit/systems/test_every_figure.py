@@ -276,7 +276,7 @@ def view(load: str) -> CompareView:
 
 
 def figures_of_cell(cell: ComparedCell) -> Iterator[Amount]:
-    for one in (cell.mean, cell.worst, *cell.more):
+    for one in (cell.mean, cell.worst, *cell.more.values()):
         if isinstance(one, Amount):
             yield one
 
