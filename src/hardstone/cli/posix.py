@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hardstone.cli.options import (
     ConditionOptions,
     LabOptions,
+    MeasureOptions,
     OutcomeOptions,
     TargetsOption,
+    fitting,
+    lab_targets,
     options_of,
     shared,
     typed_options,
 )
-from hardstone.errors import InputError
+from hardstone.errors import EXIT_OK, InputError
+
+if TYPE_CHECKING:
+    from hardstone.cli.measure import Prepared
+    from hardstone.model import NotRun, RunDocument
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +54,7 @@ def command(context: click.Context, /, run: str | None, options: PosixOptions) -
     the same run measured. So a RUN of evaluate says most.
     """
     if run is None:
-        from hardstone.cli.posix_measuring import measure_posix
-
-        return measure_posix(options)
+        return _measure(options)
     typed = typed_options(context) - {"run", "store", "as_json", "quiet"}
     idle = [one.name for one in fields(options) if one.name in typed]
     if idle:
@@ -62,11 +71,66 @@ def _show(run: str, store: Path | None, *, as_json: bool) -> int:
     if not any(one.test == TEST for one in document.results):
         raise InputError(f"run {document.id} has no {TEST}", "measure it: hardstone posix")
     if as_json:
-        from hardstone.cli.posix_measuring import print_posix_json
-
-        print_posix_json([document])
+        _print_json([document])
     else:
         from hardstone.posix.screen import print_posix
 
         print_posix(document)
     return consistency_exit(document)
+
+
+def _measure(options: PosixOptions) -> int:
+    """POS-B-INV on each target, stored as any run and shown: the exit code."""
+    from hardstone.cli.measure import prepare, run_one
+    from hardstone.posix.analysis import TEST
+    from hardstone.posix.screen import print_posix
+    from hardstone.targets import find_target
+
+    names = lab_targets(options.target, options)
+    asked = MeasureOptions(**fitting(MeasureOptions, options))
+    if len(names) > 1:
+        return _measure_several(names, asked)
+    with closing(find_target(names[0])) as target:
+        prepared = prepare(target, names[0], (TEST,), asked)
+        show = (lambda one: _print_json([one])) if options.as_json else print_posix
+        return run_one(prepared, asked, show, wants_report=False)[1]
+
+
+def _print_json(documents: Sequence[RunDocument], not_run: Sequence[NotRun] = ()) -> None:
+    """The one document of --json."""
+    from hardstone.cli.messages import print_json
+    from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument, answers_in
+
+    answers = [answer for document in documents for answer in answers_in(document)]
+    print_json(PosixDocument(schema=POSIX_SCHEMA, answers=answers, not_run=list(not_run)))
+
+
+def _measure_several(names: Sequence[str], options: MeasureOptions) -> int:
+    """One target after another, a section each."""
+    from hardstone.cli.measure import TargetLoop, prepare, run_one
+    from hardstone.cli.messages import printed, tell
+    from hardstone.plan.params import PlanError
+    from hardstone.posix.analysis import TEST
+    from hardstone.posix.screen import print_posix
+    from hardstone.targets import find_target
+
+    for name in names:
+        find_target(name)  # a wrong name is told before anything is measured
+    usual = partial(prepare, tests=(TEST,), options=options)
+    targets = TargetLoop(names, options, (PlanError,), usual)
+    documents: list[RunDocument] = []
+    is_json = options.as_json
+
+    def run(prepared: Prepared) -> int:
+        show = None if is_json else print_posix
+        document, code = run_one(prepared, options, show, wants_report=False)
+        documents.append(document)
+        return code
+
+    codes = targets.visit(run)
+    problem = None
+    if is_json:
+        problem = printed(lambda: _print_json(documents, targets.not_run))
+    for one in targets.not_run:
+        tell(f"{one.target} was not measured: {one.reason}")
+    return targets.code(codes) or problem or EXIT_OK

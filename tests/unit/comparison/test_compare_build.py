@@ -75,7 +75,8 @@ def systems_in(view: CompareView) -> str:
     return "\n".join(
         f"{one.number}{' (reference)' * one.is_reference} {one.label} {one.mark}: {one.study}; "
         f"{one.hardware}; {one.year}; stars {one.rating.overall}; "
-        f"{' '.join([one.trust or '', *one.trust_reasons])}; {f'apart: {one.apart}' * bool(one.apart)}"
+        f"{' '.join([one.trust or '', *one.trust_reasons])}; "
+        f"{f'apart: {one.apart}' if one.apart else ''}"
         for one in view.columns
     )
 
