@@ -1,4 +1,5 @@
-"""Names of events that the toolkit acts on, by what they mean for a reader; and the tire's tests.
+"""Names of events that the toolkit acts on, by what they mean for a reader; and of the tests that
+have tables of their own.
 
 Every other event is a detail. The probe declares its events where it sends them.
 """
@@ -35,7 +36,9 @@ SHIELDED = "shielded"
 IN_MEMORY = "file_in_memory"  # no device under the files of a test
 ON_NETWORK = "file_on_network"
 ONLINE = "not_offline"
-# The inventory of POSIX, which has tables of its own.
+KERNEL_TEST = "KRN-P-PRE"
+# The inventory of POSIX.
+POSIX_TEST = "POS-B-INV"
 POSIX_OPTIONS = "posix_options"
 POSIX_WHY = "posix_option_why"  # the call that does not work
 POSIX_LIMITS = "posix_limits"
@@ -43,7 +46,7 @@ POSIX_CLOCKS = "posix_clocks"
 POSIX_PROFILE = "posix_profile"
 POSIX_NAMED = "posix_named_only"  # parts of which nothing is asked
 POSIX = (POSIX_OPTIONS, POSIX_WHY, POSIX_LIMITS, POSIX_CLOCKS, POSIX_PROFILE, POSIX_NAMED)
-# The simulation of the tire, which has tables of its own.
+# The simulation of the tire.
 TIRE_TESTS = ("SIM-S-RT", "SIM-P-RF")
 TIRE = ("simulation", "tire_costs")
 # The load was not what was asked for.

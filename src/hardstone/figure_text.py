@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, floor
+from typing import TYPE_CHECKING
 
 from hardstone.model import (
     Unit,
 )
 from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_for, values_to_bound
-from hardstone.stats.two_runs import QuantileRatio
 from hardstone.systems.subjects import Amount
 from hardstone.units import format_count
 from hardstone.wording import format_value, range_text, ratio_text
+
+if TYPE_CHECKING:
+    from hardstone.stats.two_runs import QuantileRatio
 
 _STEPS: dict[Unit, tuple[tuple[str, int], ...]] = {
     "ns": (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)),

@@ -49,7 +49,7 @@ from hardstone.errors import (
     remedy_text,
     worst_code,
 )
-from hardstone.event_names import THRESHOLD
+from hardstone.event_names import THRESHOLD, TIRE_TESTS
 from hardstone.model import (
     RUN_SCHEMA,
     ClockCheck,
@@ -65,7 +65,6 @@ from hardstone.model import (
     Tool,
     Trust,
 )
-from hardstone.simulation.sweep import SIMULATIONS
 from hardstone.stats.conditions import environment_moved, names_in
 from hardstone.stats.join import joined_run
 from hardstone.stats.sustained import mark_breach
@@ -472,7 +471,7 @@ def new_document(
 
 def _descriptors(plan: Plan, register: Register | None) -> list[Descriptor]:
     """Those of the tests of the plan, and of all that a sweep may add."""
-    asked = {one.test for one in plan.tests} | (set() if plan.sweep is None else set(SIMULATIONS))
+    asked = {one.test for one in plan.tests} | (set() if plan.sweep is None else set(TIRE_TESTS))
     return [one for one in (register.tests if register is not None else []) if one.id in asked]
 
 

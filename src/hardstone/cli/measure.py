@@ -59,13 +59,13 @@ from hardstone.model import (
 )
 from hardstone.plan.make import Request, make_plan
 from hardstone.plan.params import NONE, PlanError
-from hardstone.preemption.tables import OFF, ON, Models, booted_models, switched_models
 from hardstone.store.place import StoreError, default_root
 from hardstone.targets import find_target
 from hardstone.targets.base import Target, WrongModelError
 
 if TYPE_CHECKING:
     from hardstone.cli.progress import Reporter
+    from hardstone.preemption.tables import Models
 
 
 _LOCAL = "local"
@@ -432,6 +432,8 @@ def compare_preemption(
 def _compare_at_run_time(
     name: str, tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
+    from hardstone.preemption.tables import switched_models
+
     with closing(find_target(name)) as target:
         prepared = prepare(target, name, tests, options, models_of=switched_models)
         _remark(switched_models(prepared.facts.facts), options)
@@ -456,6 +458,8 @@ def _compare_boots(
     name: str, tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
     """With `none` and `full`; with what the kernel has where it does not know `none`."""
+    from hardstone.preemption.tables import OFF, ON, Models
+
     models = Models(OFF, ON)
     for is_last in (False, True):
         try:
@@ -487,6 +491,7 @@ def _boots(name: str, models: Models) -> list[str]:
 
 def _models_of(error: WrongModelError) -> Models:
     from hardstone.lab.settings import PREEMPT_MODELS
+    from hardstone.preemption.tables import booted_models
 
     return booted_models(error.facts, PREEMPT_MODELS)
 

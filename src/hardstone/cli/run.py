@@ -38,15 +38,16 @@ def run(context: click.Context, /, tests: tuple[str, ...], options: RunOptions) 
     TEST is an ID or a glob in any case, such as TMR-P-LAT or 'sem-*'; see list.
     An HTML report is written where -o says so.
     """
+    if options.resume is None and not tests:
+        raise click.UsageError("Missing argument 'TEST...'.", context)
+    if options.resume is None and options.repeat is None:
+        from hardstone.cli.measure import measure
+
+        return measure(tests, options, wants_report=False)
     from hardstone.cli import repeats
-    from hardstone.cli.measure import measure
 
     if options.resume is None:
-        if not tests:
-            raise click.UsageError("Missing argument 'TEST...'.", context)
-        if options.repeat is not None:
-            return repeats.repeat(options.repeat, tests, options)
-        return measure(tests, options, wants_report=False)
+        return repeats.repeat(options.repeat or "", tests, options)
     from hardstone.cli.resume import resume
 
     given = typed_options(context) - {"tests", "resume"}

@@ -31,6 +31,7 @@ from math import ceil, expm1
 import numpy as np
 from numpy.typing import NDArray
 
+from hardstone.event_names import KERNEL_TEST
 from hardstone.model import DataValue, Result, Series
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
@@ -253,7 +254,7 @@ def _is_count(value: DataValue) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-TEST = "KRN-P-PRE"
+TEST = KERNEL_TEST
 DISPATCH = "dispatch"
 SECTION = "section"
 ALL = "all"

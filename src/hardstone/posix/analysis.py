@@ -67,7 +67,7 @@ def posix_data() -> PosixData:
     return msgspec.convert(tomllib.loads(text), PosixData)
 
 
-TEST = "POS-B-INV"
+TEST = event_names.POSIX_TEST
 NO_LIMIT = -1
 
 CallState = Literal["works", "partly", "fails", "missing", "denied", "untried"]

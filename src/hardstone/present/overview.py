@@ -29,8 +29,6 @@ from hardstone.model import (
     Series,
 )
 from hardstone.present.notices import deviations, idle_remark
-from hardstone.simulation.results import TESTS as TIRE
-from hardstone.simulation.tables import deadlines_missed
 from hardstone.stats.conditions import (
     NOT_KNOWN,
     condition_of,
@@ -506,8 +504,11 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
     lacking = list(_not_measured(document))
     yield from (one for one in lacking if one.is_grave)
     yield from _releases_missed(document)
-    if late := deadlines_missed(document):
-        yield StandsOut(late)
+    if any(one.test in event_names.TIRE_TESTS for one in document.results):
+        from hardstone.simulation.tables import deadlines_missed
+
+        if late := deadlines_missed(document):
+            yield StandsOut(late)
     loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
     if loads:
         who = listed(one.who for one in unlike if one.kind == "load")
@@ -565,7 +566,7 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     names = names_in(document)
     missed: dict[str, int] = {}
     for result in document.results:
-        if result.test in TIRE:
+        if result.test in event_names.TIRE_TESTS:
             continue
         counting = [one for one in result.series if _counts_releases(one)]
         total = sum(round((one.mean or 0) * one.count) for one in counting)

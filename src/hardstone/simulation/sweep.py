@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from hardstone.event_names import TIRE_TESTS
 from hardstone.model import (
     Descriptor,
     ParamValue,
@@ -172,8 +173,7 @@ def _middle(held: int, missed: int) -> int | None:
     return (held + gap // 2) // STEP * STEP
 
 
-REALTIME, REALFAST = "SIM-S-RT", "SIM-P-RF"
-SIMULATIONS = (REALTIME, REALFAST)
+REALTIME, REALFAST = SIMULATIONS = TIRE_TESTS
 _MISSED, _SIMULATION = "missed", "simulation"
 _UNCOUNTED = "its missed steps were not counted"
 _MOST_FAILURES = 2

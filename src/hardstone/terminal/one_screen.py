@@ -15,9 +15,8 @@ from rich.text import Text
 
 from hardstone.calling import as_typed
 from hardstone.catalogue import kind_of
-from hardstone.kernel.tables import kernel_lines
+from hardstone.event_names import KERNEL_TEST, POSIX_TEST, TIRE_TESTS
 from hardstone.model import Result, RunDocument, Trust
-from hardstone.posix.tables import posix_lines
 from hardstone.present.measured_tables import noise_line
 from hardstone.present.notices import deviations
 from hardstone.present.overview import (
@@ -32,8 +31,6 @@ from hardstone.present.overview import (
 )
 from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.why_late import worst_causes
-from hardstone.simulation.screen import screen_lines
-from hardstone.simulation.tables import tire_lines
 from hardstone.stats.conditions import (
     Comparison,
     Condition,
@@ -287,6 +284,8 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
         if room >= _ENOUGH_FOR_TIMINGS:
             break
     if sweep_points(document):
+        from hardstone.simulation.screen import screen_lines
+
         figures = screen_lines(console, document, room)
     elif len(conditions_in(document)) > 1:
         figures = column_lines(document, console.width, room)
@@ -295,6 +294,25 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     for line in [*above, *figures, *below]:
         line.truncate(console.width, overflow=line.overflow or "ellipsis")  # wide characters
         console.print(line, soft_wrap=True)
+
+
+def _features(document: RunDocument) -> dict[str, list[str]]:
+    """What is said of tests with tables of their own; only what a run needs is loaded."""
+    tests = {one.test for one in document.results}
+    found: dict[str, list[str]] = {}
+    if KERNEL_TEST in tests:
+        from hardstone.kernel.tables import kernel_lines
+
+        found["kernel time"] = [f"{who} {text}" for who, text in kernel_lines(document)]
+    if POSIX_TEST in tests:
+        from hardstone.posix.tables import posix_lines
+
+        found["POSIX"] = posix_lines(document)
+    if tests.intersection(TIRE_TESTS):
+        from hardstone.simulation.tables import tire_lines
+
+        found["simulation"] = tire_lines(document)
+    return found
 
 
 @dataclass(frozen=True)
@@ -332,12 +350,9 @@ class _Words:
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
-        for number, (who, text) in enumerate(kernel_lines(self.document)):
-            yield from self._labelled("" if number else "kernel time", f"{who} {text}")
-        for number, text in enumerate(posix_lines(self.document)):
-            yield from self._labelled("" if number else "POSIX", text)
-        for number, text in enumerate(tire_lines(self.document)):
-            yield from self._labelled("" if number else "simulation", text)
+        for name, texts in _features(self.document).items():
+            for number, text in enumerate(texts):
+                yield from self._labelled("" if number else name, text)
         yield from self._noise()
         yield from self._why_late()
         yield from self._advice()
