@@ -7,11 +7,13 @@ from decimal import Decimal
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hardstone.model import (
     Unit,
 )
 from hardstone.stats.quantiles import Quantile, SeriesSummary, lacking, values_for, values_to_bound
-from hardstone.systems.subjects import Amount
+from hardstone.systems.subjects import Amount, Missing
 from hardstone.units import format_count
 from hardstone.wording import format_value, range_text, ratio_text
 
@@ -142,3 +144,35 @@ def share_text(share: float) -> str:
     whole = floor(1 / share)
     digits = 10 ** max(len(str(whole)) - 3, 0)
     return f"1 in\N{NO-BREAK SPACE}{format_count(whole // digits * digits)}"
+
+
+class ShownFigure(msgspec.Struct, frozen=True):
+    """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
+    "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
+
+    text: str
+    value: str = ""
+    bound: str = ""
+    source: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        return not self.value
+
+
+def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
+    """`is_exact`: with all digits, as a study printed it."""
+    return shown_beside(amount, is_exact, None)
+
+
+def shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
+    """Without where it is from, where that is `source` and its own statistic."""
+    if isinstance(amount, Missing):
+        return ShownFigure(amount.reason, source=amount.remedy)
+    number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
+    bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
+    text = amount_text(amount, is_exact=is_exact)
+    notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
+    said = f"{amount.source}{notes}"
+    is_said = source is not None and said == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_said else said)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from hardstone.calling import as_typed, grant_commands, parted, parted_text
-from hardstone.doctor.diagnose import doctor_command
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNTRUSTWORTHY, EXIT_USAGE, HardstoneError
-from hardstone.model import RunDocument, Scalar
-from hardstone.targets.base import Notices, Target
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
+
+    from hardstone.model import RunDocument, Scalar
+    from hardstone.targets.base import Notices, Target
 
 
 _INDENT = "    "
@@ -186,6 +186,8 @@ def _tell_denied(document: RunDocument, probe: str | None) -> None:
     denied = sum(result.status == "denied" for result in document.results)
     text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
     if probe is None:
+        from hardstone.doctor.diagnose import doctor_command
+
         told = "its result says what to do, and the doctor what grants rights"
         tell(f"{text}; {told}", doctor_command(document.plan.target))
     else:
@@ -211,4 +213,6 @@ def _of_tests(count: int, document: RunDocument) -> str:
 
 def notices_told(*, quiet: bool, wait_s: float | None = None) -> Notices:
     """Warnings are told in any case. `wait_s`: the longest wait for another measurement."""
+    from hardstone.targets.base import Notices
+
     return Notices(warn=tell, wait_s=wait_s) if quiet else Notices(tell, tell, wait_s)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
@@ -14,9 +15,10 @@ from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
 from hardstone.stats.consistency import TITLE, Contradiction, told
 from hardstone.store.store import Store
-from hardstone.targets import find_target
-from hardstone.targets.base import Target
 from hardstone.targets.host_memory import remove_abandoned
+
+if TYPE_CHECKING:
+    from hardstone.targets.base import Target
 
 
 def open_store(root: Path | None, target: Target | None = None) -> Store:
@@ -29,17 +31,21 @@ def open_store(root: Path | None, target: Target | None = None) -> Store:
 
 def recover(store: Store, target: Target | None = None) -> None:
     """Turns unfinished journals into runs, and reports each."""
-    here = find_target("local")
+
+    def of_name(name: str) -> Target:
+        from hardstone.targets import find_target
+
+        return find_target(name)
 
     def reopen(name: str) -> Target:
         if target is not None and target.name == name:
             return target
         try:
-            return find_target(name)
+            return of_name(name)
         except InputError:  # of another version, or damaged
-            return here
+            return of_name("local")
 
-    recovered = store.recover(lambda copy: here.dump(str(copy)), reopen)
+    recovered = store.recover(lambda copy: of_name("local").dump(str(copy)), reopen)
     remove_abandoned(store.path / "journals")
     for run_id in recovered:
         tell(f"recovered {run_id}, which was cut off", f"hardstone show {run_id}")

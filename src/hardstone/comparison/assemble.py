@@ -18,7 +18,7 @@ from hardstone.comparison.view import (
     Yardstick,
 )
 from hardstone.errors import InputError
-from hardstone.stats.projection import PATH_NOT_TAKEN
+from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.systems.published import load_studies
 from hardstone.systems.rating import Rating, rate
 from hardstone.systems.subjects import Subject, figure_rows

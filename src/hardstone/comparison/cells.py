@@ -17,47 +17,15 @@ from hardstone.comparison.view import (
     CompareView,
     SystemColumn,
 )
-from hardstone.figure_text import amount_text, number_text, ratio_words
-from hardstone.present.stars_text import certain_stars, score_text, stars_number
-from hardstone.systems.criteria import load_criteria
-from hardstone.systems.rating import CategoryRating
+from hardstone.figure_text import (
+    ShownFigure,
+    ratio_words,
+    shown_beside,
+)
 from hardstone.systems.subjects import Amount, Missing
-from hardstone.units import format_ns
 from hardstone.wording import clean, is_rate, ratio_text, shorten
 
 BRIEF_CHARACTERS = 32
-
-
-class ShownFigure(msgspec.Struct, frozen=True):
-    """A figure as it is shown. `value`: the exact number, "" of one that is missing; `bound` is
-    "below" or "above" for a bound; `source` says where it is from, or why it is missing."""
-
-    text: str
-    value: str = ""
-    bound: str = ""
-    source: str = ""
-
-    @property
-    def is_missing(self) -> bool:
-        return not self.value
-
-
-def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
-    """`is_exact`: with all digits, as a study printed it."""
-    return shown_beside(amount, is_exact, None)
-
-
-def shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
-    """Without where it is from, where that is `source` and its own statistic."""
-    if isinstance(amount, Missing):
-        return ShownFigure(amount.reason, source=amount.remedy)
-    number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
-    bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
-    text = amount_text(amount, is_exact=is_exact)
-    notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    said = f"{amount.source}{notes}"
-    is_said = source is not None and said == f"{source} {amount.statistic}"
-    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
 
 
 MEASURED = "measured"
@@ -335,47 +303,8 @@ def _notes(texts: list[str]) -> str:
     return "".join(f'<small class="note">{_text(one)}</small>' for one in texts)
 
 
-def _shown(amount: Amount, is_exact: bool) -> ShownFigure:
-    return shown_figure(amount, is_exact=is_exact)
-
-
 def _brief(label: str) -> str:
     return shorten(label, BRIEF_CHARACTERS)
 
 
-def _missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:
-    """(reason, what is missing) from "worst of THR-P-SLS/2/switch: not published"."""
-    found: dict[str, list[str]] = {}
-    for one in missing:
-        what, _, reason = one.partition(": ")
-        found.setdefault(reason, []).append(what)
-    return [(reason, ", ".join(what)) for reason, what in found.items()]
-
-
-def _weight_text(category: CategoryRating) -> str:
-    """How much a category counts in the overall rating."""
-    if not category.is_calibrated:
-        return "not calibrated, not in the overall mean"
-    categories = load_criteria().categories
-    if category.category not in categories:
-        return ""
-    weight = categories[category.category].weight
-    return f"counts {weight} of {sum(one.weight for one in categories.values())}"
-
-
-def _series_rows(group: SeriesGroup, has_names: bool, is_wide: bool) -> Markup:
-
-    return series_rows(group, has_names, is_wide)
-
-
-FILTERS: dict[str, Callable[..., object]] = {
-    "stars_number": stars_number,
-    "certain_stars": certain_stars,
-    "score_text": score_text,
-    "shown": _shown,
-    "brief": _brief,
-    "missing_groups": _missing_groups,
-    "weight_text": _weight_text,
-    "duration": format_ns,
-    "series_rows": _series_rows,
-}
+FILTERS: dict[str, Callable[..., object]] = {"brief": _brief, "series_rows": series_rows}

@@ -9,13 +9,12 @@ from string import ascii_lowercase
 from typing import Any, Protocol
 
 from hardstone.comparison.cells import (
+    FILTERS,
     MEASURED,
     NAMED_SYSTEMS,
     SeriesGroup,
-    ShownFigure,
     common_remarks,
     groups_of,
-    shown_figure,
     who,
     why_grey,
 )
@@ -27,6 +26,7 @@ from hardstone.comparison.view import (
     Look,
     SystemColumn,
 )
+from hardstone.figure_text import ShownFigure, shown_figure
 from hardstone.model import FORMULA
 from hardstone.report.drawing import environment, head_parts, load_bundle, write_page
 from hardstone.report.figures import CHART_CONFIG, Figure
@@ -304,7 +304,7 @@ def render_compare(
     """
     script = bundle()
     context = _context(view, figures or NoFigures(), is_live=script is not None)
-    page = environment().get_template("compare.html.j2")
+    page = environment(**FILTERS).get_template("compare.html.j2")
     return page.render(
         **context, **head_parts(script, styles=("compare.css",), scripts=("compare.js",))
     )

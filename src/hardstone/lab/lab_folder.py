@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
 from hardstone.files import is_folder, one_line, remedy_of, sync_folder, take_lock
+from hardstone.lab import GUEST_PREFIX
 from hardstone.lab.settings import NAME
 
 _ELSEWHERE = "name another folder in HARDSTONE_LAB_DIR"
@@ -198,9 +199,6 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-_PREFIX = "hardstone-lab-"
-
-
 def make_guest_folder(base: Path) -> tuple[Path, int]:
     """A new folder in `base` and the descriptor that locks it while a process has it open.
 
@@ -208,7 +206,7 @@ def make_guest_folder(base: Path) -> tuple[Path, int]:
     made. OSError.
     """
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        folder = Path(tempfile.mkdtemp(prefix=GUEST_PREFIX, dir=base))
         with contextlib.suppress(FileNotFoundError):
             lock = _opened(folder)
             if take_lock(lock) and _is_there(folder, lock):
@@ -218,7 +216,7 @@ def make_guest_folder(base: Path) -> tuple[Path, int]:
 
 def remove_abandoned_guests(base: Path) -> None:
     """Removes folders of this user in `base` whose guest, guard and tool are gone."""
-    for folder in sorted(base.glob(f"{_PREFIX}*")):
+    for folder in sorted(base.glob(f"{GUEST_PREFIX}*")):
         with contextlib.suppress(OSError):
             lock = _opened(folder)
             try:

@@ -23,7 +23,6 @@ from hardstone.stats.consistency import contradictions, is_contradictory, trust_
 from hardstone.stats.projection import (
     LEAST_BLOCKS,
     LEAST_EXCEEDANCES,
-    PATH_NOT_TAKEN,
     REASONS,
     SHARE,
     Projection,
@@ -40,8 +39,6 @@ from hardstone.stats.quantiles import (
 )
 from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
-
-__all__ = ["LEAST_VALUES", "PATH_NOT_TAKEN", "ProjectionText", "decisive_projection", "projections"]
 
 LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 _LABEL_CHARACTERS = 120

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from hardstone.model import FORMULA, RunDocument
 from hardstone.stats.conditions import names_in
+from hardstone.systems.criteria import load_criteria
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate, rate_run
 from hardstone.systems.subjects import (
     Amount,
@@ -185,3 +186,23 @@ def _figure_count(system: PublishedSystem) -> int:
         for one in system.held()
         for statistic in one.statistics()
     )
+
+
+def missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:
+    """(reason, what is missing) from "worst of THR-P-SLS/2/switch: not published"."""
+    found: dict[str, list[str]] = {}
+    for one in missing:
+        what, _, reason = one.partition(": ")
+        found.setdefault(reason, []).append(what)
+    return [(reason, ", ".join(what)) for reason, what in found.items()]
+
+
+def weight_text(category: CategoryRating) -> str:
+    """How much a category counts in the overall rating."""
+    if not category.is_calibrated:
+        return "not calibrated, not in the overall mean"
+    categories = load_criteria().categories
+    if category.category not in categories:
+        return ""
+    weight = categories[category.category].weight
+    return f"counts {weight} of {sum(one.weight for one in categories.values())}"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,12 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.stats.histogram import IntArray, bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
-from hardstone.stats.noise import GapPoint
 from hardstone.stats.quantiles import counts_above, upper_bound
 from hardstone.stats.sustained import Step
 from hardstone.wording import format_value, shorten
+
+if TYPE_CHECKING:
+    from hardstone.stats.noise import GapPoint
 
 ROW_HEIGHT = 22
 AXIS_WIDTH = 44

@@ -32,9 +32,17 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from hardstone.comparison.cells import FILTERS
+from hardstone.figure_text import shown_figure
 from hardstone.files import read_regular, regular_target, replace_file
+from hardstone.present.stars_text import (
+    certain_stars,
+    missing_groups,
+    score_text,
+    stars_number,
+    weight_text,
+)
 from hardstone.report.chart_frame import interactive
+from hardstone.units import format_ns
 from hardstone.wording import clean, shorten
 
 if TYPE_CHECKING:
@@ -201,8 +209,19 @@ def _write(path: Path, script: str) -> None:
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
+_FILTERS: dict[str, Callable[..., object]] = {
+    "stars_number": stars_number,
+    "certain_stars": certain_stars,
+    "score_text": score_text,
+    "shown": lambda amount, is_exact: shown_figure(amount, is_exact=is_exact),
+    "missing_groups": missing_groups,
+    "weight_text": weight_text,
+    "duration": format_ns,
+}
+
+
 @cache
-def environment() -> Environment:
+def environment(**filters: Callable[..., object]) -> Environment:
     """Templates in which every text is escaped and cleaned of control characters."""
     found = Environment(
         loader=FileSystemLoader(_TEMPLATES),
@@ -213,7 +232,7 @@ def environment() -> Environment:
         finalize=_finalize,
         bytecode_cache=template_cache(),
     )
-    found.filters.update(FILTERS)
+    found.filters.update(_FILTERS | filters)
     return found
 
 

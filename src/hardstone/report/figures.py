@@ -11,7 +11,6 @@ from hardstone.report import charts
 from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
 from hardstone.report.drawing import Drawer, Drawing, json_for_script
 from hardstone.stats.join import joins_of
-from hardstone.stats.noise import MOST_POINTS, gap_points
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten
 
@@ -242,6 +241,10 @@ def _notes_on_group(whole: Group, most: int) -> list[str]:
 
 def noise_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
     """One chart; none without gaps, or where several recordings make one result."""
+    if not result.noise:
+        return []
+    from hardstone.stats.noise import MOST_POINTS, gap_points
+
     points = gap_points(result)
     if not points:
         return []

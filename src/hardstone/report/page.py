@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hardstone.catalogue import kind_of
+from hardstone.event_names import POSIX_TEST, TIRE_TESTS
 from hardstone.model import Descriptor, Histogram, Result, RunDocument, Series
-from hardstone.posix.tables import posix_tables
-from hardstone.preemption.tables import pairs_in
 from hardstone.present import overview
-from hardstone.present.deadlines import PATH_NOT_TAKEN, decisive_projection
+from hardstone.present.deadlines import decisive_projection
 from hardstone.present.measured_tables import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.report import opening
@@ -33,7 +32,6 @@ from hardstone.report.opening import head_of, opening_of
 from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
 from hardstone.report.sheet import figures_in
 from hardstone.report.side_by_side import charts_beside, side_tables
-from hardstone.simulation.page import tire_page
 from hardstone.stats.conditions import (
     Comparison,
     comparisons_in,
@@ -43,7 +41,10 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.consistency import why_not_beside_hardware
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
-from hardstone.stats.quantiles import deepest_of
+from hardstone.stats.quantiles import PATH_NOT_TAKEN, deepest_of
+
+if TYPE_CHECKING:
+    from hardstone.simulation.page import TirePage
 
 
 def with_readable_histograms(document: RunDocument) -> RunDocument:
@@ -89,7 +90,7 @@ def render_html(
     script = bundle()
     with nullcontext(drawer) if drawer else Drawer(helpers_for(document)) as drawing:
         drawing.has_scripts = script is not None
-        tire = tire_page(document, drawing, other=beside)
+        tire = _tire(document, drawing, beside)
         context = _context(document, spec_lookup, drawing, limits)
         context["tire"] = tire
         page = environment().get_template("report.html.j2")
@@ -106,7 +107,7 @@ def figures_of_run(
     """The charts of the page of `document`; the arguments are those of `render_html`."""
     drawer.has_scripts = False
     context = _context(document, spec_lookup, drawer, limits)
-    return list(figures_in([context, tire_page(document, drawer, other=beside)]))
+    return list(figures_in([context, _tire(document, drawer, beside)]))
 
 
 def write_html(
@@ -131,6 +132,28 @@ def write_html(
     )
 
 
+def _tire(document: RunDocument, drawer: Drawer, other: RunDocument | None) -> TirePage | None:
+    if not any(one.test in TIRE_TESTS for one in document.results):
+        return None
+    from hardstone.simulation.page import tire_page
+
+    return tire_page(document, drawer, other=other)
+
+
+def _features(document: RunDocument) -> dict[str, Any]:
+    """Tables of tests that have their own; only what a run needs is loaded."""
+    found: dict[str, Any] = {"preemption": [], "posix": []}
+    if len(document.plan.preemption_models) > 1:
+        from hardstone.preemption.tables import pairs_in
+
+        found["preemption"] = pairs_in(document)
+    if any(one.test == POSIX_TEST for one in document.results):
+        from hardstone.posix.tables import posix_tables
+
+        found["posix"] = posix_tables(document)
+    return found
+
+
 def _context(
     document: RunDocument,
     lookup: SpecLookup,
@@ -150,8 +173,7 @@ def _context(
         "head": head,
         "opening": opening_of(document, drawer),
         "beside": tables,
-        "preemption": pairs_in(document),
-        "posix": posix_tables(document),
+        **_features(document),
         "is_sweep": bool(sweep_points(document)),
         "posix_anchors": _only_anchors(results, shown),
         "condition_count": len(beside[0].conditions) if beside else 1,

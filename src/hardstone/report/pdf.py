@@ -16,7 +16,6 @@ from hardstone.posix.page import posix_sheets
 from hardstone.posix.tables import posix_tables
 from hardstone.preemption.page import preemption_sheet
 from hardstone.preemption.tables import pairs_in
-from hardstone.present.deadlines import PATH_NOT_TAKEN
 from hardstone.present.overview import conditions_text
 from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import pictures
@@ -27,6 +26,7 @@ from hardstone.report.results import Section, SpecLookup, section_of
 from hardstone.report.sheet import Sheet, bind
 from hardstone.simulation.page import tire_page, tire_sheets
 from hardstone.stats.conditions import comparisons_in, listed_results
+from hardstone.stats.quantiles import PATH_NOT_TAKEN
 
 _MOST_RESULTS = 40
 _MOST_REASONS = 6

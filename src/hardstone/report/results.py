@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,7 +12,6 @@ from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
 from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
-from hardstone.kernel.page import KernelPage, kernel_page
 from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
 from hardstone.present.deadlines import ProjectionText
 from hardstone.present.measured_tables import (
@@ -36,7 +36,6 @@ from hardstone.report.figures import (
     notes_on_drawing,
 )
 from hardstone.report.latency_pages import PartPage, has_pages, pages_of
-from hardstone.simulation.results import TESTS as TIRE
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
@@ -57,6 +56,9 @@ from hardstone.wording import (
     work_text,
     worst_value,
 )
+
+if TYPE_CHECKING:
+    from hardstone.kernel.page import KernelPage
 
 _TITLE = "Loss by period"
 _ABOUT = (
@@ -346,13 +348,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
             watched_ns=settings.watched_ns,
         ),
         noise=noise_tables(result),
-        kernel=kernel_page(
-            result,
-            anchor,
-            settings.drawer,
-            is_brief=not has_room,
-            refused=settings.why_not_beside,
-        ),
+        kernel=_kernel_page(result, anchor, settings, is_brief=not has_room),
         search=search_page(result, anchor, settings.drawer),
         late=late[:LATE_AT_LENGTH],
         late_alike=alike(late[LATE_AT_LENGTH:]),
@@ -361,9 +357,21 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
     )
 
 
+def _kernel_page(
+    result: Result, anchor: str, settings: Settings, *, is_brief: bool
+) -> KernelPage | None:
+    if result.test != event_names.KERNEL_TEST:
+        return None
+    from hardstone.kernel.page import kernel_page
+
+    return kernel_page(
+        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_beside
+    )
+
+
 def _charted(result: Result) -> Result:
     """Without the count of missed steps of the tire, which is one value."""
-    if result.test not in TIRE:
+    if result.test not in event_names.TIRE_TESTS:
         return result
     return replace(result, series=[one for one in result.series if one.unit != "count"])
 

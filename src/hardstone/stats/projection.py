@@ -32,7 +32,7 @@ from hardstone import event_names
 from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.join import joins_of
-from hardstone.stats.quantiles import quantile_of_bins
+from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins
 from hardstone.stats.rank_tests import mean_ranks
 from hardstone.units import format_count, format_ns
 
@@ -521,7 +521,6 @@ def _rare_mode(series: Series, bins: Bins) -> Reason | None:
 
 
 MOST_TIMES = 10
-PATH_NOT_TAKEN = "No test inside a sample detects a path that was not taken."
 PROJECTED = "projection, not observed"
 
 

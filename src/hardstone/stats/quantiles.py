@@ -23,6 +23,9 @@ from hardstone.model import Histogram, Instrument, Series, Unit
 from hardstone.stats.histogram import Bins, IntArray, above, bins_of
 from hardstone.units import format_count
 
+# Of every largest value.
+PATH_NOT_TAKEN = "No test inside a sample detects a path that was not taken."
+
 LADDER = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 DEEPEST_BY_PROFILE = {"quick": 0.999, "standard": 0.9999, "soak": 0.999999}
 CONFIDENCE = 0.95

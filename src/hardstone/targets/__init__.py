@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hardstone.errors import InputError
-from hardstone.targets.base import Target
-from hardstone.targets.transport import Transport
+
+if TYPE_CHECKING:
+    from hardstone.targets.base import Target
+    from hardstone.targets.transport import Transport
 
 KNOWN_TARGETS = "local, lab:NAME[,KEY=VALUE...], fake:FILE"
 _MOST_SHOWN = 60

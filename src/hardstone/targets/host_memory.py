@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hardstone.errors import TargetError
 from hardstone.files import is_folder, is_regular, open_regular, read_regular, replace_file
-from hardstone.lab.lab_folder import remove_abandoned_guests
+from hardstone.lab import GUEST_PREFIX
 from hardstone.memory import RECORDING_LIMIT_BYTES
 
 _DEFAULT = "/dev/shm"  # noqa: S108
@@ -106,7 +106,10 @@ class HostMemory:
 def remove_guests() -> None:
     """Removes what guests of the lab left that were killed with all that looked after them."""
     for base in _bases():
-        remove_abandoned_guests(base)
+        if any(base.glob(f"{GUEST_PREFIX}*")):
+            from hardstone.lab.lab_folder import remove_abandoned_guests
+
+            remove_abandoned_guests(base)
 
 
 def remove_abandoned(journals: Path) -> None:

@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.terminal.light_table import width_of
+from hardstone.terminal import width_of
 from hardstone.wording import clean, one_line
 
 

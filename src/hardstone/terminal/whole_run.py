@@ -22,7 +22,6 @@ from hardstone.model import Instrument, Result, RunDocument, Series
 from hardstone.posix.screen import show_posix
 from hardstone.present.deadlines import (
     LEAST_VALUES,
-    PATH_NOT_TAKEN,
     Misses,
     MissesDocument,
     ProjectionText,
@@ -61,6 +60,7 @@ from hardstone.stats.conditions import (
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.quantiles import (
     LADDER,
+    PATH_NOT_TAKEN,
     SeriesSummary,
     deepest_of,
     instrument_limit,
