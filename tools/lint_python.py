@@ -75,7 +75,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
     "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
-    "lab": LEAVES | {"files"},
+    "lab": LEAVES | {"files", "memory"},
     "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES
     | {"calling", "plan", "simulation", "targets", "store", "stats", "stream", "doctor"},

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 RECORDING_LIMIT_BYTES = 512 * 2**20
+GUEST_PREFIX = "hardstone-lab-"  # of the folder of a guest, beside those of runs
 
 
 class Memory(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hardstone.campaign.campaign import Campaign, Outcome
-from hardstone.campaign.events import CampaignEvent, MeasuringFinished
+from hardstone.campaign.collect import CampaignEvent, MeasuringFinished
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_USAGE
 from hardstone.model import Result

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from hardstone.campaign.campaign import Campaign, Outcome, realtime_advice
-from hardstone.campaign.collect import Collector, tell_copies
-from hardstone.campaign.events import (
+from hardstone.campaign.collect import (
     CampaignEvent,
+    Collector,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
     RunStarted,
     Warned,
+    tell_copies,
 )
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import (

@@ -20,21 +20,19 @@ import msgspec
 
 import hardstone
 from hardstone.campaign.collect import (
+    CampaignEvent,
     Collector,
     FaultTolerantJournal,
-    TargetGoneError,
-    carried,
-    measure,
-    skipped,
-)
-from hardstone.campaign.events import (
-    CampaignEvent,
     MeasuringFinished,
     MeasuringStarted,
     RunFinished,
     RunStarted,
+    TargetGoneError,
     Tick,
     Warned,
+    carried,
+    measure,
+    skipped,
 )
 from hardstone.doctor.diagnose import advice_lines, diagnose, realtime_refusal
 from hardstone.errors import (

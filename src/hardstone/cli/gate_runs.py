@@ -68,7 +68,7 @@ from hardstone.gate.pairs import (
 )
 from hardstone.model import Plan, Result, RunDocument
 from hardstone.plan.params import PlanError
-from hardstone.stats.rank_tests import MOST_PAIRS
+from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DIFFERENCE, LEAST_PAIRS, LEAST_RUNS, MOST_RUNS, PairGate
 from hardstone.store.place import StoreError, is_run_id
 from hardstone.store.store import Store

@@ -36,7 +36,6 @@ from hardstone.cli.options import (
     lab_targets,
     one_array_thread,
 )
-from hardstone.cli.report import default_report, no_folder, write_report
 from hardstone.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -180,6 +179,8 @@ def run_one(
         outcome = campaign.run(prepared.plan, prepared.facts, prepared.register, resumes)
     document = outcome.document
     if output is None and wants_report:
+        from hardstone.cli.report import default_report
+
         output = default_report(store.path, document.id)
     problem = None if show is None else printed(lambda: show(document))
     is_named = show is not None and problem is None and not options.as_json
@@ -213,6 +214,8 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output}: {reason}", "name another file") from error
     folder = target.parent
     if not folder.is_dir():
+        from hardstone.cli.report import no_folder
+
         raise no_folder(folder)
     places = [folder, target] if target.exists() else [folder]
     if not all(os.access(place, os.W_OK) for place in places):
@@ -237,6 +240,8 @@ def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
     if output is None:
         return outcome.exit_code
     try:
+        from hardstone.cli.report import write_report
+
         write_report(outcome.document, output)
     except HardstoneError as error:
         tell_error(error, "the report is not written: ")

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from hardstone.campaign.events import (
+from hardstone.campaign.collect import (
     CampaignEvent,
     MeasuringFinished,
     MeasuringStarted,

@@ -23,7 +23,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from hardstone.campaign.events import (
+from hardstone.campaign.collect import (
     CampaignEvent,
     MeasuringFinished,
     MeasuringStarted,

@@ -14,7 +14,12 @@ import click
 import msgspec
 from rich.console import Console
 
-from hardstone.campaign.events import CampaignEvent, MeasuringFinished, MeasuringStarted, RunStarted
+from hardstone.campaign.collect import (
+    CampaignEvent,
+    MeasuringFinished,
+    MeasuringStarted,
+    RunStarted,
+)
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.measure import Prepared, place_problems, run_one
 from hardstone.cli.messages import notices_told, print_json, tell

@@ -20,7 +20,7 @@ from hardstone.comparison.view import (
 from hardstone.figure_text import amount_text, ratio_words
 from hardstone.model import Result, Unit
 from hardstone.present.stars_text import category_number, certain_stars
-from hardstone.stats.block_bootstrap import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
+from hardstone.stats.resampling import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
 from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, MeasuredRun, MeasuredSeries, Missing, SubjectSeries
 from hardstone.units import format_ns

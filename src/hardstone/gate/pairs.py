@@ -16,7 +16,7 @@ from hardstone.model import Result, RunDocument, Series, Unit
 from hardstone.stats.consistency import is_contradictory, time_meaning, why_incomparable
 from hardstone.stats.histogram import above
 from hardstone.stats.quantiles import is_printable, quantile
-from hardstone.stats.rank_tests import MOST_PAIRS
+from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import subjects_of

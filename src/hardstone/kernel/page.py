@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,8 +49,10 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, pictures
-from hardstone.report.sheet import Sheet
 from hardstone.wording import shorten
+
+if TYPE_CHECKING:
+    from hardstone.report.sheet import Sheet
 
 UNSEEN = "may be unseen"
 _POINTS = 48

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hardstone.errors import InputError, TargetError
 from hardstone.files import is_folder, one_line, remedy_of, sync_folder, take_lock
-from hardstone.lab import GUEST_PREFIX
 from hardstone.lab.settings import NAME
+from hardstone.memory import GUEST_PREFIX
 
 _ELSEWHERE = "name another folder in HARDSTONE_LAB_DIR"
 _LOCK_NAME = "lock"

@@ -2,7 +2,7 @@
 
 from hardstone.notebook.loaded_run import Comparison, Run, compare, load
 from hardstone.notebook.loaded_series import Claim, Exceedance, RunSeries, RunTest
-from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs
+from hardstone.stats.resampling import block_bootstrap, interval_of_runs
 
 __all__ = [
     "Claim",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from hardstone.posix.tables import OptionRow, PartTable, PointRow, PosixTable
-from hardstone.report.sheet import Sheet
+
+if TYPE_CHECKING:
+    from hardstone.report.sheet import Sheet
 
 _ROWS_EACH = 50  # of a page, most of one line
 

@@ -22,7 +22,7 @@ from hardstone.posix.tables import (
 )
 from hardstone.stats.conditions import conditions_in
 from hardstone.terminal.console import make_console, print_command, print_table, words
-from hardstone.terminal.run_rows import contradiction_lines
+from hardstone.terminal.one_screen import contradiction_lines
 from hardstone.wording import kernel_text, target_text
 
 _ROOMY = 80

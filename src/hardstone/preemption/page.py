@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hardstone.preemption.tables import PreemptionPair, PreemptionRow
-from hardstone.report.sheet import Sheet
+
+if TYPE_CHECKING:
+    from hardstone.report.sheet import Sheet
 
 _NOTHING = ("", "", "")
 

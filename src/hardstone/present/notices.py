@@ -9,7 +9,6 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
-from hardstone.doctor.diagnose import realtime_refusal
 from hardstone.model import DataValue, Event, Result, RunDocument
 from hardstone.stats.conditions import conditions_in, listed, names_in
 from hardstone.stats.consistency import (
@@ -291,6 +290,8 @@ def _not_realtime(document: RunDocument) -> Banner | None:
 def _remedies(document: RunDocument) -> list[str]:
     if document.plan.policy == "other":
         return ["The plan asked for policy other. Repeat with --policy fifo."]
+    from hardstone.doctor.diagnose import realtime_refusal
+
     refusal = realtime_refusal(document.system)
     steps = refusal.steps if refusal else []
     said = [one.command or f"{one.words}." for one in steps[:1]]

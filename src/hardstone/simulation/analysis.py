@@ -36,7 +36,7 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
-from hardstone.stats.rank_tests import hodges_lehmann, holm, signed_rank_p
+from hardstone.stats.resampling import hodges_lehmann, holm, signed_rank_p
 
 CONFIDENCE = 0.95
 MOST_CELLS = 2048  # of all maps together

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Row, Spec
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, pictures
-from hardstone.report.sheet import Sheet
 from hardstone.simulation import charts, tables
 from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
 from hardstone.simulation.charts import (
@@ -64,6 +64,9 @@ from hardstone.simulation.tables import (
 from hardstone.simulation.tables import chosen as chosen_points
 from hardstone.units import format_count, format_ns
 from hardstone.wording import short, shorten
+
+if TYPE_CHECKING:
+    from hardstone.report.sheet import Sheet
 
 MOST_DRAWN = 600  # marks of one chart
 _MOST_SPOKEN = 8

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardstone.model import Window
-from hardstone.stats.rank_tests import mean_ranks
+from hardstone.stats.resampling import mean_ranks
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -33,7 +33,7 @@ from hardstone.model import Result, RunDocument, Series
 from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins
-from hardstone.stats.rank_tests import mean_ranks
+from hardstone.stats.resampling import mean_ranks, neighbour_p
 from hardstone.units import format_count, format_ns
 
 FloatArray = NDArray[np.float64]
@@ -247,18 +247,6 @@ def level_p(maxima: IntArray) -> float:
     if correction <= 0:
         return 1.0
     return float(special.chdtrc(_PARTS - 1, statistic / correction))
-
-
-def neighbour_p(maxima: IntArray | NDArray[np.float64]) -> float:
-    """p of "neighbours do not depend on each other": rank correlation of each with the next."""
-    from scipy import special
-
-    ranks = mean_ranks(maxima)
-    one, two = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
-    spread = sqrt(float((one**2).sum() * (two**2).sum()))
-    if not spread:
-        return 1.0
-    return float(special.erfc(abs(float(one @ two)) / spread * sqrt(one.size / 2)))
 
 
 def crowding(maxima: IntArray, threshold: int, above_count: int) -> float:

@@ -50,7 +50,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from hardstone.stats.rank_tests import MOST_PAIRS, FloatArray, holm, p_above, p_below, ratio_bounds
+from hardstone.stats.resampling import MOST_PAIRS, FloatArray, holm, p_above, p_below, ratio_bounds
 
 Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 ALPHA = 0.01

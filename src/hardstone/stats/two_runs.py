@@ -45,7 +45,7 @@ from hardstone.stats.quantiles import (
     share_low,
     values_for,
 )
-from hardstone.stats.rank_tests import Shift, hodges_lehmann, holm, signed_rank_p
+from hardstone.stats.resampling import Shift, hodges_lehmann, holm, signed_rank_p
 
 AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from hardstone.errors import TargetError
 from hardstone.files import is_folder, is_regular, open_regular, read_regular, replace_file
-from hardstone.lab import GUEST_PREFIX
-from hardstone.memory import RECORDING_LIMIT_BYTES
+from hardstone.memory import GUEST_PREFIX, RECORDING_LIMIT_BYTES
 
 _DEFAULT = "/dev/shm"  # noqa: S108
 _OWNER_NAME = "journal"

@@ -69,7 +69,7 @@ from hardstone.terminal.explain import (
     published_tables,
     within,
 )
-from hardstone.terminal.run_rows import trust_rows
+from hardstone.terminal.one_screen import trust_rows
 from hardstone.terminal.whole_run import print_head
 from hardstone.units import format_count
 from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark

@@ -77,7 +77,7 @@ from hardstone.terminal.console import (
     print_table,
     words,
 )
-from hardstone.terminal.run_rows import (
+from hardstone.terminal.one_screen import (
     advice_commands,
     advice_rows,
     contradiction_lines,

@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from hardstone.campaign.campaign import Campaign
-from hardstone.campaign.events import RunFinished
+from hardstone.campaign.collect import RunFinished
 from hardstone.cli.latstat import command
 from hardstone.cli.recording import BreachCommand, PlainRecording, command_words
 from hardstone.errors import EXIT_GATE, EXIT_OK, EXIT_PRIVILEGE, EXIT_USAGE

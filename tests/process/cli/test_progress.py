@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from hardstone.campaign.campaign import Campaign
-from hardstone.campaign.events import MeasuringFinished, RunStarted, Snapshot, Tick
+from hardstone.campaign.collect import MeasuringFinished, RunStarted, Snapshot, Tick
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.progress import LiveReporter, StepsTold, Unopened, suitable
 from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from hardstone.campaign.campaign import Campaign, Outcome
-from hardstone.campaign.events import CampaignEvent, MeasuringStarted, Snapshot, Tick, Warned
+from hardstone.campaign.collect import CampaignEvent, MeasuringStarted, Snapshot, Tick, Warned
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.main import run as command
 from hardstone.errors import EXIT_OK, EXIT_USAGE

@@ -15,7 +15,7 @@ from hardstone import schema
 from hardstone.campaign.campaign import pair_plan
 from hardstone.doctor.screen import effect_text, maxima_text, print_proof
 from hardstone.model import Conditions, DataValue, Event, Plan, Result, RunDocument
-from hardstone.stats.rank_tests import hodges_lehmann, holm, p_above, p_below
+from hardstone.stats.resampling import hodges_lehmann, holm, p_above, p_below
 from hardstone.stats.run_gate import DEFAULT_MARGINS, OUTCOMES, PairGate, gate_pairs, least_pairs
 from hardstone.stats.two_runs import PROOF_SCHEMA, Proof, prove, why_useless
 from tests.process.targets import sample

@@ -13,7 +13,6 @@ from scipy import stats
 
 from hardstone.model import Histogram, Series, Worst
 from hardstone.simulation.analysis import miss_bound
-from hardstone.stats.block_bootstrap import block_bootstrap, interval_of_runs, runs_depend
 from hardstone.stats.histogram import Above, above, above_all, histogram_of
 from hardstone.stats.identity import DEFAULT_LAYOUT, edges_of, index_of
 from hardstone.stats.quantiles import (
@@ -37,6 +36,7 @@ from hardstone.stats.quantiles import (
     values_for,
     values_to_bound,
 )
+from hardstone.stats.resampling import block_bootstrap, interval_of_runs, runs_depend
 from hardstone.stats.two_runs import (
     AS_ONE,
     DEPENDENCE,

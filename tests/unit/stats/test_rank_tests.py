@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hardstone.stats.rank_tests import (
+from hardstone.stats.resampling import (
     MOST_PAIRS,
     hodges_lehmann,
     holm,

@@ -28,11 +28,11 @@ from hardstone.stats.projection import (
     folds_held,
     level_p,
     most_likely,
-    neighbour_p,
     next_maximum,
     project,
     zhang_stephens,
 )
+from hardstone.stats.resampling import neighbour_p
 from tests.unit.stats.made_tails import PER_INTERVAL, Values, latencies, ordered
 from tests.unit.stats.make import document, result
 

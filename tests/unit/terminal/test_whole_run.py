@@ -33,8 +33,7 @@ from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
 from hardstone.terminal.explain import print_plan
-from hardstone.terminal.one_screen import print_screen
-from hardstone.terminal.run_rows import not_realtime_lines, note_rows
+from hardstone.terminal.one_screen import not_realtime_lines, note_rows, print_screen
 from hardstone.terminal.whole_run import cells_of, print_whole
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
