@@ -235,8 +235,6 @@ def claims_text(claims: list[Claim]) -> str:
 
 
 _HERE = "local"
-
-
 _TARGET_CHARACTERS = 40
 
 

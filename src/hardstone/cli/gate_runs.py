@@ -660,7 +660,10 @@ class _Session:
         self._stored.append(outcome.document.id)
         self._results += outcome.document.results
         self.is_cut |= outcome.exit_code == EXIT_INTERRUPTED
-        return PairedRun(outcome.document, _problem(outcome.document, outcome.exit_code))
+        return PairedRun(
+            outcome.document,
+            "" if outcome.exit_code == EXIT_OK else f"the run is {outcome.document.status}",
+        )
 
     def notes(self, *, with_tails: bool) -> list[str]:
         """What a reader must know of all pairs."""
@@ -668,10 +671,6 @@ class _Session:
         if not with_tails and self._options.tails is None:
             found.append(f"a virtual machine: {ONLY_MEDIANS}")
         return found
-
-
-def _problem(document: RunDocument, code: int) -> str:
-    return "" if code == EXIT_OK else f"the run is {document.status}"
 
 
 _MOST_PAIRS_BYTES = 1 << 24

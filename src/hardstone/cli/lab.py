@@ -227,13 +227,13 @@ def print_kernels(rows: Sequence[KernelRow], *, damaged_count: int = 0) -> None:
         table.add_column("append", overflow="fold", ratio=1)
     table.add_column("QEMU", no_wrap=True)
     for row in rows:
-        cells = [row.name, row.arch, row.release or "?", _version(row)]
+        cells = [
+            row.name,
+            row.arch,
+            row.release or "?",
+            (row.package.removeprefix(f"linux-image-{row.release}=") or "-"),
+        ]
         cells += [row.append or "-"] if has_append else []
         cells.append("yes" if row.has_emulator else "missing")
         table.add_row(*(words(cell) for cell in cells))
     print_table(console, table)
-
-
-def _version(row: KernelRow) -> str:
-    """The package's version; its name repeats the release."""
-    return row.package.removeprefix(f"linux-image-{row.release}=") or "-"

@@ -361,7 +361,7 @@ def resume(
         _check_agreement(whole, asked.plan, given)
         sweeping = _sweeping(asked, whole)
         plan = msgspec.structs.replace(whole.plan, tests=unmeasured_tests(whole))
-        if not plan.tests and not sweeping.more(_without_results(whole)):
+        if not plan.tests and not sweeping.more(msgspec.structs.replace(whole, results=[])):
             raise InputError(f"of run {whole.id} nothing is left to measure", _begin(mode))
         prepared = Prepared(asked.target, asked.register, asked.facts, plan)
         return shown_sweep(prepared, options, sweeping, wants_report=wants_report)
@@ -435,10 +435,6 @@ def _as_begun(
         return options
     begun = {name: value for name, value in context.params.items() if name in _SAYS}
     return replace(options, **{name: begun[name] for name in begun if name not in given})
-
-
-def _without_results(whole: RunDocument) -> RunDocument:
-    return msgspec.structs.replace(whole, results=[])
 
 
 def _begin(mode: str) -> str:

@@ -26,17 +26,9 @@ from hardstone.systems.subjects import Amount, Missing
 from hardstone.wording import clean, is_rate, ratio_text, shorten
 
 BRIEF_CHARACTERS = 32
-
-
 MEASURED = "measured"
-
-
 _MEDIAN = "p50"
-
-
 NAMED_SYSTEMS = 6  # of more systems a list has the numbers only
-
-
 _NO_DISTRIBUTION = Missing("-")
 
 
@@ -145,7 +137,7 @@ def _line(
         mean=shown(cell.mean),
         median=shown(median) if isinstance(median, Amount) else _no_median(median),
         worst=shown(cell.worst),
-        predictability=_times(cell.predictability),
+        predictability="-" if cell.predictability is None else ratio_text(cell.predictability),
         ratio=_ratio(column, cell),
         outcome=cell.ratio.outcome if cell.ratio else "",
         look=_look(cell),
@@ -190,10 +182,6 @@ def _remarks(cell: ComparedCell, common: Sequence[str]) -> list[str]:
 
 def _median(cell: ComparedCell) -> Amount | Missing:
     return cell.held.amount(_MEDIAN) if cell.held and cell.series else _NO_DISTRIBUTION
-
-
-def _times(ratio: float | None) -> str:
-    return "-" if ratio is None else ratio_text(ratio)
 
 
 def _look(cell: ComparedCell) -> str:

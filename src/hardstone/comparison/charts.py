@@ -680,17 +680,15 @@ def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
         "type": "quantitative",
         "scale": value_scale(low, high),
         "axis": {
-            "values": [one for one in _ticks(low, high) if low <= one <= high],
+            "values": [
+                one for one in (_TICKS if high / low < _WIDE else _WIDE_TICKS) if low <= one <= high
+            ],
             "format": "~g",
             "grid": True,
         },
         "title": "ratio to the reference (log)",
     }
     return x, y
-
-
-def _ticks(low: float, high: float) -> Sequence[float]:
-    return _TICKS if high / low < _WIDE else _WIDE_TICKS
 
 
 def _lines(group: Group, x: Spec, y: Spec) -> Spec:

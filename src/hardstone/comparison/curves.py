@@ -62,8 +62,6 @@ from hardstone.units import format_count
 from hardstone.wording import format_value, is_rate, shorten
 
 PANEL_NAME = 20
-
-
 Lines = Sequence[tuple["Curve", Sequence[Point]]]
 
 
@@ -194,17 +192,9 @@ def second_axes(lines: Sequence[tuple[Curve, Sequence[Point]]]) -> tuple[Spec, S
 
 
 _PANEL_RESOLUTION = 22
-
-
 _PANEL_COURSE = 60
-
-
 _OVERLAID_COURSES = 3  # lines over time cover each other
-
-
 _PANEL_BINS = 28
-
-
 _TAIL = 0.999
 
 
@@ -405,17 +395,9 @@ _SECTIONS = (
 
 
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
-
-
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
-
-
 _OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
-
-
 _SHARE_MARKS = [0, 0.5, 0.9]
-
-
 _MOST_POINTS = 40
 
 
@@ -598,17 +580,9 @@ def _kernel_table(
 
 
 NAME_CHARACTERS = 26
-
-
 ROW_CHARACTERS = 60
-
-
 WHO = ["number", "system", "label"]
-
-
 _ODD = re.compile(r"[^a-z0-9]+")
-
-
 _LATENCIES = ("LAT", "DLT", "TLT")
 
 

@@ -79,7 +79,12 @@ def pair_figure(
     pairs = zip(columns, row.cells, strict=True)
     found = [bar for column, cell in pairs for bar in _bars(column, cell)]
     title = row_name(row)
-    spec = charts.pair_chart(found, row.unit, _axis_title(row.unit), standards_for(row, standards))
+    spec = charts.pair_chart(
+        found,
+        row.unit,
+        {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}[row.unit],
+        standards_for(row, standards),
+    )
     spoken = [
         f"{column.number} {shorten(column.label)}: {_spoken_cell(cell)}"
         for column, cell in zip(columns, row.cells, strict=True)
@@ -93,10 +98,6 @@ def pair_figure(
         _pair_table(row, columns),
         drawer,
     )
-
-
-def _axis_title(unit: Unit) -> str:
-    return {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}[unit]
 
 
 def _amount(cell: ComparedCell, which: str) -> Amount | Missing:
@@ -199,7 +200,14 @@ def spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
             is_grey = _is_grey(cell, WORST)
             kind = row_name(row, _KIND_CHARACTERS)
             dots.append(charts.Dot(system_name(column), kind, cell.predictability, is_grey))
-            rows.append([*who(column), row.address, cell.predictability, _source(cell)])
+            rows.append(
+                [
+                    *who(column),
+                    row.address,
+                    cell.predictability,
+                    (cell.worst.source if isinstance(cell.worst, Amount) else ""),
+                ]
+            )
     if not dots:
         return None
     names = [system_name(column) for column in view.columns]
@@ -232,10 +240,6 @@ def _spread_rows(view: CompareView) -> tuple[list[ComparedRow], str]:
     count = sum(1 for address in known if known[address] and address not in chosen)
     left_out = f" {count} more decisive figures are in the tables only." if count else ""
     return [row for row in view.decisive if row.address in chosen], left_out
-
-
-def _source(cell: ComparedCell) -> str:
-    return cell.worst.source if isinstance(cell.worst, Amount) else ""
 
 
 # In charts of one panel, each about 40 ms: one of twenty panels takes as long as four.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
-from hardstone.model import Result, RunDocument, Scalar, Series
+from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
 from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters
 from hardstone.stats.sustained import steps_of
@@ -211,13 +211,9 @@ def why_worst_grey(one: SubjectSeries, against: SubjectSeries) -> str:
 def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
     if not (one.result.calibrated and against.result.calibrated):
         return
-    ours, theirs = (_work(each.series, each.result) for each in (one, against))
+    ours, theirs = (work_text(each.series, each.result.calibrated) for each in (one, against))
     if ours and theirs and ours != theirs:
         yield f"other work: {ours}, the reference: {theirs}"
-
-
-def _work(series: Series, result: Result) -> str:
-    return work_text(series, result.calibrated)
 
 
 def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:

@@ -70,7 +70,13 @@ def comparison_lines(view: CompareView, width: int) -> list[Text]:
     head = Text(_head(view), style="bold")
     room = MOST_LINES - 1 - len(systems) - len(figures) - len(below)
     sections = [
-        _labelled("apart", _apart(view), width, 3, "bold red"),
+        _labelled(
+            "apart",
+            [f"{one.number} {one.apart}" for one in view.columns if one.apart],
+            width,
+            3,
+            "bold red",
+        ),
         *([] if are_columns else [_labelled("from", _shared(view, _origin), width, 6)]),
         *([_labelled("hardware", _shared(view, _hardware), width, 8)] if is_cut else []),
         _labelled("rated as", _reserves(view), width, 3, "yellow"),
@@ -195,10 +201,6 @@ def _cell(cell: ComparedCell, width: int) -> Text:
         text = text.replace(" ", "")
     text = f"({text}{marks})" if is_grey else f"{text}{marks}"
     return Text(f"{shorten(text, width - 1):>{width}}", style="dim" if is_grey else "")
-
-
-def _apart(view: CompareView) -> list[str]:
-    return [f"{one.number} {one.apart}" for one in view.columns if one.apart]
 
 
 def _reserves(view: CompareView) -> list[str]:

@@ -207,10 +207,7 @@ class _Book:
 
     def _page(self, heading: str) -> Sheet:
         self._heading = heading
-        sheet = Sheet()
-        sheet.text(self.title, 8, colour="quiet")
-        sheet.text(heading, 14, bold=True)
-        sheet.gap(4)
+        sheet = Sheet.headed(self.title, heading)
         self.sheets.append(sheet)
         return sheet
 

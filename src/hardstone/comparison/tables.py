@@ -318,7 +318,7 @@ def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list
 
 
 def _figures(subject: Subject, wanted: Wanted) -> list[str]:
-    held = {_key(one): one for one in subject.held()}
+    held = {frozenset(one.address.split("/")): one for one in subject.held()}
     return [_figure(held, address, statistic) for _, address, statistic in wanted]
 
 
@@ -331,11 +331,6 @@ def _figure(held: Mapping[frozenset[str], SubjectSeries], address: str, statisti
         return "-"
     text, why = amount_text(amount, is_exact=found.series is None), why_alone_grey(found)
     return f"{text} (not comparable: {why})" if why else text
-
-
-def _key(one: SubjectSeries) -> frozenset[str]:
-    """The parts of the address in any order: a study and the probe order labels differently."""
-    return frozenset(one.address.split("/"))
 
 
 def _ladder(columns: Sequence[SystemColumn]) -> PlainTable:

@@ -4,7 +4,6 @@ be judged.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -181,15 +180,14 @@ def published_series(system: PublishedSystem, address: Address) -> PublishedSeri
         return found[0]
     if found:
         return Missing(f"{len(found)} published series match")
-    return Missing("not published", _there(of_test))
+    return Missing(
+        "not published",
+        f"there are {', '.join(one.address for one in list(of_test)[:5])}" if of_test else "",
+    )
 
 
 def _values(one: PublishedSeries) -> list[str]:
     return sorted([*one.labels.values(), *one.parts, *([one.name] if one.name else [])])
-
-
-def _there(held: Collection[PublishedSeries]) -> str:
-    return f"there are {', '.join(one.address for one in list(held)[:5])}" if held else ""
 
 
 @dataclass(frozen=True)
@@ -225,7 +223,7 @@ def judge_series(limit: Limit, series: Series) -> Finding:
     if limit.statistic == "mean":
         return _judge_estimate(limit, series, mean_estimate(series), "mean")
     q = limit.quantile
-    if q is None or not _is_told(q, series.count):
+    if q is None or not (is_printable(q, series.count) and is_printable(1 - q, series.count)):
         few = f"{_count(series.count)} values are too few for {limit.statistic}"
         few += f", which needs {_count(values_for(max(q, 1 - q)))}" if q is not None else ""
         return Finding("INCONCLUSIVE", "-", f"{few}: measure for longer")
@@ -254,10 +252,6 @@ def published_text(amount: Amount) -> str:
     if amount.below is not None:
         return f"< {amount_text(amount.below, amount.unit)}"
     return f"> {amount_text(amount.above or 0.0, amount.unit)}"
-
-
-def _is_told(q: float, count: int) -> bool:
-    return is_printable(q, count) and is_printable(1 - q, count)
 
 
 def _judge_extreme(limit: Limit, series: Series) -> Finding:

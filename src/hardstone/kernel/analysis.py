@@ -120,11 +120,9 @@ def section_length(
     is_below = not longer.share.size or bool(held[0])
     value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(held))])
     low, high = _bounds(found, allowed)
-    return SectionLength(q, value, is_below, min(low, value), _at_least(high, value))
-
-
-def _at_least(high: float | None, value: float) -> float | None:
-    return None if high is None else max(high, value)
+    return SectionLength(
+        q, value, is_below, min(low, value), None if high is None else max(high, value)
+    )
 
 
 def _bounds(found: Residuals, allowed: float) -> tuple[float, float | None]:

@@ -620,7 +620,13 @@ def _image_of_version(apt: PrivateApt, wanted: Wanted) -> Package | None:
     return newest(
         package
         for package in _images(apt, wanted)
-        if any(_is_of(wanted.version, version) for version in _versions(package, wanted))
+        if any(
+            (
+                version == wanted.version
+                or version.startswith(tuple(f"{wanted.version}{mark}" for mark in ".-+~"))
+            )
+            for version in _versions(package, wanted)
+        )
     )
 
 
@@ -633,11 +639,6 @@ def _versions(package: Package, wanted: Wanted) -> tuple[str, str]:
     """6.1.192-2 and the version in the name, which `uname -r` says: 6.1.0-56."""
     found = wanted.package_name.fullmatch(package.name)
     return package.version, found[1] if found else ""
-
-
-def _is_of(asked: str, version: str) -> bool:
-    """6.1 asks for 6.1.192-2, and not for 6.12."""
-    return version == asked or version.startswith(tuple(f"{asked}{mark}" for mark in ".-+~"))
 
 
 def _not_found(apt: PrivateApt, wanted: Wanted, trouble: str) -> TargetError:

@@ -48,7 +48,11 @@ def _on_one_cpu() -> Iterator[None]:
 
 
 def _run(command: list[str], folder: Path, most_bytes: int, *, is_on_one_cpu: bool) -> int:
-    inherited = [one for one in _descriptors() if _is_for_qemu(one)]
+    inherited = [
+        one
+        for one in [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+        if _is_for_qemu(one)
+    ]
     guard = os.getpid()
     with (folder / "qemu").open("wb") as said, _on_one_cpu() if is_on_one_cpu else nullcontext():
         try:
@@ -77,10 +81,6 @@ def _watched(process: subprocess.Popen[bytes]) -> int:
         process.kill()
         code = process.wait()
     return code if code >= 0 else 128 - code
-
-
-def _descriptors() -> list[int]:
-    return [int(path.name) for path in Path("/proc/self/fd").iterdir()]
 
 
 def _is_for_qemu(descriptor: int) -> bool:

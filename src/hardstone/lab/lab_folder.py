@@ -209,7 +209,7 @@ def make_guest_folder(base: Path) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=GUEST_PREFIX, dir=base))
         with contextlib.suppress(FileNotFoundError):
             lock = _opened(folder)
-            if take_lock(lock) and _is_there(folder, lock):
+            if take_lock(lock) and os.path.samestat(folder.stat(), os.fstat(lock)):
                 return folder, lock
             os.close(lock)
 
@@ -228,7 +228,3 @@ def remove_abandoned_guests(base: Path) -> None:
 
 def _opened(folder: Path) -> int:
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _is_there(folder: Path, lock: int) -> bool:
-    return os.path.samestat(folder.stat(), os.fstat(lock))

@@ -183,8 +183,6 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "append": ("append", read_append),
 }
 _DEFAULTS = LabSettings(kernel="none")
-
-
 BOOT_VARIABLE = "HARDSTONE_BOOT_S"
 _BOOT_S = {"kvm": 30.0, "tcg": 180.0, "icount": 180.0}
 _LONGEST_BOOT_S = 86400.0

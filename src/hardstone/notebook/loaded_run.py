@@ -18,7 +18,6 @@ from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.model import Result, RunDocument
 from hardstone.notebook.loaded_series import RunTest
-from hardstone.stats.conditions import Condition
 from hardstone.stats.consistency import told, trust_of
 from hardstone.store.documents import read_document
 from hardstone.store.place import default_root
@@ -244,13 +243,9 @@ def published_run(name: str) -> Run:
 
 def _condition(subject: Subject) -> dict[str, str]:
     if isinstance(subject, MeasuredRun):
-        return _told(subject.condition)
+        return {name: value for name, value in subject.condition._asdict().items() if value}
     load = subject.load if isinstance(subject, PublishedSystem) else ""
     return {"load": load or subject.conditions.get("load", "")}
-
-
-def _told(condition: Condition) -> dict[str, str]:
-    return {name: value for name, value in condition._asdict().items() if value}
 
 
 def _said(condition: dict[str, str]) -> str:

@@ -290,7 +290,9 @@ def make_plan(
         cpu_configs=configs,
         dma_latency_us=_dma_latency_us(request.dma_latency, problems),
         trace=request.trace,
-        watched_ns=_watched_ns(request.watched, problems),
+        watched_ns=None
+        if request.watched is None
+        else duration_ns(request.watched, "--threshold", "us", problems),
         preemption_models=list(request.preemption_models),
     )
     problems.raise_if_any()
@@ -310,10 +312,6 @@ def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
     if text is None:
         return None
     return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
-
-
-def _watched_ns(text: str | None, problems: Problems) -> int | None:
-    return None if text is None else duration_ns(text, "--threshold", "us", problems)
 
 
 def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:

@@ -508,12 +508,10 @@ def answers_in(document: RunDocument) -> list[PosixAnswer]:
 def to_measure(answer: PosixAnswer) -> list[str]:
     """The tests that would answer a point and that the run lacks, if this version has them."""
     known = set(load_catalogue().ids())
-    lacking = (one.test for point in answer.points for one in point.measured if _is_absent(one))
+    lacking = (
+        one.test for point in answer.points for one in point.measured if (one.judgement == "absent")
+    )
     return [test for test in dict.fromkeys(lacking) if test in known]
-
-
-def _is_absent(one: Measured) -> bool:
-    return one.judgement == "absent"
 
 
 def _answer(document: RunDocument, result: Result, under: str) -> PosixAnswer:

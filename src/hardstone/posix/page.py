@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hardstone.posix.tables import OptionRow, PartTable, PointRow, PosixTable
+from hardstone.report.sheet import Sheet
 
 if TYPE_CHECKING:
-    from hardstone.report.sheet import Sheet
+    pass
 
 _ROWS_EACH = 50  # of a page, most of one line
 
@@ -20,17 +21,9 @@ def posix_sheets(subject: str, table: PosixTable) -> Iterator[Sheet]:
     yield _features(subject, table)
 
 
-def _headed(subject: str, title: str) -> Sheet:
-    sheet = Sheet()
-    sheet.text(subject, 8, colour="quiet")
-    sheet.text(title, 14, bold=True)
-    sheet.gap(4)
-    return sheet
-
-
 def _options(subject: str, table: PosixTable) -> Iterator[Sheet]:
     for number, parts in enumerate(_together(table.parts)):
-        sheet = _headed(subject, f"{table.title}: POSIX inventory, options")
+        sheet = Sheet.headed(subject, f"{table.title}: POSIX inventory, options")
         if number == 0:
             if table.state:
                 sheet.text(f"Not whole: {table.state}", 9, colour="fair", bold=True)
@@ -58,7 +51,7 @@ def _together(parts: Sequence[PartTable]) -> Iterator[list[PartTable]]:
 
 
 def _limits(subject: str, table: PosixTable) -> Sheet:
-    sheet = _headed(subject, f"{table.title}: POSIX inventory, limits and profiles")
+    sheet = Sheet.headed(subject, f"{table.title}: POSIX inventory, limits and profiles")
     for one in table.claims:
         colour = "bad" if one.look == "failed" else "ink"
         sheet.text(f"{one.word}: {one.name}: {one.evidence}", 8.5, colour=colour)
@@ -83,7 +76,7 @@ def _option(row: OptionRow) -> list[str]:
 
 
 def _features(subject: str, table: PosixTable) -> Sheet:
-    sheet = _headed(subject, f"{table.title}: {table.points_title}")
+    sheet = Sheet.headed(subject, f"{table.title}: {table.points_title}")
     head = ["Feature", "By options of POSIX", "Measured in this run"]
     sheet.table(head, [_point(row) for row in table.points], is_numeric=False)
     sheet.text(table.points_meaning, 7.5, colour="quiet")

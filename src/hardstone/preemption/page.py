@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hardstone.preemption.tables import PreemptionPair, PreemptionRow
+from hardstone.report.sheet import Sheet
 
 if TYPE_CHECKING:
-    from hardstone.report.sheet import Sheet
+    pass
 
 _NOTHING = ("", "", "")
 
@@ -15,11 +16,9 @@ _NOTHING = ("", "", "")
 def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
     """The page of one load and CPU configuration; `subject` names the machine."""
     table = pair.table
-    sheet = Sheet()
-    sheet.text(subject, 8, colour="quiet")
     under = f", {pair.under}" if pair.under else ""
-    sheet.text(f"Kernel preemption off ({table.off}) and on ({table.on}){under}", 14, bold=True)
-    sheet.gap(4)
+    title = f"Kernel preemption off ({table.off}) and on ({table.on}){under}"
+    sheet = Sheet.headed(subject, title)
     study = table.history.short
     head = ["Operation", "Figure", "Off", "On", "Improvement", f"{study} off", "on", "improvement"]
     sheet.table(head, [_cells(row) for row in table.rows])

@@ -68,12 +68,10 @@ def test_commands(document: RunDocument) -> list[str]:
     """One command for each test, with its parameters, including those that were calibrated or
     taken from earlier results. A test that did not run has the parameters of the plan."""
     plan, results = document.plan, document.results
-    had = [_had(result) for result in results] + [{}] * (len(plan.tests) - len(results))
+    had = [{**result.params, **result.calibrated} for result in results] + [{}] * (
+        len(plan.tests) - len(results)
+    )
     return [_test_command(plan, test, one) for test, one in zip(plan.tests, had, strict=False)]
-
-
-def _had(result: Result) -> dict[str, ParamValue]:
-    return {**result.params, **result.calibrated}
 
 
 def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> str:
@@ -568,7 +566,11 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
     for result in document.results:
         if result.test in event_names.TIRE_TESTS:
             continue
-        counting = [one for one in result.series if _counts_releases(one)]
+        counting = [
+            one
+            for one in result.series
+            if (one.unit == "count" and one.name in ("missed", "overrun"))
+        ]
         total = sum(round((one.mean or 0) * one.count) for one in counting)
         if not counting:  # of a probe that had no such series
             data = [one.data for one in result.events if one.name == event_names.MISSED]
@@ -580,10 +582,6 @@ def _releases_missed(document: RunDocument) -> Iterator[StandsOut]:
         total = sum(missed.values())
         are = "release was" if total == 1 else "releases were"
         yield StandsOut(f"{format_count(total)} {are} missed: {listed(missed)}")
-
-
-def _counts_releases(series: Series) -> bool:
-    return series.unit == "count" and series.name in ("missed", "overrun")
 
 
 LIMIT_OF_MAXIMA = (

@@ -170,21 +170,16 @@ def _row(system: PublishedSystem) -> PublishedRow:
         title=system.study.title,
         year=system.year,
         hardware=conditions.get("machine", ""),
-        figure_count=_figure_count(system),
+        figure_count=sum(
+            isinstance(one.amount(statistic), Amount)
+            for one in system.held()
+            for statistic in one.statistics()
+        ),
         study_stars=system.stars,
         stars=rating.overall,
         is_at_most=rating.is_at_most,
         categories=[category_text(one) for one in rating.categories if one.stars is not None],
         formula=rating.formula,
-    )
-
-
-def _figure_count(system: PublishedSystem) -> int:
-    """Values and bounds, of the heaviest load where the study has several."""
-    return sum(
-        isinstance(one.amount(statistic), Amount)
-        for one in system.held()
-        for statistic in one.statistics()
     )
 
 

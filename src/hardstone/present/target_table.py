@@ -75,7 +75,10 @@ class SeriesFigures:
     def lines(self) -> Iterator[tuple[str, list[FigureCell]]]:
         """The name of each figure that any target has, with its cells."""
         found = self.row.found
-        yield "count", [FigureCell(_count(one)) for one in found]
+        yield (
+            "count",
+            [FigureCell(_ABSENT if one is None else format_count(one.count)) for one in found],
+        )
         if self.is_work_unequal:
             yield "work", [FigureCell(work or _ABSENT) for work in self._works]
         for q in _LEVELS:
@@ -147,10 +150,6 @@ def _quantiles(series: Series | None) -> dict[float, Quantile]:
         return {one.q: one for one in summarise(series, deepest=max(_LEVELS)).quantiles}
     except InputError:
         return {}
-
-
-def _count(series: Series | None) -> str:
-    return _ABSENT if series is None else format_count(series.count)
 
 
 def _quantile_text(quantile: Quantile | None, q: float, series: Series | None) -> str:

@@ -210,7 +210,11 @@ def _rank(priority: int | None) -> str:
 def _cause(cause: Cause) -> str:
     """ "5.1 ms stolen by the hypervisor (usually 20 us)", "3 migrations (usually 0)"."""
     busiest = f", most of them {shorten(cause.busiest, _NAME_CHARACTERS)}" if cause.busiest else ""
-    usual = "" if cause.usual is None else f" (usually {_amount(cause, cause.usual)})"
+    usual = (
+        ""
+        if cause.usual is None
+        else f" (usually {format_ns(cause.usual) if cause.is_time else _plain(cause.usual)})"
+    )
     return f"{_seen(cause)}{usual}{busiest}"
 
 
@@ -225,10 +229,6 @@ def _seen(cause: Cause) -> str:
         return f"{format_ns(cause.seen)} {_LOST[cause.kind]}"
     one, several = _EVENTS[cause.kind]
     return f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
-
-
-def _amount(cause: Cause, amount: float) -> str:
-    return format_ns(amount) if cause.is_time else _plain(amount)
 
 
 def _plain(value: float) -> str:

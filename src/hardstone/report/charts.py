@@ -549,7 +549,10 @@ def loss_chart(steps: Sequence[Step]) -> Spec:
         "y": {
             "field": "l",
             "type": "quantitative",
-            "scale": {"domain": [0, _top(rows)], "nice": False},
+            "scale": {
+                "domain": [0, (max(0.01, *(float(row["l"] or 0) for row in rows)) * 1.05)],
+                "nice": False,
+            },
             "axis": {"format": ".2~%", "grid": True},
             "title": "interrupts lost",
         },
@@ -574,11 +577,6 @@ def row_of(step: Step) -> Row:
         "l": step.lost / step.interrupts if step.interrupts else 0.0,
         "b": 1.0 if step.passed else 0.0,
     }
-
-
-def _top(rows: Sequence[Row]) -> float:
-    """Above the largest share, so that a mark is whole; never nothing."""
-    return max(0.01, *(float(row["l"] or 0) for row in rows)) * 1.05
 
 
 def _marks(encoding: Spec, *, is_filled: bool) -> Spec:

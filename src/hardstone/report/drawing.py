@@ -416,8 +416,6 @@ def _rounded(match: re.Match[str]) -> str:
 
 # What differs from row to row; the other fields are the same for many rows.
 _OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
-
-
 MANY_RESULTS = 4
 MOST_HELPERS = 4
 

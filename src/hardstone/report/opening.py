@@ -132,7 +132,10 @@ def instrument_rows(instrument: Instrument) -> Rows:
     found = [
         ("Clock", instrument.clock),
         ("Counter trusted", ("yes" if instrument.trusted else "no") + reason),
-        ("Counter frequency", _frequency(instrument.counter_hz)),
+        (
+            "Counter frequency",
+            (f"{instrument.counter_hz / 1e6:.6f} MHz" if instrument.counter_hz else ""),
+        ),
         ("Calibration, spread of anchors", _ppb(instrument.calibration_ppb)),
         ("Drift from start to end", _ppb(instrument.drift_ppb)),
         ("Quantum (smallest step)", f"{instrument.quantum_ns:.4g} ns"),
@@ -176,10 +179,6 @@ def _pair_row(owner: str, instrument: Instrument) -> tuple[str, ...]:
         format_count(pair.count),
         _ppb(instrument.drift_ppb) or "-",
     )
-
-
-def _frequency(hertz: int | None) -> str:
-    return f"{hertz / 1e6:.6f} MHz" if hertz else ""
 
 
 def _ppb(value: float | None) -> str:

@@ -52,12 +52,11 @@ def with_readable_histograms(document: RunDocument) -> RunDocument:
 
     Nothing else changes, so a report still shows count, extremes and worst values.
     """
-    results = [_readable_result(result) for result in document.results]
+    results = [
+        msgspec.structs.replace(result, series=[_readable(one) for one in result.series])
+        for result in document.results
+    ]
     return msgspec.structs.replace(document, results=results)
-
-
-def _readable_result(result: Result) -> Result:
-    return msgspec.structs.replace(result, series=[_readable(one) for one in result.series])
 
 
 def _readable(series: Series) -> Series:

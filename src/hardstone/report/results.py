@@ -12,7 +12,7 @@ from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import kind_of
 from hardstone.figure_text import Cell, bound_text, lacking_quantile, level_text, quantile_cell
-from hardstone.model import Descriptor, Event, Instrument, Result, Series, SeriesSpec, Stopped
+from hardstone.model import Descriptor, Event, Instrument, Result, Series, Stopped
 from hardstone.present.deadlines import ProjectionText
 from hardstone.present.measured_tables import (
     CAPTION,
@@ -456,12 +456,12 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
     return [
         (one.title, one.meaning)
         for one in known
-        if any(one.name == found.name and _has(found, one) for found in result.series)
+        if any(
+            one.name == found.name
+            and all(found.labels.get(name) == value for name, value in one.fixed.items())
+            for found in result.series
+        )
     ]
-
-
-def _has(series: Series, spec: SeriesSpec) -> bool:
-    return all(series.labels.get(name) == value for name, value in spec.fixed.items())
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:

@@ -15,7 +15,7 @@ from functools import cache
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from markupsafe import escape
 
@@ -133,6 +133,15 @@ class Sheet:
         self.texts: list[Placed] = []
         self._y = float(MARGIN)
         self._is_cut = False
+
+    @classmethod
+    def headed(cls, subject: str, title: str) -> Self:
+        """With what it is about, small, and a title."""
+        sheet = cls()
+        sheet.text(subject, 8, colour="quiet")
+        sheet.text(title, 14, bold=True)
+        sheet.gap(4)
+        return sheet
 
     def text(self, text: str, size: float = 9, *, colour: str = "ink", bold: bool = False) -> None:
         """A paragraph, wrapped."""

@@ -106,15 +106,14 @@ def side_tables(
 
 
 def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
-    claims = [_verdict_row(row, one.test) for row in one.verdicts if not _is_dull(row)]
+    claims = [
+        _verdict_row(row, one.test)
+        for row in one.verdicts
+        if not all(verdict is None or verdict.passed for verdict in row.found)
+    ]
     if kind_of(one.test) == "behaviour":
         return claims
     return claims + [_series_row(one, row, settings) for row in one.series]
-
-
-def _is_dull(row: VerdictRow) -> bool:
-    """Whether a claim holds under every condition; then only its section shows it."""
-    return all(verdict is None or verdict.passed for verdict in row.found)
 
 
 def _verdict_row(row: VerdictRow, test: str) -> SideRow:

@@ -12,6 +12,7 @@ from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Row, Spec
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import Figure, pictures
+from hardstone.report.sheet import Sheet
 from hardstone.simulation import charts, tables
 from hardstone.simulation.analysis import Bound, Model, bounds_of, maps_of, models_of
 from hardstone.simulation.charts import (
@@ -66,7 +67,7 @@ from hardstone.units import format_count, format_ns
 from hardstone.wording import short, shorten
 
 if TYPE_CHECKING:
-    from hardstone.report.sheet import Sheet
+    pass
 
 MOST_DRAWN = 600  # marks of one chart
 _MOST_SPOKEN = 8
@@ -522,17 +523,13 @@ def tire_page(
 
 def _beside(document: RunDocument, other: RunDocument) -> list[StatementText] | str:
     """What both runs say beside each other, or why nothing."""
-    first, second = (_label(one, "kernel.release") for one in (document, other))
+    first, second = (short(one.system.get("kernel.release"), 24) for one in (document, other))
     if first == second:
         first, second = document.name, other.name
     if first == second:
         first, second = document.id, other.id
     found = texts_between(document, other, (first, second))
     return found or "no size, number of threads and policy that both have"
-
-
-def _label(document: RunDocument, fact: str) -> str:
-    return short(document.system.get(fact), 24)
 
 
 def _pictures(
@@ -555,14 +552,14 @@ def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
     """`subject` names the machine."""
     yield _held(subject, page)
     if page.fast:
-        sheet = _headed(subject, "Tire simulation: as fast as possible")
+        sheet = Sheet.headed(subject, "Tire simulation: as fast as possible")
         sheet.table(page.fast_headings, page.fast)
         sheet.text(page.fast_meaning, 7.5, colour="quiet")
         yield sheet
     figures = [*page.sides, *page.beside_sides, *page.figures, *page.pictures]
     for at in range(0, len(figures), _CHARTS_EACH):
         found = figures[at : at + _CHARTS_EACH]
-        sheet = _headed(subject, "Tire simulation, charts")
+        sheet = Sheet.headed(subject, "Tire simulation, charts")
         for one in found:
             sheet.text(f"{one.title}: {one.about}", 7.5, colour="quiet")
         sheet.gap(4)
@@ -571,16 +568,8 @@ def tire_sheets(subject: str, page: TirePage) -> Iterator[Sheet]:
     yield _model(subject, page)
 
 
-def _headed(subject: str, title: str) -> Sheet:
-    sheet = Sheet()
-    sheet.text(subject, 8, colour="quiet")
-    sheet.text(title, 14, bold=True)
-    sheet.gap(4)
-    return sheet
-
-
 def _held(subject: str, page: TirePage) -> Sheet:
-    sheet = _headed(subject, "Tire simulation: what held in real time")
+    sheet = Sheet.headed(subject, "Tire simulation: what held in real time")
     for line in (*page.denied, *page.problems):
         sheet.text(line, 8, colour="fair")
     head = ["Policy", "Threads", "Held", "Missed at", "Missed", "95 % bound", "Mean", "p99", "Max"]
@@ -606,7 +595,7 @@ def _held(subject: str, page: TirePage) -> Sheet:
 
 
 def _model(subject: str, page: TirePage) -> Sheet:
-    sheet = _headed(subject, "Tire simulation: cost model, and the study")
+    sheet = Sheet.headed(subject, "Tire simulation: cost model, and the study")
     if page.costs.rows:
         sheet.table(page.cost_headings, page.costs.rows)
         sheet.text(page.costs_meaning, 7.5, colour="quiet")

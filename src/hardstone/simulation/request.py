@@ -296,7 +296,9 @@ def sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
         "--rate": request.rate,
         "--stiffness": request.stiffness,
         "--duration": request.duration,
-        "--within": None if sweep is None else _time_word(sweep.within_ns),
+        "--within": None
+        if sweep is None
+        else (write_ns(sweep.within_ns) if sweep.within_ns else "0"),
         "--points": request.points,
         "--blocks": request.blocks,
         "--frames": request.frames,
@@ -313,10 +315,6 @@ def sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
     words += [] if request.has_fast else ["--no-fast"]
     words += ["--trace"] if plan.trace else []
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
-
-
-def _time_word(value_ns: int) -> str:
-    return write_ns(value_ns) if value_ns else "0"
 
 
 # The cost of a switch and of a hand-over, for the cost model of the same run.

@@ -32,8 +32,6 @@ DELAYED = "delayed_on_purpose"
 PAUSED = "real_fast_paused"  # the only thread did not have the CPU
 OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
 NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
-
-
 _MOST_COUNT = 2**53
 
 

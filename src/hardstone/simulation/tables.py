@@ -171,12 +171,12 @@ def missed_line(cell: Cell, names: CurveNames) -> str:
 
 
 def _who(point: Point, names: CurveNames) -> str:
-    parts = (masses_text(point.masses), _threads(point), names.panel(point.curve))
+    parts = (
+        masses_text(point.masses),
+        ("1 thread" if point.threads == 1 else f"{point.threads} threads"),
+        names.panel(point.curve),
+    )
     return ", ".join(parts)
-
-
-def _threads(point: Point) -> str:
-    return "1 thread" if point.threads == 1 else f"{point.threads} threads"
 
 
 def _real_time(points: Sequence[Point], names: CurveNames) -> Iterator[str]:

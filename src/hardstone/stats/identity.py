@@ -366,8 +366,6 @@ def windows_problem(windows: Sequence[Window]) -> str | None:
 
 
 _count = itemgetter(1)
-
-
 _STEP = 256
 
 

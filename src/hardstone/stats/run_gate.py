@@ -520,7 +520,7 @@ class _Columns:
         own = float(self.run[at] - self.held[:, at].mean())
         scatter = max(float(self.held[:, at].std(ddof=1)), float(self._steps[at]))
         scale = scatter * self._width
-        limit = max(_grown(bound) * scale, log1p(LEAST_CHANGE))
+        limit = max((sinh(bound) if bound < 20 else inf) * scale, log1p(LEAST_CHANGE))
         found = limit + _BEYOND_POWER * scale
         return Gated(
             "FAIL" if is_out and own > limit else _passes(found, alone),
@@ -557,10 +557,6 @@ def _gated_together(
         scatter,
         None if outcome == "PASS" else runs_needed(scatter, difference, level),
     )
-
-
-def _grown(bound: float) -> float:
-    return sinh(bound) if bound < 20 else inf
 
 
 def _ratio(log_ratio: float) -> float:

@@ -311,7 +311,7 @@ def _fitting(
         return
     fitting = list(_measured(subject, criterion))
     for measured in fitting:
-        block_ns = _block_ns(measured.result)
+        block_ns = _positive(measured.result.params.get("block_ns"))
         if measured.series.count:
             too_few = _why_too_few(subject, measured, criterion)
             for one in _amounts(measured, criterion, statistic, about, block_ns):
@@ -442,10 +442,6 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")
-
-
-def _block_ns(result: Result) -> int:
-    return _positive(result.params.get("block_ns"))
 
 
 def _published_block_ns(held: SubjectSeries) -> int:

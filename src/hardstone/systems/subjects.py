@@ -20,7 +20,6 @@ from hardstone.model import Result, RunDocument, Series, Trust, Unit, Verdict
 from hardstone.stats.conditions import Condition, condition_of, conditions_in, names_in
 from hardstone.stats.consistency import Contradiction, contradictions, is_contradictory, trust_of
 from hardstone.systems.published import (
-    Address,
     AddressError,
     Figure,
     Resolved,
@@ -529,7 +528,9 @@ class PublishedSystem:
 
     def verdicts(self, test: str) -> Sequence[Verdict] | Missing:
         found = [
-            Verdict(name="published", passed=_has_passed(str(one.value)), evidence=str(one.value))
+            Verdict(
+                name="published", passed=str(one.value).startswith("pass"), evidence=str(one.value)
+            )
             for one in self._figures
             if one.address.test == test and one.statistic is None
         ]
@@ -537,11 +538,6 @@ class PublishedSystem:
 
     def tests(self) -> list[str]:
         return list(dict.fromkeys(one.address.test for one in self._figures))
-
-
-def _has_passed(words: str) -> bool:
-    """Behaviours are "pass", "pass, but ...", or "fail ..."."""
-    return words.startswith("pass")
 
 
 def published_system(name: str, load: str = "") -> PublishedSystem:
@@ -623,7 +619,7 @@ def _matched(
     nearest: tuple[Key, tuple[str, ...]] | None = None
     for run in runs:
         try:
-            there = resolve(_unconditional(one), run.alone)
+            there = resolve(replace(one.figures[0].address, conditions={}), run.alone)
         except AddressError:
             continue
         if there.series is not None:
@@ -650,11 +646,6 @@ def other_numbers(one: PublishedSeries, measured: MeasuredSeries) -> list[tuple[
         if label != _CPU and value not in asked
         if (number := whole_number(value)) is not None and number < most
     ]
-
-
-def _unconditional(one: PublishedSeries) -> Address:
-    """The address without conditions: the subject has results of one condition only."""
-    return replace(one.figures[0].address, conditions={})
 
 
 def _key(one: SubjectSeries) -> Key:

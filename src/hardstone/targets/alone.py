@@ -33,11 +33,6 @@ def default_lock_file() -> Path:
     return folder / _NAME
 
 
-def _own_lock_file() -> Path:
-    """One of this user alone."""
-    return _temporary_folder() / f"hardstone-{os.geteuid()}-measuring.lock"
-
-
 def _temporary_folder() -> Path:
     """Where none can be written to, the usual one: opening the lock there says why."""
     try:
@@ -65,7 +60,7 @@ def measuring_alone(
     cannot be taken either, measuring continues without.
     """
     common = lock_file or default_lock_file()
-    own = own_lock_file or _own_lock_file()
+    own = own_lock_file or (_temporary_folder() / f"hardstone-{os.geteuid()}-measuring.lock")
     reasons = []
     for path in (common, own):
         try:

@@ -44,8 +44,6 @@ class Notices:
 
 
 SILENT = Notices()
-
-
 REBUILD = "the probe may be of another version; rebuild it: hardstone probe build"
 SILENT_REMEDY = (
     "the target hangs or is busy, or the probe is stopped: end other work there, continue what is "

@@ -8,14 +8,8 @@ from pathlib import Path
 from hardstone.errors import TargetError
 
 VARIABLE = "HARDSTONE_PROBE"
-
-
 _PACKAGE = Path(__file__).resolve().parents[1]
-
-
 PROBE = "hardstone-probe"
-
-
 GUEST = "hardstone-guest"  # process 1 of a guest of the lab
 
 

@@ -50,7 +50,6 @@ from hardstone.stats.consistency import (
 )
 from hardstone.stats.quantiles import median_of
 from hardstone.systems.published import (
-    Address,
     AddressError,
     Figure,
     Resolved,
@@ -224,7 +223,7 @@ def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
     common = common_work(works)
     yield _label(row, common)
     for place in places:
-        yield _cell(row, place, "" if common else works[place])
+        yield Text("\n").join(_cell_lines(row, place, "" if common else works[place]))
 
 
 def _label(row: SeriesRow, work: str) -> Text:
@@ -241,10 +240,6 @@ def _state(one: Comparison, place: int) -> Text:
     if result.status != "measured":
         return words(result.status, "yellow")
     return words("") if result.complete else words("incomplete", "yellow")
-
-
-def _cell(row: SeriesRow, place: int, work: str) -> Text:
-    return Text("\n").join(_cell_lines(row, place, work))
 
 
 def _cell_lines(row: SeriesRow, place: int, work: str) -> Iterator[Text]:
@@ -430,7 +425,10 @@ def _told(
     alone = msgspec.structs.replace(document, results=[result])
     try:
         found = resolve(stand.address, alone)
-        others = [resolve(_of_series(stand.address, one), alone) for one in figures[0].or_series]
+        others = [
+            resolve(replace(stand.address, parts=(*stand.address.parts[:-1], one)), alone)
+            for one in figures[0].or_series
+        ]
     except AddressError as error:
         return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
@@ -446,10 +444,6 @@ def _told(
         notes += [*one.notes, *doubts_of(one, document)]
     notes = list(dict.fromkeys(filter(None, notes)))
     return f"{told} ({'; '.join(notes)})" if notes else told
-
-
-def _of_series(address: Address, name: str) -> Address:
-    return replace(address, parts=(*address.parts[:-1], name))
 
 
 def _largest(found: Resolved) -> int:

@@ -29,8 +29,6 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
 
 
 _ID, _FIGURES, _STUDY, _OURS = 26, 9, 7, 11
-
-
 _INDENT = "  "
 
 

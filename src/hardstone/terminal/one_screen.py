@@ -67,20 +67,10 @@ from hardstone.wording import (
 )
 
 NOT_REALTIME = "not scheduled as real-time"
-
-
 TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
-
-
 _CLAIM_LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
-
-
 _TYPE = "; type: "
-
-
 _MOST_RUN_ROWS = 200  # a damaged document may have any number
-
-
 _MOST_NAMES = 2
 
 

@@ -11,13 +11,9 @@ import pytest
 from hardstone.comparison.assemble import compare_view
 from hardstone.errors import EXIT_USAGE
 from hardstone.model import Result, RunDocument, Series
-from hardstone.present.deadlines import (
-    LEAST_VALUES,
-    PATH_NOT_TAKEN,
-    decisive_projection,
-    projections,
-)
+from hardstone.present.deadlines import LEAST_VALUES, decisive_projection, projections
 from hardstone.stats.projection import Projection, project
+from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
