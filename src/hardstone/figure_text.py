@@ -162,10 +162,10 @@ class ShownFigure(msgspec.Struct, frozen=True):
 
 def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
     """`is_exact`: with all digits, as a study printed it."""
-    return shown_beside(amount, is_exact, None)
+    return sourced_figure(amount, is_exact, None)
 
 
-def shown_beside(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
+def sourced_figure(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
     """Without where it is from, where that is `source` and its own statistic."""
     if isinstance(amount, Missing):
         return ShownFigure(amount.reason, source=amount.remedy)

@@ -603,7 +603,7 @@ class ClockCheck(msgspec.Struct, kw_only=True, frozen=True):
     uncertainty_ns: Int64
 
 
-class Moved(msgspec.Struct, kw_only=True):
+class ChangedFact(msgspec.Struct, kw_only=True):
     """A fact about the machine that changed between start and end of the run."""
 
     fact: Name
@@ -752,7 +752,7 @@ class RunDocument(msgspec.Struct, kw_only=True):
     instrument: Instrument | None
     results: Annotated[list[Result], MOST_RESULTS]
     descriptors: Annotated[list[Descriptor], _FEW] = []
-    environment_moved: Annotated[list[Moved], _MANY] = []
+    environment_moved: Annotated[list[ChangedFact], _MANY] = []
     clock_check: ClockCheck | None = None
     advice: Annotated[list[Text], _FEW] = []
     parts: Annotated[list[Part], _FEW] = []
@@ -836,7 +836,7 @@ class ShieldSetting(msgspec.Struct, kw_only=True):
     now: str
 
 
-class ShieldLook(msgspec.Struct, kw_only=True):
+class ShieldState(msgspec.Struct, kw_only=True):
     """The settings that a shield can switch (`hardstone-probe shield --show`)."""
 
     schema: str

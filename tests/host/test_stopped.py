@@ -184,7 +184,7 @@ def test_starvation_is_no_stop(probe: Path, hog: Path, quick: list[str]) -> None
     assert stream.told("stopped") == []
 
 
-def told_of(probe: Path, limits: Limits, on_told: Callable[[str], None]) -> Stream:
+def published_masses_text(probe: Path, limits: Limits, on_told: Callable[[str], None]) -> Stream:
     """What the tool reads of a recording that it has started; `on_told` hears what is said."""
     target = local_target(probe, limits=limits)
     planned = PlannedTest(
@@ -221,7 +221,7 @@ def test_the_tool_tells_of_a_stop_and_of_its_end(probe: Path) -> None:
         if len(told) == 2:
             os.kill(int(told[0]), signal.SIGCONT)
 
-    stream = told_of(probe, Limits(300.0), on_told)
+    stream = published_masses_text(probe, Limits(300.0), on_told)
     assert f"kill -CONT {told[0]}; " in told[1]
     assert [one.partition(" for about")[0] for one in told[2:]] in (
         [],  # it had sent all before the next look
@@ -252,7 +252,7 @@ def test_the_tool_tells_of_a_frozen_group_and_leaves_what_it_cannot_end(probe: P
             with pytest.raises(
                 ProbeTimeoutError, match=r"was stopped .* is frozen.*was ended"
             ) as one:
-                told_of(probe, Limits(4.0, halted_s=1.0, end_s=1.0), on_told)
+                published_masses_text(probe, Limits(4.0, halted_s=1.0, end_s=1.0), on_told)
             is_left = f"process {told[0]} is still there after SIGKILL" in one.value.cause
             del one
         finally:

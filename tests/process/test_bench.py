@@ -20,7 +20,7 @@ from bench.finding import Found, kept, markdown, pairs, ratio_rows, reading, tur
 from bench.rounds import Interval, Metrics, Rounds, Spread, measure
 from bench.run import guests, rows_of
 from bench.table import agreement, line, measured, skipped, write
-from hardstone.stats.consistency import told
+from hardstone.stats.consistency import contradiction_messages
 from hardstone.stats.identity import index_of
 from tests.running import children, has_ended
 from tests.unit.report import sample
@@ -109,7 +109,7 @@ def test_a_goal_is_told_beside_the_figure(tmp_path: Path, median: float, said: s
 def test_runs_that_are_compared_agree_with_themselves_and_differ() -> None:
     source = sample.document(count=3_000)
     made = compare.copies(source, 3)
-    assert [told(one) for one in made] == [[], [], []]
+    assert [contradiction_messages(one) for one in made] == [[], [], []]
     assert len({one.id for one in made}) == 3
     figures = [[series.count for one in run.results for series in one.series] for run in made]
     assert figures[0] != figures[1] != figures[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hardstone.targets.base import ProbeTimeoutError, Stop
-from hardstone.targets.local import HaltLook
+from hardstone.targets.local import HaltCheck
 from hardstone.targets.transport import Halt, Limits, Watch
 
 SIGSTOP = Halt("(state T: SIGSTOP, or a debugger)", "continue it with kill -CONT 7")
@@ -157,7 +157,7 @@ class Kernel:
         self.write("proc/7/task/8/schedstat", f"{self.runs} 5 5\n")
 
     def why(self) -> Halt | None:
-        look = HaltLook(7, self.proc)
+        look = HaltCheck(7, self.proc)
         assert look.why() is None  # one look alone says nothing
         return look.why()
 
@@ -177,7 +177,7 @@ def test_a_signal_and_a_debugger(kernel: Kernel) -> None:
 
 
 def test_what_runs_is_not_stopped_and_its_state_is_not_read(kernel: Kernel) -> None:
-    look = HaltLook(7, kernel.proc)
+    look = HaltCheck(7, kernel.proc)
     kernel.write("proc/7/stat", STAT.format("T"))  # as it is now, between two looks
     for _ in range(3):
         kernel.run()
@@ -234,5 +234,5 @@ def test_a_group_of_a_container(kernel: Kernel) -> None:
 
 
 def test_without_files_nothing_is_claimed(tmp_path: Path) -> None:
-    look = HaltLook(7, tmp_path)
+    look = HaltCheck(7, tmp_path)
     assert (look.why(), look.why()) == (None, None)

@@ -32,7 +32,7 @@ from hardstone.model import (
     RunDocument,
 )
 from hardstone.stats.conditions import Names, condition_of, result_under
-from hardstone.stats.consistency import is_asked_alike
+from hardstone.stats.consistency import has_same_request
 from hardstone.store.journal import Journal
 from hardstone.store.place import StoreError
 from hardstone.store.slots import CopyCost
@@ -246,7 +246,7 @@ def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, Pa
     """What the test calibrated under the condition that was measured first."""
     found: dict[str, ParamValue] = {}
     for result in results:
-        if result.test != planned.test or not is_asked_alike(planned.params, result):
+        if result.test != planned.test or not has_same_request(planned.params, result):
             continue
         for name, value in result.calibrated.items():
             if planned.params.get(name) == 0 and value > 0:

@@ -107,12 +107,12 @@ def _diagnose(options: DoctorOptions) -> int:
 
 
 def _diagnosis(options: DoctorOptions) -> Diagnosis:
-    from hardstone.cli.messages import notices_told
+    from hardstone.cli.messages import notice_messages
     from hardstone.doctor.diagnose import diagnose
     from hardstone.targets import find_target
 
     with closing(find_target(options.target)) as target:
-        target.open(notices_told(quiet=options.quiet))
+        target.open(notice_messages(quiet=options.quiet))
         facts = target.facts()
         return diagnose(
             facts.facts,

@@ -46,7 +46,7 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     wanted = parse_wanted(what, arch)
     with steps_shown(quiet=quiet) as steps:
         kernel, before = get_debian(wanted, steps)
-    return _told(kernel, before)
+    return _print_stored(kernel, before)
 
 
 @command.command("add")
@@ -69,7 +69,7 @@ def add(name: str, kernel: Path, **more: Any) -> int:
     from hardstone.lab.lab_folder import check_name
 
     check_name(name)
-    return _told(*add_kernel(name, read_kernel(kernel, **more)))
+    return _print_stored(*add_kernel(name, read_kernel(kernel, **more)))
 
 
 @command.command("list")
@@ -111,7 +111,7 @@ def remove(names: tuple[str, ...]) -> int:
     return EXIT_OK
 
 
-def _told(kernel: Kernel, before: Kernel | None) -> int:
+def _print_stored(kernel: Kernel, before: Kernel | None) -> int:
     """Says what was stored, what it replaced, and what to type next."""
     click.echo(f"{kernel.name}: {_described(kernel)}")
     if before is not None:

@@ -63,7 +63,7 @@ def command(
     reached less than 80 % of its degree, or ended early.
     """
     from hardstone.campaign.campaign import stop_on_signals
-    from hardstone.cli.messages import notices_told
+    from hardstone.cli.messages import notice_messages
     from hardstone.targets import find_transport
     from hardstone.targets.base import Stop
     from hardstone.targets.probe_target import check_load, load_lines
@@ -72,7 +72,7 @@ def command(
     target = lab_target(target, options)
     stop = Stop()
     with closing(find_transport(target)) as transport:
-        transport.open(notices_told(quiet=quiet))
+        transport.open(notice_messages(quiet=quiet))
         load = _one_load(transport, load)
         check_load(transport, load, cpus)
         with stop_on_signals(stop), _progress(duration_ns, quiet=quiet) as show:

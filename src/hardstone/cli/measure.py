@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from hardstone.campaign.campaign import Campaign, Outcome
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.messages import (
-    notices_told,
+    notice_messages,
     print_json,
     printed,
     tell,
@@ -142,7 +142,7 @@ def prepare(
     asked |= {"folder": typed_folder(options, name), "default_folder": own_folder(options, name)}
     request = Request(**asked)
     others = place_problems(options) + folder_problems(options, name)
-    target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
+    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
     register, facts = target.probe_list(), target.facts()
     if str(facts.facts.get("limits.realtime_cause")).startswith("thread_"):
         one_array_thread()
@@ -285,7 +285,7 @@ def measure_several(
 
 def _print_table(documents: Sequence[RunDocument]) -> None:
     from hardstone.present.target_table import target_table
-    from hardstone.terminal.beside import print_target_table
+    from hardstone.terminal.columns import print_target_table
 
     print_target_table(target_table(documents))
 

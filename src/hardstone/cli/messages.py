@@ -211,7 +211,7 @@ def _of_tests(count: int, document: RunDocument) -> str:
     return f"{count} of {total} measurements {'was' if count == 1 else 'were'}"
 
 
-def notices_told(*, quiet: bool, wait_s: float | None = None) -> Notices:
+def notice_messages(*, quiet: bool, wait_s: float | None = None) -> Notices:
     """Warnings are told in any case. `wait_s`: the longest wait for another measurement."""
     from hardstone.targets.base import Notices
 

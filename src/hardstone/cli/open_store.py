@@ -13,7 +13,7 @@ from hardstone.calling import stay_in
 from hardstone.cli.messages import tell
 from hardstone.errors import EXIT_OK, EXIT_UNTRUSTWORTHY, InputError
 from hardstone.model import RunDocument
-from hardstone.stats.consistency import TITLE, Contradiction, told
+from hardstone.stats.consistency import TITLE, Contradiction, contradiction_messages
 from hardstone.store.store import Store
 from hardstone.targets.host_memory import remove_abandoned
 
@@ -56,7 +56,7 @@ def consistency_exit(document: RunDocument, known: Sequence[Contradiction] | Non
 
     `known`: the contradictions of the document, where they are known.
     """
-    lines = told(document, known)
+    lines = contradiction_messages(document, known)
     if not lines:
         return EXIT_OK
     tell(f"{document.id}: {TITLE.lower()}")

@@ -36,7 +36,7 @@ _INTERVAL_NS = 10 * _SECOND_NS
 _COST_SHARE = 100  # looking takes no more than this share of a CPU
 
 
-class StepsTold:
+class StepProgress:
     """Looks at a search now and then; each finished step is a line, once."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class PlainReporter(QuietReporter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._steps = StepsTold()
+        self._steps = StepProgress()
 
     def take(self, event: CampaignEvent) -> None:
         super().take(event)
@@ -192,7 +192,7 @@ class LiveReporter(QuietReporter):
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._steps = StepsTold()
+        self._steps = StepProgress()
         self._task: TaskID | None = None
         self._plan: Plan | None = None
         self._current = ""

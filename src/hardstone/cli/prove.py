@@ -11,7 +11,7 @@ import msgspec
 from hardstone.campaign.campaign import Campaign, Outcome, pair_plan
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.doctor import DoctorOptions
-from hardstone.cli.messages import abandon, notices_told, print_json, tell
+from hardstone.cli.messages import abandon, notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.doctor.diagnose import (
     Rule,
@@ -53,7 +53,7 @@ def prove(asked: str, options: DoctorOptions) -> int:
         )
     pairs = _pairs(options.pairs)
     with closing(find_target(options.target)) as target:
-        target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
+        target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
         facts = target.facts()
         _check_rights(name, rule, facts.facts)
         plan = _plan(options, target, facts, name, rule, pairs)

@@ -15,7 +15,7 @@ import msgspec
 
 from hardstone.campaign.collect import carried
 from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
-from hardstone.cli.messages import notices_told, print_json, tell
+from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import MeasureOptions, lab_targets
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
@@ -92,7 +92,7 @@ def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
         raise InputError(f"all {asked.count} repeats of run {whole.id} are complete")
     first = asked.first or whole.id
     with closing(find_target(name)) as target:
-        target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
+        target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
         register, facts = target.probe_list(), target.facts()
         base = whole.plan.name.removesuffix(_of(asked.number, asked.count))
 

@@ -97,7 +97,7 @@ def _arguments(options: ShieldOptions) -> list[str]:
 
 def _call(target: str, arguments: list[str]) -> int:
     """Runs the probe's command on `target` with the streams of this process: its exit code."""
-    from hardstone.cli.messages import notices_told
+    from hardstone.cli.messages import notice_messages
     from hardstone.errors import InputError
     from hardstone.targets import find_transport
     from hardstone.targets.transport import Caller
@@ -108,7 +108,7 @@ def _call(target: str, arguments: list[str]) -> int:
                 f"no command can be run on the target '{target[:60]}'",
                 "name another: local, or lab:NAME",
             )
-        transport.open(notices_told(quiet=not sys.stderr.isatty()))  # it is COMMAND's stream
+        transport.open(notice_messages(quiet=not sys.stderr.isatty()))  # it is COMMAND's stream
         return transport.call(arguments, sys.stdin.buffer, sys.stdout.buffer, sys.stderr.buffer)
 
 

@@ -100,9 +100,9 @@ def _print(shown: RunDocument, *, project: bool, published: bool, is_whole: bool
 
         print_projections(shown)
     elif published:
-        from hardstone.terminal.beside import print_beside_published
+        from hardstone.terminal.columns import print_with_published
 
-        print_beside_published(shown)
+        print_with_published(shown)
     elif is_whole:
         from hardstone.terminal.whole_run import print_whole
 

@@ -22,7 +22,7 @@ from hardstone.campaign.collect import (
 )
 from hardstone.catalogue import load_catalogue
 from hardstone.cli.measure import Prepared, place_problems, run_one
-from hardstone.cli.messages import notices_told, print_json, tell
+from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
@@ -230,7 +230,7 @@ def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> 
         from hardstone.cli.measure import Procedure, measure_several
 
         way = Procedure(
-            partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_beside
+            partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_comparison
         )
         return measure_several(names, way, options, wants_report=wants_report)
     with closing(find_target(names[0])) as target:
@@ -238,7 +238,7 @@ def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> 
         return shown_sweep(prepared, options, wants_report=wants_report)
 
 
-def _print_beside(documents: Sequence[RunDocument]) -> None:
+def _print_comparison(documents: Sequence[RunDocument]) -> None:
     from hardstone.simulation.screen import print_tires
 
     print_tires(documents)
@@ -267,7 +267,7 @@ def prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions
     """Opens `target`, which is called `name`, and plans the sweep for it."""
     request = sweep_request(mode, name, options)
     others: Sequence[str] = place_problems(options)
-    target.open(notices_told(quiet=options.quiet, wait_s=options.wait_s))
+    target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
     register, facts = target.probe_list(), target.facts()
     is_loaded = any(load != NONE for load in request.base.load)
     loads = target.load_list() if is_loaded else None

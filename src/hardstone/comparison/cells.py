@@ -20,7 +20,7 @@ from hardstone.comparison.view import (
 from hardstone.figure_text import (
     ShownFigure,
     ratio_words,
-    shown_beside,
+    sourced_figure,
 )
 from hardstone.systems.subjects import Amount, Missing
 from hardstone.wording import clean, is_rate, ratio_text, shorten
@@ -129,7 +129,7 @@ def _line(
     source = _source(cell.mean) or _source(cell.worst)
 
     def shown(one: Amount | Missing) -> ShownFigure:
-        return shown_beside(one, column.is_published, source)
+        return sourced_figure(one, column.is_published, source)
 
     return SystemLine(
         column=column,

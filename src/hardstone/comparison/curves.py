@@ -52,7 +52,7 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, ChartTable, Figure, Value
-from hardstone.stats.consistency import why_not_beside_hardware
+from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.identity import histogram_problem
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
@@ -457,7 +457,7 @@ def _system(column: SystemColumn) -> _System | None:
 
 def _is_emulated(view: CompareView) -> bool:
     runs = [one.subject for one in view.columns if isinstance(one.subject, MeasuredRun)]
-    return any(why_not_beside_hardware(one.document) for one in runs)
+    return any(why_not_comparable_to_hardware(one.document) for one in runs)
 
 
 def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart:

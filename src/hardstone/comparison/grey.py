@@ -9,7 +9,7 @@ from hardstone.catalogue import load_catalogue
 from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
-from hardstone.stats.conditions import STEADY_FACTS, unlike_parameters
+from hardstone.stats.conditions import STEADY_FACTS, differing_parameters
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.published import Address, Figure
@@ -140,7 +140,7 @@ class Pair:
     reference: Subject | None = None
 
 
-class UnlikeResults:
+class DifferingResults:
     """Why the values of two results are unlike, looked for once: all series of both share it.
 
     It keeps the results, so that none of another comparison can have the identity of one of them.
@@ -156,13 +156,13 @@ class UnlikeResults:
         return self._known[key][2]
 
 
-def why_grey(pair: Pair, known: UnlikeResults | None = None) -> str:
+def why_grey(pair: Pair, known: DifferingResults | None = None) -> str:
     """Why `pair.one` may not be compared with `pair.against`; empty if it may. `known`: of the
     comparison that both are in."""
-    return next(_reasons(pair, known or UnlikeResults()), "")
+    return next(_reasons(pair, known or DifferingResults()), "")
 
 
-def _reasons(pair: Pair, known: UnlikeResults) -> Iterator[str]:
+def _reasons(pair: Pair, known: DifferingResults) -> Iterator[str]:
     ours, theirs = pair.stand_in, pair.stand_in_against
     if ours != theirs:
         mine = ours or "interrupts from a device"
@@ -217,7 +217,7 @@ def _other_work(one: MeasuredSeries, against: MeasuredSeries) -> Iterator[str]:
 
 
 def _other_parameters(ours: Result, theirs: Result) -> Iterator[str]:
-    for unlike in unlike_parameters(ours, theirs):
+    for unlike in differing_parameters(ours, theirs):
         mine, its = (parameter_text(unlike.name, each) for each in unlike[1:])
         yield f"measured with {mine}, the reference with {its}"
     steps = _interrupts(ours), _interrupts(theirs)

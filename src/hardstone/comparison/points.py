@@ -342,7 +342,7 @@ def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     may not be set beside the others."""
     cells = [row.cells[place] for place in places if row.cells[place].held is not None]
     held = [one.held for one in cells if one.held is not None]
-    if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_alike(held):
+    if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_same(held):
         return None
     means, worsts = (
         _known_values(one.mean for one in cells),
@@ -371,7 +371,7 @@ def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
     return shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
 
 
-def _are_alike(held: Sequence[SubjectSeries]) -> bool:
+def _are_same(held: Sequence[SubjectSeries]) -> bool:
     first = held[0]
     return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in held)
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import (
+    DifferingResults,
     Pair,
     StandIn,
-    UnlikeResults,
     is_sound,
     why_alone_grey,
     why_grey,
@@ -131,7 +131,7 @@ class Systems:
     columns: Sequence[SystemColumn]
     reference: int
     ticks: Sequence[float | None]
-    unlike: UnlikeResults = field(default_factory=UnlikeResults)
+    unlike: DifferingResults = field(default_factory=DifferingResults)
 
 
 def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:

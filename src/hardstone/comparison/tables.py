@@ -20,16 +20,16 @@ from hardstone.preemption.tables import (
     TITLE_OF,
     PreemptionRow,
     Side,
+    differing_conditions,
     preemption_rows,
     side_of,
-    unlike_conditions,
     why_not_divided,
 )
 from hardstone.stats.consistency import (
     KindOfTime,
     clocks_apart,
     kind_of_time,
-    why_not_beside_hardware,
+    why_not_comparable_to_hardware,
 )
 from hardstone.systems.published import Study, load_studies
 from hardstone.systems.rating import Rating
@@ -310,7 +310,7 @@ def _has_any(figures: Sequence[str]) -> bool:
 
 def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list[str]:
     """The figures of a run; where none may stand beside those of a study the reason, once."""
-    refused = why_not_beside_hardware(run.document) or why_not_trusted(column)
+    refused = why_not_comparable_to_hardware(run.document) or why_not_trusted(column)
     figures = _figures(run, wanted)
     if refused and _has_any(figures):
         return [refused, *["-"] * (len(figures) - 1)]
@@ -480,7 +480,7 @@ def _own_row(one: _Own) -> list[str]:
     cells = [_cell(one.side, statistic) for statistic in STATISTICS]
     if all(cell == "-" for cell in cells):
         cells[0] = "; ".join(one.side.missing) or "no sections"
-    refused = why_not_beside_hardware(one.run.document) or _why_alone(one)
+    refused = why_not_comparable_to_hardware(one.run.document) or _why_alone(one)
     model = f"{one.side.model}; {refused}" if refused else one.side.model
     return [system, model, *cells]
 
@@ -524,6 +524,6 @@ def _divided(row: PreemptionRow | None) -> str:
 
 def _differing(first: _Own, one: _Own) -> list[str]:
     refused = _refused(first, one)
-    unlike = unlike_conditions(first.results, one.results, (first.facts, one.facts))
+    unlike = differing_conditions(first.results, one.results, (first.facts, one.facts))
     told = [*refused, *(f"differs: {text}" for text in unlike)]
     return [shorten(text, 200) for text in told[:_MOST_NOTES]]

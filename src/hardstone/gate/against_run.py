@@ -22,7 +22,7 @@ from hardstone.gate.judge import Doubts, Finding, WeighedRun, doubted
 from hardstone.gate.limits import CLAIMS
 from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
-from hardstone.stats.conditions import UnlikeParameter, unlike_parameters
+from hardstone.stats.conditions import DifferingParameter, differing_parameters
 from hardstone.stats.consistency import is_contradictory, why_incomparable, work_of
 from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.join import other_machine
@@ -129,7 +129,7 @@ def why_other_system(first: RunDocument, other: RunDocument) -> str | None:
         (
             note
             for one, base in zip(subjects_of(other), subjects_of(first), strict=False)
-            for note in _unlike(one, base)
+            for note in _differences(one, base)
         ),
         other_machine(first.system, other.system) or None,
     )
@@ -192,7 +192,7 @@ class _Held:
         found.used += [one.id for one in self._bases]
         if self._own is not None:
             found.notes += dict.fromkeys(
-                note for base in self._bases for note in _unlike(self._own, base)
+                note for base in self._bases for note in _differences(self._own, base)
             )
         found.notes += self._notes
         found.notes += [f"not compared: {count} {what}" for what, count in self._left_out.items()]
@@ -548,7 +548,7 @@ def _distance_s(own: RunDocument, bases: Sequence[RunDocument]) -> tuple[float, 
     return max(times[0] - at, at - times[-1], 0.0), times[-1] - times[0]
 
 
-def _unlike(own: MeasuredRun, base: MeasuredRun) -> list[str]:
+def _differences(own: MeasuredRun, base: MeasuredRun) -> list[str]:
     """What the figures of both depend on and is not the same: unlike runs are not compared
     silently."""
     ours, theirs = own.conditions, base.conditions
@@ -578,9 +578,9 @@ def _other_work(first: MeasuredSeries, held: MeasuredSeries) -> str:
     before = work_of(first.series, first.result.calibrated)
     now = work_of(held.series, held.result.calibrated)
     unlike = [
-        *unlike_parameters(first.result, held.result),
+        *differing_parameters(first.result, held.result),
         *(
-            UnlikeParameter(name, before[name], now[name])
+            DifferingParameter(name, before[name], now[name])
             for name in before
             if now.get(name, before[name]) != before[name]
         ),

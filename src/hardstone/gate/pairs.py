@@ -104,7 +104,7 @@ def check_pairs(
             is_cut=is_cut,
             is_chosen_later=is_chosen_later,
         ),
-        notes=[*notes, *_meaning(runs), *_unlike_labels(counted), *_maxima(counted)],
+        notes=[*notes, *_meaning(runs), *_differing_labels(counted), *_maxima(counted)],
     )
 
 
@@ -260,7 +260,7 @@ def _ends(gate: PairGate) -> str:
     return f"{low} to {high}, {100 * gate.confidence:g} %"
 
 
-def _unlike_labels(counted: Sequence[_Sides]) -> list[str]:
+def _differing_labels(counted: Sequence[_Sides]) -> list[str]:
     """That the sides have other labels than each other; the CPU may be one of them."""
     if not counted:
         return []

@@ -20,7 +20,7 @@ from hardstone.kernel.tables import (
 )
 from hardstone.model import RunDocument
 from hardstone.stats.conditions import names_in
-from hardstone.stats.consistency import why_not_beside_hardware
+from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.terminal.console import print_table, words
 
 
@@ -34,7 +34,7 @@ def show_kernel_time(console: Console, document: RunDocument) -> None:
             continue  # The table of series says that the histogram is unreadable.
         if found is not None:
             console.print(words(f"kernel time by operation, {names.name(result)}", "bold"))
-            show_table(console, found, history_line(why_not_beside_hardware(document)))
+            show_table(console, found, history_line(why_not_comparable_to_hardware(document)))
             console.print()
 
 

@@ -18,7 +18,7 @@ from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
 from hardstone.model import Result, RunDocument
 from hardstone.notebook.loaded_series import RunTest
-from hardstone.stats.consistency import told, trust_of
+from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.store.documents import read_document
 from hardstone.store.place import default_root
 from hardstone.store.store import Store
@@ -306,7 +306,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
         return published_run(text)
     is_file = isinstance(run, Path) or os.sep in text or text.endswith(_FILES)
     document = _of_file(Path(text).expanduser()) if is_file else _stored(text, store)
-    for line in told(document):
+    for line in contradiction_messages(document):
         _warn(f"{document.id}: {line}")
     return Run(tuple(subjects_of(document)))
 

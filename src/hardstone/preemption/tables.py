@@ -154,7 +154,7 @@ def why_not_divided(off: Facts, on: Facts) -> list[str]:
     return ["no improvement is given: the times of both sides are of different kinds"]
 
 
-def unlike_conditions(
+def differing_conditions(
     off: Sequence[Result], on: Sequence[Result], systems: tuple[Facts, Facts]
 ) -> list[str]:
     """Conditions, parameters and facts that differ, "load: none off, storm on"; what both sides
@@ -408,7 +408,7 @@ def preemption_table(
         off=sides[0].model,
         on=sides[1].model,
         rows=list(preemption_rows(*sides, history, is_divided=not refused)),
-        unlike=unlike_conditions(_of_test(off), _of_test(on), systems),
+        unlike=differing_conditions(_of_test(off), _of_test(on), systems),
         notes=[*refused, *_missing(*sides)],
         published=f"{history.short}: {history.machine}",
         history=history,

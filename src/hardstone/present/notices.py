@@ -15,8 +15,8 @@ from hardstone.stats.consistency import (
     TITLE,
     UNEQUAL,
     UNSTEADY,
+    contradiction_messages,
     time_meaning,
-    told,
     unequal_work,
     unsteady_blocks,
 )
@@ -345,7 +345,7 @@ def _missing(document: RunDocument) -> list[str]:
 
 
 def _contradictory(document: RunDocument) -> Banner | None:
-    lines = told(document)
+    lines = contradiction_messages(document)
     return Banner(TITLE, lines, grave=True) if lines else None
 
 

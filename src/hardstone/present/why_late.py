@@ -137,12 +137,12 @@ def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for result in listed_results(document):
         found = late_values(result)
-        said = [*((one.place, one.cause) for one in found[:apart]), *alike(found[apart:])]
+        said = [*((one.place, one.cause) for one in found[:apart]), *by_cause(found[apart:])]
         rows += [(names.name(result), f"{values}: {cause}") for values, cause in said]
     return rows
 
 
-def alike(found: Sequence[LateValue]) -> list[tuple[str, str]]:
+def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:
     """Values (the largest first) and their cause, those together of which the same is said."""
     groups: dict[str, list[LateValue]] = {}
     for one in found:

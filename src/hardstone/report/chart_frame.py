@@ -241,14 +241,14 @@ def _shared(upper: Series, lower: Series) -> bool:
     least = min(upper.count, lower.count)
     if upper.histogram.layout != lower.histogram.layout or least <= 0:
         return False
-    if not _ends_alike(upper.max or 0, lower.max or 0):
+    if not _ends_are_equal(upper.max or 0, lower.max or 0):
         return False
     held = dict(lower.histogram.buckets)
     shared = sum(min(count, held.get(index, 0)) for index, count in upper.histogram.buckets)
     return least <= 2 * shared
 
 
-def _ends_alike(one: float, other: float) -> bool:
+def _ends_are_equal(one: float, other: float) -> bool:
     """Whether both maxima are about equal. Otherwise both tails are visible."""
     return max(one, other) <= _ALIKE * max(1.0, min(one, other))
 

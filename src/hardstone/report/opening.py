@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hardstone.facts import load_facts
-from hardstone.model import Instrument, Moved, RunDocument, Scalar
+from hardstone.model import ChangedFact, Instrument, RunDocument, Scalar
 from hardstone.present.notices import Banner, caveats
 from hardstone.present.overview import (
     FailedClaim,
@@ -121,7 +121,7 @@ def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str,
     return list(groups.items())
 
 
-def moved_rows(moved: list[Moved]) -> list[tuple[str, str, str]]:
+def changed_rows(moved: list[ChangedFact]) -> list[tuple[str, str, str]]:
     """Facts that differed at the end: (name, before, after)."""
     return [(m.fact, fact_text(m.fact, m.before), fact_text(m.fact, m.after)) for m in moved]
 

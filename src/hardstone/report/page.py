@@ -31,7 +31,7 @@ from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_e
 from hardstone.report.opening import head_of, opening_of
 from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
 from hardstone.report.sheet import figures_in
-from hardstone.report.side_by_side import charts_beside, side_tables
+from hardstone.report.side_by_side import condition_chart_count, side_tables
 from hardstone.stats.conditions import (
     Comparison,
     comparisons_in,
@@ -39,7 +39,7 @@ from hardstone.stats.conditions import (
     names_in,
     sweep_points,
 )
-from hardstone.stats.consistency import why_not_beside_hardware
+from hardstone.stats.consistency import why_not_comparable_to_hardware
 from hardstone.stats.identity import DEFAULT_LAYOUT, histogram_problem
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, deepest_of
 
@@ -216,7 +216,7 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
-        why_not_beside=why_not_beside_hardware(document),
+        why_not_beside=why_not_comparable_to_hardware(document),
     )
 
 
@@ -224,7 +224,7 @@ def _charts_each(results: list[Result], beside: list[Comparison]) -> int:
     """Charts per test. With several conditions most charts are at the top of the page."""
     if not beside:
         return charts_each(results)
-    return charts_each(results, MOST_CHARTS - charts_beside(beside))
+    return charts_each(results, MOST_CHARTS - condition_chart_count(beside))
 
 
 def _common_conditions(sections: list[Section]) -> str:
@@ -251,7 +251,7 @@ def _surroundings(document: RunDocument) -> dict[str, Any]:
         "skew": opening.skew_rows(instrument) if instrument else [],
         "pairs": opening.pair_rows(document),
         "fact_groups": opening.fact_groups(document.system),
-        "moved": opening.moved_rows(document.environment_moved),
+        "moved": opening.changed_rows(document.environment_moved),
         "advice": document.advice,
         "command": overview.run_command(document.plan),
         "commands": overview.test_commands(document),

@@ -25,7 +25,7 @@ from hardstone.present.measured_tables import (
 )
 from hardstone.present.notices import idle_remark, warnings_of
 from hardstone.present.overview import cpu_text, policy_text, result_conditions_text
-from hardstone.present.why_late import NOTE, LateValue, alike, late_values
+from hardstone.present.why_late import NOTE, LateValue, by_cause, late_values
 from hardstone.report import charts
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import (
@@ -351,7 +351,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         kernel=_kernel_page(result, anchor, settings, is_brief=not has_room),
         search=search_page(result, anchor, settings.drawer),
         late=late[:LATE_AT_LENGTH],
-        late_alike=alike(late[LATE_AT_LENGTH:]),
+        late_alike=by_cause(late[LATE_AT_LENGTH:]),
         late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
@@ -388,7 +388,7 @@ def _notes(result: Result, settings: Settings) -> list[str]:
 def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
     """A row for each value; on a page of many series those of which the same is said share one."""
     if settings.worst_each is not None:
-        return alike(found)
+        return by_cause(found)
     return [(f"{one.place}, {one.series}", one.cause) for one in found]
 
 

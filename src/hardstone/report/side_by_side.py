@@ -73,7 +73,7 @@ class SideTable:
     figures: list[Figure]
 
 
-def charts_beside(found: list[Comparison]) -> int:
+def condition_chart_count(found: list[Comparison]) -> int:
     """The number of charts in this part of the page."""
     timed = sum(1 for one in found if one.series and kind_of(one.test) != "behaviour")
     return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH

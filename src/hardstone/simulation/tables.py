@@ -41,7 +41,7 @@ from hardstone.simulation.results import (
     points_of,
 )
 from hardstone.stats.conditions import Condition, listed, names_in, sweep_points
-from hardstone.stats.consistency import why_incomparable, why_not_beside_hardware
+from hardstone.stats.consistency import why_incomparable, why_not_comparable_to_hardware
 from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import clean, one_line, shorten, target_text
@@ -547,7 +547,7 @@ def threads_of(figure: Figure) -> int | None:
 def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedTire:
     """The study's points, then the curves of this run with its step and the solver of the study."""
     study = load_studies()[STUDY]
-    refused = why_not_beside_hardware(document) or ""
+    refused = why_not_comparable_to_hardware(document) or ""
     own = [] if refused else _own_rows(document, points)
     return PublishedTire(
         short=study.reading.short,
@@ -602,7 +602,7 @@ def _own_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str,
     ]
 
 
-def told_of(bounds: Sequence[Bound], figure: Figure) -> str:
+def published_masses_text(bounds: Sequence[Bound], figure: Figure) -> str:
     """What the curves of this run say of a published number of masses, or why nothing."""
     wanted = threads_of(figure)
     own = [one for one in bounds if wanted in (None, one.curve.threads)]

@@ -290,7 +290,7 @@ def cpu_of(series: Series, result: Result) -> int | None:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Compared:
     """Some seconds, with their counters beside the usual; `that_apply`: those that can make a
     thread late. `is_usual`: there is no cause, however short the value."""
 
@@ -316,9 +316,9 @@ class _Usuals:
             for cpu, found in self._of_cpu.items()
         }
         self._is_of_machine = set(self._of_cpu) <= {None}
-        self._known: dict[tuple[int | None, bool, tuple[int, ...]], _Beside] = {}
+        self._known: dict[tuple[int | None, bool, tuple[int, ...]], _Compared] = {}
 
-    def beside(self, series: Series, worst: Worst, cpu: int | None) -> _Beside:
+    def beside(self, series: Series, worst: Worst, cpu: int | None) -> _Compared:
         """The seconds of a value of `cpu`, or of the machine where no other are known."""
         is_limited = is_limited_by_quota(series, self._result)
         of = None if self._is_of_machine else cpu
@@ -333,7 +333,7 @@ class _Usuals:
             self._known[key] = self._counted(seconds, of, is_limited)
         return self._known[key]
 
-    def _counted(self, seconds: list[Interval], of: int | None, is_limited: bool) -> _Beside:
+    def _counted(self, seconds: list[Interval], of: int | None, is_limited: bool) -> _Compared:
         intervals = self._of_cpu.get(of, [])
         counts = counts_of(intervals, seconds, of)
         that_apply = {
@@ -342,7 +342,7 @@ class _Usuals:
             if is_limited or name not in _BANDWIDTH
         }
         span_ns = sum(one.span_ns for one in seconds)
-        return _Beside(
+        return _Compared(
             seconds=seconds,
             counts=counts,
             that_apply=that_apply,
@@ -354,7 +354,7 @@ class _Usuals:
 
 
 def _lateness_of(
-    result: Result, beside: _Beside, rank: int, series: Series, worst: Worst, cpu: int | None
+    result: Result, beside: _Compared, rank: int, series: Series, worst: Worst, cpu: int | None
 ) -> Lateness:
     """What is known of the second of `worst`, the `rank`-th largest value there (from 1)."""
     causes = (

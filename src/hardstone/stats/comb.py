@@ -196,7 +196,7 @@ def comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb
     free = np.flatnonzero(~taken)
     gap = _nearest(gaps.begin[free], at, tolerance_ns)
     gap = np.where(gap >= 0, free[gap] if free.size else -1, -1)
-    is_hidden = _inside(gaps, at, tolerance_ns) | _beside(gaps.only(taken), at, tolerance_ns)
+    is_hidden = _inside(gaps, at, tolerance_ns) | _hidden(gaps.only(taken), at, tolerance_ns)
     chance = share_within(gaps.only(~taken), tolerance_ns)
     comb = Comb(line, tolerance_ns, slots, gap, ~is_hidden, chance)
     return _with_longest(gaps, taken, comb)
@@ -245,7 +245,7 @@ def _inside(gaps: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
     return (before >= 0) & (gaps.end[np.maximum(before, 0)] + _HIDDEN_NS > at)
 
 
-def _beside(others: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
+def _hidden(others: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
     """Whether a gap of another comb was there, or a long one began where one may be late."""
     long = others.only(others.length > 2 * tolerance_ns)
     return _reached(others, at, _HIDDEN_NS) | _reached(long, at, tolerance_ns)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from hardstone.event_names import DIFFER, TIRE_TESTS
 from hardstone.model import (
+    ChangedFact,
     Conditions,
     DataValue,
     Event,
-    Moved,
     ParamValue,
     Plan,
     PlannedTest,
@@ -97,7 +97,7 @@ def result_under(planned: PlannedTest, result: Result) -> Result:
     asked, said = condition_of(planned), condition_of(result)
     differs = any(b not in (a, NOT_KNOWN) for a, b in zip(asked, said, strict=True))
     if differs and result.complete and result.status == "measured":
-        text = f"requested: {_told(asked)}; the probe reports {_told(said)}"
+        text = f"requested: {_condition_text(asked)}; the probe reports {_condition_text(said)}"
         data: dict[str, DataValue] = {
             "asked_load": asked.load,
             "asked_cpu_config": asked.cpu_config,
@@ -112,7 +112,7 @@ def result_under(planned: PlannedTest, result: Result) -> Result:
     return result
 
 
-def _told(one: Condition) -> str:
+def _condition_text(one: Condition) -> str:
     model = f", preemption {one.preemption}" if one.preemption else ""
     return f"load {one.load}, CPUs {one.cpu_config}{model}"
 
@@ -223,10 +223,12 @@ STEADY_FACTS = (
 )
 
 
-def environment_moved(before: Mapping[str, Scalar], after: Mapping[str, Scalar]) -> list[Moved]:
+def environment_moved(
+    before: Mapping[str, Scalar], after: Mapping[str, Scalar]
+) -> list[ChangedFact]:
     """Each steady fact that differs, with both values; null where it was not known."""
     return [
-        Moved(fact=fact, before=before.get(fact), after=after.get(fact))
+        ChangedFact(fact=fact, before=before.get(fact), after=after.get(fact))
         for fact in STEADY_FACTS
         if before.get(fact) != after.get(fact)
     ]
@@ -242,7 +244,7 @@ _FREE = frozenset(
 )
 
 
-class UnlikeParameter(NamedTuple):
+class DifferingParameter(NamedTuple):
     """A parameter `name` with its two values."""
 
     name: str
@@ -250,14 +252,14 @@ class UnlikeParameter(NamedTuple):
     other: ParamValue
 
 
-def unlike_parameters(first: Result, other: Result) -> list[UnlikeParameter]:
+def differing_parameters(first: Result, other: Result) -> list[DifferingParameter]:
     """Single values that differ, calibrated ones apart; the values of a list are labels of series.
 
     What a document does not have is not known, and does not differ.
     """
     calibrated = set(first.calibrated) | set(other.calibrated)
     names = [one for one in first.params if one not in calibrated and one not in _FREE]
-    pairs = (UnlikeParameter(one, first.params[one], other.params.get(one, "")) for one in names)
+    pairs = (DifferingParameter(one, first.params[one], other.params.get(one, "")) for one in names)
     return [
         one
         for one in pairs

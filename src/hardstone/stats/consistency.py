@@ -104,7 +104,9 @@ def series_contradictions(result: Result) -> Iterator[Contradiction]:
             yield Contradiction(_series_name(series), _OF_WRONG, series)
 
 
-def told(document: RunDocument, known: Sequence[Contradiction] | None = None) -> list[str]:
+def contradiction_messages(
+    document: RunDocument, known: Sequence[Contradiction] | None = None
+) -> list[str]:
     """A line for each of the first contradictions, then the number of the others. `known`: those
     of `contradictions`, where they are."""
     found = iter(contradictions(document) if known is None else known)
@@ -292,7 +294,7 @@ def why_incomparable(first: RunDocument, other: RunDocument) -> str | None:
     return None
 
 
-def why_not_beside_hardware(document: RunDocument) -> str | None:
+def why_not_comparable_to_hardware(document: RunDocument) -> str | None:
     """Why no figure of `document` may stand beside one measured on hardware; None if it may."""
     return _NOT_OF_HARDWARE.get(kind_of_time(document.system)) or _clock_wrong(document)
 
@@ -311,7 +313,7 @@ _BLOCK_TOLERANCE = 0.1
 Key = tuple[str, str]
 
 
-def is_asked_alike(params: Mapping[str, ParamValue], result: Result) -> bool:
+def has_same_request(params: Mapping[str, ParamValue], result: Result) -> bool:
     """Whether `result` answers a request with `params`, apart from calibrated parameters."""
     return _fixed(params, result) == _fixed(result.params, result)
 
@@ -334,7 +336,7 @@ def unequal_work(document: RunDocument) -> dict[str, list[str]]:
             alike = [
                 one
                 for one in firsts.setdefault((result.test, name), [])
-                if is_asked_alike(one.params, result)
+                if has_same_request(one.params, result)
             ]
             if not alike:
                 firsts[result.test, name].append(result)

@@ -78,7 +78,7 @@ _ROUNDING = 1e-9  # of a mean that was added up in floating point
 _index, _count = itemgetter(0), itemgetter(1)
 
 
-class _Looked(NamedTuple):
+class _Cached(NamedTuple):
     """What was found in a histogram, and what it held then."""
 
     histogram: KeyedRef[int, Histogram]
@@ -89,7 +89,7 @@ class _Looked(NamedTuple):
 
 
 # By id, while the histogram lives: a comparison asks of 8000 histograms ten times each.
-_LOOKED: dict[int, _Looked] = {}
+_CACHED: dict[int, _Cached] = {}
 
 
 def histogram_problem(histogram: Histogram) -> str | None:
@@ -97,30 +97,30 @@ def histogram_problem(histogram: Histogram) -> str | None:
 
     Looked for once as long as it holds the same list of buckets, and as many.
     """
-    return _looked(histogram).problem
+    return _cached(histogram).problem
 
 
 def total_count(histogram: Histogram) -> int:
     """Number of recorded values, including those outside of the buckets."""
-    return _looked(histogram).total_count
+    return _cached(histogram).total_count
 
 
-def _looked(histogram: Histogram) -> _Looked:
+def _cached(histogram: Histogram) -> _Cached:
     key, buckets = id(histogram), histogram.buckets
     held = (histogram.layout, len(buckets), histogram.underflow, histogram.overflow)
-    known = _LOOKED.get(key)
+    known = _CACHED.get(key)
     if known is not None and known.buckets is buckets and known.held == held:
         return known
     indices, counts = list(map(_index, buckets)), list(map(_count, buckets))
     total = histogram.underflow + sum(counts) + histogram.overflow
     problem = _histogram_problem(histogram, total, indices, counts)
-    found = _Looked(KeyedRef(histogram, _forget, key), buckets, held, problem, total)
-    _LOOKED[key] = found
+    found = _Cached(KeyedRef(histogram, _forget, key), buckets, held, problem, total)
+    _CACHED[key] = found
     return found
 
 
 def _forget(gone: KeyedRef[int, Histogram]) -> None:
-    _LOOKED.pop(gone.key, None)
+    _CACHED.pop(gone.key, None)
 
 
 def _histogram_problem(

@@ -346,7 +346,7 @@ def reasons_before(series: Series, result: Result, document: RunDocument) -> lis
     """What refuses a projection whatever the tail looks like."""
     bins = bins_of(series.histogram)
     found = [*_unfit(series, bins), *_no_order(series)]
-    return found + [Reason("moved", text) for text in _moved(result, document)]
+    return found + [Reason("moved", text) for text in _interference(result, document)]
 
 
 def reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
@@ -385,7 +385,7 @@ def _no_order(series: Series) -> Iterator[Reason]:
         yield Reason("order", f"maxima of {count} intervals are known, {needed}")
 
 
-def _moved(result: Result, document: RunDocument) -> Iterator[str]:
+def _interference(result: Result, document: RunDocument) -> Iterator[str]:
     """What interfered, or moved, while the series was measured."""
     counters = result.environment
     if any(event.name == event_names.THROTTLED for event in result.events):

@@ -288,7 +288,7 @@ def _counter_refused(document: RunDocument) -> str | None:
     return None
 
 
-def _moved(document: RunDocument) -> str | None:
+def _changed_facts(document: RunDocument) -> str | None:
     facts = sorted({moved.fact for moved in document.environment_moved})
     return f"the machine changed during the run: {listed(facts)}" if facts else None
 
@@ -442,7 +442,7 @@ RULES: tuple[Rule, ...] = (
     Rule("indicative", _conditions_unknown),
     Rule("indicative", _counter_refused),
     Rule("indicative", _clock_unsure),
-    Rule("indicative", _moved),
+    Rule("indicative", _changed_facts),
     Rule("indicative", _clock_set_back),
     Rule("indicative", _unfinished),
     Rule("indicative", _resumed),

@@ -425,7 +425,7 @@ class _Named:
 
 
 def _of_series(address: Address, result: Result) -> _Named:
-    by_name = _look(result).by_name
+    by_name = _read_series(result).by_name
     last = address.parts[-1] if address.parts else ""
     if last in by_name:
         return _Named(last, by_name[last], address.parts[:-1])
@@ -435,7 +435,7 @@ def _of_series(address: Address, result: Result) -> _Named:
     return _Named(next(iter(by_name)), result.series, address.parts)
 
 
-class _Looked(NamedTuple):
+class _Cached(NamedTuple):
     """The series of a result by name, and those by label values, while it holds the same."""
 
     result: KeyedRef[int, Result]
@@ -447,27 +447,27 @@ class _Looked(NamedTuple):
 
 
 # By id, while the result lives: a gate asks for each of 1000 series, a comparison for more.
-_LOOKED: dict[int, _Looked] = {}
+_CACHED: dict[int, _Cached] = {}
 
 
-def _look(result: Result) -> _Looked:
+def _read_series(result: Result) -> _Cached:
     key, series = id(result), result.series
-    known = _LOOKED.get(key)
+    known = _CACHED.get(key)
     if known is not None and known.series is series and known.length == len(series):
         return known
-    found = _Looked(KeyedRef(result, _forget, key), series, len(series), {}, {}, {})
+    found = _Cached(KeyedRef(result, _forget, key), series, len(series), {}, {}, {})
     for one in series:
         found.by_name.setdefault(one.name, []).append(one)
         values = _key(one.name, map(str, one.labels.values()))
         found.by_values.setdefault(values, []).append(one)
         most = found.most_labels.get(one.name, 0)
         found.most_labels[one.name] = max(most, len(one.labels))
-    _LOOKED[key] = found
+    _CACHED[key] = found
     return found
 
 
 def _forget(gone: KeyedRef[int, Result]) -> None:
-    _LOOKED.pop(gone.key, None)
+    _CACHED.pop(gone.key, None)
 
 
 def _key(name: str, values: Iterable[str]) -> tuple[str, ...]:
@@ -477,7 +477,7 @@ def _key(name: str, values: Iterable[str]) -> tuple[str, ...]:
 def _candidates(wanted: Address, named: _Named, result: Result) -> list[Series]:
     """Series that `wanted` may be. An address that gives a value for every label has few."""
     values = (*wanted.labels.values(), *wanted.parts)
-    looked = _look(result)
+    looked = _read_series(result)
     if len(values) < looked.most_labels.get(named.name, 0):
         return named.series
     return looked.by_values.get(_key(named.name, values), [])

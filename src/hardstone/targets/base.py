@@ -24,7 +24,7 @@ from hardstone.model import (
     PlannedTest,
     Register,
     Scalar,
-    ShieldLook,
+    ShieldState,
 )
 
 
@@ -194,7 +194,7 @@ class Target(Recorder, Protocol):
     def load_list(self) -> Loads | None:
         """The elements of load that the probe has; None from a probe without load."""
 
-    def shield_look(self) -> ShieldLook | None:
+    def shield_look(self) -> ShieldState | None:
         """The settings that a shield could switch; None from a probe without shields."""
 
     def facts(self) -> Facts:

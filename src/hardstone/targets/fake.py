@@ -69,7 +69,7 @@ from hardstone.model import (
     Loads,
     PlannedTest,
     Register,
-    ShieldLook,
+    ShieldState,
     Status,
 )
 from hardstone.targets.base import (
@@ -230,14 +230,14 @@ def _parse(path: Path, raw: bytes) -> Scenario:
         raise InputError(f"{path} is not a scenario: {text}", "see targets/fake.py") from error
 
 
-def _beside(folder: Path, name: str) -> bytes:
+def _read_in_folder(folder: Path, name: str) -> bytes:
     if Path(name).name != name or name in ("", ".", ".."):
         raise InputError(f"'{name[:60]}' is not beside the scenario", "name a file in its folder")
     return _read(folder / name)
 
 
 def _document(folder: Path, value: dict[str, Any] | str) -> bytes:
-    return _beside(folder, value) if isinstance(value, str) else msgspec.json.encode(value)
+    return _read_in_folder(folder, value) if isinstance(value, str) else msgspec.json.encode(value)
 
 
 def _loaded_steps(folder: Path, given: Sequence[str | Step]) -> list[Step]:
@@ -246,7 +246,7 @@ def _loaded_steps(folder: Path, given: Sequence[str | Step]) -> list[Step]:
         if isinstance(step, str):
             steps.append(Step(line=step))
         elif step.file is not None:
-            text = _beside(folder, step.file).decode("utf-8", "surrogateescape")
+            text = _read_in_folder(folder, step.file).decode("utf-8", "surrogateescape")
             steps += [Step(line=line) for line in text.splitlines()]
         else:
             steps.append(step)
@@ -397,7 +397,7 @@ class FakeTarget:
         raw = self._loaded().loads
         return None if raw is None else decode_loads(raw)
 
-    def shield_look(self) -> ShieldLook | None:
+    def shield_look(self) -> ShieldState | None:
         raw = self._loaded().shield
         return None if raw is None else decode_shield(raw)
 

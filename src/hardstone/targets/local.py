@@ -63,7 +63,7 @@ class ProbeProcess:
         self._stop = stop
         self._is_ended = False
         self._process = _start(command)
-        why_halted = HaltLook(self._process.pid).why if is_probe else never_halted
+        why_halted = HaltCheck(self._process.pid).why if is_probe else never_halted
         self._watch = Watch(limits, stop, why_halted)
 
     def chunks(self, on_idle: OnIdle = no_sign) -> Generator[bytes]:
@@ -149,7 +149,7 @@ class ProbeProcess:
                 os.killpg(self._process.pid, number)
 
 
-class HaltLook:
+class HaltCheck:
     """Looks whether somebody has stopped a process: a signal, a debugger, or the freezer of its
     control group.
 

@@ -28,7 +28,7 @@ from hardstone.model import (
     Loads,
     PlannedTest,
     Register,
-    ShieldLook,
+    ShieldState,
     StreamEvent,
     StreamLoad,
 )
@@ -98,7 +98,7 @@ _LOAD_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _TEST_ID = re.compile(r"[A-Z0-9]{2,8}(-[A-Z0-9]{1,12}){1,3}", re.ASCII)
 _REMEDY = "use the probe that belongs to this hardstone: hardstone probe build"
 
-Document = TypeVar("Document", Register, Facts, Loads, ShieldLook)
+Document = TypeVar("Document", Register, Facts, Loads, ShieldState)
 
 
 def decode_register(raw: bytes) -> Register:
@@ -121,9 +121,9 @@ def decode_loads(raw: bytes) -> Loads:
     return loads
 
 
-def decode_shield(raw: bytes) -> ShieldLook:
+def decode_shield(raw: bytes) -> ShieldState:
     """The settings that a shield could switch, in `raw`; InputError for anything else."""
-    return _decode(raw, ShieldLook, SHIELD_SCHEMA, "list of shield settings")
+    return _decode(raw, ShieldState, SHIELD_SCHEMA, "list of shield settings")
 
 
 def decode_facts(raw: bytes) -> Facts:
@@ -198,7 +198,7 @@ class ProbeTarget:
         raw = self._ask_newer(["load", "--list", "--json"])
         return None if raw is None else decode_loads(raw)
 
-    def shield_look(self) -> ShieldLook | None:
+    def shield_look(self) -> ShieldState | None:
         raw = self._ask_newer(["shield", "--show", "--json"])
         return None if raw is None else decode_shield(raw)
 

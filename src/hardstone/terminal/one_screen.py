@@ -45,7 +45,14 @@ from hardstone.stats.conditions import (
     sweep_points,
     worst_on_any_cpu,
 )
-from hardstone.stats.consistency import MARK, MARK_NOTE, TITLE, is_contradictory, told, trust_of
+from hardstone.stats.consistency import (
+    MARK,
+    MARK_NOTE,
+    TITLE,
+    contradiction_messages,
+    is_contradictory,
+    trust_of,
+)
 from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.terminal.console import (
     Row,
@@ -168,7 +175,7 @@ def trust_rows(document: RunDocument) -> Iterator[Row]:
 
 def contradiction_lines(document: RunDocument) -> Iterator[Text]:
     """Figures that cannot be true, under a title; empty if there are none."""
-    lines = told(document)
+    lines = contradiction_messages(document)
     if lines:
         yield Text(TITLE, style="bold red")
         yield from (Text("  ") + words(line) for line in lines)

@@ -394,7 +394,7 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     from hardstone.preemption.screen import show_pair
     from hardstone.preemption.tables import pairs_in
     from hardstone.simulation.screen import show_tire
-    from hardstone.terminal.beside import print_legend, print_loads, print_side_by_side
+    from hardstone.terminal.columns import print_legend, print_loads, print_side_by_side
 
     console = make_console(stream)
     print_head(console, document)

@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from hardstone.catalogue import load_catalogue
 from hardstone.errors import EXIT_OK, EXIT_PRIVILEGE, EXIT_UNREACHABLE, EXIT_UNTRUSTWORTHY
 from hardstone.model import FORMULA, RunDocument
-from hardstone.stats.consistency import TITLE, told
+from hardstone.stats.consistency import TITLE, contradiction_messages
 from hardstone.store.documents import write_document
 from hardstone.store.place import open_place
 from hardstone.store.store import Store
@@ -350,5 +350,7 @@ def test_files_are_written_beside_the_report(
 
 
 def test_of_many_contradictions_the_rest_is_counted() -> None:
-    found = told(make.document(results=[make.result(duration_ns=-1) for _ in range(50)]))
+    found = contradiction_messages(
+        make.document(results=[make.result(duration_ns=-1) for _ in range(50)])
+    )
     assert (len(found), found[-1]) == (21, "and 30 more")

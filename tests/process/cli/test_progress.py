@@ -14,7 +14,7 @@ from rich.console import Console
 from hardstone.campaign.campaign import Campaign
 from hardstone.campaign.collect import MeasuringFinished, RunStarted, Snapshot, Tick
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.progress import LiveReporter, StepsTold, Unopened, suitable
+from hardstone.cli.progress import LiveReporter, StepProgress, Unopened, suitable
 from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
@@ -228,7 +228,7 @@ class Told:
         self.planned: PlannedTest = msgspec.structs.replace(
             plan.tests[0], expected_ns=seconds * SECOND_NS
         )
-        self.steps = StepsTold()
+        self.steps = StepProgress()
         self.look_count = 0
         self.events: list[Event] = []
         self.cost_ns = 0

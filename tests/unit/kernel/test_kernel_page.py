@@ -17,7 +17,7 @@ from hardstone.preemption.screen import print_preemption
 from hardstone.preemption.tables import preemption_table
 from hardstone.report import drawing
 from hardstone.report.chart_frame import Spec
-from hardstone.terminal.beside import print_beside_published
+from hardstone.terminal.columns import print_with_published
 from hardstone.terminal.console import make_console
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.kernel.blocked import dispatch, kernel_result, with_reference_at_work
@@ -123,7 +123,7 @@ def test_hps_figures_have_ours_beside_them_or_the_reason(
         (kernel_result(share=None), "the time in the kernel was not counted"),
         (kernel_result(count=300), "time_99 needs 1 053 values, has 900"),
     ):
-        print_beside_published(document(found))
+        print_with_published(document(found))
         out = flat(capsys.readouterr().out)
         assert said in out and "to unbounded" not in out
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from hardstone.model import ClockCheck, Conditions, RunDocument, Trust, Verdict
 from hardstone.present.target_table import TargetTable, target_table
-from hardstone.terminal.beside import print_target_table
+from hardstone.terminal.columns import print_target_table
 from tests.unit.golden import assert_as_stored
 from tests.unit.stats import make
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from hardstone.model import (
     RUN_SCHEMA,
+    ChangedFact,
     Conditions,
     Descriptor,
     Event,
     Instrument,
-    Moved,
     PairCost,
     Plan,
     PlannedTest,
@@ -289,7 +289,7 @@ def document(*, realtime: bool = True, count: int = 30_000, seed: int = 7) -> Ru
         instrument=instrument(),
         results=results,
         environment_moved=[
-            Moved(fact="memory.total_bytes", before=8_254_390_272, after=4_127_195_136)
+            ChangedFact(fact="memory.total_bytes", before=8_254_390_272, after=4_127_195_136)
         ],
         advice=["Set the governor to performance: frequency moved during the run."],
     )

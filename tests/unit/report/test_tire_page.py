@@ -13,7 +13,7 @@ from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
 from hardstone.simulation.page import MOST_DRAWN, tire_figures
 from hardstone.simulation.results import points_of
-from hardstone.terminal.beside import print_beside_published
+from hardstone.terminal.columns import print_with_published
 from hardstone.terminal.one_screen import MOST_LINES, print_screen
 from hardstone.terminal.whole_run import print_whole
 from tests.unit.report.media import (
@@ -191,7 +191,7 @@ def test_counts_bounds_and_times_are_not_cut() -> None:
 def test_published_numbers_of_masses_come_from_all_points(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_beside_published(whole_sweep(["none"]))
+    print_with_published(whole_sweep(["none"]))
     text = flat(capsys.readouterr().out)
     for said in (
         "most without a miss 14000 masses",

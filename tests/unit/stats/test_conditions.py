@@ -21,7 +21,7 @@ from hardstone.stats.consistency import (
     KindOfTime,
     kind_of_time,
     why_incomparable,
-    why_not_beside_hardware,
+    why_not_comparable_to_hardware,
 )
 from tests.process.targets import sample
 from tests.unit.stats import make
@@ -203,7 +203,7 @@ def run(facts: dict[str, object], **changed: object) -> RunDocument:
 @pytest.mark.parametrize("other", KINDS)
 def test_times_of_one_kind_are_compared(first: dict[str, object], other: dict[str, object]) -> None:
     assert (why_incomparable(run(first), run(other)) is None) == (first is other)
-    assert (why_not_beside_hardware(run(first)) is None) == (first is HARDWARE)
+    assert (why_not_comparable_to_hardware(run(first)) is None) == (first is HARDWARE)
 
 
 @pytest.mark.parametrize(

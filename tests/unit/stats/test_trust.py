@@ -10,12 +10,12 @@ from msgspec import structs
 
 from hardstone.catalogue import load_catalogue
 from hardstone.model import (
+    ChangedFact,
     ClockCheck,
     Conditions,
     DataValue,
     Descriptor,
     Event,
-    Moved,
     ParamValue,
     Plan,
     PlannedTest,
@@ -121,7 +121,7 @@ def blocks(
 
 UNPRIVILEGED = Conditions(load="heavy", cpu_config="shared", policy="other", realtime=False)
 NO_LOAD = Conditions(load="none", policy="fifo", realtime=True)
-MOVED = [Moved(fact="cpu.governor", before="performance", after="powersave")]
+MOVED = [ChangedFact(fact="cpu.governor", before="performance", after="powersave")]
 RESUMED = Event(name="joined", text="resumed", data={"gap_ns": 65_000_000_000})
 
 

@@ -27,7 +27,7 @@ from hardstone.present.notices import idle_remarks
 from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
 from hardstone.simulation.analysis import bounds_of
 from hardstone.simulation.results import points_of
-from hardstone.simulation.tables import comparable, is_of_sweep, told_of
+from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
 from hardstone.stats.conditions import (
     NOT_KNOWN,
     Comparison,
@@ -45,7 +45,7 @@ from hardstone.stats.consistency import (
     contradiction_of,
     is_contradictory,
     unequal_work,
-    why_not_beside_hardware,
+    why_not_comparable_to_hardware,
     work_of,
 )
 from hardstone.stats.quantiles import median_of
@@ -355,7 +355,7 @@ CLOSING = (
 )
 
 
-def print_beside_published(document: RunDocument) -> None:
+def print_with_published(document: RunDocument) -> None:
     """Prints the figures of the run and of the studies by address. InputError if there are none."""
     tests = dict.fromkeys(one.test for one in document.results if tables_of(one.test))
     if not tests:
@@ -398,7 +398,9 @@ def _figure_rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[R
             system = f"{run}, {config_text(result.conditions)}"
             for stand in beside(address, document.system):
                 refused = stand.refused or why_another(figures[0], result)
-                told = f"- ({refused})" if refused else _told(document, result, stand, figures)
+                told = (
+                    f"- ({refused})" if refused else _figures_text(document, result, stand, figures)
+                )
                 yield Row(
                     (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
                 )
@@ -409,13 +411,13 @@ def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> I
     bounds = bounds_of(points_of(document))
     for load in dict.fromkeys(one.curve.load for one in bounds):
         own = [one for one in bounds if one.curve.load == load and comparable(one)]
-        told = why_not_beside_hardware(document) or ", ".join(
-            f"{one.statistic} {told_of(own, one)}" for one in figures
+        told = why_not_comparable_to_hardware(document) or ", ".join(
+            f"{one.statistic} {published_masses_text(own, one)}" for one in figures
         )
         yield Row((within(figures[0].address),), load, run, told)
 
 
-def _told(
+def _figures_text(
     document: RunDocument, result: Result, stand: ComparableAddress, figures: Sequence[Figure]
 ) -> str:
     """The figures of `result` at the address, with caveats in brackets.
@@ -433,7 +435,7 @@ def _told(
         return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
         told = verdicts_text(found)
-    elif why := why_not_beside_hardware(document):
+    elif why := why_not_comparable_to_hardware(document):
         return f"- ({why})"
     else:
         statistics = [one.statistic for one in figures if one.statistic] or ["max"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hardstone import event_names
-from hardstone.model import Event, Moved, RunDocument, Series, Trust
+from hardstone.model import ChangedFact, Event, RunDocument, Series, Trust
 from hardstone.stats.projection import (
     PATH_NOT_TAKEN,
     REASONS,
@@ -384,7 +384,7 @@ def test_the_largest_values_together_refuse_alone() -> None:
 
 
 GAP = Event(name=event_names.JOINED, text="", at_ns=5, data={"gap_ns": 9})
-GOVERNOR = Moved(fact="power.governor", before="a", after="b")
+GOVERNOR = ChangedFact(fact="power.governor", before="a", after="b")
 GUEST = document(system={"virtual.hypervisor": "KVM"})
 
 
