@@ -13,6 +13,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
+from hardstone.calling import stay_in
 from hardstone.files import replace_file
 from tests.waiting import soon
 
@@ -178,3 +179,10 @@ def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
     copy_all(REPORT_CACHE, home / "cache" / "hardstone")
     yield home
     copy_all(home / "cache" / "hardstone", REPORT_CACHE)
+
+
+@pytest.fixture(autouse=True)
+def no_store_is_named() -> Iterator[None]:
+    """Commands to type name the store of the last command: no test sees that of another."""
+    yield
+    stay_in(None)

@@ -30,7 +30,6 @@ ALLOWED: dict[str, set[str]] = {
     "__init__": {"notebook"},
     "units": set(),
     "calling": set(),
-    "collector": set(),
     "errors": set(),
     "files": {"errors"},
     "memory": set(),
@@ -74,7 +73,7 @@ ALLOWED: dict[str, set[str]] = {
         "figure_text",
     },
     "schema": {"model", "doctor", "stats", "gate", "present", "comparison", "posix"},
-    "store": LEAVES | {"collector", "files", "memory", "stats", "stream", "systems"},
+    "store": LEAVES | {"files", "memory", "stats", "stream", "systems"},
     "lab": LEAVES | {"files", "memory"},
     "targets": LEAVES | {"files", "memory", "lab"},
     "campaign": LEAVES

@@ -17,7 +17,6 @@ from hardstone.cli.options import (
     output_option,
     store_option,
 )
-from hardstone.collector import collector_paused, keep
 from hardstone.errors import EXIT_OK, InputError, worst_code
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def command(
     if as_json and (output is not None or files is not None):
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
     one_array_thread()
-    with collector_paused(), ExitStack() as stack:  # what is read is needed to the end
+    with ExitStack() as stack:
         from hardstone.cli.open_store import open_store
 
         chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
@@ -74,23 +73,23 @@ def command(
         file = None
         if output is not None or files is not None:
             file = stack.enter_context(ComparisonFile(output, files, chosen.documents))
-        view = _print_document(chosen, place) if as_json else _show(chosen, place, file)
+        if as_json:
+            _print_document(chosen, place)
+        else:
+            _show(chosen, place, file)
         _tell_files(output, files)
-        keep(chosen, view)
         return _exit_code(chosen)
 
 
-def _print_document(chosen: SelectedSystems, place: int) -> CompareView:
+def _print_document(chosen: SelectedSystems, place: int) -> None:
     from hardstone.cli.messages import print_json
     from hardstone.comparison.assemble import compare_view
     from hardstone.comparison.view import comparison_document
 
-    view = compare_view(chosen.subjects, place)
-    print_json(comparison_document(view))
-    return view
+    print_json(comparison_document(compare_view(chosen.subjects, place)))
 
 
-def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> CompareView:
+def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> None:
     """On the screen, once it is written where that was asked for."""
     from hardstone.comparison.assemble import compare_view
 
@@ -103,7 +102,6 @@ def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> C
     from hardstone.comparison.screen import print_comparison
 
     print_comparison(view)
-    return view
 
 
 def _exit_code(chosen: SelectedSystems) -> int:

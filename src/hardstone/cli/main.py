@@ -13,7 +13,6 @@ import click
 
 from hardstone import __version__
 from hardstone.cli.ctrl_c import ignore, take_over
-from hardstone.collector import end_with_objects
 from hardstone.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -161,7 +160,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # while another error is being reported
         code = _tell("interrupted", EXIT_INTERRUPTED)
         ignore()
-    end_with_objects()
     sys.exit(code)
 
 

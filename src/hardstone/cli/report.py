@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
-from hardstone.collector import keep
 from hardstone.errors import InputError
 from hardstone.model import Descriptor, Register, RunDocument
 from hardstone.units import parse_duration_ns
@@ -63,7 +62,6 @@ def command(
     asked = [_limit_ns(text) for text in limits]
     opened = open_store(store)
     document = opened.load(run)
-    keep(document)
     if asked:
         _check_limits(document, asked)
     other = _other(document, opened.load(beside)) if beside is not None else None

@@ -15,21 +15,17 @@ import hashlib
 import os
 import re
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
-from stat import S_ISDIR
 from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree
 
 import msgspec
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hardstone.figure_text import shown_figure
@@ -60,40 +56,6 @@ def own_cache() -> Path | None:
     except RuntimeError:  # no home directory
         return None
     return base / "hardstone"
-
-
-_OF_OTHERS = 0o022
-
-
-class TemplateCache(FileSystemBytecodeCache):
-    """Compiled templates in files that are read again while their source is the same. Without a
-    folder that can be written, each process compiles its own."""
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError):
-            super().load_bytecode(bucket)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError):
-            super().dump_bytecode(bucket)
-
-
-def template_cache(folder: Path | None = None) -> TemplateCache | None:
-    """The cache in `folder`, by default that of the user. None where Python keeps nothing compiled
-    either, and for a folder into which others could put programs."""
-    base = own_cache() if folder is None else folder
-    if base is None or sys.dont_write_bytecode:
-        return None
-    place = base / "templates"
-    try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = place.lstat()
-    except OSError:
-        return None
-    is_own = S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not is_own or found.st_mode & _OF_OTHERS:
-        return None
-    return TemplateCache(str(place))
 
 
 _IN_SCRIPT = {
@@ -230,7 +192,6 @@ def environment(**filters: Callable[..., object]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
-        bytecode_cache=template_cache(),
     )
     found.filters.update(_FILTERS | filters)
     return found

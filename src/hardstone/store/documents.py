@@ -12,8 +12,7 @@ import contextlib
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -21,7 +20,6 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
-from hardstone.collector import collector_paused
 from hardstone.errors import InputError
 from hardstone.event_names import TABLES_CUT
 from hardstone.files import OddFileError, check_regular, open_regular, read_regular, replace_file
@@ -119,40 +117,6 @@ def _decompressed(
                 return
             packed = chunk.lstrip(b"\0")
     raise InputError(f"{path} has more than {_MOST_MEMBERS} compressed members", _ANOTHER)
-
-
-class ReadAhead:
-    """Gives the contents of `paths`. Decompressing does not hold up the thread that decodes."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._left = list(paths)
-        self._begun: dict[Path, Future[bytearray]] = {}
-        self._pool = ThreadPoolExecutor(1) if len(paths) > 1 else None
-
-    def __enter__(self) -> ReadAhead:
-        self._begin()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def content(self, path: Path) -> bytearray:
-        """The content of `path`, with the errors of `content_of`; the one after it is begun."""
-        begun = self._begun.pop(path, None)
-        found = content_of(path) if begun is None else begun.result()
-        self._begin()
-        return found
-
-    def _begin(self) -> None:
-        """Only one: each takes memory until it is asked for."""
-        if self._pool is None or self._begun or not self._left:
-            return
-        path = self._left.pop(0)
-        try:
-            self._begun[path] = self._pool.submit(content_of, path)
-        except RuntimeError:  # no thread: each is read when it is asked for
-            self._pool = None
 
 
 # Half of what `content_of` reads; histograms and all else need the rest.
@@ -375,8 +339,7 @@ def read_document(path: Path, *, limit_bytes: int = DOCUMENT_LIMIT_BYTES) -> Run
 
 def parse_document(raw: bytes | bytearray, source: str) -> RunDocument:
     """As `read_document`, from JSON; errors name `source`."""
-    with collector_paused():
-        document = _decode(raw, source)
+    document = _decode(raw, source)
     if not is_run_id(document.id):
         raise InputError(f"{source} has no valid run id: {document.id[:40]!r}", _ANOTHER)
     if sum(len(result.series) for result in document.results) > MOST_SERIES_OF_RUN:
@@ -437,13 +400,10 @@ def _unknown(schema: str, source: str) -> InputError:
     return InputError(f"{source} is not a run document but {schema[:40]!r}", _ANOTHER)
 
 
-def read_stored(
-    place: Place, run_id: str, content: Callable[[Path], bytearray] = content_of
-) -> RunDocument:
-    """The stored document of a run; InputError also if the file holds another run. `content` reads
-    the file."""
+def read_stored(place: Place, run_id: str) -> RunDocument:
+    """The stored document of a run; InputError also if the file holds another run."""
     path = place.document(run_id)
-    document = parse_document(content(path), str(path))
+    document = read_document(path)
     if document.id != run_id:
         raise InputError(f"{path} holds run {document.id}", "give the file the name of its run")
     return document

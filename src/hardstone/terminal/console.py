@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import IO
@@ -14,7 +15,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hardstone.calling import as_typed
-from hardstone.terminal import width_of
 from hardstone.wording import clean, one_line
 
 
@@ -41,7 +41,7 @@ def make_console(stream: IO[str] | None = None) -> Console:
         reconfigure(errors="replace")
     return _Console(
         file=stream,
-        width=width_of(stream),
+        width=_width_of(stream),
         height=_HEIGHT,
         markup=False,
         highlight=False,
@@ -139,3 +139,30 @@ def _narrow(table: Table, spans: list[Measurement], width: int) -> int:
     for column, own in zip(table.columns, widths, strict=True):
         column.width = own
     return sum(widths) + gaps
+
+
+_USUAL, _LEAST = 80, 40
+
+
+def _width_of(stream: IO[str] | None) -> int:
+    """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
+    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
+
+
+def _of_terminal(stream: IO[str] | None) -> int:
+    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
+    for descriptor in descriptors:
+        try:
+            return os.get_terminal_size(descriptor).columns
+        except OSError:
+            continue
+    return 0
+
+
+def _descriptor(stream: IO[str]) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1

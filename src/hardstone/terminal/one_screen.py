@@ -390,9 +390,9 @@ _INDENT = 8
 def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
     """Prints `document` to `stream` (default: standard output), in colour on a terminal."""
     console = make_console(stream)
-    stars = run_stars_lines(document)
+    stars, features = run_stars_lines(document), _features(document)
     for limits in (_ROOMY, _TIGHT):
-        words = _Words(document, stars, console.width, *limits)
+        words = _Words(document, stars, features, console.width, *limits)
         above, below = list(words.above()), list(words.below())
         room = MOST_LINES - len(above) - len(below)
         if room >= _ENOUGH_FOR_TIMINGS:
@@ -435,6 +435,7 @@ class _Words:
 
     document: RunDocument
     stars: list[str]
+    features: dict[str, list[str]]
     width: int
     claims: int
     commands: int
@@ -464,7 +465,7 @@ class _Words:
         for number, one in enumerate(stands_out(self.document)):
             style = "bold red" if one.is_grave else "yellow"
             yield from self._labelled("" if number else "stands out", one.text, style)
-        for name, texts in _features(self.document).items():
+        for name, texts in self.features.items():
             for number, text in enumerate(texts):
                 yield from self._labelled("" if number else name, text)
         yield from self._noise()

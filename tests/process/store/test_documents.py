@@ -218,7 +218,7 @@ def test_results_are_counted_before_they_are_decoded(tmp_path: Path) -> None:
 READ = """
 import resource, sys
 from pathlib import Path
-from hardstone.store import read_document
+from hardstone.store.documents import read_document
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, used + 2**26))
 print(read_document(Path(sys.argv[1])).name)

@@ -42,7 +42,7 @@ from tests.process.store.faults import SmallDisk
 from tests.process.store.test_documents import FRAME, table_line, with_tables
 from tests.process.targets import sample
 from tests.unit.stats import make
-from tests.unit.stats.test_joined_run import recording
+from tests.unit.stats.test_join import recording
 from tests.waiting import wait_until
 
 TEST = "TMR-P-LAT"

@@ -6,15 +6,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hardstone.errors import InputError
-from hardstone.store.documents import ReadAhead, RunEntry
+from hardstone.store.documents import RunEntry
 from hardstone.store.place import (
     StoreError,
     default_root,
@@ -143,7 +141,7 @@ def test_a_run_is_loaded_by_what_finds_it_and_by_no_path(store: Store) -> None:
     assert caught.value.remedy == "did you mean evening?"
 
 
-# Reading ahead
+# Several
 
 
 def _named(store: Store) -> list[str]:
@@ -185,39 +183,6 @@ def test_a_harmed_run_is_an_error_where_it_is_asked_for(
         store.load(third)
     assert harm is Path.unlink or str(ahead.value) == str(alone.value)
     assert harm is not _of_another or "holds run" in str(ahead.value)
-
-
-def test_without_a_thread_runs_are_read_one_by_one(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    ids = _named(store)
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", refuse)
-    assert [run.id for run in store.load_each(ids)] == ids
-
-
-def test_the_next_file_is_read_before_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One, and no more: each takes memory."""
-    begun: list[Future[bytearray]] = []
-    submit = ThreadPoolExecutor.submit
-
-    def noted(*words: Any) -> Future[bytearray]:
-        begun.append(submit(*words))
-        return begun[-1]
-
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", noted)
-    paths = [tmp_path / name for name in "abc"]
-    for path in paths:
-        path.write_text(path.name)
-    with ReadAhead(paths) as ahead:
-        assert ahead.content(paths[0]) == b"a"
-        assert [one.result() for one in begun] == [b"a", b"b"]
-        paths[1].unlink()
-        assert ahead.content(paths[1]) == b"b"
 
 
 # Locks

@@ -22,7 +22,7 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.model import ClockCheck, Conditions, Repeat, Result, Scalar, Tool, Trust, Verdict
 from hardstone.schema import schema_texts
-from hardstone.stats.consistency import told, trust_of
+from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.systems.subjects import Amount, MeasuredRun, Subject, published_ids, published_system
 from hardstone.wording import format_value, shorten
 from tests.unit.comparison.compared import made_run
@@ -370,7 +370,11 @@ def test_the_words_of_a_comparison(request: pytest.FixtureRequest) -> None:
 def test_the_trust_of_a_run_is_that_of_its_document() -> None:
     fair = run_with(result(), trust=Trust(grade="indicative", reasons=["virtual"]))
     wrong = contradictory()
-    assert told(wrong.document, wrong.contradictions) == told(wrong.document) != []
+    assert (
+        contradiction_messages(wrong.document, wrong.contradictions)
+        == contradiction_messages(wrong.document)
+        != []
+    )
     assert [run.trust for run in (fair, wrong)] == [trust_of(one.document) for one in (fair, wrong)]
 
 

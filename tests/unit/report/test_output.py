@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from jinja2 import DictLoader, Environment
 
 from hardstone.cli.report import default_report, write_report
 from hardstone.comparison.page import write_compare
@@ -17,7 +15,7 @@ from hardstone.comparison.sheet import write_compare_pdf
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
 from hardstone.report import drawing
-from hardstone.report.drawing import TemplateCache, own_cache, template_cache
+from hardstone.report.drawing import own_cache
 from hardstone.report.page import write_html
 from hardstone.report.pdf import write_pdf
 from tests.unit.comparison.compared import two_systems
@@ -192,76 +190,3 @@ def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/me")
     assert own_cache() == Path("/home/me/.cache/hardstone")
-
-
-# Compiled templates: never taken from where others could have put them
-
-SOURCE = "{{ number }} of {{ total }}"
-
-
-@pytest.fixture
-def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where one is kept, whatever PYTHONDONTWRITEBYTECODE says of this run of pytest."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    assert rendered(kept(tmp_path)) == "1 of 2"
-    return tmp_path / "templates"
-
-
-def rendered(cache: TemplateCache | None, source: str = SOURCE) -> str:
-    made = Environment(loader=DictLoader({"page": source}), bytecode_cache=cache, autoescape=True)
-    return made.get_template("page").render(number=1, total=2)
-
-
-def kept(place: Path) -> TemplateCache:
-    found = template_cache(place)
-    assert found is not None
-    return found
-
-
-def test_a_kept_template_is_used_until_it_changes(
-    templates: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert rendered(kept(templates.parent), "only {{ total }}") == "only 2"
-    rendered(kept(templates.parent))
-    monkeypatch.setattr(Environment, "compile", lambda *_, **__: pytest.fail("compiled again"))
-    assert rendered(kept(templates.parent)) == "1 of 2"
-
-
-@pytest.mark.parametrize("harm", [b"", b"j2", b"x" * 500])
-def test_harmed_templates_are_compiled_again(templates: Path, harm: bytes) -> None:
-    (path,) = templates.iterdir()
-    path.write_bytes(path.read_bytes()[: len(harm)] if harm == b"j2" else harm)
-    assert rendered(kept(templates.parent)) == "1 of 2"
-
-
-def test_a_folder_of_templates_that_vanishes_costs_only_time(templates: Path) -> None:
-    cache = kept(templates.parent)
-    templates.rename(templates.parent / "moved")
-    assert rendered(cache) == "1 of 2"
-
-
-def test_a_folder_of_templates_that_may_be_of_others_is_left_alone(
-    templates: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = templates.parent
-    templates.chmod(0o777)
-    assert template_cache(place) is None
-    templates.chmod(0o700)
-    with monkeypatch.context() as patch:
-        other = os.getuid() + 1
-        patch.setattr(os, "getuid", lambda: other)
-        assert template_cache(place) is None
-    assert template_cache(place) is not None
-    templates.rename(place / "elsewhere")
-    templates.symlink_to(place / "elsewhere")
-    assert template_cache(place) is None
-
-
-def test_without_a_place_no_template_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert template_cache(tmp_path) is None
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    (tmp_path / "file").write_text("")
-    assert template_cache(tmp_path / "file") is None
