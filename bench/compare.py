@@ -31,6 +31,7 @@ GOALS = {
     "compare_bytes": 5e6,
     "report_ns": 2.5e9,
     "report_bytes": 2.5e6,
+    "show_ns": 0.6e9,
     "start_ns": 100e6,
     "list_ns": 100e6,
 }
@@ -139,6 +140,16 @@ def start_of(*words: str, metric: str) -> Side:
     return lambda: {metric: processes.run([toolkit.HARDSTONE, *words]).wall_ns}
 
 
+def show_of_battery(folder: Path) -> Side:
+    """The screen of a stored run of the battery, start to end."""
+
+    def show() -> dict[str, float]:
+        command = [toolkit.HARDSTONE, "show", _runs_in(folder)[0], "--store", str(folder)]
+        return {"show_ns": processes.run(command).wall_ns}
+
+    return show
+
+
 def bare_start(metric: str) -> Side:
     return lambda: {metric: toolkit.bare_python()["wall_ns"]}
 
@@ -168,6 +179,14 @@ def comparisons(folder: Path) -> list[Comparison]:
             most_rounds=MOST_ROUNDS,
         ),
         Comparison("report-battery", one, report_of_battery(folder), goals=GOALS),
+        Comparison(
+            "show-battery",
+            {"show_ns": ("hardstone show of a run of the battery", "ms")},
+            show_of_battery(folder),
+            bare_start("show_ns"),
+            "python -c pass",
+            goals=GOALS,
+        ),
         *(
             Comparison(
                 f"start-{name}",
