@@ -89,17 +89,15 @@ def line_name(threads: int) -> str:
     return "1 thread" if threads == 1 else f"{threads} threads"
 
 
-MISSED, HELD, NOT_COUNTED = "a deadline was missed", "none was missed", "not counted"
-_HARD = {MISSED: "var(--bad)", HELD: "var(--good)", NOT_COUNTED: "var(--quiet)"}
-_MAP_SHAPES = {MISSED: "circle", HELD: "cross", NOT_COUNTED: "square"}
-_SIZES: dict[str, float] = {MISSED: 70, HELD: 22, NOT_COUNTED: 22}
+NOT_COUNTED = "not counted"
+NO_SHARE = "missed, of how many is not known"
 # Upper ends of the shares that have a colour of their own.
 SHARES = (
-    ("none", 0.0, "var(--good)"),
-    ("below 1 %", 0.01, "var(--series-5)"),
-    ("below 10 %", 0.1, "var(--series-2)"),
-    ("below 50 %", 0.5, "var(--bad)"),
-    ("50 % and more", 2.0, "var(--series-4)"),
+    ("none missed", 0.0, "var(--good)"),
+    ("below 1 % missed", 0.01, "var(--series-5)"),
+    ("below 10 % missed", 0.1, "var(--series-2)"),
+    ("below 50 % missed", 0.5, "var(--bad)"),
+    ("50 % and more missed", 2.0, "var(--series-4)"),
 )
 _MAP_ROW = 17
 _MANY = 12
@@ -110,8 +108,7 @@ def map_row(panel: str, cell: Cell) -> Row:
     return {
         "p": panel,
         "y": str(cell.curve.threads),
-        "h": MISSED if cell.has_missed else HELD if cell.has_held else NOT_COUNTED,
-        "c": share_name(cell.share),
+        "c": _map_class(cell),
         "v": cell.masses,
         "l": cell.missed_count,
         "n": cell.released_count,
@@ -120,47 +117,33 @@ def map_row(panel: str, cell: Cell) -> Row:
     }
 
 
-def share_name(share: float | None) -> str:
-    """The class of a share of missed steps; where it is not known it has no colour."""
+def _map_class(cell: Cell) -> str:
+    """The class of its share of missed steps; also where a miss is known and the share is not."""
+    if not cell.has_missed:
+        return SHARES[0][0] if cell.has_held else NOT_COUNTED
+    share = cell.share
     if share is None:
-        return NOT_COUNTED
-    if share == 0:
-        return SHARES[0][0]
+        return NO_SHARE
     return next(name for name, high, _ in SHARES[1:] if share < high)
 
 
-def hard_chart(rows: Sequence[Row]) -> Spec:
-    """A dot where any deadline was missed, another mark where none was."""
-    names = [one for one in _HARD if any(row["h"] == one for row in rows)]
-
-    def scale(of: dict[str, str]) -> Spec:
-        return {"domain": names, "range": [of[name] for name in names]}
-
+def map_chart(rows: Sequence[Row]) -> Spec:
+    """A dot where any deadline was missed, in the colour of the share of missed steps; another
+    mark where none was."""
+    marks = {name: (colour, "circle", 70) for name, _, colour in SHARES[1:]}
+    marks = {SHARES[0][0]: (SHARES[0][2], "cross", 22), **marks}
+    marks[NO_SHARE] = ("var(--ink)", "circle", 70)
+    marks[NOT_COUNTED] = ("var(--quiet)", "square", 22)
+    names = [one for one in marks if any(row["c"] == one for row in rows)]
     legend: Spec = {"columns": 3, "symbolSize": 60, "symbolStrokeWidth": 1}
-    look: Spec = {
-        "color": {"field": "h", "type": "nominal", "scale": scale(_HARD), "legend": legend},
-        "shape": {"field": "h", "type": "nominal", "scale": scale(_MAP_SHAPES), "legend": legend},
-        "size": {"field": "z", "type": "quantitative", "scale": None, "legend": None},
-    }
-    return _chart([{**row, "z": _SIZES[str(row["h"])]} for row in rows], look)
 
+    def channel(place: int) -> Spec:
+        scale = {"domain": names, "range": [marks[name][place] for name in names]}
+        return {"field": "c", "type": "nominal", "sort": None, "scale": scale, "legend": legend}
 
-def soft_chart(rows: Sequence[Row]) -> Spec:
-    """The colour of a square is the share of missed steps."""
-    colours = {name: value for name, _, value in SHARES} | {NOT_COUNTED: "var(--quiet)"}
-    names = [one for one in colours if any(row["c"] == one for row in rows)]
-    look: Spec = {
-        "color": {
-            "field": "c",
-            "type": "nominal",
-            "sort": None,
-            "scale": {"domain": names, "range": [colours[name] for name in names]},
-            "legend": {"columns": 3, "symbolType": "square", "symbolSize": 80},
-        },
-        "shape": {"value": "square"},
-        "size": {"value": 90},
-    }
-    return _chart(rows, look)
+    size = {"field": "z", "type": "quantitative", "scale": None, "legend": None}
+    look: Spec = {"color": channel(0), "shape": channel(1), "size": size}
+    return _chart([{**row, "z": marks[str(row["c"])][2]} for row in rows], look)
 
 
 def _chart(rows: Sequence[Row], look: Spec) -> Spec:

@@ -198,7 +198,7 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
 
 
 def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
-    """A hard and a soft map for each step that was simulated."""
+    """A map for each step that was simulated: the study's hard and soft maps in one."""
     panels = maps_of(bounds)
     for step in dict.fromkeys((one.key.step_ns, one.key.period_ns) for one in panels):
         own = [one for one in panels if (one.key.step_ns, one.key.period_ns) == step]
@@ -212,25 +212,18 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
             continue
         told = steps_text(own[0].key)
         name = f"{step[0]}-{step[1]}"
-        what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Hard map"
+        what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Map of missed deadlines"
         spoken = "; ".join(_spoken(bounds, step, names))
         rest = _left_out(all_names, [names.panel(one.key) for one in shown])
         yield _Chart(
-            f"hard-{name}",
+            f"map-{name}",
             f"{what}, {told}",
-            "A dot where any deadline was missed, a cross where none was. A cross is no proof that "
-            "none would be: the bound of its share is in the table." + rest,
+            "A dot where any deadline was missed, in the colour of the share of missed steps; a "
+            "cross where none was. A cross is no proof that none would be: the bound of its share "
+            "is in the table." + rest,
             spoken,
-            charts.hard_chart(rows),
+            charts.map_chart(rows),
         )
-        if any(row["l"] for row in rows):
-            yield _Chart(
-                f"soft-{name}",
-                f"Soft map, {told}",
-                "Share of the steps that missed their deadline." + rest,
-                spoken,
-                charts.soft_chart(rows),
-            )
 
 
 def _spoken(bounds: Sequence[Bound], step: tuple[int, int], names: CurveNames) -> Iterator[str]:

@@ -11,6 +11,8 @@ import pytest
 from hardstone.model import Verdict
 from hardstone.report.drawing import Drawer
 from hardstone.report.pdf import render_pdf
+from hardstone.simulation.analysis import Cell
+from hardstone.simulation.charts import NO_SHARE, NOT_COUNTED, map_chart, map_row
 from hardstone.simulation.page import MOST_DRAWN, tire_figures
 from hardstone.simulation.results import points_of
 from hardstone.terminal.columns import print_with_published
@@ -44,8 +46,7 @@ def ids(text: str) -> list[str]:
 def test_a_sweep_has_every_chart_and_table(page: str) -> None:
     assert ids(page) == [
         *("tire-sides-speed", "tire-sides-held", "tire-total", "tire-steps"),
-        *("tire-hard-10000000-10000000", "tire-soft-10000000-10000000"),
-        *("tire-model", "tire-study"),
+        *("tire-map-10000000-10000000", "tire-model", "tire-study"),
     ]
     one_side = sketched(sweep(*(real_time(n) for n in (400, 800, 1200, 1600))))
     assert "tire-sides" not in one_side and "nothing to compare" in one_side
@@ -77,8 +78,8 @@ def test_each_chart_can_be_drawn_and_made_interactive_and_has_its_figures_in_wor
             assert len(one.alt) <= 600 and one.about
     words = {one.id: one.alt for one in found}
     assert "other, heavy, 4 threads, 1 000 masses: 400 ms" in words["tire-total"]
-    hard = words["tire-hard-10000000-10000000"]
-    assert "fifo, none, 1 thread: none missed up to 12 000" in hard
+    spoken = words["tire-map-10000000-10000000"]
+    assert "fifo, none, 1 thread: none missed up to 12 000" in spoken
     assert "Xenomai 2.6.2.1 (Linux 3.5.7), any threads: held 14" in words["tire-study"]
 
 
@@ -88,13 +89,13 @@ def test_a_sweep_of_a_short_step_is_the_pre_test() -> None:
     for one in found:
         one.params["step_ns"] = 500_000
     text = html.unescape(sketched(sweep(*found)))
-    assert "Pre-test map, step 500 us" in text and "Soft map, step 500 us" in text
+    assert "Pre-test map, step 500 us" in text and "hard map" not in text
 
 
 @pytest.mark.slow
 def test_a_battery_has_no_charts_of_what_it_lacks() -> None:
     assert ids(sketched(sweep(real_time(400), real_fast(400)))) == ["tire-study"]
-    steps = ["tire-steps", "tire-hard-10000000-10000000", "tire-study"]
+    steps = ["tire-steps", "tire-map-10000000-10000000", "tire-study"]
     assert ids(sketched(sweep(real_time(400), real_time(800)))) == steps
 
 
@@ -199,3 +200,35 @@ def test_published_numbers_of_masses_come_from_all_points(
         "not measured with 12 threads",
     ):
         assert said in text
+
+
+@pytest.mark.parametrize(
+    ("missed", "released", "is_counted", "kind"),
+    [
+        (0, 100, True, "none missed"),
+        (1, 1_000, True, "below 1 % missed"),
+        (10, 1_000, True, "below 10 % missed"),
+        (100, 1_000, True, "below 50 % missed"),
+        (1_000, 1_000, True, "50 % and more missed"),
+        (3, 0, False, NO_SHARE),
+        (0, 0, False, NOT_COUNTED),
+        (0, 100, False, NOT_COUNTED),
+    ],
+)
+def test_the_map_tells_a_miss_from_none_and_from_what_was_not_counted(
+    missed: int, released: int, is_counted: bool, kind: str
+) -> None:
+    (point,) = points_of(sweep(real_time(400)))
+    cell = Cell(
+        curve=point.curve,
+        masses=400,
+        points=(point,),
+        missed_count=missed,
+        released_count=released,
+        is_counted=is_counted,
+        bound=None,
+    )
+    row = map_row("", cell)
+    assert row["c"] == kind
+    (drawn,) = map_chart([row])["data"]["values"]
+    assert (drawn["z"] > 50) == (missed > 0)
