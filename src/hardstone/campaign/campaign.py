@@ -359,7 +359,7 @@ class Campaign:
         return "complete" if is_whole and not is_lost else "incomplete"
 
     def _clock_check(self) -> ClockCheck | None:
-        """Also of a target that is gone: as it was read before."""
+        """The clock check, also of a target that is gone: then as it was read before."""
         if self._gone is None and not self._stop.is_abort:
             return self._at_end(self._target.clock_check, "the clock")
         with suppress(HardstoneError):

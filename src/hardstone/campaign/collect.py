@@ -317,7 +317,8 @@ def look_at(
 
 
 def _cpu_ns() -> int:
-    """Of this thread, and of the children that were waited for, as the probe that dumps."""
+    """CPU time of this thread, and of the children that were waited for, as the probe that
+    dumps."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.thread_time_ns() + round((children.ru_utime + children.ru_stime) * 1e9)
 

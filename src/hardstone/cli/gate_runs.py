@@ -158,7 +158,7 @@ def _write_junit(document: GateDocument, options: GateOptions) -> None:
 
 
 def _write_summary(document: GateDocument, options: GateOptions) -> None:
-    """To GitHub's file it is added: others write there too."""
+    """Writes the summary; to GitHub's file it is added, since others write there too."""
     path = _summary_place(options)
     if path is None:
         return

@@ -149,7 +149,7 @@ def _cpus(text: str | None) -> tuple[str | None, str | None]:
 
 
 def _threshold(text: str | None) -> str | None:
-    """With its unit: a bare number is in us, as in cyclictest and rtla."""
+    """The threshold with its unit: a bare number is in us, as in cyclictest and rtla."""
     bare = text is not None and text.strip().replace(".", "", 1).isdecimal()
     return f"{text.strip()}us" if bare and text is not None else text
 

@@ -258,7 +258,7 @@ _NO_STORE = "an earlier run could not be stored"
 
 def measure_several(
     names: Sequence[str],
-    way: Procedure,
+    procedure: Procedure,
     options: OutcomeOptions,
     *,
     wants_report: bool,
@@ -268,7 +268,7 @@ def measure_several(
     """Measures the targets `names`, at least two, one after another: the exit code.
 
     An error of `ends_at` at the first target ends all. `after` is called with the documents once
-    they are printed, unless as JSON. `way` is how each is planned and run.
+    they are printed, unless as JSON. `procedure` is how each is planned and run.
     """
     if options.output is not None:
         raise InputError(
@@ -277,10 +277,10 @@ def measure_several(
         )
     for name in names:
         find_target(name)  # a wrong name is told before anything is measured
-    tour = TargetLoop(names, options, (PlanError, *ends_at), way.prepare)
+    targets = TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)
     if options.dry_run:
-        return _plan_all(tour, as_json=options.as_json)
-    return _run_all(tour, options, after, way, wants_report=wants_report)
+        return _plan_all(targets, as_json=options.as_json)
+    return _run_all(targets, options, after, procedure, wants_report=wants_report)
 
 
 def _print_table(documents: Sequence[RunDocument]) -> None:
@@ -368,10 +368,10 @@ class TargetLoop:
 
 
 def _run_all(
-    tour: TargetLoop,
+    targets: TargetLoop,
     options: OutcomeOptions,
     after: Callable[[Sequence[RunDocument]], None],
-    way: Procedure,
+    procedure: Procedure,
     *,
     wants_report: bool,
 ) -> int:
@@ -382,29 +382,29 @@ def _run_all(
 
     def run(prepared: Prepared) -> int:
         show = None if is_json else print_screen
-        document, code = way.run(prepared, options, show, wants_report=wants_report)
+        document, code = procedure.run(prepared, options, show, wants_report=wants_report)
         documents.append(document)
         return code
 
-    codes = tour.visit(run)
-    problem = printed(lambda: _print_runs(documents, tour.not_run, way, as_json=is_json))
+    codes = targets.visit(run)
+    problem = printed(lambda: _print_runs(documents, targets.not_run, procedure, as_json=is_json))
     if problem is None and not is_json:
         problem = printed(lambda: after(documents))
-    for one in tour.not_run:
+    for one in targets.not_run:
         tell(f"{one.target} was not measured: {one.reason}")
-    return tour.code(codes) or problem or EXIT_OK
+    return targets.code(codes) or problem or EXIT_OK
 
 
 def _print_runs(
-    documents: list[RunDocument], not_run: list[NotRun], way: Procedure, *, as_json: bool
+    documents: list[RunDocument], not_run: list[NotRun], procedure: Procedure, *, as_json: bool
 ) -> None:
     if as_json:
         print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
     elif len(documents) > 1:
-        way.show_beside(documents)
+        procedure.show_beside(documents)
 
 
-def _plan_all(tour: TargetLoop, *, as_json: bool) -> int:
+def _plan_all(targets: TargetLoop, *, as_json: bool) -> int:
     from hardstone.terminal.explain import print_plan
 
     plans: list[Plan] = []
@@ -414,10 +414,10 @@ def _plan_all(tour: TargetLoop, *, as_json: bool) -> int:
         if not as_json:
             print_plan(prepared.plan)
 
-    codes = tour.visit(plan)
+    codes = targets.visit(plan)
     if as_json:
-        print_json(Plans(plans=plans, not_run=tour.not_run))
-    return tour.code(codes)
+        print_json(Plans(plans=plans, not_run=targets.not_run))
+    return targets.code(codes)
 
 
 _OPTION = "--compare-preemption"

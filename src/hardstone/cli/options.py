@@ -145,7 +145,7 @@ class LabOptions(GuestOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class MachineOption:
-    """Where something is done that measures nothing."""
+    """The target of a command that measures nothing."""
 
     target: str = option(
         "--target",

@@ -84,7 +84,7 @@ class Reporter(Protocol):
     def take(self, event: CampaignEvent) -> None: ...
 
 
-class Unopened:
+class PassiveReporter:
     """A reporter that has nothing to start or stop."""
 
     def __enter__(self) -> Self:
@@ -94,7 +94,7 @@ class Unopened:
         """Nothing was started."""
 
 
-class QuietReporter(Unopened):
+class QuietReporter(PassiveReporter):
     """Warnings only."""
 
     def __init__(self) -> None:
@@ -303,6 +303,6 @@ def _legend(plan: Plan, names: Names) -> list[str]:
 
 
 def _is_to_tell(result: Result) -> bool:
-    """Not if a warning about an unreadable stream has already given cause and remedy."""
+    """False if a warning about an unreadable stream has already given cause and remedy."""
     told = remedy_text(result.remedy, result.command)
     return result.status != "measured" and told not in (QUIET, REBUILD)

@@ -39,7 +39,7 @@ from hardstone.cli.measure import Prepared, prepare, run_one
 from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import lab_target
-from hardstone.cli.progress import Reporter, Unopened, suitable
+from hardstone.cli.progress import PassiveReporter, Reporter, suitable
 from hardstone.cli.resume import LATSTAT, check_agreement, find_unfinished, prepared_rest
 from hardstone.errors import InputError
 from hardstone.files import pause
@@ -200,7 +200,7 @@ _PLAIN_NS = 10 * _SECOND_NS
 _HALF_TICK_NS = _SECOND_NS // 2  # ticks are a second apart: the one nearest to a moment is taken
 
 
-class RecordingReporter(Unopened):
+class RecordingReporter(PassiveReporter):
     """Warnings and breaches only; others add what they show.
 
     What is left of the command is waited for after the summary.

@@ -114,7 +114,7 @@ def default_report(store: Path, run_id: str) -> Path:
 
 
 def no_folder(folder: Path) -> InputError:
-    """That there is no `folder` for the report, with a remedy that can work."""
+    """The error that there is no `folder` for the report, with a remedy that can work."""
     above = next(one for one in folder.absolute().parents if one.exists())
     if os.access(above, os.W_OK | os.X_OK):
         return InputError(

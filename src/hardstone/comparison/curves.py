@@ -508,7 +508,7 @@ def _behind(found: Sequence[_System]) -> str:
 
 
 def _styled(spec: Spec, found: Sequence[_System]) -> Spec:
-    """Of the names in the chart those of systems come first, as they are given."""
+    """Names of systems come first in the chart, in the order given."""
     layers = spec.get("spec", spec)["layer"]
     names: list[str] = layers[0]["encoding"]["color"]["scale"]["domain"]
     grey = {one.whole.name for one in found if one.column.apart}
@@ -597,7 +597,7 @@ def who(column: SystemColumn) -> list[Value]:
 
 
 def source_of(held: SubjectSeries | None, column: SystemColumn) -> str:
-    """Where a distribution is from: the run and the address of the series."""
+    """The run and the address of the series that a distribution is from."""
     return f"{column.id} {held.address}" if held else ""
 
 

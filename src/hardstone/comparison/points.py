@@ -365,7 +365,7 @@ def _known_values(amounts: Iterable[Amount | Missing]) -> list[float]:
 
 
 def _label(row: ComparedRow, cells: Sequence[ComparedCell]) -> str:
-    """With what all runs remark: that an interrupt is not one of a device."""
+    """The label of a row, with what all runs remark: that an interrupt is not one of a device."""
     shared = [note for note in cells[0].notes if all(note in one.notes for one in cells)]
     test = row.address.partition("/")[0]
     return shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)

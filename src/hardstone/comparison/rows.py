@@ -280,7 +280,7 @@ class _Cells:
         return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
 
     def _ratio(self, place: int, held: SubjectSeries) -> QuantileRatio | None:
-        """Of the medians, where the reference's own figure may be compared too."""
+        """The ratio of the medians, where the reference's own figure may be compared too."""
         reference = self.systems.reference
         against = self.row.found[reference]
         if against is None or against is held or against.series is None or held.series is None:
@@ -599,7 +599,7 @@ def _held_count(row: FigureRow) -> int:
 
 
 def _published_count(row: FigureRow) -> int:
-    """Of interrupts the row of the studies, beside which stands what a run has in its place."""
+    """How many published systems have the row: of interrupts the studies' row is taken."""
     return sum(one is not None and one.series is None for one in row.found)
 
 
@@ -609,7 +609,7 @@ def _number(row: FigureRow, label: str) -> int:
 
 
 def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
-    """Of each system the CPU with the largest worst: merged, a bad CPU would not be seen."""
+    """The CPU with the largest worst of each system: merged, a bad CPU would not be seen."""
     found: list[SubjectSeries | None] = []
     notes: list[tuple[str, ...]] = []
     for column in columns:

@@ -406,7 +406,7 @@ _IMPROVEMENT = (
 
 
 @dataclass(frozen=True)
-class _Own:
+class _KernelOfRun:
     """The figures of one run; `problem` says why there are none."""
 
     column: SystemColumn
@@ -443,7 +443,7 @@ def kernel_table(columns: Sequence[SystemColumn], reference: int) -> PlainTable 
     )
 
 
-def _own(column: SystemColumn) -> _Own | None:
+def _own(column: SystemColumn) -> _KernelOfRun | None:
     run = column.subject
     if not isinstance(run, MeasuredRun):
         return None
@@ -452,9 +452,9 @@ def _own(column: SystemColumn) -> _Own | None:
         return None
     facts = _facts(run)
     try:
-        return _Own(column, run, results, facts, side_of(results, facts, run.kernel_time))
+        return _KernelOfRun(column, run, results, facts, side_of(results, facts, run.kernel_time))
     except InputError as error:
-        return _Own(column, run, results, facts, None, error.cause)
+        return _KernelOfRun(column, run, results, facts, None, error.cause)
 
 
 def _facts(run: MeasuredRun) -> Mapping[str, Scalar]:
@@ -473,7 +473,7 @@ def _published(history: KernelHistory) -> Iterator[list[str]]:
     yield [f"{history.short}, improvement", "off / on", *improved]
 
 
-def _own_row(one: _Own) -> list[str]:
+def _own_row(one: _KernelOfRun) -> list[str]:
     system = f"{one.column.label} {one.column.mark}".rstrip()
     if one.side is None:
         return [system, NOT_KNOWN, one.problem, "-", "-"]
@@ -492,14 +492,14 @@ def _cell(side: Side, statistic: str) -> str:
     return f"{figure.text} ({figure.interval})" if figure.interval else figure.text
 
 
-def _why_alone(one: _Own) -> str:
+def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
     held = [series for series in one.run.held() if series.test == TEST]
     reasons = [why_not_trusted(one.column), *map(why_alone_grey, held)]
     return next(filter(None, reasons), "")
 
 
-def _refused(first: _Own, one: _Own) -> list[str]:
+def _refused(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:
     """Why the figures of two runs are not divided."""
     told = [f"no improvement is given: {text}" for text in map(_why_alone, (first, one)) if text]
     found = [*why_not_divided(first.facts, one.facts), *told]
@@ -508,7 +508,7 @@ def _refused(first: _Own, one: _Own) -> list[str]:
 
 
 def _improvement(
-    sides: tuple[Side, Side], one: _Own, history: KernelHistory, *, is_divided: bool
+    sides: tuple[Side, Side], one: _KernelOfRun, history: KernelHistory, *, is_divided: bool
 ) -> list[str]:
     found = preemption_rows(*sides, history, is_divided=is_divided)
     rows = {row.figure: row for row in found if row.operation == ALL}
@@ -522,7 +522,7 @@ def _divided(row: PreemptionRow | None) -> str:
     return f"{row.improvement} ({', '.join(row.limits)})" if row.limits else row.improvement
 
 
-def _differing(first: _Own, one: _Own) -> list[str]:
+def _differing(first: _KernelOfRun, one: _KernelOfRun) -> list[str]:
     refused = _refused(first, one)
     unlike = differing_conditions(first.results, one.results, (first.facts, one.facts))
     told = [*refused, *(f"differs: {text}" for text in unlike)]

@@ -44,7 +44,7 @@ class Step(msgspec.Struct, kw_only=True, frozen=True):
     lasts: str = ""
 
 
-class Brings(msgspec.Struct, kw_only=True, frozen=True):
+class PublishedEffect(msgspec.Struct, kw_only=True, frozen=True):
     """The published effect of a change, and who measured it.
 
     `is_history`: measured on a system of another time. It shows the kind of effect, not its size
@@ -56,7 +56,7 @@ class Brings(msgspec.Struct, kw_only=True, frozen=True):
     is_history: bool = False
 
 
-def brings_texts(brings: Brings | None, settings: Sequence[str]) -> list[tuple[str, str]]:
+def brings_texts(brings: PublishedEffect | None, settings: Sequence[str]) -> list[tuple[str, str]]:
     """The effect of a change as labels and texts; old systems are labelled "history"."""
     said = f"{brings.text} ({brings.source})" if brings else ""
     if brings is not None and not brings.is_history:
@@ -79,7 +79,7 @@ class Finding(msgspec.Struct, kw_only=True):
     found: str
     why: str
     steps: list[Step] = []
-    brings: Brings | None = None
+    brings: PublishedEffect | None = None
     settings: list[str] = []
     facts: dict[str, Scalar] = {}
     missing: list[str] = []
@@ -341,7 +341,7 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     unknown: str
     why: str
     steps: list[StepRule]
-    brings: Brings | None = None
+    brings: PublishedEffect | None = None
     settings: list[str] = []
     fixed: str = ""
     cannot: list[Obstacle] = []

@@ -35,7 +35,7 @@ from hardstone.stats.run_gate import (
     MEDIAN,
     ONE_IN,
     Figure,
-    Gated,
+    GatedFigure,
     Outcome,
     Suspect,
     gate_run,
@@ -112,7 +112,7 @@ def check_against_runs(
     for condition in dict.fromkeys(one.condition for base in baselines for one in base):
         bases = [one for base in baselines for one in base if one.condition == condition]
         own = next((one for one in systems if one.condition == condition), None)
-        _Held(systems[0].id, own, bases, difference, is_wanted, more).add_to(found)
+        _BaselineGroup(systems[0].id, own, bases, difference, is_wanted, more).add_to(found)
     found.notes = list(dict.fromkeys([*found.notes, _MAXIMA]))
     found.used = list(dict.fromkeys(found.used))
     return found
@@ -156,7 +156,7 @@ def _request(document: RunDocument) -> tuple[object, ...]:
     return tests, plan.cpu, plan.policy, plan.priority, plan.clock, plan.dma_latency_us, plan.trace
 
 
-class _Held:
+class _BaselineGroup:
     """A run under one condition, and the baselines under the same."""
 
     def __init__(
@@ -357,7 +357,7 @@ class _Held:
             )
         return ""
 
-    def _together(self, gated: Gated, count: int, lacking: str) -> Check:
+    def _together(self, gated: GatedFigure, count: int, lacking: str) -> Check:
         reason, outcome = lacking, gated.outcome
         if lacking:
             outcome = "INCONCLUSIVE"
@@ -369,7 +369,7 @@ class _Held:
         finding = Finding(outcome, found if count > 1 else _times(gated.ratio), reason, gated.ratio)
         return self._check(ALL, FASTEST, finding, None if lacking else gated)
 
-    def _seen(self, gated: Gated) -> str:
+    def _seen(self, gated: GatedFigure) -> str:
         found = f"all values slower by {_times(gated.found_from)} would have been found"
         if gated.outcome == "PASS":
             return f"{found} ({_scatter(gated)})"
@@ -381,7 +381,7 @@ class _Held:
             how += f": {self._more}" if self._more else ""
         return f"{_scatter(gated)}: only {found}; {how}"
 
-    def _alone(self, addresses: Sequence[str], gates: Sequence[Gated]) -> list[Check]:
+    def _alone(self, addresses: Sequence[str], gates: Sequence[GatedFigure]) -> list[Check]:
         """Series that fail alone, and in one check whether the others pass alone."""
         found = list(zip(addresses, gates, strict=False))
         checks = []
@@ -394,7 +394,7 @@ class _Held:
         rest = [one for one in found if one[1].outcome != "FAIL"]
         return [*checks, *([self._each(rest)] if rest else [])]
 
-    def _each(self, found: Sequence[tuple[str, Gated]]) -> Check:
+    def _each(self, found: Sequence[tuple[str, GatedFigure]]) -> Check:
         most, highest = max(found, key=lambda one: one[1].ratio)
         widest, least = max(found, key=lambda one: one[1].found_from or 0.0)
         open_count = sum(one.outcome == "INCONCLUSIVE" for _, one in found)
@@ -465,7 +465,7 @@ class _Held:
         return finding
 
     def _check(
-        self, address: str, statistic: str, finding: Finding, gated: Gated | None = None
+        self, address: str, statistic: str, finding: Finding, gated: GatedFigure | None = None
     ) -> Check:
         count = len(self._bases)
         runs = "1 run" if count == 1 else f"{count} runs"
@@ -500,7 +500,7 @@ def _times(ratio: float | None) -> str:
     return f"x{ratio:.3g}" if ratio < 1000 else "x1000"
 
 
-def _scatter(gated: Gated) -> str:
+def _scatter(gated: GatedFigure) -> str:
     percent = 100 * (gated.scatter or 0.0)
     return f"runs vary by {percent:.2g} %" if percent < 99 else f"runs vary by {percent:.0f} %"
 

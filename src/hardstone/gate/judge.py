@@ -343,5 +343,5 @@ def _range(low: float | None, high: float | None, unit: Unit) -> str:
 
 
 def _count(number: int) -> str:
-    """With plain spaces: reports of CI systems have no room for others."""
+    """The count with plain spaces: reports of CI systems have no room for others."""
     return format_count(number).replace("\N{NO-BREAK SPACE}", " ")

@@ -163,7 +163,7 @@ def _first(result: Result) -> Series | None:
 def _values(
     counted: Sequence[_Sides], deadline_ns: int | None, *, has_tails: bool
 ) -> Mapping[str, Sequence[tuple[float, float]]]:
-    """Of each statistic (A, B) of each pair, larger being worse: of a rate its inverse."""
+    """(A, B) of each pair for each statistic, larger being worse: a rate is inverted."""
     least = min((one.count for pair in counted for one in (pair.first, pair.second)), default=0)
     found: dict[str, list[tuple[float, float]]] = {}
     for name, q in QUANTILES.items():
@@ -261,7 +261,7 @@ def _ends(gate: PairGate) -> str:
 
 
 def _differing_labels(counted: Sequence[_Sides]) -> list[str]:
-    """That the sides have other labels than each other; the CPU may be one of them."""
+    """A remark where the labels of the sides differ; the CPU may be one of them."""
     if not counted:
         return []
     first, second = counted[0].first.labels, counted[0].second.labels

@@ -60,7 +60,7 @@ _BEYOND_WORST = 4.0
 
 
 @dataclass(frozen=True)
-class LongerThan:
+class SectionShare:
     """The share of the time in sections longer than x: `share` from `from_ns` on; shape (n,)."""
 
     from_ns: FloatArray
@@ -82,19 +82,19 @@ class SectionLength:
     high_ns: float | None
 
 
-def time_longer(rate: BlockingRate) -> LongerThan:
+def time_longer(rate: BlockingRate) -> SectionShare:
     """The share of the time in sections longer than x.
 
     Where the rate falls there are sections of that length: as many as it falls by.
     """
     falls = -np.diff(rate.per_s) / _NS_PER_S
     times = falls * rate.from_ns[1:]
-    return LongerThan(
+    return SectionShare(
         rate.from_ns, np.append(np.cumsum(times[::-1])[::-1], 0.0)[: rate.from_ns.size]
     )
 
 
-def shorter_share(longer: LongerThan, kernel_share: float) -> FloatArray:
+def shorter_share(longer: SectionShare, kernel_share: float) -> FloatArray:
     """The share of kernel time in sections shorter than each `from_ns`, at least 0.
 
     `kernel_share` is the share of the time that was spent in the kernel.

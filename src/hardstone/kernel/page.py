@@ -91,7 +91,7 @@ def blocking_chart(found: Sequence[Operation]) -> Spec:
 
 
 def blocking_rows(one: Operation, number: int) -> list[Row]:
-    """From each length on, the rate holds up to the next."""
+    """A row for each length; the rate holds up to the next one."""
     if one.blocking is None:
         return []
     rate = one.blocking.rate
@@ -211,7 +211,7 @@ def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> 
 
 
 def section_rows(one: Operation, number: int) -> list[Row]:
-    """From each length on the share holds up to the next."""
+    """A row for each length; the share holds up to the next one."""
     if one.blocking is None or not one.kernel_share:
         return []
     longer = time_longer(one.blocking.rate)

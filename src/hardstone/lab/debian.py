@@ -511,7 +511,7 @@ _UNPACK_DEADLINE_S = 600
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedKernel:
     """A kernel of Debian: `arch` in Debian's words, `version` "" for that of the release."""
 
     kind: str
@@ -535,7 +535,7 @@ class Wanted:
         return re.compile(rf"linux-image-({abi})-{KINDS[self.kind]}{self.arch}")
 
 
-def parse_wanted(text: str, arch: str | None) -> Wanted:
+def parse_wanted(text: str, arch: str | None) -> WantedKernel:
     """The kernel that KIND[@VERSION] names, for `arch` or this machine; InputError."""
     kind, at, version = text.partition("@")
     if kind not in KINDS:
@@ -552,7 +552,7 @@ def parse_wanted(text: str, arch: str | None) -> Wanted:
             f"the lab runs no kernels for {asked[:60]}",
             "choose with --arch: amd64 or arm64",
         )
-    wanted = Wanted(kind, version, ARCHITECTURES[asked])
+    wanted = WantedKernel(kind, version, ARCHITECTURES[asked])
     check_name(wanted.name)
     return wanted
 
@@ -565,7 +565,7 @@ class Steps:
     download: Callable[[int, int], None] = lambda done, total: None
 
 
-def get_debian(wanted: Wanted, steps: Steps) -> tuple[Kernel, Kernel | None]:
+def get_debian(wanted: WantedKernel, steps: Steps) -> tuple[Kernel, Kernel | None]:
     """Fetches a kernel into the lab; also the one of this name that it replaced.
 
     TargetError for what cannot be had; then nothing is left of it.
@@ -575,7 +575,7 @@ def get_debian(wanted: Wanted, steps: Steps) -> tuple[Kernel, Kernel | None]:
         return add_kernel(wanted.name, _fetched(wanted, work, steps))
 
 
-def _fetched(wanted: Wanted, work: Path, steps: Steps) -> KernelFiles:
+def _fetched(wanted: WantedKernel, work: Path, steps: Steps) -> KernelFiles:
     apt = PrivateApt(work, wanted.arch)
     steps.step(f"fetching the lists of Debian's packages for {wanted.arch}")
     trouble = apt.update(backports=bool(wanted.version))
@@ -605,7 +605,7 @@ def _is_newer(version: str, than: str) -> bool:
     return run_tool(command, Path("/")).returncode == 0
 
 
-def _image_of_release(apt: PrivateApt, wanted: Wanted) -> Package | None:
+def _image_of_release(apt: PrivateApt, wanted: WantedKernel) -> Package | None:
     """What the newest meta package depends on."""
     meta = newest(apt.packages([f"linux-image-{KINDS[wanted.kind]}{wanted.arch}"]))
     if meta is None:
@@ -616,7 +616,7 @@ def _image_of_release(apt: PrivateApt, wanted: Wanted) -> Package | None:
     return None
 
 
-def _image_of_version(apt: PrivateApt, wanted: Wanted) -> Package | None:
+def _image_of_version(apt: PrivateApt, wanted: WantedKernel) -> Package | None:
     return newest(
         package
         for package in _images(apt, wanted)
@@ -630,18 +630,18 @@ def _image_of_version(apt: PrivateApt, wanted: Wanted) -> Package | None:
     )
 
 
-def _images(apt: PrivateApt, wanted: Wanted) -> list[Package]:
+def _images(apt: PrivateApt, wanted: WantedKernel) -> list[Package]:
     names = filter(wanted.package_name.fullmatch, apt.names("linux-image-"))
     return list(apt.packages(names))
 
 
-def _versions(package: Package, wanted: Wanted) -> tuple[str, str]:
+def _versions(package: Package, wanted: WantedKernel) -> tuple[str, str]:
     """6.1.192-2 and the version in the name, which `uname -r` says: 6.1.0-56."""
     found = wanted.package_name.fullmatch(package.name)
     return package.version, found[1] if found else ""
 
 
-def _not_found(apt: PrivateApt, wanted: Wanted, trouble: str) -> TargetError:
+def _not_found(apt: PrivateApt, wanted: WantedKernel, trouble: str) -> TargetError:
     if trouble:
         return TargetError(
             f"Debian's package lists cannot be fetched: {trouble}",

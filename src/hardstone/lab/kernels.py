@@ -102,7 +102,7 @@ def _unbzip2(data: bytes, most_bytes: int) -> tuple[bytes, bool]:
 
 
 def _by_program(name: str, data: bytes, most_bytes: int) -> tuple[bytes, bool]:
-    """For what Python has no module: zstd before 3.14, and lz4."""
+    """Decompresses what Python has no module for: zstd before 3.14, and lz4."""
     program = shutil.which(name)
     if program is None:
         raise UnpackError(
@@ -268,7 +268,7 @@ def _modinfo(data: bytes) -> bytes:
 
 
 def _sections(data: bytes) -> list[tuple[int, int, int]]:
-    """Of each section where its name begins, where it begins, and its bytes."""
+    """For each section: where its name begins, where it begins, and its bytes."""
     (at,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     if size != _SECTION_BYTES or count > _MOST_SECTIONS or at + size * count > len(data):

@@ -341,7 +341,7 @@ def _close(descriptor: int) -> None:
 
 
 def _is_readable(file: int | socket.socket, timeout_s: float) -> bool:
-    """By poll: select takes no descriptor above 1023."""
+    """Whether there is something to read. By poll: select takes no descriptor above 1023."""
     poller = select.poll()
     poller.register(file, select.POLLIN)
     return bool(poller.poll(timeout_s * 1000))

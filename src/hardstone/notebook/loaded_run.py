@@ -101,7 +101,7 @@ class Run:
 
     @property
     def year(self) -> str:
-        """Of the measurement; "" where a study does not say."""
+        """The year of the measurement; "" where a study does not say."""
         return self._subjects[0].year
 
     @property

@@ -237,7 +237,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Checked:
     """What holds for every test: numbers as checked, parameters as typed."""
 
     profile: str
@@ -314,7 +314,7 @@ def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
     return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
 
 
-def _command(request: Request, plan: Plan, wish: _Wish) -> list[str]:
+def _command(request: Request, plan: Plan, wish: _Checked) -> list[str]:
     """Words that make `plan` again; none with `settings`, which no option applies."""
     if request.settings:
         return []
@@ -380,7 +380,7 @@ def _chosen(
 
 def _wish(
     request: Request, tests: list[Descriptor], facts: Mapping[str, Scalar], problems: Problems
-) -> _Wish:
+) -> _Checked:
     samples = duration = None
     if request.samples is not None:
         samples = whole_number(request.samples, "--samples", 1, MAX_SAMPLES, problems)
@@ -389,7 +389,7 @@ def _wish(
     params = _given_params(request, tests, problems)
     _check_folder(request, tests, problems)
     folder = request.default_folder if request.folder is None else request.folder
-    return _Wish(request.profile, samples, duration, params, facts, folder)
+    return _Checked(request.profile, samples, duration, params, facts, folder)
 
 
 def _check_folder(request: Request, tests: list[Descriptor], problems: Problems) -> None:
@@ -419,7 +419,7 @@ def _given_params(request: Request, tests: list[Descriptor], problems: Problems)
 
 
 def _planned(
-    test: Descriptor, wish: _Wish, catalogue: Catalogue, problems: Problems
+    test: Descriptor, wish: _Checked, catalogue: Catalogue, problems: Problems
 ) -> PlannedTest:
     entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
     default = ProfileCount(test.default_samples, test.default_duration_ns)

@@ -371,7 +371,8 @@ def _plain(word: str) -> str:
 
 
 def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
-    """Where two of the three means say the opposite. What was not tried contradicts nothing."""
+    """The places where two of the three means say the opposite. What was not tried contradicts
+    nothing."""
     if option.is_claimed and option.call in _FAILING:
         yield "claimed_but_fails"
     if option.is_claimed and option.call == "partly":

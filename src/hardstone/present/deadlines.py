@@ -291,7 +291,7 @@ def share_lines(one: Misses) -> list[str]:
 
 
 def _interval_text(low: float, high: float) -> str:
-    """In one form, whichever suits the upper end."""
+    """Both ends of the interval in one form, whichever suits the upper end."""
     if high > _FROM_PERCENT:
         return f"{_percent_down(low)} % to {share_text(high)}"
     return f"{_ratio_down(low)} to {share_text(high)}"

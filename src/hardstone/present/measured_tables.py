@@ -212,7 +212,7 @@ class NoiseRow:
 
 @dataclass(frozen=True)
 class NoiseTable:
-    """Of one recording."""
+    """The noise of one recording."""
 
     title: str
     rows: list[NoiseRow]

@@ -46,7 +46,7 @@ class Notice:
 
 
 def deviations(document: RunDocument) -> list[Notice]:
-    """Where the run differs from the request, most severe kind first."""
+    """What differs between run and request, most severe kind first."""
     return [
         *(
             Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")

@@ -156,7 +156,7 @@ class PublishedRow(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def published_rows() -> list[PublishedRow]:
-    """In the order of the studies."""
+    """Rows of published systems, in the order of the studies."""
     return [_row(published_system(key)) for key in published_ids()]
 
 

@@ -143,7 +143,7 @@ def _work(series: Series | None, result: Result | None) -> str:
 
 
 def _quantiles(series: Series | None) -> dict[float, Quantile]:
-    """By level, those that the count supports; none if the histogram is unreadable."""
+    """Quantiles by level, those that the count supports; none if the histogram is unreadable."""
     if series is None:
         return {}
     try:

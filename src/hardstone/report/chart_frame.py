@@ -289,7 +289,7 @@ _MOST_DECADES = 8
 
 
 def drawn(value: float) -> float:
-    """Where `value` stands on a logarithmic axis: 0 and below stand at 0.5."""
+    """The place of `value` on a logarithmic axis: 0 and below stand at 0.5."""
     return max(float(value), SMALLEST_DRAWN)
 
 

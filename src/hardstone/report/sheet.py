@@ -136,7 +136,7 @@ class Sheet:
 
     @classmethod
     def headed(cls, subject: str, title: str) -> Self:
-        """With what it is about, small, and a title."""
+        """A sheet that begins with what it is about, small, and a title."""
         sheet = cls()
         sheet.text(subject, 8, colour="quiet")
         sheet.text(title, 14, bold=True)

@@ -84,7 +84,7 @@ class SweepRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepWish:
+class SweepNumbers:
     """The same in numbers. `masses`: the sizes given; empty: searched from `least` to `most`.
 
     `period_ns` 0: that of the step. `span_ns` is the time of a point: measured in real time,
@@ -116,7 +116,7 @@ class SweepWish:
 
 def read_request(
     request: SweepRequest, facts: Mapping[str, Scalar], problems: Problems
-) -> SweepWish:
+) -> SweepNumbers:
     """`request` in numbers; what is wrong with it goes to `problems`."""
     test = MODES[request.mode]
     is_realtime = test == REALTIME
@@ -128,7 +128,7 @@ def read_request(
     span_ns = _time(request.duration, "-D", _SECOND_NS if is_realtime else 0, problems)
     if not is_realtime and span_ns % _SECOND_NS:
         problems.add("-D: simulated time is in whole seconds", "give for example 60s")
-    return SweepWish(
+    return SweepNumbers(
         test=test,
         masses=masses,
         least=least,
@@ -386,7 +386,7 @@ class _Timed:
 
 
 def _template(
-    wish: SweepWish, test: Descriptor, params: dict[str, ParamValue], **changed: ParamValue
+    wish: SweepNumbers, test: Descriptor, params: dict[str, ParamValue], **changed: ParamValue
 ) -> PlannedTest:
     """A point; a list has one value until its curve says which."""
     first = {
@@ -405,7 +405,9 @@ def _template(
     )
 
 
-def _params(wish: SweepWish, test: Descriptor | None, problems: Problems) -> dict[str, ParamValue]:
+def _params(
+    wish: SweepNumbers, test: Descriptor | None, problems: Problems
+) -> dict[str, ParamValue]:
     if test is None:  # which make_plan says
         return {}
     given = {"step_ns": write_ns(wish.step_ns), "stiffness_per_s2": str(wish.stiffness_per_s2)}
@@ -422,7 +424,7 @@ def _policy(policies: Sequence[str]) -> str:
     return beside[0] if beside else "other" if set(policies) == {"other"} else "fifo"
 
 
-def _sweep(wish: SweepWish, *, has_fast: bool) -> Sweep:
+def _sweep(wish: SweepNumbers, *, has_fast: bool) -> Sweep:
     fast = [one for one in FAST_GRID if one >= max(wish.threads)] if has_fast else []
     return Sweep(
         test=wish.test,
@@ -440,7 +442,7 @@ def _sweep(wish: SweepWish, *, has_fast: bool) -> Sweep:
     )
 
 
-def _frames(wish: SweepWish, plan: Plan, timed: _Timed, problems: Problems) -> list[PlannedTest]:
+def _frames(wish: SweepNumbers, plan: Plan, timed: _Timed, problems: Problems) -> list[PlannedTest]:
     """One point that keeps pictures of the state, under the first condition. With long steps
     a tire of many masses cannot carry its weight and ends flat: the step is a short one, unless
     one was asked for."""

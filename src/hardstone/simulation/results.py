@@ -589,7 +589,7 @@ def blocks_of(result: Result) -> list[StepBlocks]:
 
 
 def mean_blocks(variant: StepBlocks) -> list[MeanBlock]:
-    """For each thread what its steps consist of, on average."""
+    """What the steps of each thread consist of, on average."""
     return [_mean_block(row) for row in variant.rows]
 
 
@@ -674,7 +674,7 @@ def _variant(key: _Key, rows: list[ThreadBlocks]) -> StepBlocks:
 
 
 def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
-    """From the releases of two steps. A step without a release has its begin there."""
+    """The period, from the releases of two steps. A step without a release has its begin there."""
     for row in rows:
         first, last = row.blocks[0], row.blocks[-1]
         if all(block.release_ns == block.begin_ns for block in row.blocks):

@@ -60,7 +60,7 @@ class Limits(NamedTuple):
     points: int
 
 
-class Wish(NamedTuple):
+class NextSize(NamedTuple):
     """A size to measure. `is_again`: it was measured before, on purpose."""
 
     masses: int
@@ -89,27 +89,29 @@ def boundary_of(points: Sequence[Point]) -> Boundary:
     return Boundary(max(sizes, default=None), missed)
 
 
-def next_size(points: Sequence[Point], limits: Limits) -> Wish | None:
+def next_size(points: Sequence[Point], limits: Limits) -> NextSize | None:
     """What tells most about a searched curve now; None once nothing is left to ask."""
     if len(points) >= limits.points:
         return None
     return next(_wishes(points, limits), None)
 
 
-def next_of_grid(points: Sequence[Point], grid: Sequence[int], *, wants_again: bool) -> Wish | None:
+def next_of_grid(
+    points: Sequence[Point], grid: Sequence[int], *, wants_again: bool
+) -> NextSize | None:
     """The next size of a given grid; in the end the largest that held, again, if that is wanted."""
     counts = Counter(one.masses for one in points)
     for masses in grid:
         if not counts[masses]:
-            return Wish(masses, GROW)
+            return NextSize(masses, GROW)
     held = boundary_of(points).held
     again = held or min(grid, default=None)
     if wants_again and again is not None and counts[again] == 1:
-        return Wish(again, AGAIN, is_again=True)
+        return NextSize(again, AGAIN, is_again=True)
     return None
 
 
-def _wishes(points: Sequence[Point], limits: Limits) -> Iterator[Wish]:
+def _wishes(points: Sequence[Point], limits: Limits) -> Iterator[NextSize]:
     has_missed: dict[int, bool] = {}
     for one in points:
         has_missed[one.masses] = has_missed.get(one.masses, False) or one.has_missed
@@ -120,25 +122,25 @@ def _wishes(points: Sequence[Point], limits: Limits) -> Iterator[Wish]:
     if held is not None and missed is not None:
         middle = _middle(held, missed)
         if middle is not None:
-            yield Wish(middle, BISECT)
+            yield NextSize(middle, BISECT)
     again = limits.least if held is None else held
     if counts[again] == 1:
-        yield Wish(again, AGAIN, is_again=True)
+        yield NextSize(again, AGAIN, is_again=True)
     yield from _island(has_missed, held)
     yield from _around(counts, Boundary(held, missed), limits)
 
 
-def _growth(has_missed: dict[int, bool], beyond: Set[int], limits: Limits) -> Iterator[Wish]:
+def _growth(has_missed: dict[int, bool], beyond: Set[int], limits: Limits) -> Iterator[NextSize]:
     size, in_row = limits.least, 0
     while size in has_missed:
         in_row = in_row + 1 if has_missed[size] else 0
         if in_row == 2 or size in beyond or size >= limits.most:
             return
         size = min(2 * size, limits.most)
-    yield Wish(size, GROW)
+    yield NextSize(size, GROW)
 
 
-def _island(has_missed: dict[int, bool], held: int | None) -> Iterator[Wish]:
+def _island(has_missed: dict[int, bool], held: int | None) -> Iterator[NextSize]:
     """The boundary above the largest size of all that held, if one below it missed."""
     top = max((size for size, missed in has_missed.items() if not missed), default=None)
     if top is None or top == held:
@@ -146,10 +148,10 @@ def _island(has_missed: dict[int, bool], held: int | None) -> Iterator[Wish]:
     above = min((size for size in has_missed if size > top), default=None)
     middle = None if above is None else _middle(top, above)
     if middle is not None:
-        yield Wish(middle, ISLAND)
+        yield NextSize(middle, ISLAND)
 
 
-def _around(counts: Counter[int], found: Boundary, limits: Limits) -> Iterator[Wish]:
+def _around(counts: Counter[int], found: Boundary, limits: Limits) -> Iterator[NextSize]:
     """Sizes near the boundary by turns below and above it, then both sides of it again."""
     low = found.held
     high = found.missed or found.held
@@ -158,11 +160,11 @@ def _around(counts: Counter[int], found: Boundary, limits: Limits) -> Iterator[W
         sizes += [] if high is None or found.missed is None else [high * above // 100]
         for size in (one // STEP * STEP for one in sizes):
             if limits.least <= size <= limits.most and not counts[size]:
-                yield Wish(size, AROUND)
+                yield NextSize(size, AROUND)
     for count in range(1, _MOST_AGAIN):
         for again in (found.missed, found.held):
             if again is not None and counts[again] == count:
-                yield Wish(again, AROUND, is_again=True)
+                yield NextSize(again, AROUND, is_again=True)
 
 
 def _middle(held: int, missed: int) -> int | None:
@@ -403,7 +405,7 @@ class Sweeper:
         wanted_ns = 0
         for curve in (*self.curves.main, *self.curves.fast):
             count = self._points_left(curve, found.get(curve, CurveState()))
-            one = self._planned(curve, Wish(self._usual_masses(curve, found), AGAIN))
+            one = self._planned(curve, NextSize(self._usual_masses(curve, found), AGAIN))
             wanted_ns += round(count * pace * one.expected_ns)
         return min(wanted_ns, max(0, self._left(spent_ns))) if self._is_timed else wanted_ns
 
@@ -433,7 +435,7 @@ class Sweeper:
             candidates.append(_Candidate(key, self._planned(curve, wish)))
         return sorted(candidates, key=lambda one: one.key)
 
-    def _wish(self, curve: Curve, found: CurveState) -> Wish | None:
+    def _wish(self, curve: Curve, found: CurveState) -> NextSize | None:
         if found.ended is not None:
             return None
         sweep = self.sweep
@@ -445,7 +447,7 @@ class Sweeper:
         limits = Limits(sweep.masses_least, sweep.masses_most, sweep.points_most)
         return next_size(found.points, limits)
 
-    def _planned(self, curve: Curve, wish: Wish) -> PlannedTest:
+    def _planned(self, curve: Curve, wish: NextSize) -> PlannedTest:
         template = self._templates[curve.test, curve.load, curve.cpu_config]
         descriptor = self._tests[curve.test]
         given: dict[str, int | str] = {
@@ -464,7 +466,7 @@ class Sweeper:
             template, params=params, expected_ns=max(0, set_up_ns) + own_ns
         )
 
-    def _keeps_blocks(self, curve: Curve, wish: Wish) -> bool:
+    def _keeps_blocks(self, curve: Curve, wish: NextSize) -> bool:
         if curve.test != self.sweep.test:
             return False
         is_first = bool(self.sweep.masses) and wish.masses == self.sweep.masses[0]
@@ -485,7 +487,7 @@ class Sweeper:
     def _expected_ns(self, result: Result) -> int:
         curve = curve_of(result)
         if curve in (*self.curves.main, *self.curves.fast) and curve is not None:
-            return self._planned(curve, Wish(masses_of(result), AGAIN)).expected_ns
+            return self._planned(curve, NextSize(masses_of(result), AGAIN)).expected_ns
         where = result.conditions
         key = (result.test, where.load or "none", where.cpu_config or "shared")
         return self._before_ns.get(key, 0)
@@ -493,7 +495,7 @@ class Sweeper:
     def _reserved_ns(self, found: Mapping[Curve, CurveState], pace: float) -> int:
         """Time that is kept for the real-fast points at the end."""
         wanted_ns = sum(
-            self._planned(curve, Wish(masses, AGAIN)).expected_ns
+            self._planned(curve, NextSize(masses, AGAIN)).expected_ns
             for curve in self.curves.fast
             if found.get(curve, CurveState()).ended is None
             for masses in self.sweep.fast_masses
@@ -546,7 +548,7 @@ def _curves(plan: Plan, sweep: Sweep) -> Curves:
 def _templates(
     plan: Plan, tests: Mapping[str, Descriptor], sweep: Sweep
 ) -> dict[tuple[str, str, str], PlannedTest]:
-    """For each test and condition a planned test, of which points differ in parameters."""
+    """A planned test for each test and condition; points differ in its parameters."""
     found: dict[tuple[str, str, str], PlannedTest] = {}
     for one in plan.tests:
         if one.test == sweep.test and curve_of(one) is not None:

@@ -249,7 +249,7 @@ def _map_text(panel: Panel, names: CurveNames, columns: int) -> MapText:
 
 
 def _mark(cells: Sequence[Cell]) -> str:
-    """Of several cells the worst one."""
+    """The mark of the worst of several cells."""
     if not cells:
         return NOT_MEASURED
     if any(one.has_missed for one in cells):
@@ -309,7 +309,7 @@ class BoundRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """In the order of HEADINGS and HEADINGS_OF_STEPS."""
+        """Cells in the order of HEADINGS and HEADINGS_OF_STEPS."""
         words = (self.policy, self.under, self.threads, self.held, self.missed_from)
         return (*words, self.missed, self.bound, self.mean, self.p99, self.worst)
 
@@ -691,7 +691,7 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
 
 
 def chosen(points: Sequence[Point]) -> list[Point]:
-    """Of each curve the largest point that held, else the largest; those in real time first."""
+    """The largest point of each curve that held, else the largest; those in real time first."""
     whole = [one for one in points if one.is_whole and one.is_measured and not one.is_delayed]
     whole = [one for one in whole if not one.has_frames]
     held = {one.curve: one.held.points[-1] for one in bounds_of(whole) if one.held}

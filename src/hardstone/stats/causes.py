@@ -273,7 +273,7 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
         if len(first) == most:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
-    usuals = _Usuals(result)
+    usuals = _UsualCounters(result)
     ranks: Counter[int] = Counter()  # of values that share their seconds
     found = []
     for series, worst, cpu in first.values():
@@ -302,7 +302,7 @@ class _Compared:
     is_usual: bool
 
 
-class _Usuals:
+class _UsualCounters:
     """The counters of seconds beside their usual. Many values share a second: each set of seconds
     is counted once."""
 

@@ -260,7 +260,7 @@ def _reached(gaps: Gaps, at: FloatArray, before_ns: int) -> BoolArray:
 
 
 def _with_longest(gaps: Gaps, taken: BoolArray, comb: Comb) -> Comb:
-    """In each slot the longest of the gaps that begin where the comb's do.
+    """The comb with, in each slot, the longest of the gaps that begin where its own do.
 
     Others begin within the tolerance by chance, and may be nearer to the line.
     """
@@ -442,7 +442,7 @@ def _finer(spectrum: _Spectrum, place: int) -> Rate | None:
 
 
 def _spectrum(gaps: Gaps) -> _Spectrum:
-    """Of the point process in bins, less its mean where the loop watched."""
+    """The spectrum of the point process in bins, less its mean where the loop watched."""
     start_ns = int(gaps.window_begin[0])
     size = int(min((int(gaps.window_end[-1]) - start_ns) // _BIN_NS + 1, _MOST_BINS))
     places = (gaps.begin - start_ns) // _BIN_NS
@@ -562,7 +562,7 @@ def _mark(slots: IntArray, length: IntArray) -> Mark | None:
 
 
 def _ranked(classes: IntArray, ranks: FloatArray, every: int) -> FloatArray:
-    """For each class, the probability that one of it is longer than one of the others."""
+    """The probability for each class that one of it is longer than one of the others."""
     count = np.bincount(classes, minlength=every)
     total = np.bincount(classes, weights=ranks, minlength=every)
     others = classes.size - count
@@ -614,7 +614,7 @@ def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list
     """Each comb with its name; the tick that comes at slots of another comb is one more."""
     tick = _tick(gaps, found, kernel)
     others = [one.comb for place, one in enumerate(found) if tick is None or tick[0] != place]
-    left = _left(gaps, others, kernel, has_tick=tick is not None)
+    left = _kernel_timers(gaps, others, kernel, has_tick=tick is not None)
     named = []
     for place, one in enumerate(found):
         if tick is not None and tick[0] == place and tick[1] is None:
@@ -629,7 +629,7 @@ def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list
 
 
 @dataclass(frozen=True)
-class _Left:
+class _KernelTimers:
     """What the kernel counted beside its tick, a second; None: not known. `is_enough`: its timer
     interrupts are enough for all combs that they might be."""
 
@@ -638,14 +638,18 @@ class _Left:
     is_enough: bool
 
 
-def _left(gaps: Gaps, others: Sequence[Comb], kernel: Counted, *, has_tick: bool) -> _Left:
+def _kernel_timers(
+    gaps: Gaps, others: Sequence[Comb], kernel: Counted, *, has_tick: bool
+) -> _KernelTimers:
     if kernel.timer_hz is None or kernel.all_hz is None:
-        return _Left(None, None, is_enough=False)
+        return _KernelTimers(None, None, is_enough=False)
     ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
     timer_hz = kernel.timer_hz - ticks_hz
     rates = [seen_hz(gaps, one) for one in others]
     rates = [hz for hz in rates if timer_hz >= _COUNTED * hz]
-    return _Left(timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates))
+    return _KernelTimers(
+        timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates)
+    )
 
 
 def seen_hz(gaps: Gaps, comb: Comb) -> float:
@@ -692,7 +696,7 @@ def _may_count(seen: float, kernel: Counted) -> bool:
     return kernel.timer_hz is None or kernel.timer_hz >= _COUNTED * seen
 
 
-def _name(gaps: Gaps, comb: Comb, left: _Left) -> str:
+def _name(gaps: Gaps, comb: Comb, left: _KernelTimers) -> str:
     """Of a comb that is not the tick. Where the timer interrupts are too few for all combs that
     might be timers, none is called one."""
     if not is_comb(comb):

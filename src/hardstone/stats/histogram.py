@@ -55,7 +55,7 @@ class Bins:
         return int(self.lower[at]), int(self.upper[at])
 
 
-class _Same:
+class _HistogramState:
     """A histogram as it is now, by identity."""
 
     __slots__ = ("buckets", "held", "histogram")
@@ -69,7 +69,7 @@ class _Same:
         return id(self.histogram)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Same):
+        if not isinstance(other, _HistogramState):
             return NotImplemented
         is_same = other.histogram is self.histogram and other.buckets is self.buckets
         return is_same and other.held == self.held
@@ -79,11 +79,11 @@ def bins_of(histogram: Histogram) -> Bins:
     """The used buckets with their edges, which nobody may write to; InputError if the histogram is
     unreadable."""
     check_readable(histogram)
-    return _bins_of(_Same(histogram))
+    return _bins_of(_HistogramState(histogram))
 
 
 @lru_cache(maxsize=128)  # of one series its table, its chart and its notes ask in turn
-def _bins_of(same: _Same) -> Bins:
+def _bins_of(same: _HistogramState) -> Bins:
     histogram = same.histogram
     bits = parse_layout(histogram.layout)
     # Three times as fast as an array of the list of pairs, and most of the time of a comparison.
@@ -128,7 +128,7 @@ def histogram_of(
 
 
 @dataclass(frozen=True)
-class Above:
+class CountAbove:
     """At least `low` and at most `high` of the values are above `limit`."""
 
     limit: int
@@ -140,13 +140,13 @@ class Above:
         return self.low == self.high
 
 
-def above(series: Series, limit: int) -> Above:
+def above(series: Series, limit: int) -> CountAbove:
     """The values above `limit`. A limit within a bucket leaves its values open, unless the list
     of the worst values, the minimum or the maximum decides. InputError if unreadable."""
     if series.min is None or series.max is None or limit >= series.max:
-        return Above(limit, 0, 0)
+        return CountAbove(limit, 0, 0)
     if limit < series.min:
-        return Above(limit, series.count, series.count)
+        return CountAbove(limit, series.count, series.count)
     worst = [one.value_ns for one in series.worst]
     listed = sum(value > limit for value in worst)
     bins = bins_of(series.histogram)
@@ -159,11 +159,11 @@ def above(series: Series, limit: int) -> Above:
     most = certain + open_count
     # All above are in the list, unless it lacks some: a run of another tool may list fewer.
     if worst and min(worst) <= limit and certain <= listed <= most:
-        return Above(limit, listed, listed)
-    return Above(limit, max(certain, min(listed, most), 1), most)
+        return CountAbove(limit, listed, listed)
+    return CountAbove(limit, max(certain, min(listed, most), 1), most)
 
 
-def above_all(found: Iterable[Series], limit: int) -> Above:
+def above_all(found: Iterable[Series], limit: int) -> CountAbove:
     """As `above`, for the values of several series together: what each decides is kept."""
     counts = [above(series, limit) for series in found]
-    return Above(limit, sum(one.low for one in counts), sum(one.high for one in counts))
+    return CountAbove(limit, sum(one.low for one in counts), sum(one.high for one in counts))

@@ -119,7 +119,7 @@ def _moments(first: Series, second: Series) -> tuple[float | None, float | None]
 
 
 def _histogram(first: Histogram, second: Histogram) -> Histogram:
-    """In the coarser of both layouts: a bucket of the finer one lies in one of its buckets."""
+    """The histogram in the coarser layout: a bucket of the finer one lies in one of its buckets."""
     bits = min(parse_layout(first.layout), parse_layout(second.layout))
     counts: dict[int, int] = {}
     for one in (first, second):
@@ -220,7 +220,7 @@ def _merged_histogram(found: Sequence[Histogram]) -> Histogram:
 
 
 def _deviation(found: Sequence[Series], mean: float, count: int) -> float | None:
-    """Of a sample: the squares within each part, and those between their means."""
+    """The deviation of a sample: the squares within each part, and those between their means."""
     if count < 2:
         return None
     within = _sum((one.count - 1) * _square(one.stddev or 0.0) for one in found)
@@ -428,7 +428,7 @@ def _counters(first: Result, second: Result) -> dict[str, int]:
 
 
 def _load(first: Result, second: Result) -> list[LoadReached]:
-    """Of each element the mean over the time recorded, and the lowest loader of any part."""
+    """The mean of each element over the time recorded, and the lowest loader of any part."""
     later = {one.element: one for one in second.load}
     found = []
     for one in first.load:

@@ -273,7 +273,7 @@ def close_gaps_p(places: IntArray, count: int) -> float:
 
 
 def folds_held(maxima: IntArray, confidence: float) -> int:
-    """In how many of FOLDS tenths the maximum lies where the other nine foresee it.
+    """How many of FOLDS tenths have their maximum where the other nine foresee it.
 
     The tail is fitted to the maxima above the 70 % quantile of the nine tenths, at most 1000. Each
     tenth is left out once, so that the ten outcomes hardly depend on each other: a cut into first

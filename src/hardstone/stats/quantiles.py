@@ -32,7 +32,7 @@ CONFIDENCE = 0.95
 _LEAST_BEYOND = 10
 
 
-class Ranked(Protocol):
+class RankedValues(Protocol):
     """Values in buckets: `Bins`, or `RankedCounts` for a few quantiles of many histograms."""
 
     @property
@@ -106,14 +106,18 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
     return quantile_of_bins(bins_of(histogram), q, confidence)
 
 
-def quantile_of_bins(bins: Ranked, q: float, confidence: float = CONFIDENCE) -> Quantile | None:
+def quantile_of_bins(
+    bins: RankedValues, q: float, confidence: float = CONFIDENCE
+) -> Quantile | None:
     """As `quantile`, for bins that were taken out of a histogram before."""
     if bins.total == 0:
         return None
     return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
 
 
-def quantile_between(bins: Ranked, q: float, ranks: tuple[int, int], confidence: float) -> Quantile:
+def quantile_between(
+    bins: RankedValues, q: float, ranks: tuple[int, int], confidence: float
+) -> Quantile:
     """The quantile of bins that are not empty, with the values of `ranks` (as `rank_interval` has
     them) as its interval at `confidence`."""
     rank = nearest_rank(bins.total, q)
@@ -135,16 +139,16 @@ def nearest_rank(count: int, q: float) -> int:
     return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
 
 
-def _low_end(bins: Ranked, rank: int, top: int) -> int | None:
+def _low_end(bins: RankedValues, rank: int, top: int) -> int | None:
     in_overflow = rank > bins.total - bins.overflow
     return top if in_overflow else _edge(bins, rank, upper=False)
 
 
-def _high_end(bins: Ranked, rank: int) -> int | None:
+def _high_end(bins: RankedValues, rank: int) -> int | None:
     return 0 if 0 < rank <= bins.underflow else _edge(bins, rank, upper=True)
 
 
-def _edge(bins: Ranked, rank: int, *, upper: bool) -> int | None:
+def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
     """Edge of the bucket that holds the value of `rank`, None outside of the buckets."""
     inside = rank - bins.underflow
     if inside < 1 or rank > bins.total - bins.overflow:

@@ -35,7 +35,7 @@ from hardstone.stats.quantiles import rank_interval
 
 
 def mean_ranks(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """From 1; equal values share the mean of theirs."""
+    """Ranks from 1; equal values share the mean of theirs."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray((last - (count - 1) / 2)[place], dtype=np.float64)
@@ -109,7 +109,7 @@ def _interval_rank(count: int, alpha: float) -> tuple[int, float | None]:
 
 
 def _sign_sums(ranks: Sequence[int] | range) -> list[int]:
-    """In how many of all choices of signs the positive ranks add up to each value."""
+    """How many of all choices of signs make the positive ranks add up to each value."""
     counts = [1]
     for rank in ranks:
         grown = counts + [0] * rank
@@ -171,7 +171,8 @@ def ratio_bounds(terms: Terms, error: float) -> tuple[float | None, float | None
 
 
 def _crossing(is_beyond: Callable[[float], bool]) -> float | None:
-    """Where `is_beyond` becomes true, by bisection; None where it is so nowhere or everywhere."""
+    """The point from which `is_beyond` is true, by bisection; None if it is so nowhere or
+    everywhere."""
     low, high = -_FAR, _FAR
     if is_beyond(low) or not is_beyond(high):
         return None

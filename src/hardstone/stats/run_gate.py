@@ -90,7 +90,7 @@ class PairGate(msgspec.Struct, kw_only=True, frozen=True):
     confidence: float
 
 
-class _Question(msgspec.Struct, frozen=True):
+class _Hypothesis(msgspec.Struct, frozen=True):
     """One statistic before the correction; `problem`: why it cannot be tested."""
 
     statistic: str
@@ -142,7 +142,7 @@ def gate_pairs(
     ]
 
 
-def _question(name: str, pairs: Pairs, margins: Mapping[str, float], is_count: bool) -> _Question:
+def _question(name: str, pairs: Pairs, margins: Mapping[str, float], is_count: bool) -> _Hypothesis:
     margin = margins.get(name, 0.0)
     if not 0 < margin < np.inf:
         raise ValueError(f"{name}: a margin above 0 is needed")
@@ -150,7 +150,7 @@ def _question(name: str, pairs: Pairs, margins: Mapping[str, float], is_count: b
         raise ValueError(f"{name}: a maximum is gated against a deadline, not between pairs")
     if len(pairs) > MOST_PAIRS:
         raise ValueError(f"{name}: {len(pairs)} pairs, at most {MOST_PAIRS} can be tested")
-    return _Question(name, pairs, margin, is_count, _problem(pairs, is_count))
+    return _Hypothesis(name, pairs, margin, is_count, _problem(pairs, is_count))
 
 
 def _problem(pairs: Pairs, is_count: bool) -> str:
@@ -165,7 +165,7 @@ def _problem(pairs: Pairs, is_count: bool) -> str:
     return ""
 
 
-def _refused(one: _Question, alpha: float) -> PairGate:
+def _refused(one: _Hypothesis, alpha: float) -> PairGate:
     return PairGate(
         statistic=one.statistic,
         outcome="INCONCLUSIVE",
@@ -181,7 +181,7 @@ def _refused(one: _Question, alpha: float) -> PairGate:
     )
 
 
-def _gate(one: _Question, p: tuple[float, float], questions: int, alpha: float) -> PairGate:
+def _gate(one: _Hypothesis, p: tuple[float, float], questions: int, alpha: float) -> PairGate:
     low, high = ratio_bounds(one.terms, alpha / questions)
     outcome: Outcome = "PASS" if p[0] <= alpha else "FAIL" if p[1] <= alpha else "INCONCLUSIVE"
     return PairGate(
@@ -199,7 +199,7 @@ def _gate(one: _Question, p: tuple[float, float], questions: int, alpha: float) 
     )
 
 
-def _reason(one: _Question, outcome: Outcome, questions: int, alpha: float) -> str:
+def _reason(one: _Hypothesis, outcome: Outcome, questions: int, alpha: float) -> str:
     if outcome != "INCONCLUSIVE":
         return OUTCOMES[outcome]
     said = sum(any(pair) for pair in one.pairs)
@@ -260,7 +260,7 @@ class Prediction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gated:
+class GatedFigure:
     """What the baselines say of the run.
 
     `ratio`: by how much it is above them. It fails from `fails_from` on; a change by `found_from`
@@ -290,8 +290,8 @@ class RunGate:
     """All series together; each that is not brief alone, in the order of their columns (empty: they
     are too few, or the baselines are); and what is out and decides nothing."""
 
-    together: Gated
-    alone: list[Gated]
+    together: GatedFigure
+    alone: list[GatedFigure]
     suspects: list[Suspect]
 
 
@@ -331,7 +331,7 @@ def gate_run(
     medians = _Columns(baselines, run, figures, {MEDIAN})
     if len(baselines) < LEAST_RUNS:
         ratio = exp(_least(fastest.run - np.median(fastest.held, axis=0)))
-        return RunGate(Gated("INCONCLUSIVE", ratio), [], [])
+        return RunGate(GatedFigure("INCONCLUSIVE", ratio), [], [])
     others = _others(boots)
     is_longer = medians.run - np.median(medians.held, axis=0)
     scores = [fastest.together(_least, others, boots)]
@@ -447,7 +447,7 @@ def _with_groups(
 
 
 def _others(boots: Sequence[str]) -> list[list[int]]:
-    """For each baseline those that it is held against: of other boots, if these are enough."""
+    """The baselines that each one is held against: those of other boots, if these are enough."""
     found = []
     for at, boot in enumerate(boots):
         elsewhere = [one for one, other in enumerate(boots) if other != boot]
@@ -515,14 +515,14 @@ class _Columns:
         value = asinh(self._out(self.run, self.held))
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
-    def gated(self, at: int, bound: float, alone: float, *, is_out: bool) -> Gated:
+    def gated(self, at: int, bound: float, alone: float, *, is_out: bool) -> GatedFigure:
         """One of them; `bound` is that of the furthest, `is_out` whether that is beyond it."""
         own = float(self.run[at] - self.held[:, at].mean())
         scatter = max(float(self.held[:, at].std(ddof=1)), float(self._steps[at]))
         scale = scatter * self._width
         limit = max((sinh(bound) if bound < 20 else inf) * scale, log1p(LEAST_CHANGE))
         found = limit + _BEYOND_POWER * scale
-        return Gated(
+        return GatedFigure(
             "FAIL" if is_out and own > limit else _passes(found, alone),
             _ratio(own),
             _ratio(limit),
@@ -541,7 +541,7 @@ def _passes(found: float, difference: float) -> Outcome:
 
 def _gated_together(
     scored: _Scored, is_failed: bool, level: float, difference: float, count: int
-) -> Gated:
+) -> GatedFigure:
     prediction = scored.prediction
     bound = max(prediction.bound(level), scored.most, log1p(LEAST_CHANGE))
     # Scores that reach far down are more than what a normal distribution has there.
@@ -549,7 +549,7 @@ def _gated_together(
     found = bound - prediction.centre + max(_BEYOND_POWER * prediction.scale, below)
     outcome = _passes(found, difference)
     scatter = prediction.scale / sqrt(1 + 1 / count)
-    return Gated(
+    return GatedFigure(
         "FAIL" if is_failed and scored.value > log1p(LEAST_CHANGE) else outcome,
         exp(scored.value),
         exp(bound),

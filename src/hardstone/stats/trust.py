@@ -228,7 +228,7 @@ def _brief(span_ns: int) -> str:
 
 
 def _kept_apart(result: Result) -> str:
-    """By series, since one wake-up has a value in several."""
+    """Values kept apart, by series, since one wake-up has a value in several."""
     apart = [(one, one.stopped) for one in result.series if isinstance(one.stopped, Stopped)]
     if not apart:
         return "no value was under way"
@@ -243,7 +243,8 @@ def _kept_apart(result: Result) -> str:
 
 
 def _quota_used_up(document: RunDocument) -> str | None:
-    """Of tests with time-shared threads: it stops no others."""
+    """The reason that a quota was used up, for tests with time-shared threads: it stops no
+    others."""
     stopped = [
         result
         for result in document.results

@@ -35,7 +35,7 @@ from hardstone.stats.histogram import Bins, bins_of
 from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.quantiles import (
     Quantile,
-    Ranked,
+    RankedValues,
     is_printable,
     lacking,
     quantile_between,
@@ -126,7 +126,7 @@ def compare_quantile(
     )
 
 
-def widened_quantile(bins: Ranked, q: float, confidence: float) -> Quantile | None:
+def widened_quantile(bins: RankedValues, q: float, confidence: float) -> Quantile | None:
     """The quantile with the interval of a sample of 1 / AS_ONE of its size; None if empty.
 
     Each rank of that sample stands for AS_ONE values, of which the middle one is taken.

@@ -147,7 +147,8 @@ class _Slot:
         sync_folder(self._path.parent)
 
     def _write_changes(self, chunks: Iterator[bytes], hashes: array[int]) -> None:
-        """Where it stays as large as it was, the file system has no more to write than that."""
+        """Writes the changes. While the file keeps its size, the file system writes no more than
+        that."""
         descriptor = open_checked(self._path, os.O_WRONLY)
         try:
             checksum = self._put(descriptor, chunks, hashes)
@@ -222,7 +223,8 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _changes(block: bytes, first: int, hashes: array[int]) -> Iterator[tuple[int, int]]:
-    """Where `block`, from page `first` on, is not as `hashes` says; they are kept up."""
+    """The places where `block`, from page `first` on, is not as `hashes` says; these are kept
+    up."""
     begin: int | None = None
     for at in range(0, len(block), _PAGE_BYTES):
         number = first + at // _PAGE_BYTES

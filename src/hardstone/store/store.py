@@ -284,7 +284,7 @@ class Store:
         return map(self.load, references)
 
     def path_of(self, run_id: str) -> Path:
-        """Where the document of a run is, or would be."""
+        """The path of the document of a run, also where there is none."""
         if not is_run_id(run_id):
             raise InputError(f"'{run_id[:60]}' is not the id of a run", "see all: hardstone runs")
         return self._place.document(run_id)

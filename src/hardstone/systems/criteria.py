@@ -39,7 +39,7 @@ Role = Literal["worst", "mean", "uncontended"]
 Reading = Literal["", "beyond block"]
 
 
-class Instead(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class Substitute(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A series of the same test that stands in for a missing one; `about` says what it is.
 
     `is_stricter`: it holds all that the figure would hold, so it is rated in its place. Of any
@@ -64,7 +64,7 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     statistic: Literal["max", "min"] = "max"
     reading: Reading = ""
     none_means: str = ""
-    instead: list[Instead] = []
+    instead: list[Substitute] = []
     interrupts: int = 0
 
     @property
@@ -101,7 +101,7 @@ class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown
     boot_options: list[str]
 
 
-class Usual(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class FullConditions(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """How a run is measured whose rating is the full one."""
 
     load: str
@@ -121,7 +121,7 @@ class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     lowest_margin: float
     configurations: dict[str, float]
     special_attention: SpecialAttention
-    usual: Usual
+    usual: FullConditions
     categories: dict[str, CategoryCriteria]
 
     def factor(self, role: Role) -> int:
@@ -413,7 +413,8 @@ def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) 
 
 
 def _has_sound_figures(result: Result) -> bool:
-    """Where a clock or timer was wrong for one series, it was there for the others, too."""
+    """Whether no series is contradictory: a clock that was wrong for one was wrong for the
+    others."""
     return next(series_contradictions(result), None) is None
 
 

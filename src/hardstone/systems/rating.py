@@ -282,7 +282,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Needed:
+class NeededChanges:
     """Changes that bring a category to a score: each figure at most its limit in ns, each of the
     behaviours passes. `configuration`: what the system may take to configure, for an overall
     rating."""
@@ -313,20 +313,20 @@ def category_half_more(rating: CategoryRating) -> str:
     return needed.text() if needed else ""
 
 
-def category_needed(rating: CategoryRating) -> Needed | None:
+def category_needed(rating: CategoryRating) -> NeededChanges | None:
     """The changes behind `category_half_more`."""
     if rating.stars is None or rating.stars >= BEST:
         return None
     return to_reach(rating, rating.stars + _HALF - _ROUNDED_UP_FROM)
 
 
-def to_reach(rating: CategoryRating, score: float) -> Needed:
+def to_reach(rating: CategoryRating, score: float) -> NeededChanges:
     """What brings the category to `score`: worst figures first, then the means, lowest first."""
     criteria = load_criteria()
     is_capped = score > criteria.category_cap
     behaviours = rating.failed if is_capped else []
     if figures_score(rating.category, rating.figures) >= score:
-        return Needed(behaviours=behaviours)
+        return NeededChanges(behaviours=behaviours)
     score = min(score + _ROUNDING, BEST)
     means = mean_scores(rating.category, rating.figures)
     weight = criteria.mean_weight if means else 0
@@ -337,7 +337,7 @@ def to_reach(rating: CategoryRating, score: float) -> Needed:
     limits = _below(rating, ("worst",), worst)
     if weight and wanted_average > average:
         limits += _below(rating, ("mean", "uncontended"), _level(means, wanted_average))
-    return Needed(limits, behaviours)
+    return NeededChanges(limits, behaviours)
 
 
 def _below(
@@ -366,7 +366,7 @@ def overall_half_more(rating: Rating) -> str:
     )
 
 
-def overall_needed(rating: Rating) -> dict[str, Needed]:
+def overall_needed(rating: Rating) -> dict[str, NeededChanges]:
     """The changes behind it by category; the configuration under ""."""
     if rating.overall is None or rating.overall >= BEST:
         return {}
@@ -376,14 +376,14 @@ def overall_needed(rating: Rating) -> dict[str, Needed]:
     found = {}
     is_capped = score > criteria.overall_cap
     for one in rating.categories:
-        needed = to_reach(one, wanted[one.category]) if one.category in wanted else Needed()
+        needed = to_reach(one, wanted[one.category]) if one.category in wanted else NeededChanges()
         behaviours = dict.fromkeys([*needed.behaviours, *(one.failed if is_capped else ())])
         needed = replace(needed, behaviours=list(behaviours))
         if needed.text():
             found[one.category] = needed
     if criteria.configurations.get(rating.configuration, BEST) < score:
         enough = [name for name, cap in criteria.configurations.items() if cap >= score]
-        found[""] = Needed(configuration=enough[-1])
+        found[""] = NeededChanges(configuration=enough[-1])
     return found
 
 

@@ -56,7 +56,7 @@ class Amount(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where the figure is from, without its statistic."""
+        """The place that the figure is from, without its statistic."""
         return self.source.removesuffix(f" {self.statistic}")
 
     @property
@@ -344,7 +344,7 @@ class MeasuredRun:
 
     @cached_property
     def _kernel_times(self) -> dict[int, KernelTime | None]:
-        """By identity of the result, which the run keeps."""
+        """Kernel times by identity of the result, which the run keeps."""
         return {}
 
     def verdicts(self, test: str) -> Sequence[Verdict] | Missing:
@@ -515,7 +515,7 @@ class PublishedSystem:
 
     @cached_property
     def _held(self) -> list[PublishedSeries]:
-        """By address; of several loads that of `load`, else the last one, which is the heaviest."""
+        """Series by address; of several loads that of `load`, else the last one, the heaviest."""
         by_address: dict[str, dict[str, list[Figure]]] = {}
         for one in self._figures:
             if one.statistic and one.unit in _SCALE:

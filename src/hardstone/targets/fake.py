@@ -117,7 +117,7 @@ class FakeTest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     steps: list[str | Step]
 
 
-class Under(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class Override(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What is different for tests and conditions that the globs match."""
 
     test: str = "*"
@@ -163,7 +163,7 @@ class Scenario(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     register: dict[str, Any] | str
     facts: dict[str, Any] | str
     tests: dict[str, FakeTest] = {}
-    under: list[Under] = []
+    under: list[Override] = []
     loads: dict[str, Any] | str | None = None
     shield: dict[str, Any] | str | None = None
     real_time: bool = False
@@ -178,7 +178,7 @@ class LoadedScenario(msgspec.Struct, kw_only=True):
     register: bytes
     facts: bytes
     tests: dict[str, list[Step]]
-    under: list[Under]
+    under: list[Override]
     loads: bytes | None
     shield: bytes | None
     real_time: bool
@@ -260,7 +260,7 @@ Line = dict[str, Any]
 
 
 def under_conditions(
-    lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Under]
+    lines: Iterable[bytes], planned: PlannedTest, found: Sequence[Override]
 ) -> Iterator[bytes]:
     """`lines` with what `found` has for these conditions; the footer counts it.
 
@@ -276,7 +276,7 @@ def under_conditions(
 
 
 class _Stream:
-    def __init__(self, planned: PlannedTest, found: Sequence[Under]) -> None:
+    def __init__(self, planned: PlannedTest, found: Sequence[Override]) -> None:
         self._planned = planned
         self._found = found
         self._ending = next((one for one in reversed(found) if one.status), None)
@@ -454,7 +454,7 @@ class FakeTarget:
 
 
 def _steps(
-    scenario: LoadedScenario, planned: PlannedTest, found: Sequence[Under]
+    scenario: LoadedScenario, planned: PlannedTest, found: Sequence[Override]
 ) -> Sequence[Step]:
     """The steps of the last entry that has any for these conditions, else the test's own."""
     own = [one.steps for one in found if one.steps is not None]

@@ -20,7 +20,7 @@ def source_tree() -> Path | None:
 
 
 def built_probe(root: Path) -> Path:
-    """Where a build from the source tree `root` leaves the executable."""
+    """The executable that a build from the source tree `root` leaves."""
     return root / "build" / "probe" / PROBE
 
 

@@ -285,7 +285,7 @@ class LabTransport:
         return self._guest
 
     def _check_model(self) -> None:
-        """For commands that ask for no facts."""
+        """Checks the preemption model for commands that ask for no facts."""
         if self.preempt is not None:
             facts = decode_facts(collect(self, ["facts", "--json"], _FACTS_S))
             _check_model(self.name, self.preempt, facts)

@@ -119,7 +119,7 @@ class ProbeProcess:
             yield self._watch.take_output(chunk)
 
     def _terminate(self) -> None:
-        """Of a stopped probe too: it goes on, to send what it has measured."""
+        """Ends the probe, also a stopped one: it goes on, to send what it has measured."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
 
@@ -245,7 +245,7 @@ def _frozen(mount: tuple[str, Path], path: str, *, is_v1: bool) -> Halt | None:
 
 
 def _text(path: Path) -> str:
-    """Of a file of the kernel's; empty where it cannot be read."""
+    """The text of a file of the kernel; empty where it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MOST_BYTES).decode("utf-8", "replace")

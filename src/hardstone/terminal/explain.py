@@ -150,7 +150,7 @@ def _table(reference: str, figures: list[Figure], beside: Beside) -> PublishedTa
 
 
 def _study_rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator[Row]:
-    """For each address a row for each system, with all of its statistics."""
+    """A row for each address and system, with all of its statistics."""
     places: dict[tuple[str, str], dict[str, list[Figure]]] = {}
     for one in figures:
         load = one.address.conditions.get("load", "")

@@ -257,7 +257,7 @@ def _decades(found: list[Timing]) -> tuple[int, int]:
 
 
 def _bar(console: Console, one: Timing, low: int, high: int, width: int) -> str:
-    """From the median to the worst observed, on a logarithmic scale."""
+    """A bar from the median to the worst observed, on a logarithmic scale."""
     is_plain = "utf" not in (console.encoding or "").lower()
     line, end = ("-", "#") if is_plain else ("\u2501", "\u25cf")
 

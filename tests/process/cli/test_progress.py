@@ -14,7 +14,7 @@ from rich.console import Console
 from hardstone.campaign.campaign import Campaign
 from hardstone.campaign.collect import MeasuringFinished, RunStarted, Snapshot, Tick
 from hardstone.catalogue import load_catalogue
-from hardstone.cli.progress import LiveReporter, StepProgress, Unopened, suitable
+from hardstone.cli.progress import LiveReporter, PassiveReporter, StepProgress, suitable
 from hardstone.cli.recording import LiveRecording, PlainRecording, RecordingReporter
 from hardstone.event_names import LOOKED
 from hardstone.memory import Memory
@@ -75,8 +75,8 @@ def test_the_reporter_suits_standard_error(
     monkeypatch.setenv("TERM", terminal)
     made: list[str] = []
 
-    def named(name: str) -> Callable[..., Unopened]:
-        return lambda *_: made.append(name) or Unopened()  # type: ignore[func-returns-value]
+    def named(name: str) -> Callable[..., PassiveReporter]:
+        return lambda *_: made.append(name) or PassiveReporter()  # type: ignore[func-returns-value]
 
     suitable(named("quiet"), named("plain"), named("live"), quiet=quiet)
     assert made == [chosen]

@@ -12,7 +12,7 @@ from hardstone.systems.criteria import load_criteria
 from hardstone.systems.rating import (
     BEST,
     CategoryRating,
-    Needed,
+    NeededChanges,
     Rating,
     category_needed,
     overall_needed,
@@ -134,7 +134,7 @@ def test_a_behaviour_that_passes_lowers_nothing_and_one_that_is_known_raises_not
 WAYS = {"worst": ("max", "min"), "mean": ("mean",), "uncontended": ("mean",)}
 
 
-def carried_out(system: MadeSubject, needed: Needed, slack: float = 1.0) -> MadeSubject:
+def carried_out(system: MadeSubject, needed: NeededChanges, slack: float = 1.0) -> MadeSubject:
     """`system` with the changes, each figure `slack` times its limit."""
     limits = {
         (figure.address, statistic): limit * slack
