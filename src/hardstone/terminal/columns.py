@@ -68,8 +68,7 @@ from hardstone.terminal.explain import (
     published_tables,
     within,
 )
-from hardstone.terminal.one_screen import trust_rows
-from hardstone.terminal.whole_run import print_head
+from hardstone.terminal.one_screen import print_head, trust_rows
 from hardstone.units import format_count
 from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark
 

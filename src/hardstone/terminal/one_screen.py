@@ -19,7 +19,9 @@ from hardstone.calling import as_typed, granting, parted_text
 from hardstone.catalogue import kind_of
 from hardstone.event_names import KERNEL_TEST, LEFT_REMEDY, POSIX_TEST, TIRE_TESTS
 from hardstone.model import Result, RunDocument, Trust, Verdict
-from hardstone.present.measured_tables import noise_line
+from hardstone.present.measured_tables import (
+    noise_line,
+)
 from hardstone.present.notices import Note, Notice, deviations, notes
 from hardstone.present.overview import (
     FailedClaim,
@@ -27,11 +29,14 @@ from hardstone.present.overview import (
     conditions_text,
     decisive,
     families,
+    headline,
     stands_out,
     state_text,
     timings,
 )
-from hardstone.present.stars_text import run_stars_lines
+from hardstone.present.stars_text import (
+    run_stars_lines,
+)
 from hardstone.present.why_late import worst_causes
 from hardstone.stats.conditions import (
     Comparison,
@@ -57,6 +62,7 @@ from hardstone.stats.trust import has_run, lacks_realtime
 from hardstone.terminal.console import (
     Row,
     make_console,
+    print_command,
     words,
 )
 from hardstone.units import format_count
@@ -578,3 +584,13 @@ def _command(label: str, command: str) -> Text:
     """A command on a line of its own, never cut."""
     line = Text(f"{label:{_GUTTER}}", overflow="ignore")
     return line + Text(clean(as_typed(command)), style="cyan")
+
+
+def print_head(console: Console, document: RunDocument) -> None:
+    """Prints the title lines, preceded by the most severe warnings and their commands."""
+    for line in (*contradiction_lines(document), *not_realtime_lines(document)):
+        console.print(line)
+    for command in grants(document):
+        print_command(console, command)
+    for number, text in enumerate(headline(document)):
+        console.print(words(text, "" if number else "bold"))

@@ -39,7 +39,7 @@ from hardstone.present.measured_tables import (
     step_rows,
 )
 from hardstone.present.notices import deviations, idle_remarks
-from hardstone.present.overview import LIMIT_OF_MAXIMA, headline
+from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.present.stars_text import (
     category_number,
     certain_stars,
@@ -72,7 +72,6 @@ from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overal
 from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import (
     make_console,
-    print_command,
     print_rows,
     print_table,
     words,
@@ -80,11 +79,9 @@ from hardstone.terminal.console import (
 from hardstone.terminal.one_screen import (
     advice_commands,
     advice_rows,
-    contradiction_lines,
     deviation_row,
-    grants,
-    not_realtime_lines,
     note_rows,
+    print_head,
     trust_rows,
     verdict_row,
 )
@@ -421,16 +418,6 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
     _print_why_late(console, document)
     print_rows(console, "", trust_rows(document))
     print_rows(console, "advice", advice_rows(document), advice_commands(document))
-
-
-def print_head(console: Console, document: RunDocument) -> None:
-    """Prints the title lines, preceded by the most severe warnings and their commands."""
-    for line in (*contradiction_lines(document), *not_realtime_lines(document)):
-        console.print(line)
-    for command in grants(document):
-        print_command(console, command)
-    for number, text in enumerate(headline(document)):
-        console.print(words(text, "" if number else "bold"))
 
 
 def _print_series(console: Console, document: RunDocument) -> None:
