@@ -16,7 +16,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import metadata
 from itertools import groupby
@@ -475,7 +475,8 @@ class Drawer:
         from multiprocessing import active_children
 
         try:
-            return self._pool.submit(render, spec)
+            with _interrupts_held():  # a process that starts inherits it: Ctrl-C is for this one
+                return self._pool.submit(render, spec)
         except (BrokenProcessPool, OSError):  # no process can be started
             return None
         except RuntimeError:  # no thread: nobody would end the processes, nor take their charts
@@ -483,6 +484,16 @@ class Drawer:
                 process.kill()
             self._pool, self._helpers = None, 0
             return None
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Within, Ctrl-C waits."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin() -> None:

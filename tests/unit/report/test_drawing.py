@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -70,6 +72,21 @@ def test_what_a_helper_draws_fails_to_draw_or_does_not_live_to_draw(
         process.join()
         found = [drawer.draw(SPEC) for _ in range(2)]
         assert [one.__html__() for one in found] == [drawing.render(SPEC)] * 2
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_helper_starts_is_for_the_tool_alone(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A terminal sends it to all. A helper loads its modules for some tenths of a second first."""
+    with Drawer(1) as drawer:
+        drawn = drawer.draw(SPEC)
+        (process,) = multiprocessing.active_children()
+        os.kill(process.pid or 0, signal.SIGINT)
+        assert drawn.__html__() == drawing.render(SPEC)
+        assert multiprocessing.active_children() == [process]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def assert_said(wrong: Drawing, control: Drawing) -> None:
