@@ -20,7 +20,7 @@ LEAVES = {"model", "errors", "units", "event_names"}
 # of the room terminal, what makes pages of the room report; the rest is a room of its own.
 FEATURES = {"simulation", "comparison", "posix", "kernel", "preemption", "doctor", "gate"}
 PARTS = {
-    **dict.fromkeys(("analysis", "blocking", "results", "kept"), "stats"),
+    **dict.fromkeys(("analysis", "results"), "stats"),
     "screen": "terminal",
     **dict.fromkeys(("page", "sheet", "cells", "charts", "figures", "curves"), "report"),
 }

@@ -151,7 +151,7 @@ static void send_header(struct emit *emit, const struct load_spec *spec)
     clock_gettime(CLOCK_REALTIME, &now);
     emit_begin_object(emit);
     emit_member_text(emit, "type", "header");
-    emit_member_text(emit, "schema", "hardstone.load/2");
+    emit_member_text(emit, "schema", "hardstone.load/1");
     emit_member_text(emit, "probe_version", PROBE_VERSION);
     emit_member_text(emit, "load", spec->text);
     emit_member_integer(emit, "started_utc_ns", clock_timespec_ns(&now));

@@ -56,7 +56,7 @@ def find_unfinished(store: Store, reference: str) -> RunDocument:
         return _last_unfinished(store)
     for run_id in store.recorded_now():
         if run_id.startswith(reference):
-            raise _recorded_now(run_id)
+            raise recorded_now(run_id)
     document = store.load(reference)
     _check(store, document)
     return document
@@ -134,10 +134,10 @@ def _check(store: Store, document: RunDocument) -> None:
     if document.status == "complete":
         raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
     if document.id in store.recorded_now():
-        raise _recorded_now(document.id)
+        raise recorded_now(document.id)
 
 
-def _recorded_now(run_id: str) -> InputError:
+def recorded_now(run_id: str) -> InputError:
     return InputError(
         f"run {run_id} is recorded by another process now", "wait for its end, or end it"
     )

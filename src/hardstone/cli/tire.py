@@ -26,6 +26,7 @@ from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
+from hardstone.cli.resume import recorded_now
 from hardstone.cli.simulate import SweepOptions, sweep_request
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
@@ -375,7 +376,7 @@ def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
     recorded = store.recorded_now()
     for run_id in recorded:
         if reference and run_id.startswith(reference):
-            raise _recorded_now(run_id)
+            raise recorded_now(run_id)
     document = store.load(reference) if reference else _last_unfinished(store, mode)
     sweep = document.plan.sweep
     if sweep is None:
@@ -389,7 +390,7 @@ def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
     if document.status == "complete":
         raise InputError(f"run {document.id} is complete: nothing is left to measure", _begin(mode))
     if document.id in recorded:
-        raise _recorded_now(document.id)
+        raise recorded_now(document.id)
     return document
 
 
@@ -439,9 +440,3 @@ def _as_begun(
 
 def _begin(mode: str) -> str:
     return f"begin one: hardstone simulate {mode}"
-
-
-def _recorded_now(run_id: str) -> InputError:
-    return InputError(
-        f"run {run_id} is recorded by another process now", "wait for its end, or end it"
-    )

@@ -10,6 +10,7 @@ from hardstone.comparison.view import ComparedRow, ConditionRow, SystemColumn
 from hardstone.model import Result, RunDocument, Scalar
 from hardstone.present.overview import repeat_text
 from hardstone.stats.conditions import STEADY_FACTS, differing_parameters
+from hardstone.stats.consistency import UNLIKE_COUNTS
 from hardstone.stats.sustained import steps_of
 from hardstone.stats.trust import lacks_realtime
 from hardstone.systems.published import Address, Figure
@@ -78,7 +79,6 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
             yield ComparableAddress(replace(address, labels={**address.labels, "kind": kind}))
 
 
-UNLIKE_COUNTS = 1.1
 _SOURCES = ("ipi", "timer")
 _SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
 # What a run without an external interrupt source has in place of a figure of a device's interrupts.

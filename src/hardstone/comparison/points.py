@@ -21,6 +21,7 @@ from hardstone.figure_text import amount_text, ratio_words
 from hardstone.model import Result, Unit
 from hardstone.present.stars_text import category_number, certain_stars
 from hardstone.stats.resampling import CONFIDENCE, LEAST_RUNS, interval_of_runs, runs_depend
+from hardstone.systems.criteria import OUT_OF_THE_BOX
 from hardstone.systems.rating import CategoryRating
 from hardstone.systems.subjects import Amount, MeasuredRun, MeasuredSeries, Missing, SubjectSeries
 from hardstone.units import format_ns
@@ -30,7 +31,6 @@ Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8
 GOOD_STARS, BAD_STARS = 4.5, 2.5
 STEADY, SPREAD = 5.0, 100.0  # worst over mean
-OUT_OF_THE_BOX = "out of the box"
 NOT_PUBLISHED = "not published"
 _MOST_OF_A_KIND = 2
 _MOST_CATEGORIES = 3

@@ -118,7 +118,6 @@ TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
 TICK_TOLERANCE = 0.2
 CONTRADICTS = f"{MARK} cannot be true"
-AT_LIMIT = "at the instrument's limit"
 _LEAST_IS_ALL = "minimal_period"
 _LABEL_CHARACTERS = 80
 

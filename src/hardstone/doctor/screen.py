@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hardstone.calling import parted_text
 from hardstone.doctor.diagnose import (
+    LEVELS,
     Diagnosis,
     Finding,
     Rule,
@@ -27,7 +28,6 @@ from hardstone.terminal.console import make_console, print_command, print_table,
 from hardstone.wording import format_value, spoken
 
 _STYLES = {"blocks": "bold red", "hurts": "yellow", "note": "bold", "fine": "green"}
-_LEVELS = ("blocks", "hurts", "note")
 _TITLES = {"blocks": "blocks", "hurts": "hurts", "note": "notes"}
 _LABEL_WIDTH = 8
 
@@ -41,7 +41,7 @@ def print_diagnosis(
     Commands are never wrapped, so that they can be copied.
     """
     console = make_console(stream)
-    for level in _LEVELS:
+    for level in LEVELS:
         _print_level(console, level, diagnosis)
     if wants_all:
         _print_others(console, "fine", diagnosis.findings)

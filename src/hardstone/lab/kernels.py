@@ -279,7 +279,7 @@ def _sections(data: bytes) -> list[tuple[int, int, int]]:
 
 # Each with the option that builds it. Those that they depend on come along.
 NEEDED = {"virtio_pci": "CONFIG_VIRTIO_PCI", "virtio_console": "CONFIG_VIRTIO_CONSOLE"}
-# Taken where the tree has them: for guests with a device (extra_device.py).
+# Taken where the tree has them: for guests with a device.
 WELCOME = ("uio_pci_generic",)
 MOST_MODULE_BYTES = 64 << 20
 _FILE = re.compile(r"([A-Za-z0-9_-]{1,64})\.ko(?:\.(xz|gz|zst))?", re.ASCII)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hardstone.errors import InputError, UntrustworthyError
 from hardstone.model import ParamValue, Result, Series, Unit
 from hardstone.stats.consistency import contradiction_of, is_contradictory
-from hardstone.stats.histogram import CountAbove, above, bins_of
+from hardstone.stats.histogram import Above, above, bins_of
 from hardstone.stats.identity import MAX_VALUE
 from hardstone.stats.quantiles import (
     CONFIDENCE,
@@ -158,7 +158,7 @@ class RunSeries:
         """Values past the last bucket."""
         return self._sound.histogram.overflow
 
-    def above(self, limit: float) -> CountAbove:
+    def above(self, limit: float) -> Above:
         """How many values are above `limit`: at least `low`, at most `high`. They differ where the
         limit lies within a bucket."""
         if not isfinite(limit):

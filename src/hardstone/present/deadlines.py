@@ -44,7 +44,7 @@ LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
 _LABEL_CHARACTERS = 120
 _UNREADABLE = "the histogram is not readable"
 _RUN_CONTRADICTORY = "other figures of the run cannot be true"
-_CONTRADICTORY = "figures of the series cannot be true"
+CONTRADICTORY = "figures of the series cannot be true"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _has_enough(series: Series) -> bool:
 def _text_of(series: Series, result: Result, document: RunDocument) -> ProjectionText:
     reasons, meaning, lines = [], [], []
     if is_contradictory(series):
-        reasons.append(_CONTRADICTORY)
+        reasons.append(CONTRADICTORY)
     else:
         try:
             found = project(series, result, document)
@@ -142,7 +142,6 @@ NEEDED = (
     f"Without a miss, a share of at most 1 in 1000 takes {format_count(values_to_bound(1e-3))} "
     f"values, 1 in {format_count(_RARE)} {format_count(values_to_bound(1 / _RARE))}."
 )
-CONTRADICTORY = "figures of the series cannot be true"
 EMPTY = "no values"
 _FROM_PERCENT = 0.1  # from which on share_text has percent
 

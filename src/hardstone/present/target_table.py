@@ -23,7 +23,14 @@ from hardstone.stats.conditions import (
     listed,
     most_interesting_first,
 )
-from hardstone.stats.consistency import MARK, UNEQUAL, time_meaning, trust_of, why_incomparable
+from hardstone.stats.consistency import (
+    MARK,
+    UNEQUAL,
+    UNLIKE_COUNTS,
+    time_meaning,
+    trust_of,
+    why_incomparable,
+)
 from hardstone.stats.consistency import is_contradictory as contradicts
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.units import format_count
@@ -42,7 +49,6 @@ from hardstone.wording import (
 
 WORST = "worst observed"
 _LEVELS = (0.5, 0.99)
-_UNLIKE_COUNTS = 1.1
 _ABSENT = "-"
 
 
@@ -135,7 +141,7 @@ class SeriesFigures:
     def _is_count_alike(self, series: Series) -> bool:
         first = self.row.found[0]
         counts = (first.count if first is not None else 0, series.count)
-        return max(counts) <= _UNLIKE_COUNTS * min(counts)
+        return max(counts) <= UNLIKE_COUNTS * min(counts)
 
 
 def _work(series: Series | None, result: Result | None) -> str:

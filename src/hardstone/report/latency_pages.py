@@ -11,7 +11,7 @@ from hardstone.report import charts
 from hardstone.report.chart_frame import group
 from hardstone.report.drawing import Drawer
 from hardstone.report.figures import LEAST_VALUES, Figure, figure_of_spec
-from hardstone.stats.histogram import CountAbove, above, above_all
+from hardstone.stats.histogram import Above, above, above_all
 from hardstone.stats.join import merged
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, label_text, spoken
@@ -189,7 +189,7 @@ def _label(series: Series) -> str:
     return "all points" if cpu is None else label_text("CPU", cpu)
 
 
-def _row(label: str, series: Series, counts: list[CountAbove]) -> PartRow:
+def _row(label: str, series: Series, counts: list[Above]) -> PartRow:
     return PartRow(
         label=label,
         points=format_count(series.count),
@@ -199,7 +199,7 @@ def _row(label: str, series: Series, counts: list[CountAbove]) -> PartRow:
     )
 
 
-def above_text(one: CountAbove) -> str:
+def above_text(one: Above) -> str:
     """ "12", or "between 3 and 17" where the limit lies within a bucket."""
     if one.is_exact:
         return format_count(one.low)

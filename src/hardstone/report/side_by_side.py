@@ -24,7 +24,7 @@ from hardstone.stats.conditions import (
     decisive_row,
     ratio_to_first,
 )
-from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, is_contradictory
+from hardstone.stats.consistency import MARK, MARK_NOTE, UNEQUAL, UNLIKE_COUNTS, is_contradictory
 from hardstone.stats.quantiles import printable_quantiles, summarise
 from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
@@ -33,7 +33,6 @@ MOST_ROWS = 40
 CHARTS_EACH = 2
 MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
-_UNLIKE_COUNTS = 1.1
 _KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, bar_chart)]
 
 
@@ -174,7 +173,7 @@ def _common_level(row: SeriesRow) -> float:
 
 def _counts_differ(row: SeriesRow) -> bool:
     counts = [series.count for series in row.found if series is not None]
-    return max(counts) > _UNLIKE_COUNTS * min(counts)
+    return max(counts) > UNLIKE_COUNTS * min(counts)
 
 
 def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Column]:

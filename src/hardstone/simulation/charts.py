@@ -124,7 +124,7 @@ def _map_class(cell: Cell) -> str:
     share = cell.share
     if share is None:
         return NO_SHARE
-    return next(name for name, high, _ in SHARES[1:] if share < high)
+    return next((name for name, high, _ in SHARES[1:] if share < high), SHARES[-1][0])
 
 
 def map_chart(rows: Sequence[Row]) -> Spec:

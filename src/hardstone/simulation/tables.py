@@ -259,7 +259,6 @@ def _mark(cells: Sequence[Cell]) -> str:
 
 BOUND_ROWS = 64
 MOST_POINT_ROWS = 300
-BOUND_HEADINGS = ("policy", "under", "threads", "held", "missed at", "missed", "bound")
 HEADINGS_OF_STEPS = ("mean", "p99", "max")
 POINTS = (
     "Total: mean of the repeats. CPU time of all threads, switches (voluntary + involuntary) and "

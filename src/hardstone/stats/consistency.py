@@ -303,6 +303,8 @@ def _clock_wrong(document: RunDocument) -> str | None:
     return clocks_apart(document.clock_check) if document.clock_check else None
 
 
+# Counts further apart than this are not alike: more values usually show a larger worst.
+UNLIKE_COUNTS = 1.1
 UNEQUAL = "unequal work, so the times are not comparable"
 UNSTEADY = "the CPU was busy, or its frequency changed after the calibration"
 _BLOCKS = "RSP-P-FIX"

@@ -128,7 +128,7 @@ def histogram_of(
 
 
 @dataclass(frozen=True)
-class CountAbove:
+class Above:
     """At least `low` and at most `high` of the values are above `limit`."""
 
     limit: int
@@ -140,13 +140,13 @@ class CountAbove:
         return self.low == self.high
 
 
-def above(series: Series, limit: int) -> CountAbove:
+def above(series: Series, limit: int) -> Above:
     """The values above `limit`. A limit within a bucket leaves its values open, unless the list
     of the worst values, the minimum or the maximum decides. InputError if unreadable."""
     if series.min is None or series.max is None or limit >= series.max:
-        return CountAbove(limit, 0, 0)
+        return Above(limit, 0, 0)
     if limit < series.min:
-        return CountAbove(limit, series.count, series.count)
+        return Above(limit, series.count, series.count)
     worst = [one.value_ns for one in series.worst]
     listed = sum(value > limit for value in worst)
     bins = bins_of(series.histogram)
@@ -159,11 +159,11 @@ def above(series: Series, limit: int) -> CountAbove:
     most = certain + open_count
     # All above are in the list, unless it lacks some: a run of another tool may list fewer.
     if worst and min(worst) <= limit and certain <= listed <= most:
-        return CountAbove(limit, listed, listed)
-    return CountAbove(limit, max(certain, min(listed, most), 1), most)
+        return Above(limit, listed, listed)
+    return Above(limit, max(certain, min(listed, most), 1), most)
 
 
-def above_all(found: Iterable[Series], limit: int) -> CountAbove:
+def above_all(found: Iterable[Series], limit: int) -> Above:
     """As `above`, for the values of several series together: what each decides is kept."""
     counts = [above(series, limit) for series in found]
-    return CountAbove(limit, sum(one.low for one in counts), sum(one.high for one in counts))
+    return Above(limit, sum(one.low for one in counts), sum(one.high for one in counts))

@@ -509,7 +509,6 @@ def _rare_mode(series: Series, bins: Bins) -> Reason | None:
 
 
 MOST_TIMES = 10
-PROJECTED = "projection, not observed"
 
 
 class Projection(msgspec.Struct, kw_only=True, frozen=True):

@@ -223,7 +223,6 @@ def neighbour_p(maxima: NDArray[np.int64] | NDArray[np.float64]) -> float:
 CONFIDENCE = 0.95
 LEAST_BLOCKS = 10
 LEAST_RUNS = 10
-LEAST_BLOCK_NS = 500_000_000
 DRAWS = 2000
 _MOST_OF_ONE = 0.1
 _DEPEND_LEVEL = 0.05

@@ -1,22 +1,22 @@
 """Whether a run, or a change, is worse: against runs of the system, or by interleaved pairs.
 
-The run is the unit, and both runs of a pair see the same drift. Of each statistic the pairs give
-d = ln(B / A), and the exact sign-flip test asks both ways: is d below ln(1 + margin) (PASS), is it
-above (FAIL)? All questions together are corrected (Holm 1979). What is neither is INCONCLUSIVE,
-which is not a pass.
+Pairs: the run is the unit, and both runs of a pair see the same drift. The pairs give for each
+statistic d = ln(B / A), and the exact sign-flip test asks both ways: is d below ln(1 + margin)
+(PASS), is it above (FAIL)? All questions together are corrected (Holm 1979). What is neither is
+INCONCLUSIVE, which is not a pass.
 
 Counts, such as values above a deadline, may be 0, and a ratio of zeros does not exist. A constant
 added to both would draw every ratio of rare events towards 1, and so towards PASS. So the terms of
 counts are B - (1 + margin) A instead: the same hypothesis without a logarithm. A pair of zeros then
 says nothing, and where all pairs are zeros nothing is decided: what neither side showed is bounded
-by its runs (stats.miss_interval), and cannot be compared.
+by its runs, and cannot be compared.
 
 A maximum has no margin: it is gated against a deadline, where one value above it is a proof.
 
-The run is the unit. Each baseline is held against the other baselines just as the run is held
-against all of them, so that it is known how far apart runs of one system are; the run is out only
-beyond the prediction interval for one more of them, mean + t * s * sqrt(1 + 1/k) (Hahn and Meeker
-1991). Values are logarithms, and larger ones are worse.
+Baselines: the run is the unit again. Each baseline is held against the other baselines just as the
+run is held against all of them, so that it is known how far apart runs of one system are; the run
+is out only beyond the prediction interval for one more of them, mean + t * s * sqrt(1 + 1/k) (Hahn
+and Meeker 1991). Values are logarithms, and larger ones are worse.
 
 What disturbs a run makes its medians and tails longer, and for one run that cannot be told from a
 slower system. Its fastest values it leaves alone, most of all in every series (Chen and Revels

@@ -279,7 +279,7 @@ def _document_in(output: bytes) -> bytes:
     return found[-1] if found else output
 
 
-SCHEMA = "hardstone.load/2"
+SCHEMA = "hardstone.load/1"
 _CHECK_S = 15.0
 _START_S = 300.0  # a load of thousands of processes on a slow machine
 _YEAR_S = 366 * 86400.0

@@ -60,7 +60,6 @@ def _table_rows(table: PublishedTable) -> Table:
 
 _SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load"}
 _OF_THE_COPY = {"lost_in_our_copy", "sic"}  # about what was transcribed
-_NOT_CONDITIONS = _SHOWN_ELSEWHERE | _OF_THE_COPY
 
 PRIORITY = (
     'The measuring threads run at the maximum priority less one. The studies\' "maximum possible" '

@@ -260,7 +260,7 @@ def guests(lab: Lab, tmp_path: Path) -> list[Guest]:
     """Every guest that was made, whose probe takes `cpu` for a load."""
     listed = (sample.GOLDEN / "loads.json").read_text()
     lines = [
-        {"type": "header", "schema": "hardstone.load/2", "probe_version": "0", "load": "cpu",
+        {"type": "header", "schema": "hardstone.load/1", "probe_version": "0", "load": "cpu",
          "started_utc_ns": 1},
         {"type": "footer", "lines": 1},
     ]  # fmt: skip

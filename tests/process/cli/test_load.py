@@ -16,7 +16,7 @@ from tests.process.targets import sample
 
 HEADER = {
     "type": "header",
-    "schema": "hardstone.load/2",
+    "schema": "hardstone.load/1",
     "probe_version": "0.1.0",
     "load": "cpu",
     "started_utc_ns": 1,
@@ -62,7 +62,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
 def test_a_document(hardstone: Hardstone, says: Says) -> None:
     says(HEADER, RUNS, CPU, FOOTER)
     document = hardstone("load", "cpu", "-D", "1", "--json").document
-    assert document["schema"] == "hardstone.load/2"
+    assert document["schema"] == "hardstone.load/1"
     element = {name: CPU[name] for name in CPU if name != "type"}
     assert document["elements"] == [element | {"how": None}]
     assert [event["name"] for event in document["events"]] == ["load_runs"]

@@ -16,7 +16,7 @@ from hardstone.report.figures import figures_of
 from hardstone.report.latency_pages import above_text, default_limits, has_pages, pages_of
 from hardstone.report.page import settings_of
 from hardstone.report.results import search_page, section_of
-from hardstone.stats.histogram import CountAbove
+from hardstone.stats.histogram import Above
 from hardstone.stats.sustained import Step, steps_of, time_left_ns
 from hardstone.terminal.one_screen import print_screen
 from hardstone.terminal.whole_run import print_whole
@@ -71,8 +71,8 @@ def test_what_one_cpu_decides_is_decided_for_all() -> None:
         found.append(series)
     (page,) = pages_of(make.result(series=found), "r", [1050], Sketches())
     assert [row.above for row in page.rows] == [["between 7 and 17"], ["2"], ["between 5 and 15"]]
-    assert above_text(CountAbove(5, 3, 3)) == "3"
-    assert above_text(CountAbove(5, 3, 1700)) == "between 3 and 1\N{NO-BREAK SPACE}700"
+    assert above_text(Above(5, 3, 3)) == "3"
+    assert above_text(Above(5, 3, 1700)) == "between 3 and 1\N{NO-BREAK SPACE}700"
 
 
 def test_other_layouts_stay_apart(night: RunDocument) -> None:

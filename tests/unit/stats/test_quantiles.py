@@ -13,7 +13,7 @@ from scipy import stats
 
 from hardstone.model import Histogram, Series, Worst
 from hardstone.simulation.analysis import miss_bound
-from hardstone.stats.histogram import CountAbove, above, above_all, histogram_of
+from hardstone.stats.histogram import Above, above, above_all, histogram_of
 from hardstone.stats.identity import DEFAULT_LAYOUT, edges_of, index_of
 from hardstone.stats.quantiles import (
     DEEPEST_BY_PROFILE,
@@ -239,7 +239,7 @@ def test_the_count_lies_between(
 def test_what_is_above_a_limit(series: Series, limit: int, low: int, high: int) -> None:
     """Within a bucket the list of the largest values decides; what overflowed is above all."""
     found = above(series, limit)
-    assert found == CountAbove(limit, low, high)
+    assert found == Above(limit, low, high)
     assert found.is_exact == (low == high)
 
 
@@ -248,7 +248,7 @@ def test_a_list_that_lacks_values_takes_none_away(worst: tuple[int, ...]) -> Non
     """The histogram shows at least as many."""
     found = listing([1000] + [5000] * 500)
     found.worst = [Worst(value_ns=one, at_ns=0, index=0) for one in worst]
-    assert above(found, 2000) == CountAbove(2000, 500, 500)
+    assert above(found, 2000) == Above(2000, 500, 500)
 
 
 # ---- share of misses ----
