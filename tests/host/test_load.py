@@ -116,7 +116,7 @@ def test_every_element_counts_what_it_does(probe: Path, folder: Path) -> None:
         idle = [one for one in counters.split() if found[name]["counters"][one] <= 0]
         assert idle == [], name
     kinds = [line["type"] for line in lines]
-    assert (lines[0]["schema"], kinds[0], kinds[-1]) == ("hardstone.load/2", "header", "footer")
+    assert (lines[0]["schema"], kinds[0], kinds[-1]) == ("hardstone.load/1", "header", "footer")
     assert lines[-1]["lines"] == len(kinds) - 1
     assert set(kinds[kinds.index("load") : -1]) == {"load"}
 
