@@ -380,6 +380,7 @@ class _Maker:
     def operation(
         self, name: str, series: Series, share: float | None, rank: int | None
     ) -> Operation:
+        """The operation `name` with the figures of its dispatch latencies `series`."""
         own = quantile_at(series, self.q)
         return Operation(
             name=name,

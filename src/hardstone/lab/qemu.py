@@ -266,6 +266,7 @@ class TurnsChannel:
         self._answer(len(content))
 
     def receive(self, timeout_s: float) -> bytes:
+        """As `Channel.receive`; the guest gets its turn first."""
         if self._is_ours:
             self._answer(0)
         until = time.monotonic() + timeout_s

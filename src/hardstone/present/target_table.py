@@ -287,6 +287,7 @@ class _Group:
         self.series = [SeriesFigures(row, across.results, is_comparable) for row in shown[:most]]
 
     def rows(self, names: Names) -> Iterator[TargetRow]:
+        """A row for the test, then those of its claims and series."""
         across = self.across
         label = names.label(across.condition)
         title = f"{across.test} [{label}]" if label else across.test
