@@ -260,7 +260,7 @@ class ComparisonFile:
         if self._output is None or is_pdf(self._output):
             return
         from hardstone.comparison.figures import BegunFigures
-        from hardstone.report.drawing import load_bundle
+        from hardstone.report.page_frame import load_bundle
 
         self._script = load_bundle()
         self._drawer.has_scripts = self._script is not None

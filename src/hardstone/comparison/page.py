@@ -28,8 +28,8 @@ from hardstone.comparison.view import (
 )
 from hardstone.figure_text import ShownFigure, shown_figure
 from hardstone.model import FORMULA
-from hardstone.report.drawing import environment, head_parts, load_bundle, write_page
 from hardstone.report.figures import CHART_CONFIG, Figure
+from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.systems.rating import Rating
 from hardstone.systems.subjects import Amount
 from hardstone.wording import shorten

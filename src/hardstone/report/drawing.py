@@ -1,5 +1,4 @@
-"""Charts of a page and on paper, and the frame of all pages: templates, style, scripts with the
-policy that names them.
+"""Charts of a page and on paper: specifications that the library draws, and nothing else does.
 
 On a page the scripts draw a chart when it comes into view. A picture is made of those that lead
 the page, and of all where there are no scripts: on paper and in files. The converter draws one
@@ -9,231 +8,29 @@ processes. If the pool did not start or lost a process, a picture is made in thi
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import os
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from importlib import metadata
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hardstone.figure_text import shown_figure
-from hardstone.files import read_regular, regular_target, replace_file
-from hardstone.present.stars_text import (
-    certain_stars,
-    missing_groups,
-    score_text,
-    stars_number,
-    weight_text,
-)
 from hardstone.report.chart_frame import interactive
-from hardstone.units import format_ns
-from hardstone.wording import clean, shorten
+from hardstone.report.page_frame import json_for_script
+from hardstone.wording import shorten
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
     from hardstone.model import RunDocument
     from hardstone.report.chart_frame import Spec
-
-
-def own_cache() -> Path | None:
-    """`$XDG_CACHE_HOME/hardstone`, by default `~/.cache/hardstone`; None without a home."""
-    configured = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".cache"
-    except RuntimeError:  # no home directory
-        return None
-    return base / "hardstone"
-
-
-_IN_SCRIPT = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
-
-
-def json_for_script(value: object) -> Markup:
-    """`value` as JSON that cannot open or close an element of the page, or break a line."""
-    text = msgspec.json.encode(value).decode()
-    for character, escape in _IN_SCRIPT.items():
-        text = text.replace(character, escape)
-    return Markup(text)  # noqa: S704  every character that HTML knows is escaped above
-
-
-def can_be_inlined(script: str) -> bool:
-    """Whether `script` cannot end its element or open a comment in it."""
-    lower = script.lower()
-    return "</script" not in lower and "<!--" not in lower and "<script" not in lower
-
-
-def content_security_policy(scripts: Iterable[str], styles: Iterable[str]) -> str:
-    """Policy that loads nothing and runs only the given inline scripts and styles."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {_hashes(scripts)}",
-            f"style-src {_hashes(styles)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _hashes(texts: Iterable[str]) -> str:
-    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-    return " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in digests) or "'none'"
-
-
-_LEAST_BYTES = 100_000
-_DIGEST_BYTES = 64
-_MOST_BYTES = 64 * 2**20
-_SNIPPET = "window.vegaEmbed = vegaEmbed;"
-
-
-def build_bundle() -> str | None:
-    """Vega, Vega-Lite and Vega-Embed as one script; None if the build fails."""
-    import vl_convert
-
-    try:
-        script = str(vl_convert.javascript_bundle(_SNIPPET))
-    except (ValueError, RuntimeError, OSError):
-        return None
-    return script if _is_sound(script) else None
-
-
-def load_bundle(
-    directory: Path | None = None, build: Callable[[], str | None] = build_bundle
-) -> str | None:
-    """The script of `build`, cached; None if the build fails.
-
-    The cache is one file in `directory`: SHA-256, line end, script. A file that does not match
-    its digest is built again. If the directory is not writable, every call builds.
-    """
-    place = directory or own_cache()
-    path = place / _file_name() if place else None
-    kept = _read(path) if path else None
-    if kept is not None:
-        return kept
-    built = build()
-    if built is not None and path is not None:
-        _write(path, built)
-    return built
-
-
-def _file_name() -> str:
-    snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
-    return f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
-
-
-def _is_sound(script: str) -> bool:
-    return len(script) >= _LEAST_BYTES and can_be_inlined(script)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        data = read_regular(path, _MOST_BYTES)
-        if path.stat().st_uid != os.getuid():
-            return None
-        digest, script = data[:_DIGEST_BYTES], data[_DIGEST_BYTES + 1 :]
-        matches = hashlib.sha256(script).hexdigest().encode() == digest
-        text = script.decode()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return text if matches and _is_sound(text) else None
-
-
-def _write(path: Path, script: str) -> None:
-    data = script.encode()
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        digest = hashlib.sha256(data).hexdigest().encode()
-        replace_file(path, digest + b"\n" + data, 0o600, is_durable=False)
-    except OSError:
-        return
-
-
-_TEMPLATES = Path(__file__).parent / "templates"
-
-
-_FILTERS: dict[str, Callable[..., object]] = {
-    "stars_number": stars_number,
-    "certain_stars": certain_stars,
-    "score_text": score_text,
-    "shown": lambda amount, is_exact: shown_figure(amount, is_exact=is_exact),
-    "missing_groups": missing_groups,
-    "weight_text": weight_text,
-    "duration": format_ns,
-}
-
-
-@cache
-def environment(**filters: Callable[..., object]) -> Environment:
-    """Templates in which every text is escaped and cleaned of control characters."""
-    found = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalize,
-    )
-    found.filters.update(_FILTERS | filters)
-    return found
-
-
-def _finalize(value: object) -> object:
-    return value if isinstance(value, Markup) or not isinstance(value, str) else clean(value)
-
-
-def head_parts(
-    bundle: str | None, *, styles: Sequence[str] = (), scripts: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Style and scripts with the policy that names them by their digests.
-
-    `bundle` makes charts interactive, with `report.js`; None: they are static. `styles` and
-    `scripts` are files of this package that the page has besides those of all pages.
-    """
-    style = "".join(_own(name) for name in ("report.css", *styles))
-    texts = [] if bundle is None else [bundle, _own("report.js")]
-    texts += [_own(name) for name in scripts]
-    return {
-        "policy": content_security_policy(texts, [style]),
-        "style": Markup(style),  # noqa: S704  files of this package
-        "scripts": [Markup(one) for one in texts],  # noqa: S704
-    }
-
-
-@cache
-def _own(name: str) -> str:
-    return (_TEMPLATES / name).read_text("utf-8")
-
-
-def write_page(path: Path, render: Callable[[], str]) -> None:
-    """Writes what `render` returns to `path` atomically, following symbolic links.
-
-    InputError if `path` exists and is not a regular file; raises OSError.
-    """
-    target = regular_target(path)
-    text = render()
-    # Rendering takes a while, so check the path again.
-    data = text.encode("utf-8", "xmlcharrefreplace")
-    replace_file(regular_target(target), data, None, is_durable=False)
 
 
 _SVG = "http://www.w3.org/2000/svg"

@@ -9,7 +9,8 @@ from hardstone.model import Result, Series, Unit
 from hardstone.present.measured_tables import noise_line
 from hardstone.report import charts
 from hardstone.report.chart_frame import CONFIG, Group, Spec, common_numbers, group
-from hardstone.report.drawing import Drawer, Drawing, json_for_script
+from hardstone.report.drawing import Drawer, Drawing
+from hardstone.report.page_frame import json_for_script
 from hardstone.stats.join import joins_of
 from hardstone.units import format_count, format_ns
 from hardstone.wording import format_value, is_rate, series_text, shorten

@@ -19,16 +19,10 @@ from hardstone.present.deadlines import decisive_projection
 from hardstone.present.measured_tables import load_table
 from hardstone.present.overview import LIMIT_OF_MAXIMA, Finding, finding_of
 from hardstone.report import opening
-from hardstone.report.drawing import (
-    Drawer,
-    environment,
-    head_parts,
-    helpers_for,
-    load_bundle,
-    write_page,
-)
+from hardstone.report.drawing import Drawer, helpers_for
 from hardstone.report.figures import CHART_CONFIG, MOST_CHARTS, Figure, charts_each
 from hardstone.report.opening import head_of, opening_of
+from hardstone.report.page_frame import environment, head_parts, load_bundle, write_page
 from hardstone.report.results import Section, Settings, SpecLookup, is_shown, section_of, worst_each
 from hardstone.report.sheet import figures_in
 from hardstone.report.side_by_side import condition_chart_count, side_tables

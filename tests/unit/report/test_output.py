@@ -14,9 +14,9 @@ from hardstone.comparison.page import write_compare
 from hardstone.comparison.sheet import write_compare_pdf
 from hardstone.errors import EXIT_USAGE, InputError
 from hardstone.model import RunDocument
-from hardstone.report import drawing
-from hardstone.report.drawing import own_cache
+from hardstone.report import page_frame
 from hardstone.report.page import write_html
+from hardstone.report.page_frame import own_cache
 from hardstone.report.pdf import write_pdf
 from tests.unit.comparison.compared import two_systems
 from tests.unit.report import sample
@@ -161,27 +161,27 @@ class Build:
 
 def test_the_scripts_are_built_once(tmp_path: Path) -> None:
     build = Build()
-    first = drawing.load_bundle(tmp_path / "cache", build)
-    assert drawing.load_bundle(tmp_path / "cache", build) == first
+    first = page_frame.load_bundle(tmp_path / "cache", build)
+    assert page_frame.load_bundle(tmp_path / "cache", build) == first
     assert build.count == 1 and len(list((tmp_path / "cache").iterdir())) == 1
 
 
 @pytest.mark.parametrize("harm", ["truncate", "change", "empty"])
 def test_kept_scripts_that_were_changed_are_built_again(tmp_path: Path, harm: str) -> None:
     build = Build()
-    drawing.load_bundle(tmp_path, build)
+    page_frame.load_bundle(tmp_path, build)
     (path,) = tmp_path.iterdir()
     data = path.read_bytes()
     path.write_bytes({"truncate": data[:-5], "change": data[:-1] + b"y", "empty": b""}[harm])
-    assert drawing.load_bundle(tmp_path, build) == "x" * 200_000
+    assert page_frame.load_bundle(tmp_path, build) == "x" * 200_000
     assert build.count == 2 and path.read_bytes() == data
 
 
 def test_a_cache_or_a_script_that_cannot_be_made_costs_only_time_or_motion(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     build = Build()
-    assert drawing.load_bundle(tmp_path / "file" / "cache", build) and build.count == 1
-    assert drawing.load_bundle(tmp_path, lambda: None) is None
+    assert page_frame.load_bundle(tmp_path / "file" / "cache", build) and build.count == 1
+    assert page_frame.load_bundle(tmp_path, lambda: None) is None
 
 
 def test_the_cache_is_where_the_desktop_keeps_caches(monkeypatch: pytest.MonkeyPatch) -> None:

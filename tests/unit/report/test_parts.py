@@ -13,7 +13,7 @@ from hardstone.figure_text import quantile_cell, share_text
 from hardstone.model import RunDocument
 from hardstone.present import overview
 from hardstone.report import opening
-from hardstone.report.drawing import can_be_inlined, content_security_policy, json_for_script
+from hardstone.report.page_frame import can_be_inlined, content_security_policy, json_for_script
 from hardstone.report.results import table_of
 from hardstone.stats.consistency import MARK_NOTE
 from hardstone.stats.quantiles import Quantile
