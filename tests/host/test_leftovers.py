@@ -203,19 +203,27 @@ def test_a_traced_run_that_ends_by_itself_leaves_nothing(
 # ---- helpers that are killed ----
 
 
-def followers(running: Running) -> list[int]:
-    """Its children but for the guard, which leads a session of its own."""
-    found = []
+def guard_and_helpers(running: Running) -> tuple[int, list[int]] | None:
+    """Its children: the guard, which leads a session of its own, and the others. None until that
+    session is there, for until then the guard looks like a helper."""
+    session = {}
     for child in sorted(children(running.pid)):
         with suppress(ProcessLookupError):
-            if os.getsid(child) != child:
-                found.append(child)
-    return found
+            session[child] = os.getsid(child)
+    guards = [child for child in session if session[child] == child]
+    return (guards[0], [child for child in session if child not in guards]) if guards else None
 
 
 def guard(running: Running) -> int:
-    (found,) = wait_until(lambda: children(running.pid) - set(followers(running)))
-    return found
+    return wait_until(lambda: guard_and_helpers(running))[0]
+
+
+def last_helper(running: Running) -> int:
+    def helpers() -> list[int]:
+        found = guard_and_helpers(running)
+        return found[1] if found else []
+
+    return wait_until(helpers)[-1]
 
 
 def at_its_start(_: Running, __: int) -> None:
@@ -292,8 +300,7 @@ def test_who_waits_for_a_killed_helper_gives_up(
 ) -> None:
     """At once, not at the deadline; what was measured is kept."""
     with place.measuring(probe, test, *LONG, *words) as running:
-        wait_until(lambda: followers(running) and children(running.pid) - set(followers(running)))
-        victim = followers(running)[-1]  # not the guard, which has a session of its own by now
+        victim = last_helper(running)
         moment(running, victim)
         with suppress(ProcessLookupError):  # it has ended by itself
             os.kill(victim, SIGKILL)

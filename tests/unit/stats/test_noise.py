@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Event, Noise, NoiseComb, Result, Series, Window
-from hardstone.stats.comb import Gaps, Line, gaps_of, merged_gaps, share_within
+from hardstone.stats.comb import Gaps, Line, comb_on, gaps_of, merged_gaps, share_within
 from hardstone.stats.identity import series_problem, windows_problem
 from hardstone.stats.join import joined_results
 from hardstone.stats.noise import gap_points, with_noise
@@ -200,6 +200,19 @@ def test_a_tick_that_long_gaps_swallow() -> None:
     tick = only(analysed(machine.windows(timer_hz=150, rests=False)), "tick")
     assert tick.count < 0.75 * 250 * 6
     assert tick.coverage > 0.95
+
+
+@pytest.mark.parametrize(("apart_ns", "is_seen"), [(24_000, False), (26_000, True)])
+def test_a_slot_shortly_after_another_gap_is_not_counted(apart_ns: int, is_seen: bool) -> None:
+    """Its own gap may be part of that one, or late because of it."""
+    slots = np.arange(1, 101) * 4_000_000
+    other = slots[::2] - apart_ns - 600_000
+    begin = np.sort(np.append(slots[1::2], other))
+    length = np.where(np.isin(begin, other), 600_000, 9_000)
+    gaps = Gaps(begin, length, np.array([0]), np.array([404_000_000]))
+    comb = comb_on(gaps, np.zeros(begin.size, dtype=np.bool_), Line(4e6, 0.0), 25_000)
+    assert comb.is_clear.tolist() == [is_seen, True] * 50
+    assert comb.coverage == (0.5 if is_seen else 1.0)
 
 
 # ---- no comb ----
