@@ -142,7 +142,7 @@ def stdout_problem() -> OSError | None:
     return raw.problem if isinstance(raw, _WatchedFile) else None
 
 
-def printed(show: Callable[[], None]) -> int | None:
+def printed(show: Callable[[], object]) -> int | None:
     """Calls `show`: None if all of it went to standard output, else the exit code."""
     try:
         show()

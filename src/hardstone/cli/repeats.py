@@ -17,7 +17,8 @@ from hardstone.campaign.collect import carried
 from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import MeasureOptions, lab_targets
+from hardstone.cli.options import MeasureOptions, lab_targets, read_count
+from hardstone.cli.resume import check_target
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
@@ -27,14 +28,15 @@ from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.units import format_span
 
-MOST = 1000
+_MOST = 1000
 # What may be typed with --resume; all else is as it was begun.
 _FREE = frozenset({"store", "quiet", "as_json", "dry_run", "target", "wait_s"})
 
 
 def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
     """Measures the plan of `tests` as often as `text` says: the exit code."""
-    count = _count(text)
+    remedy = f"give 2 to {_MOST}; {LEAST_RUNS} is usual"
+    count = read_count("--repeat", text, 2, _MOST, "runs", remedy)
     names = lab_targets(options.target, options)
     for is_typed, option in (
         (len(names) > 1, "several targets"),
@@ -77,15 +79,14 @@ def find_unfinished(
 
 def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
     """Measures the repeats that are missing; `given` are the options that were typed."""
-    unlike = sorted(given - _FREE)
-    if unlike:
+    fixed = sorted(given - _FREE)
+    if fixed:
         raise InputError(
-            f"--{unlike[0].replace('_', '-')}: repeats are resumed as they were begun",
+            f"--{fixed[0].replace('_', '-')}: repeats are resumed as they were begun",
             "leave it out",
         )
     name, asked = whole.plan.target, _repeat_of(whole)
-    if "target" in given and lab_targets(options.target, options) != [name]:
-        raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
+    check_target(whole, options, given)
     store = open_store(options.store)
     missing = _missing(store, whole)
     if not missing:
@@ -226,14 +227,3 @@ def _numbered(plan: Plan, name: str, number: int, count: int, first: str) -> Pla
 
 def _of(number: int, count: int) -> str:
     return f" {number} of {count}"
-
-
-def _count(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or not 2 <= int(text) <= MOST:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(
-            f"--repeat: '{shown}' is not a number of runs",
-            f"give 2 to {MOST}; {LEAST_RUNS} is usual",
-        )
-    return int(text)

@@ -15,6 +15,7 @@ from hardstone.cli.options import (
     fitting,
     option,
     options_of,
+    resume_option,
     typed_options,
 )
 
@@ -116,12 +117,8 @@ class _CurveOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _ResumeOption:
-    resume: str | None = option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        metavar="[RUN]",
-        help="Goes on with a sweep that was cut off, by default the last one: same document.",
+    resume: str | None = resume_option(
+        "Goes on with a sweep that was cut off, by default the last one: same document."
     )
 
 
