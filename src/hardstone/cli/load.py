@@ -82,7 +82,7 @@ def command(
 
 
 def _one_load(transport: Transport, text: str) -> str:
-    """The load in its one form, as measuring commands read it."""
+    """The load in its one form; InputError as from a command that measures."""
     from hardstone.plan.params import Problems, check_load
     from hardstone.targets.probe_target import ProbeTarget
 

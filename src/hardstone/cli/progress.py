@@ -31,7 +31,7 @@ from hardstone.units import format_span
 from hardstone.wording import clean, shorten
 
 _SECOND_NS = 1_000_000_000
-_LEAST_NS = 20 * _SECOND_NS  # what takes less is told when it is over
+_LEAST_NS = 20 * _SECOND_NS  # a shorter search is reported when it is over
 _INTERVAL_NS = 10 * _SECOND_NS
 _COST_SHARE = 100  # looking takes no more than this share of a CPU
 
@@ -41,11 +41,11 @@ class StepProgress:
 
     def __init__(self) -> None:
         self._next_ns = 0
-        self._told = 0
+        self._shown_count = 0
         self._elapsed_ns = 0
 
     def lines(self, event: Tick) -> list[str]:
-        """What is new since the last look: often nothing, and nobody looked."""
+        """The lines that are new since the last look; none while it is too early for another."""
         planned = event.planned
         if planned.test != SUSTAINED or planned.expected_ns < _LEAST_NS:
             return []
@@ -60,11 +60,11 @@ class StepProgress:
     def _begin_anew(self, event: Tick) -> None:
         """A later measurement of the same run has steps of its own."""
         if event.elapsed_ns < self._elapsed_ns:
-            self._told = self._next_ns = 0
+            self._shown_count = self._next_ns = 0
         self._elapsed_ns = event.elapsed_ns
 
     def _new(self, steps: list[Step], event: Tick) -> list[str]:
-        new, self._told = steps[self._told :], len(steps)
+        new, self._shown_count = steps[self._shown_count :], len(steps)
         left_ns = time_left_ns(steps, event.planned.params, event.planned.samples)
         return [step_line(step, left_ns if step is new[-1] else None) for step in new]
 
@@ -132,16 +132,22 @@ class PlainReporter(QuietReporter):
                 tell(line)
 
     def start_text(self, plan: Plan) -> str:
-        """What is said of a plan before it begins."""
-        return _start_text(plan)
+        """The text about a plan before it begins."""
+        total_ns = sum(test.expected_ns for test in plan.tests)
+        count = len(plan.tests)
+        conditions = len({condition_of(test) for test in plan.tests})
+        what = f"{count} test{'' if count == 1 else 's'}"
+        if conditions > 1:
+            what = f"{count} measurements under {conditions} conditions"
+        return f"{what}, about {format_span(total_ns)}"
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
-        """What is said of a test, called `name`, when it begins."""
+        """The text about a test, called `name`, when it begins."""
         span = format_span(event.planned.expected_ns)
         return f"{event.position} of {event.total}  {name}  about {span}"
 
 
-class UnfailingReporter:
+class _UnfailingReporter:
     """Silences a reporter after its first write error, so that the measurement goes on."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -220,7 +226,7 @@ class LiveReporter(QuietReporter):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
-            if _is_to_tell(event.result):
+            if _has_reason_to_tell(event.result):
                 self._print(self._result_text(event.result))
             self._show(None, 0)
         elif isinstance(event, Warned):
@@ -256,12 +262,9 @@ class LiveReporter(QuietReporter):
         return max(0, sum(test.expected_ns for test in plan.tests) - done_ns)
 
     def _print(self, text: str) -> None:
-        self._progress.console.print(_cut(text), markup=False, highlight=False, soft_wrap=True)
-
-
-def _cut(text: str) -> str:
-    """A line without control characters; a command to type stays whole, with its indent."""
-    return clean(text) if text.startswith(" ") else shorten(text, 500)
+        # A command to type stays whole, with its indent.
+        line = clean(text) if text.startswith(" ") else shorten(text, 500)
+        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def make_reporter(*, quiet: bool) -> Reporter:
@@ -282,17 +285,7 @@ def suitable(
     if not sys.stderr.isatty():
         return make_plain()
     console = make_console(sys.stderr)
-    return UnfailingReporter(make_plain() if console.is_dumb_terminal else make_live(console))
-
-
-def _start_text(plan: Plan) -> str:
-    total = sum(test.expected_ns for test in plan.tests)
-    count = len(plan.tests)
-    under = len({condition_of(test) for test in plan.tests})
-    what = f"{count} test{'' if count == 1 else 's'}"
-    if under > 1:
-        what = f"{count} measurements under {under} conditions"
-    return f"{what}, about {format_span(total)}"
+    return _UnfailingReporter(make_plain() if console.is_dumb_terminal else make_live(console))
 
 
 def _legend(plan: Plan, names: Names) -> list[str]:
@@ -302,7 +295,7 @@ def _legend(plan: Plan, names: Names) -> list[str]:
     return [f"{text}: {load}" for text, load in names.legend().items()]
 
 
-def _is_to_tell(result: Result) -> bool:
+def _has_reason_to_tell(result: Result) -> bool:
     """False if a warning about an unreadable stream has already given cause and remedy."""
-    told = remedy_text(result.remedy, result.command)
-    return result.status != "measured" and told not in (QUIET, REBUILD)
+    remedy = remedy_text(result.remedy, result.command)
+    return result.status != "measured" and remedy not in (QUIET, REBUILD)
