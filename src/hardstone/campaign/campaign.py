@@ -84,7 +84,7 @@ def _exit_code(
     the system and not an error.
     """
     results = document.results
-    is_whole = all(map(_is_measured, results))
+    is_whole = all(result.status == "measured" and result.complete for result in results)
     applies = {
         EXIT_INTERRUPTED: document.status == "interrupted",
         EXIT_UNREACHABLE: is_target_gone,
@@ -97,7 +97,8 @@ def _exit_code(
 
 
 def _standing_code(document: RunDocument) -> int:
-    """What all parts of a resumed run say together; how its last one ended is another matter."""
+    """The exit code of all parts of a resumed run together; how its last one ended is another
+    matter."""
     is_crossed = any(map(_crossed_threshold, document.results))
     is_doubtful = document.trust.grade == "untrustworthy"
     return worst_code(
@@ -105,11 +106,6 @@ def _standing_code(document: RunDocument) -> int:
         for code, is_so in ((EXIT_GATE, is_crossed), (EXIT_UNTRUSTWORTHY, is_doubtful))
         if is_so
     )
-
-
-def _is_measured(result: Result) -> bool:
-    """Whether the test ran to its end and everything it sent arrived."""
-    return result.status == "measured" and result.complete
 
 
 def _crossed_threshold(result: Result) -> bool:
@@ -247,7 +243,7 @@ class Campaign:
         return journal
 
     def _is_of_its_own(self, path: Path | None, document: RunDocument) -> bool:
-        """The run that it resumes was gone or damaged in the end: it is stored beside it."""
+        """Whether it is stored as a run of its own: the one that it resumes is gone or damaged."""
         if path != self._store.path_of(document.id):
             return False
         self._warn(f"the run that it resumes is gone or damaged: stored as {document.id}")

@@ -203,11 +203,11 @@ def _reference_place(chosen: _SelectedSystems, reference: str) -> int:
 
 
 class _ComparisonFile:
-    """A comparison on its way to `output`, as PDF where its name ends so, and its charts to the
-    folder `files`; None: not that. Leaving its `with` block ends the processes that draw charts of
-    `documents`, the runs in it.
+    """Writes a comparison of `documents` to `output`, as PDF where its name ends so, and its charts
+    to the folder `files`; None: not that. Leaving its `with` block ends the processes that draw.
 
-    Charts begin with the decisive figures, so that such a process draws beside the rest.
+    The charts that need only the decisive figures are begun first, so that they are drawn while the
+    other figures are computed.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class _ComparisonFile:
         self._drawer.__exit__()
 
     def check(self) -> None:
-        """InputError where there is no folder for the output, or something else than a file is."""
+        """InputError if the output has no folder, or is something else than a file."""
         from hardstone.cli.report import no_folder
         from hardstone.files import regular_target
 
@@ -251,7 +251,8 @@ class _ComparisonFile:
         self._begun = BegunFigures(view, self._drawer)
 
     def write(self, view: CompareView) -> None:
-        """Writes `view`, of which `begin` has seen the beginning. InputError where that fails."""
+        """Writes `view`, which `begin` has seen without most of its figures. InputError where that
+        fails."""
         if self._output is not None:
             try:
                 self._write(view, self._output)

@@ -85,10 +85,6 @@ def command(options: DoctorOptions) -> int:
         return prove(options.prove, options)
     if options.explain is not None:
         return _explain(options.explain, options)
-    return _diagnose(options)
-
-
-def _diagnose(options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.doctor.diagnose import blocks
 

@@ -125,7 +125,7 @@ _VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def _check_files(options: GateOptions) -> None:
-    """InputError for a file that cannot be written: told before hours of measuring."""
+    """InputError for a file that cannot be written, before hours of measuring."""
     for option, path in (("--junit", options.junit), ("--github", _summary_place(options))):
         if path is not None:
             _check(option, path)

@@ -106,10 +106,6 @@ class QuietReporter(PassiveReporter):
         if isinstance(event, Warned):
             tell(event.text)
 
-    def _result_text(self, result: Result) -> str:
-        said = shorten(result.reason or "no reason given", 300)
-        return f"{self._names.name(result)} {result.status}: {said}"
-
 
 class PlainReporter(QuietReporter):
     """One line for each test, and for each step of a long search: for pipes, logs and consoles
@@ -226,8 +222,10 @@ class LiveReporter(QuietReporter):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
-            if _has_reason_to_tell(event.result):
-                self._print(self._result_text(event.result))
+            result = event.result
+            if _has_reason_to_tell(result):
+                reason = shorten(result.reason or "no reason given", 300)
+                self._print(f"{self._names.name(result)} {result.status}: {reason}")
             self._show(None, 0)
         elif isinstance(event, Warned):
             for line in message_lines(event.text):

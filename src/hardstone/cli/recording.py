@@ -1,6 +1,7 @@
-"""Records hours of wake-up latency: progress with a live view, and a command at a threshold.
+"""Records hours of wake-up latency, with a live view and a command at a threshold, and goes on
+with a recording that was cut off.
 
-All three look for breaches of a threshold at which measuring goes on, and start the command.
+All reporters look for breaches of a threshold at which measuring goes on, and start the command.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_pl
 from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import lab_target
-from hardstone.cli.progress import PassiveReporter, Reporter, suitable
+from hardstone.cli.progress import PassiveReporter, suitable
 from hardstone.cli.resume import check_agreement, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
@@ -67,7 +68,7 @@ _KILLED_S = 5.0
 
 
 def command_words(text: str) -> list[str]:
-    """The words of a command; InputError if they cannot be told apart, or name no program."""
+    """The words of a command; InputError if a quotation is open, or they name no program."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -85,11 +86,10 @@ def command_words(text: str) -> list[str]:
 class BreachCommand:
     """Runs the command at a breach; one that comes while it still runs does not start it again.
 
-    Its output goes nowhere; what it said last is told if it fails. Within `with`; one that still
-    runs at the end of it is ended.
-
-    It is ended with its children, which are its process group. What a command that ended by itself
-    has left in the background goes on: it was put there to outlive the command.
+    Its output goes nowhere, but its last error line is printed if it fails. At the end of the
+    `with` block a command that still runs is ended, with its children, which are its process
+    group. What a command that ended by itself left in the background goes on: it was put there to
+    outlive the command.
     """
 
     def __init__(self, words: list[str], deadline_s: float = _DEADLINE_S) -> None:
@@ -127,7 +127,7 @@ class BreachCommand:
         self._end_at = time.monotonic() + self._deadline_s
 
     def poll(self) -> None:
-        """Tells how it ended, once it has; ends it at its deadline."""
+        """Prints how it ended, once it has; ends it at its deadline."""
         if self._process is None:
             return
         code = self._process.poll()
@@ -167,8 +167,8 @@ class BreachCommand:
         self._tell(problem)
 
     def _listen(self) -> None:
-        """Takes what it has said; no more at once than a pipe holds, or one that never pauses
-        would never let go."""
+        """Reads its error output; no more at once than a pipe holds, since a command that never
+        pauses would keep the reader here."""
         if self._process is None or self._process.stderr is None:
             return
         with contextlib.suppress(OSError):  # BlockingIOError: that was all
@@ -179,7 +179,7 @@ class BreachCommand:
                 self._said = (self._said + said)[-_SAID_BYTES:]
 
     def _tell(self, problem: str) -> None:
-        """Forgets the process; tells its problem, if it has one."""
+        """Forgets the process; prints its problem, if it has one."""
         if self._process is not None and self._process.stderr is not None:
             self._process.stderr.close()
         self._process = None
@@ -207,10 +207,7 @@ _HALF_TICK_NS = _SECOND_NS // 2  # ticks are a second apart: the one nearest to 
 
 
 class RecordingReporter(PassiveReporter):
-    """Warnings and breaches only; others add what they show.
-
-    What is left of the command is waited for after the summary.
-    """
+    """Prints warnings and breaches only; its subclasses show more."""
 
     interval_ns = _SECOND_NS
 
@@ -224,7 +221,7 @@ class RecordingReporter(PassiveReporter):
         self._before: tuple[int, int] | None = None  # elapsed, count
 
     def take(self, event: CampaignEvent) -> None:
-        """Tells what happens, and looks at the recording when it is time."""
+        """Prints what happens, and looks at the recording when it is time."""
         if isinstance(event, RunStarted):
             self._plan, self._run_id = event.plan, event.run_id
         elif isinstance(event, Warned):
@@ -244,7 +241,7 @@ class RecordingReporter(PassiveReporter):
         tell(text)
 
     def show(self, look: Snapshot | None, progress: Progress) -> None:
-        """Shows how far it is; `look` is None where nobody looked this time."""
+        """Shows how far it is; `look` is None if it was too early for one."""
 
     def _tick(self, event: Tick) -> None:
         if self._command is not None:
@@ -255,7 +252,7 @@ class RecordingReporter(PassiveReporter):
         self.show(look, Progress(event.elapsed_ns, left_ns, self._rate_hz(look, event.elapsed_ns)))
 
     def _look(self, event: Tick) -> Snapshot:
-        """Looks, tells what was found, and sets the time of the next look."""
+        """Looks, reports a breach, and sets the time of the next look."""
         look = event.look()
         self._can_look = look.can_come
         pause_ns = max(self.interval_ns, look.cost_ns * _COST_SHARE)
@@ -355,16 +352,6 @@ class LiveRecording(RecordingReporter):
             self._rate = progress.rate_hz or self._rate
         shown = Progress(progress.elapsed_ns, progress.left_ns, self._rate)
         self._live.update(recording_view(_TEST, self._result, self._said, shown), refresh=True)
-
-
-def _make_recording_reporter(*, quiet: bool, command: BreachCommand | None) -> Reporter:
-    """The reporter of a recording that suits standard error."""
-    return suitable(
-        partial(RecordingReporter, command),
-        partial(PlainRecording, command),
-        partial(LiveRecording, command),
-        quiet=quiet,
-    )
 
 
 def record(options: LatstatOptions) -> int:
@@ -489,7 +476,12 @@ def _run(
 ) -> int:
     if options.dry_run:
         return show_plan(prepared.plan, as_json=options.as_json)
-    reporter = _make_recording_reporter(quiet=options.quiet, command=command)
+    reporter = suitable(
+        partial(RecordingReporter, command),
+        partial(PlainRecording, command),
+        partial(LiveRecording, command),
+        quiet=options.quiet,
+    )
     show = print_json if options.as_json else print_run
     run = partial(
         run_one, prepared, options, show, wants_report=False, reporter=reporter, resumes=whole

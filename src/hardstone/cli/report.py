@@ -171,12 +171,12 @@ def _tests(document: RunDocument, register: Register | None) -> dict[str, Descri
 def _write_run_charts(
     document: RunDocument,
     folder: Path,
-    register: Register | None = None,
-    limits: Sequence[int] = (),
-    beside: RunDocument | None = None,
+    register: Register | None,
+    limits: Sequence[int],
+    beside: RunDocument | None,
 ) -> int:
-    """Writes the charts of the report to `folder`, and returns the number of files; the other
-    arguments are those of `write_report`. InputError where `folder` cannot be filled."""
+    """Writes the charts of the report to `folder`: the number of files. InputError where `folder`
+    cannot be filled."""
     from hardstone.report.drawing import Drawer, helpers_for
     from hardstone.report.page import figures_of_run
     from hardstone.report.sheet import write_chart_files

@@ -29,15 +29,7 @@ def _param(name: str) -> Callable[[Plan], object]:
 
 
 # What a plan has for an option that was typed.
-_SAYS: dict[str, Callable[[Plan], object]] = {
-    "duration": lambda plan: plan.tests[0].duration_ns,
-    "samples": lambda plan: plan.tests[0].samples,
-    "interval": _param("interval_ns"),
-    "cpu": lambda plan: (plan.cpu, plan.tests[0].params.get("cpus")),
-    "priority": lambda plan: plan.priority,
-    "threshold": lambda plan: (plan.tests[0].params.get("threshold_ns"), plan.watched_ns),
-    "parts": _param("parts"),
-    "policy": lambda plan: plan.policy,
+CONDITION_VALUES: dict[str, Callable[[Plan], object]] = {
     "clock": lambda plan: plan.clock,
     "load": lambda plan: plan.loads,
     "cpu_config": lambda plan: plan.cpu_configs,
@@ -46,6 +38,17 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "trace": lambda plan: plan.trace,
     "name": lambda plan: plan.name,
 }
+_VALUES: dict[str, Callable[[Plan], object]] = {
+    "duration": lambda plan: plan.tests[0].duration_ns,
+    "samples": lambda plan: plan.tests[0].samples,
+    "interval": _param("interval_ns"),
+    "cpu": lambda plan: (plan.cpu, plan.tests[0].params.get("cpus")),
+    "priority": lambda plan: plan.priority,
+    "threshold": lambda plan: (plan.tests[0].params.get("threshold_ns"), plan.watched_ns),
+    "parts": _param("parts"),
+    "policy": lambda plan: plan.policy,
+    **CONDITION_VALUES,
+}
 
 
 def check_agreement(
@@ -53,10 +56,12 @@ def check_agreement(
 ) -> None:
     """InputError for an option in `given` whose value in the plan `asked` differs from the stored
     one; `params` are the `key=value` pairs among them."""
-    typed = {f"--{name.replace('_', '-')}": says for name, says in _SAYS.items() if name in given}
+    typed = {
+        f"--{name.replace('_', '-')}": value for name, value in _VALUES.items() if name in given
+    }
     keys = [pair.partition("=")[0].strip() for pair in params]
     typed |= {f"--param {key}": _param(key) for key in keys}
-    changed = [option for option, says in typed.items() if says(asked) != says(whole.plan)]
+    changed = [option for option, value in typed.items() if value(asked) != value(whole.plan)]
     if "go_on" in given and whole.plan.watched_ns is None:
         changed.append("--go-on")
     if changed:

@@ -26,7 +26,7 @@ from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import OutcomeOptions, fitting, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
-from hardstone.cli.resume import check_target, recorded_now
+from hardstone.cli.resume import CONDITION_VALUES, check_target, recorded_now
 from hardstone.cli.simulate import SweepOptions
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
@@ -157,17 +157,6 @@ class _LiveReporter(LiveReporter):
         return self._sweep.left_ns()
 
 
-def _make_sweep_reporter(sweep: _SweepRun, *, quiet: bool) -> Reporter:
-    """The reporter of a sweep that suits standard error."""
-    found = suitable(
-        QuietReporter,
-        lambda: _PlainReporter(sweep),
-        lambda console: _LiveReporter(console, sweep),
-        quiet=quiet,
-    )
-    return _Timed(found, sweep)
-
-
 def _point_text(one: PlannedTest | Result, name: str) -> str:
     """A point, with the name of its test: "SIM-S-RT [heavy]  400 masses, 2 threads, fifo"."""
     curve = curve_of(one)
@@ -292,12 +281,18 @@ def _run_sweep(
 ) -> tuple[RunDocument, int]:
     """As `run_one`; each result decides what is measured next. `sweeping` resumes a stored run."""
     points = sweeping or _SweepRun(Sweeper(prepared.plan, prepared.register))
+    reporter = suitable(
+        QuietReporter,
+        lambda: _PlainReporter(points),
+        lambda console: _LiveReporter(console, points),
+        quiet=options.quiet,
+    )
     document, code = run_one(
         prepared,
         options,
         show,
         wants_report=wants_report,
-        reporter=_make_sweep_reporter(points, quiet=options.quiet),
+        reporter=_Timed(reporter, points),
         resumes=points.resumes,
         more=points.more,
     )
@@ -308,12 +303,12 @@ def _run_sweep(
 def _of_points(read: Callable[[PlannedTest], object]) -> Callable[[Plan], object]:
     """What the points of a sweep have in common."""
 
-    def say(plan: Plan) -> object:
+    def value(plan: Plan) -> object:
         test = plan.sweep.test if plan.sweep is not None else ""
         points = (one for one in plan.tests if one.test == test and curve_of(one) is not None)
         return next(map(read, points), None)
 
-    return say
+    return value
 
 
 def _of_sweep(*names: str) -> Callable[[Plan], object]:
@@ -321,7 +316,7 @@ def _of_sweep(*names: str) -> Callable[[Plan], object]:
 
 
 # What a plan has for an option that was typed.
-_SAYS: dict[str, Callable[[Plan], object]] = {
+_VALUES: dict[str, Callable[[Plan], object]] = {
     "masses": _of_sweep("masses", "masses_least", "masses_most"),
     "threads": _of_sweep("threads"),
     "solver": _of_sweep("solvers"),
@@ -337,13 +332,7 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "duration": _of_points(lambda one: (one.samples, one.params.get("simulated_s"))),
     "cpu": lambda plan: plan.cpu,
     "priority": lambda plan: plan.priority,
-    "clock": lambda plan: plan.clock,
-    "load": lambda plan: plan.loads,
-    "cpu_config": lambda plan: plan.cpu_configs,
-    "seed": lambda plan: plan.seed,
-    "dma_latency": lambda plan: plan.dma_latency_us,
-    "trace": lambda plan: plan.trace,
-    "name": lambda plan: plan.name,
+    **CONDITION_VALUES,
 }
 
 
@@ -416,8 +405,8 @@ def _last_unfinished(store: Store, mode: str) -> RunDocument:
 
 
 def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
-    for name, says in _SAYS.items():
-        if name in given and says(asked) != says(whole.plan):
+    for name, value in _VALUES.items():
+        if name in given and value(asked) != value(whole.plan):
             raise InputError(
                 f"--{name.replace('_', '-')}: run {whole.id} was begun with another value",
                 "leave it out: a sweep is resumed as it was begun",
@@ -435,7 +424,7 @@ def _as_begun(
         context = command.make_context(command.name, words[2:])
     except (click.ClickException, click.exceptions.Exit, InputError):
         return options
-    begun = {name: value for name, value in context.params.items() if name in _SAYS}
+    begun = {name: value for name, value in context.params.items() if name in _VALUES}
     return replace(options, **{name: begun[name] for name in begun if name not in given})
 
 
