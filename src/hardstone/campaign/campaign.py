@@ -71,8 +71,6 @@ from hardstone.store.place import StoreError, new_run_id
 from hardstone.store.store import Store
 from hardstone.targets.base import Stop, Target, run_options
 
-_GRANTED_BEFORE = "before the run it was granted; the notes of the results name what refused it"
-
 
 def _exit_code(
     document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
@@ -130,7 +128,10 @@ def realtime_advice(
         return []
     refusal = realtime_refusal(facts, probe_path or "hardstone-probe")
     if refusal is None:
-        return [f"not scheduled as real-time: {_GRANTED_BEFORE}"]
+        return [
+            "not scheduled as real-time: before the run it was granted; the notes of the results "
+            "name what refused it"
+        ]
     steps = [f"type: {one.command}" if one.command else one.words for one in refusal.steps[:1]]
     reason = facts.get("limits.realtime_reason")
     return ["not scheduled as real-time: " + "; ".join(map(str, filter(None, [reason, *steps])))]
@@ -410,9 +411,6 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
                 signal.signal(number, before[number])
 
 
-_TICK_NS = 1_000_000_000
-
-
 class _Ticker:
     """Calls `on_tick` at most once a second."""
 
@@ -422,7 +420,7 @@ class _Ticker:
 
     def look(self) -> None:
         now_ns = time.monotonic_ns()
-        if now_ns - self._last_ns >= _TICK_NS:
+        if now_ns - self._last_ns >= 1_000_000_000:
             self._last_ns = now_ns
             self._on_tick(now_ns - self._start_ns)
 

@@ -264,7 +264,7 @@ def carried(planned: PlannedTest, results: Sequence[Result]) -> PlannedTest:
 
 
 def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """What the test calibrated under the condition that was measured first."""
+    """The parameters that the test calibrated under the condition that was measured first."""
     found: dict[str, ParamValue] = {}
     for result in results:
         if result.test != planned.test or not has_same_request(planned.params, result):
@@ -326,7 +326,7 @@ class FaultTolerantJournal:
         self.path: Path | None = None
 
     def backing_file(self, test: str) -> str | None:
-        """As that of the journal; None where the store fails."""
+        """The file of the journal; None if the store fails."""
         try:
             return self._journal.backing_file(test)
         except StoreError as error:

@@ -106,9 +106,6 @@ def _show(chosen: _SelectedSystems, place: int, file: _ComparisonFile | None) ->
     print_comparison(view)
 
 
-_NAME_CHARACTERS = 60
-
-
 @dataclass(frozen=True)
 class _SelectedSystems:
     """Systems with the word that named each, and the runs that were read, each once."""
@@ -197,7 +194,7 @@ def _reference_place(chosen: _SelectedSystems, reference: str) -> int:
     if len(begun) == 1:
         return ids.index(begun.pop())
     raise InputError(
-        f"--reference: no system '{reference[:_NAME_CHARACTERS]}'",
+        f"--reference: no system '{reference[:60]}'",
         f"write a number from 1 to {count}, or one of {', '.join(dict.fromkeys(ids))[:300]}",
     )
 

@@ -66,7 +66,7 @@ from hardstone.gate.pairs import (
     run_name,
     why_left_out,
 )
-from hardstone.model import Plan, Result, RunDocument
+from hardstone.model import Result, RunDocument
 from hardstone.plan.params import PlanError
 from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DIFFERENCE, LEAST_PAIRS, LEAST_RUNS, MOST_RUNS, PairGate
@@ -599,7 +599,10 @@ class _Session:
                 prepared = prepare(
                     target, side.target, [self._address.test], replace(side.options, name=name)
                 )
-                return self._campaign(replace(prepared, plan=self._equal_work(prepared.plan)))
+                # As the first run calibrated it: times of unequal work cannot be compared.
+                tests = [carried(prepared.plan.tests[0], self._results)]
+                plan = msgspec.structs.replace(prepared.plan, tests=tests)
+                return self._campaign(replace(prepared, plan=plan))
         except (PlanError, StoreError):
             raise
         except HardstoneError as error:
@@ -608,10 +611,6 @@ class _Session:
         except KeyboardInterrupt:
             self.is_cut = True
             return PairedRun(None, "interrupted")
-
-    def _equal_work(self, plan: Plan) -> Plan:
-        """With what the first run calibrated: times of unequal work cannot be compared."""
-        return msgspec.structs.replace(plan, tests=[carried(plan.tests[0], self._results)])
 
     def _campaign(self, prepared: Prepared) -> PairedRun:
         from hardstone.cli.progress import make_reporter
@@ -633,7 +632,7 @@ class _Session:
         )
 
     def notes(self, *, with_tails: bool) -> list[str]:
-        """What a reader must know of all pairs."""
+        """Notes on all pairs."""
         found = [f"{len(self._stored)} runs are stored; see hardstone runs"]
         if not with_tails and self._options.tails is None:
             found.append(f"a virtual machine: {_ONLY_MEDIANS}")

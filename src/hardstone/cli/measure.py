@@ -83,13 +83,13 @@ def own_folder(options: MeasureOptions, target: str) -> str | None:
         return None
     try:
         path = str((options.store or default_root()).absolute())
-    except InputError:  # no home folder: opening the store tells it
+    except InputError:  # no home folder: opening the store reports it
         return None
     return path if len(os.fsencode(path)) <= _LONGEST and path.isprintable() else None
 
 
 def folder_problems(options: MeasureOptions, target: str) -> list[str]:
-    """What is wrong with the folder that was typed. On another machine its probe finds that out."""
+    """What is wrong with the folder of --dir. On another machine its probe finds that out."""
     typed = options.folder
     if typed is None:
         return []
@@ -190,7 +190,7 @@ def run_one(
 
 
 def place_problems(options: OutcomeOptions) -> list[str]:
-    """What is wrong with the places that were named, of store and report."""
+    """What is wrong with the places of --store and -o."""
     problems = []
     store, output = options.store, options.output
     try:

@@ -24,7 +24,7 @@ from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.measured_tables import step_line
 from hardstone.stats.conditions import Names, condition_of, planned_conditions
-from hardstone.stats.sustained import SUSTAINED, Step, steps_of, time_left_ns
+from hardstone.stats.sustained import SUSTAINED, steps_of, time_left_ns
 from hardstone.targets.base import QUIET, REBUILD
 from hardstone.terminal.console import make_console
 from hardstone.units import format_span
@@ -49,23 +49,19 @@ class StepProgress:
         planned = event.planned
         if planned.test != SUSTAINED or planned.expected_ns < _LEAST_NS:
             return []
-        self._begin_anew(event)
+        if event.elapsed_ns < self._elapsed_ns:  # a later measurement has steps of its own
+            self._shown_count = self._next_ns = 0
+        self._elapsed_ns = event.elapsed_ns
         if event.elapsed_ns < self._next_ns:
             return []
         look = event.look()
         pause_ns = max(_INTERVAL_NS, look.cost_ns * _COST_SHARE)
         self._next_ns = event.elapsed_ns + pause_ns if look.can_come else planned.deadline_ns
-        return [] if look.result is None else self._new(steps_of([look.result]), event)
-
-    def _begin_anew(self, event: Tick) -> None:
-        """A later measurement of the same run has steps of its own."""
-        if event.elapsed_ns < self._elapsed_ns:
-            self._shown_count = self._next_ns = 0
-        self._elapsed_ns = event.elapsed_ns
-
-    def _new(self, steps: list[Step], event: Tick) -> list[str]:
+        if look.result is None:
+            return []
+        steps = steps_of([look.result])
         new, self._shown_count = steps[self._shown_count :], len(steps)
-        left_ns = time_left_ns(steps, event.planned.params, event.planned.samples)
+        left_ns = time_left_ns(steps, planned.params, planned.samples)
         return [step_line(step, left_ns if step is new[-1] else None) for step in new]
 
 
@@ -211,7 +207,9 @@ class LiveReporter(QuietReporter):
         """Moves the live line to where the run is."""
         if isinstance(event, RunStarted):
             super().take(event)
-            self._start(event.plan)
+            self._plan = event.plan
+            total_ns = sum(test.expected_ns for test in event.plan.tests)
+            self._task = self._progress.add_task("", total=total_ns, current="", left="")
             for line in _legend(event.plan, self._names):
                 self._print(line)
         elif isinstance(event, MeasuringStarted):
@@ -231,11 +229,6 @@ class LiveReporter(QuietReporter):
             for line in message_lines(event.text):
                 self._print(line)
 
-    def _start(self, plan: Plan) -> None:
-        self._plan = plan
-        total = sum(test.expected_ns for test in plan.tests)
-        self._task = self._progress.add_task("", total=total, current="", left="")
-
     def _show(self, current: str | None, elapsed_ns: int) -> None:
         if self._task is None or self._plan is None:
             return
@@ -252,7 +245,7 @@ class LiveReporter(QuietReporter):
         )
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
-        """What is shown of a test, called `name`, while it runs."""
+        """The text about a test, called `name`, while it runs."""
         return f"{name}  {event.position} of {event.total}"
 
     def left_ns(self, plan: Plan, done_ns: int) -> int:

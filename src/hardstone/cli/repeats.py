@@ -158,10 +158,13 @@ class _Session:
 
     def _run(self, number: int, left: int) -> int:
         prepared = self._prepared(number, self._first)
-        plan = self._equal_work(prepared.plan)
+        # As the first run calibrated them: times of unequal work cannot be compared.
+        calibrated = [one for one in self._results if one.calibrated]
+        tests = [carried(one, calibrated) for one in prepared.plan.tests]
+        plan = msgspec.structs.replace(prepared.plan, tests=tests)
         if not self._options.quiet:
-            span = sum(one.expected_ns for one in plan.tests) * left
-            tell(f"run {number} of {self._count}: about {format_span(span)} left")
+            span_ns = sum(one.expected_ns for one in tests) * left
+            tell(f"run {number} of {self._count}: about {format_span(span_ns)} left")
         document, code = run_one(
             replace(prepared, plan=plan),
             replace(self._options, output=None),
@@ -172,11 +175,6 @@ class _Session:
         self._documents.append(document)
         self._results += document.results
         return code
-
-    def _equal_work(self, plan: Plan) -> Plan:
-        """With what the first run calibrated: times of unequal work cannot be compared."""
-        calibrated = [one for one in self._results if one.calibrated]
-        return msgspec.structs.replace(plan, tests=[carried(one, calibrated) for one in plan.tests])
 
     def _tell_cut(self, number: int) -> None:
         complete = sum(one.status == "complete" for one in self._documents)

@@ -49,7 +49,6 @@ _HERE = "local"
 _TARGET_CHARACTERS = 120
 _LINE_CHARACTERS = 20
 _STATUS_CHARACTERS = 13
-_NOT_FULL = "* not the full rating; why: hardstone show RUN --why"
 
 
 def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
@@ -82,7 +81,7 @@ def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> No
         table.add_row(run, _name(entry), *rest)
     print_table(console, table)
     if any(entry.rated_as and entry.stars is not None for entry in entries):
-        console.print(words(_NOT_FULL, "dim"))
+        console.print(words("* not the full rating; why: hardstone show RUN --why", "dim"))
 
 
 def _stars(entry: RunEntry) -> str:

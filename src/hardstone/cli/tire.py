@@ -1,4 +1,4 @@
-"""Measures a sweep of the tire, tells its progress, and goes on with one that was cut off."""
+"""Measures a sweep of the tire, reports its progress, and goes on with one that was cut off."""
 
 from __future__ import annotations
 
@@ -207,9 +207,6 @@ def _solver(curve: Curve) -> list[str]:
     return [] if curve.solver == "semaphore" else [curve.solver]
 
 
-_Show = Callable[[RunDocument], None] | None
-
-
 def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> int:
     """A new sweep: the exit code."""
     names = lab_targets(options.target, options)
@@ -274,7 +271,7 @@ def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOption
 def _run_sweep(
     prepared: Prepared,
     options: OutcomeOptions,
-    show: _Show,
+    show: Callable[[RunDocument], None] | None,
     *,
     wants_report: bool,
     sweeping: _SweepRun | None = None,
@@ -301,7 +298,7 @@ def _run_sweep(
 
 
 def _of_points(read: Callable[[PlannedTest], object]) -> Callable[[Plan], object]:
-    """What the points of a sweep have in common."""
+    """Gives what the points of a sweep have in common."""
 
     def value(plan: Plan) -> object:
         test = plan.sweep.test if plan.sweep is not None else ""
