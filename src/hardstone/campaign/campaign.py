@@ -51,7 +51,6 @@ from hardstone.event_names import THRESHOLD, TIRE_TESTS
 from hardstone.model import (
     RUN_SCHEMA,
     ClockCheck,
-    Descriptor,
     Facts,
     Plan,
     PlannedTest,
@@ -72,10 +71,8 @@ from hardstone.store.place import StoreError, new_run_id
 from hardstone.store.store import Store
 from hardstone.targets.base import Stop, Target, run_options
 
-_GRANTED_BEFORE = "before the run it was granted; the notes of the results name what refused it"
 
-
-def exit_code(
+def _exit_code(
     document: RunDocument, *, is_target_gone: bool = False, is_broken: bool = False
 ) -> int:
     """0 only if every requested test was measured and can be trusted.
@@ -85,21 +82,22 @@ def exit_code(
     the system and not an error.
     """
     results = document.results
-    is_whole = all(map(is_measured, results))
+    is_whole = all(result.status == "measured" and result.complete for result in results)
     applies = {
         EXIT_INTERRUPTED: document.status == "interrupted",
         EXIT_UNREACHABLE: is_target_gone,
         EXIT_USAGE: is_broken,
-        EXIT_GATE: any(map(crossed_threshold, results)),
-        EXIT_PRIVILEGE: any(map(_is_denied, results)),
+        EXIT_GATE: any(map(_crossed_threshold, results)),
+        EXIT_PRIVILEGE: any(result.status == "denied" for result in results),
         EXIT_UNTRUSTWORTHY: not is_whole or document.trust.grade == "untrustworthy",
     }
     return worst_code(code for code, is_so in applies.items() if is_so)
 
 
-def standing_code(document: RunDocument) -> int:
-    """What all parts of a resumed run say together; how its last one ended is another matter."""
-    is_crossed = any(map(crossed_threshold, document.results))
+def _standing_code(document: RunDocument) -> int:
+    """The exit code of all parts of a resumed run together; how its last one ended is another
+    matter."""
+    is_crossed = any(map(_crossed_threshold, document.results))
     is_doubtful = document.trust.grade == "untrustworthy"
     return worst_code(
         code
@@ -108,12 +106,7 @@ def standing_code(document: RunDocument) -> int:
     )
 
 
-def is_measured(result: Result) -> bool:
-    """Whether the test ran to its end and everything it sent arrived."""
-    return result.status == "measured" and result.complete
-
-
-def crossed_threshold(result: Result) -> bool:
+def _crossed_threshold(result: Result) -> bool:
     """Whether a value passed the limit that the user gave, which is a failed gate; also where
     measuring went on."""
     is_event = any(event.name == THRESHOLD for event in result.events)
@@ -128,21 +121,20 @@ def realtime_advice(
     is_lacking = any(
         result.conditions.realtime is False
         if has_run(result)
-        else is_refused and _is_denied(result)
+        else is_refused and result.status == "denied"
         for result in document.results
     )
     if document.plan.policy == "other" or not is_lacking:
         return []
     refusal = realtime_refusal(facts, probe_path or "hardstone-probe")
     if refusal is None:
-        return [f"not scheduled as real-time: {_GRANTED_BEFORE}"]
+        return [
+            "not scheduled as real-time: before the run it was granted; the notes of the results "
+            "name what refused it"
+        ]
     steps = [f"type: {one.command}" if one.command else one.words for one in refusal.steps[:1]]
     reason = facts.get("limits.realtime_reason")
     return ["not scheduled as real-time: " + "; ".join(map(str, filter(None, [reason, *steps])))]
-
-
-def _is_denied(result: Result) -> bool:
-    return result.status == "denied"
 
 
 Answer = TypeVar("Answer")
@@ -208,7 +200,7 @@ class Campaign:
         The document keeps what `register` declares of the tests of the plan. `resumes`: a stored
         run, of one test, of which this one becomes a part.
         """
-        document = new_document(plan, facts, self._target, register)
+        document = _new_document(plan, facts, self._target, register)
         with (
             stop_on_signals(self._stop),
             self._target.alone(
@@ -231,10 +223,10 @@ class Campaign:
             keeper.finish()
         self._on_event(RunFinished((resumes or document).id, self._stop.is_abort))
         is_gone = self._gone is not None or self._is_silent
-        code = exit_code(document, is_target_gone=is_gone, is_broken=self._is_broken)
+        code = _exit_code(document, is_target_gone=is_gone, is_broken=self._is_broken)
         if resumes is not None and not self._is_of_its_own(keeper.path, document):
             document = joined_run(resumes, document)
-            code = worst_code((code, standing_code(document)))
+            code = worst_code((code, _standing_code(document)))
         if self._stop.is_set() and self._gone is None:
             code = EXIT_INTERRUPTED  # also where it came after the last test
         if keeper.problem is not None:
@@ -252,7 +244,7 @@ class Campaign:
         return journal
 
     def _is_of_its_own(self, path: Path | None, document: RunDocument) -> bool:
-        """The run that it resumes was gone or damaged in the end: it is stored beside it."""
+        """Whether it is stored as a run of its own: the one that it resumes is gone or damaged."""
         if path != self._store.path_of(document.id):
             return False
         self._warn(f"the run that it resumes is gone or damaged: stored as {document.id}")
@@ -307,7 +299,7 @@ class Campaign:
 
     def _measure(self, planned: PlannedTest, asked: PlannedTest, collector: Collector) -> Result:
         """The result of `asked`: `planned` with the parameters that the run has found."""
-        ticker = Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
+        ticker = _Ticker(lambda elapsed_ns: self._tick(planned, collector, elapsed_ns))
 
         def on_idle(said: str = "") -> None:
             if said:
@@ -397,18 +389,8 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     wanted = [number for number in _SIGNALS if before[number] is not signal.SIG_IGN]
-    take = _handler(stop, before[signal.SIGINT])
-    for number in wanted:
-        signal.signal(number, take)
-    try:
-        yield
-    finally:
-        for number in wanted:
-            if signal.getsignal(number) is take:  # what an interrupt has set stays
-                signal.signal(number, before[number])
+    interrupt = before[signal.SIGINT]
 
-
-def _handler(stop: Stop, interrupt: object) -> Callable[[int, FrameType | None], None]:
     def take(number: int, frame: FrameType | None) -> None:
         if stop.is_abort:
             if callable(interrupt):
@@ -419,13 +401,17 @@ def _handler(stop: Stop, interrupt: object) -> Callable[[int, FrameType | None],
         else:
             stop.set()
 
-    return take
+    for number in wanted:
+        signal.signal(number, take)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            if signal.getsignal(number) is take:  # what an interrupt has set stays
+                signal.signal(number, before[number])
 
 
-_TICK_NS = 1_000_000_000
-
-
-class Ticker:
+class _Ticker:
     """Calls `on_tick` at most once a second."""
 
     def __init__(self, on_tick: Callable[[int], None]) -> None:
@@ -434,15 +420,19 @@ class Ticker:
 
     def look(self) -> None:
         now_ns = time.monotonic_ns()
-        if now_ns - self._last_ns >= _TICK_NS:
+        if now_ns - self._last_ns >= 1_000_000_000:
             self._last_ns = now_ns
             self._on_tick(now_ns - self._start_ns)
 
 
-def new_document(
+def _new_document(
     plan: Plan, facts: Facts, target: Target, register: Register | None
 ) -> RunDocument:
     """The document of a run that begins, still without results."""
+    described = {one.test for one in plan.tests}
+    if plan.sweep is not None:
+        described |= set(TIRE_TESTS)  # a sweep may add any of them
+    known = [] if register is None else register.tests
     tool = Tool(
         version=hardstone.__version__,
         probe_version=facts.probe_version,
@@ -463,14 +453,8 @@ def new_document(
         plan=plan,
         instrument=facts.instrument,
         results=[],
-        descriptors=_descriptors(plan, register),
+        descriptors=[one for one in known if one.id in described],
     )
-
-
-def _descriptors(plan: Plan, register: Register | None) -> list[Descriptor]:
-    """Those of the tests of the plan, and of all that a sweep may add."""
-    asked = {one.test for one in plan.tests} | (set() if plan.sweep is None else set(TIRE_TESTS))
-    return [one for one in (register.tests if register is not None else []) if one.id in asked]
 
 
 def now_utc() -> str:
@@ -489,16 +473,12 @@ def pair_plan(plan: Plan, settings: Sequence[str], pairs: int, seed: int) -> Pla
     without = plan.tests[0]
     with_settings = msgspec.structs.replace(without, settings=list(settings))
     tests: list[PlannedTest] = []
-    for is_with_first in _orders(pairs, seed):
-        pair = [without, with_settings]
-        tests += reversed(pair) if is_with_first else pair
-    return msgspec.structs.replace(plan, tests=tests)
-
-
-def _orders(pairs: int, seed: int) -> list[bool]:
     draw = random.Random(seed)  # noqa: S311 - an order that can be repeated, no secret
     orders: list[bool] = []
     while len(orders) < pairs:
-        first = draw.random() < 0.5
-        orders += [first, not first]
-    return orders[:pairs]
+        is_with_first = draw.random() < 0.5
+        orders += [is_with_first, not is_with_first]
+    for is_with_first in orders[:pairs]:
+        pair = [without, with_settings]
+        tests += reversed(pair) if is_with_first else pair
+    return msgspec.structs.replace(plan, tests=tests)

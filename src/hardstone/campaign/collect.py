@@ -53,6 +53,7 @@ from hardstone.units import format_count, format_ns
 
 _LONG_NS = 10_000_000_000  # of a shorter test little is lost, and little written
 _PROMISED_NS = 1_000_000_000
+_NOT_YET = "nothing is recorded yet"
 
 
 class TargetGoneError(TargetError):
@@ -64,7 +65,7 @@ class TargetGoneError(TargetError):
 
 
 @dataclass
-class SnapshotCost:
+class _SnapshotCost:
     """How often a test was looked at while it measured, and what that took."""
 
     count: int = 0
@@ -80,15 +81,35 @@ class Collector:
     journal: FaultTolerantJournal
     stop: Stop
     names: Names
-    looks: SnapshotCost = field(default_factory=SnapshotCost)
+    looks: _SnapshotCost = field(default_factory=_SnapshotCost)
 
     def look(self, test: str) -> Snapshot:
-        """What the running test has recorded by now."""
-        is_recording = self.journal.has_recording()
-        found = look_at(test, self.target, self.journal.snapshot, is_recording=is_recording)
+        """What the running test has recorded by now. Never raises."""
+        found = self._look(test)
         self.looks.count += 1
         self.looks.cost_ns += found.cost_ns
         return found
+
+    def _look(self, test: str) -> Snapshot:
+        if not self.journal.has_recording():
+            return Snapshot(None, 0, _NOT_YET)
+        begin_ns = _cpu_ns()
+        reader = StreamReader(test)
+        try:
+            copy = self.journal.snapshot()
+            if copy is None:
+                cost_ns = _cpu_ns() - begin_ns
+                why = "a copy would disturb what is measured"
+                return Snapshot(None, cost_ns, why, can_come=False)
+            for line in self.target.dump(str(copy)):
+                reader.feed(line)
+        except (HardstoneError, OSError) as error:
+            return Snapshot(None, _cpu_ns() - begin_ns, str(error))
+        found = reader.finish()
+        cost_ns = _cpu_ns() - begin_ns
+        if any(series.count for series in found.series):
+            return Snapshot(found, cost_ns)
+        return Snapshot(None, cost_ns, reader.problem or _NOT_YET)
 
     def tell_looks(self, result: Result) -> None:
         """Adds what looking at the test took: it had a part of the machine while that measured."""
@@ -243,7 +264,7 @@ def carried(planned: PlannedTest, results: Sequence[Result]) -> PlannedTest:
 
 
 def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """What the test calibrated under the condition that was measured first."""
+    """The parameters that the test calibrated under the condition that was measured first."""
     found: dict[str, ParamValue] = {}
     for result in results:
         if result.test != planned.test or not has_same_request(planned.params, result):
@@ -255,7 +276,7 @@ def _calibrated(planned: PlannedTest, results: Sequence[Result]) -> dict[str, Pa
 
 
 def _means(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamValue]:
-    """The means of another test under the same condition; 0 where it has none."""
+    """The means, in whole ns, of another test under the same condition; 0 where it has none."""
     wanted = _MEANS.get(planned.test)
     asked = planned.params.get(wanted.param) if wanted is not None else None
     kinds, scopes = planned.params.get("kinds"), planned.params.get("scopes")
@@ -263,20 +284,7 @@ def _means(planned: PlannedTest, results: Sequence[Result]) -> dict[str, ParamVa
         return {}
     if not isinstance(kinds, list) or not isinstance(scopes, list):
         return {}
-    means = _means_under(planned, wanted, results)
-    values: list[int | str] = [
-        means.get((kind, scope)) or means.get((kind, _EITHER_SCOPE), 0)
-        for kind in kinds
-        for scope in scopes
-    ]
-    return {wanted.param: values} if any(values) else {}
-
-
-def _means_under(
-    planned: PlannedTest, wanted: _Means, results: Sequence[Result]
-) -> dict[tuple[int | str | None, int | str | None], int]:
-    """Means in whole ns by kind and scope."""
-    return {
+    means = {
         (series.labels.get("kind"), series.labels.get("scope")): max(round(series.mean), 1)
         for result in results
         if result.test == wanted.test and condition_of(result) == condition_of(planned)
@@ -284,36 +292,12 @@ def _means_under(
         for series in result.series
         if series.name == wanted.series and series.mean is not None
     }
-
-
-_NOT_YET = "nothing is recorded yet"
-_NO_COPY = "a copy would disturb what is measured"
-
-
-def look_at(
-    test: str, target: Target, snapshot: Callable[[], Path | None], *, is_recording: bool
-) -> Snapshot:
-    """What `test`, which runs on `target`, has recorded by now. Never raises."""
-    if not is_recording:
-        return Snapshot(None, 0, _NOT_YET)
-    begin_ns = _cpu_ns()
-    reader = StreamReader(test)
-    try:
-        copy = snapshot()
-        if copy is None:
-            return Snapshot(None, _cpu_ns() - begin_ns, _NO_COPY, can_come=False)
-        for line in target.dump(str(copy)):
-            reader.feed(line)
-    except (HardstoneError, OSError) as error:
-        return Snapshot(None, _cpu_ns() - begin_ns, str(error), can_come=True)
-    found = reader.finish()
-    cost_ns = _cpu_ns() - begin_ns
-    has_values = any(series.count for series in found.series)
-    return (
-        Snapshot(found, cost_ns)
-        if has_values
-        else Snapshot(None, cost_ns, reader.problem or _NOT_YET)
-    )
+    values: list[int | str] = [
+        means.get((kind, scope)) or means.get((kind, _EITHER_SCOPE), 0)
+        for kind in kinds
+        for scope in scopes
+    ]
+    return {wanted.param: values} if any(values) else {}
 
 
 def _cpu_ns() -> int:
@@ -342,7 +326,7 @@ class FaultTolerantJournal:
         self.path: Path | None = None
 
     def backing_file(self, test: str) -> str | None:
-        """As that of the journal; None where the store fails."""
+        """The file of the journal; None if the store fails."""
         try:
             return self._journal.backing_file(test)
         except StoreError as error:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
 
 import click
 
 from hardstone.cli.options import json_option, target_option
-from hardstone.errors import EXIT_OK, HardstoneError
+from hardstone.errors import EXIT_OK
 from hardstone.model import Register
 from hardstone.targets import find_target
 
@@ -18,14 +17,6 @@ def read_register(target_name: str) -> Register:
     with closing(find_target(target_name)) as target:
         target.open()
         return target.probe_list()
-
-
-def register_or_none(target_name: str = "local") -> Register | None:
-    """The same, or None without a probe: a stored run can be shown all the same."""
-    try:
-        return read_register(target_name)
-    except HardstoneError:
-        return None
 
 
 _PUBLISHED = "published"
@@ -43,13 +34,24 @@ def list_tests(what: str | None, target: str, as_json: bool) -> int:
     """
     if what == _PUBLISHED:
         return _list_published(as_json=as_json)
-    from hardstone.catalogue import load_catalogue
+    from hardstone.catalogue import kind_of, load_catalogue
     from hardstone.cli.messages import print_json
 
     catalogue = load_catalogue()
     tests = sorted(read_register(target).tests, key=lambda test: catalogue.place(test.id))
     if as_json:
-        print_json([_row(test) for test in tests])
+        rows = [
+            {
+                "id": test.id,
+                "title": test.title,
+                "source": test.source,
+                "kind": kind_of(test.id),
+                "category": catalogue.entry(test.id).category,
+                "needs": test.needs,
+            }
+            for test in tests
+        ]
+        print_json(rows)
     else:
         from hardstone.terminal.lists import print_tests
 
@@ -69,19 +71,6 @@ def _list_published(*, as_json: bool) -> int:
 
         print_published_systems(rows)
     return EXIT_OK
-
-
-def _row(test: Any) -> dict[str, Any]:
-    from hardstone.catalogue import kind_of, load_catalogue
-
-    return {
-        "id": test.id,
-        "title": test.title,
-        "source": test.source,
-        "kind": kind_of(test.id),
-        "category": load_catalogue().entry(test.id).category,
-        "needs": test.needs,
-    }
 
 
 @click.command("explain")

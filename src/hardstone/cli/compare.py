@@ -1,4 +1,4 @@
-"""`hardstone compare`: 2 to 20 runs and published systems beside each other."""
+"""`hardstone compare`: 2 to 20 runs and published systems, compared with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hardstone.comparison.figures import BegunFigures
     from hardstone.comparison.view import CompareView
     from hardstone.model import RunDocument
-    from hardstone.report.drawing import Drawer
     from hardstone.store.store import Store
     from hardstone.systems.subjects import MeasuredRun, Subject
 
@@ -66,31 +65,34 @@ def command(
         raise InputError("--json prints the comparison and writes no file", "give --json alone")
     one_array_thread()
     with ExitStack() as stack:
-        from hardstone.cli.open_store import open_store
+        from hardstone.cli.messages import print_json, tell
+        from hardstone.cli.open_store import consistency_exit, open_store
+        from hardstone.systems.subjects import MeasuredRun
 
-        chosen = chosen_systems(open_store(store), systems, load, cpu_config, reference)
-        place = reference_place(chosen, reference)
+        chosen = _chosen_systems(open_store(store), systems, load, cpu_config, reference)
+        place = _reference_place(chosen, reference)
         file = None
         if output is not None or files is not None:
-            file = stack.enter_context(ComparisonFile(output, files, chosen.documents))
+            file = stack.enter_context(_ComparisonFile(output, files, chosen.documents))
         if as_json:
-            _print_document(chosen, place)
+            from hardstone.comparison.assemble import compare_view
+            from hardstone.comparison.view import comparison_document
+
+            print_json(comparison_document(compare_view(chosen.subjects, place)))
         else:
             _show(chosen, place, file)
-        _tell_files(output, files)
-        return _exit_code(chosen)
+        if output is not None:
+            tell(f"comparison: {output}")
+        if files is not None:
+            tell(f"charts: {files}")
+        runs = [one for one in chosen.subjects if isinstance(one, MeasuredRun)]
+        known = {one.id: one.contradictions for one in runs}
+        codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
+        return worst_code([EXIT_OK, *codes])
 
 
-def _print_document(chosen: SelectedSystems, place: int) -> None:
-    from hardstone.cli.messages import print_json
-    from hardstone.comparison.assemble import compare_view
-    from hardstone.comparison.view import comparison_document
-
-    print_json(comparison_document(compare_view(chosen.subjects, place)))
-
-
-def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> None:
-    """On the screen, once it is written where that was asked for."""
+def _show(chosen: _SelectedSystems, place: int, file: _ComparisonFile | None) -> None:
+    """Writes the comparison to `file`, if there is one, and prints it."""
     from hardstone.comparison.assemble import compare_view
 
     if file is None:
@@ -104,29 +106,8 @@ def _show(chosen: SelectedSystems, place: int, file: ComparisonFile | None) -> N
     print_comparison(view)
 
 
-def _exit_code(chosen: SelectedSystems) -> int:
-    from hardstone.cli.open_store import consistency_exit
-    from hardstone.systems.subjects import MeasuredRun
-
-    known = {one.id: one.contradictions for one in chosen.subjects if isinstance(one, MeasuredRun)}
-    codes = [consistency_exit(document, known[document.id]) for document in chosen.documents]
-    return worst_code([EXIT_OK, *codes])
-
-
-def _tell_files(output: Path | None, files: Path | None) -> None:
-    from hardstone.cli.messages import tell
-
-    if output is not None:
-        tell(f"comparison: {output}")
-    if files is not None:
-        tell(f"charts: {files}")
-
-
-_NAME_CHARACTERS = 60
-
-
 @dataclass(frozen=True)
-class SelectedSystems:
+class _SelectedSystems:
     """Systems with the word that named each, and the runs that were read, each once."""
 
     subjects: list[Subject]
@@ -134,9 +115,9 @@ class SelectedSystems:
     documents: list[RunDocument]
 
 
-def chosen_systems(
+def _chosen_systems(
     store: Store, words: Sequence[str], load: str | None, cpu_config: str | None, reference: str
-) -> SelectedSystems:
+) -> _SelectedSystems:
     """A system for each condition of each run, and for each published one.
 
     `load` and `cpu_config` choose between the conditions of a run. Of a published system under
@@ -152,12 +133,12 @@ def chosen_systems(
             raise InputError(f"run {document.id} is named twice", "name it once")
         documents[document.id] = document
         runs[word] = _under(document, load, cpu_config)
-    chosen = SelectedSystems(*_systems(runs, words, ""), list(documents.values()))
-    beside = chosen.subjects[reference_place(chosen, reference)]
-    measured = beside if isinstance(beside, MeasuredRun) else next(iter(runs.values()), [None])[0]
+    chosen = _SelectedSystems(*_systems(runs, words, ""), list(documents.values()))
+    base = chosen.subjects[_reference_place(chosen, reference)]
+    measured = base if isinstance(base, MeasuredRun) else next(iter(runs.values()), [None])[0]
     if measured is None:
         return chosen
-    return SelectedSystems(*_systems(runs, words, measured.condition.load), chosen.documents)
+    return _SelectedSystems(*_systems(runs, words, measured.condition.load), chosen.documents)
 
 
 def _systems(
@@ -176,8 +157,8 @@ def _systems(
 
 
 def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> list[MeasuredRun]:
-    """The run under the conditions that were asked for. InputError, with those there are, if none
-    is."""
+    """The run under the conditions that were asked for; InputError, with those that it has, if it
+    has none of them."""
     from hardstone.systems.subjects import subjects_of
 
     every = subjects_of(document)
@@ -197,7 +178,7 @@ def _under(document: RunDocument, load: str | None, cpu_config: str | None) -> l
     )
 
 
-def reference_place(chosen: SelectedSystems, reference: str) -> int:
+def _reference_place(chosen: _SelectedSystems, reference: str) -> int:
     """The place of the system that `reference` names: a number from 1, what was typed for it, its
     ID, or the start of the ID. InputError if it names none, or several."""
     count = len(chosen.subjects)
@@ -213,17 +194,17 @@ def reference_place(chosen: SelectedSystems, reference: str) -> int:
     if len(begun) == 1:
         return ids.index(begun.pop())
     raise InputError(
-        f"--reference: no system '{reference[:_NAME_CHARACTERS]}'",
+        f"--reference: no system '{reference[:60]}'",
         f"write a number from 1 to {count}, or one of {', '.join(dict.fromkeys(ids))[:300]}",
     )
 
 
-class ComparisonFile:
-    """A comparison on its way to `output`, as PDF where its name ends so, and its charts to the
-    folder `files`; None: not that. Leaving its `with` block ends the processes that draw charts of
-    `documents`, the runs in it.
+class _ComparisonFile:
+    """Writes a comparison of `documents` to `output`, as PDF where its name ends so, and its charts
+    to the folder `files`; None: not that. Leaving its `with` block ends the processes that draw.
 
-    Charts begin with the decisive figures, so that such a process draws beside the rest.
+    The charts that need only the decisive figures are begun first, so that they are drawn while the
+    other figures are computed.
     """
 
     def __init__(
@@ -244,7 +225,7 @@ class ComparisonFile:
         self._drawer.__exit__()
 
     def check(self) -> None:
-        """InputError where there is no folder for the output, or something else than a file is."""
+        """InputError if the output has no folder, or is something else than a file."""
         from hardstone.cli.report import no_folder
         from hardstone.files import regular_target
 
@@ -267,7 +248,8 @@ class ComparisonFile:
         self._begun = BegunFigures(view, self._drawer)
 
     def write(self, view: CompareView) -> None:
-        """Writes `view`, of which `begin` has seen the beginning. InputError where that fails."""
+        """Writes `view`, which `begin` has seen without most of its figures. InputError where that
+        fails."""
         if self._output is not None:
             try:
                 self._write(view, self._output)
@@ -277,7 +259,11 @@ class ComparisonFile:
                 raise InputError(cause, "name a file with -o") from error
         if self._files is not None:
             self._drawer.has_scripts = False
-            _write_files(view, self._files, self._drawer)
+            from hardstone.comparison.figures import compare_figures
+            from hardstone.report.sheet import write_chart_files
+
+            source = ", ".join(one.id for one in view.columns)
+            write_chart_files(compare_figures(view, self._drawer).all(), self._files, source)
 
     def _write(self, view: CompareView, output: Path) -> None:
         if self._begun is None:
@@ -288,11 +274,3 @@ class ComparisonFile:
         from hardstone.comparison.page import write_compare
 
         write_compare(view, output, self._begun.finished(view), bundle=lambda: self._script)
-
-
-def _write_files(view: CompareView, files: Path, drawer: Drawer) -> None:
-    from hardstone.comparison.figures import compare_figures
-    from hardstone.report.sheet import write_chart_files
-
-    source = ", ".join(one.id for one in view.columns)
-    write_chart_files(compare_figures(view, drawer).all(), files, source)

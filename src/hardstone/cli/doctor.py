@@ -73,7 +73,11 @@ def command(options: DoctorOptions) -> int:
     is found has a level: blocks, hurts or note. The doctor changes nothing. Only --prove
     applies settings, and only during its own runs. Exit code 5 when a rule blocks.
     """
-    _check_options(options)
+    if options.prove is not None and options.explain is not None:
+        raise InputError("--prove and --explain are both given", "give one of them")
+    given = [name for name in _PROVE_ONLY if getattr(options, name) is not None]
+    if options.prove is None and given:
+        raise InputError(f"--{given[0].removesuffix('_s')} needs --prove", "add --prove RULE")
     options = replace(options, target=lab_target(options.target, options))
     if options.prove is not None:
         from hardstone.cli.prove import prove
@@ -81,18 +85,6 @@ def command(options: DoctorOptions) -> int:
         return prove(options.prove, options)
     if options.explain is not None:
         return _explain(options.explain, options)
-    return _diagnose(options)
-
-
-def _check_options(options: DoctorOptions) -> None:
-    if options.prove is not None and options.explain is not None:
-        raise InputError("--prove and --explain are both given", "give one of them")
-    given = [name for name in _PROVE_ONLY if getattr(options, name) is not None]
-    if options.prove is None and given:
-        raise InputError(f"--{given[0].removesuffix('_s')} needs --prove", "add --prove RULE")
-
-
-def _diagnose(options: DoctorOptions) -> int:
     from hardstone.cli.messages import print_json
     from hardstone.doctor.diagnose import blocks
 

@@ -142,16 +142,18 @@ def _mode(options: GateOptions) -> str:
     }
     modes = [name for name, is_asked in asked.items() if is_asked]
     if len(modes) != 1:
-        told = " and ".join(f"--{one}" for one in modes) or "nothing to hold it against"
+        named = " and ".join(f"--{one}" for one in modes) or "nothing to hold it against"
         raise InputError(
-            f"{told}: one of --limits, --baseline, --pairs, --again and --suggest is needed",
+            f"{named}: one of --limits, --baseline, --pairs, --again and --suggest is needed",
             "give one",
         )
     mode = modes[0]
     given = [name for name in _PAIRS_ONLY if getattr(options, name) not in (None, ())]
     if given and mode != "pairs":
         raise InputError(f"--{_TYPED.get(given[0], given[0])} needs --pairs", "add --pairs 12")
-    _check_of_pairs(options, mode)
+    given = [name for name in _OF_PAIRS if getattr(options, name) is not None]
+    if given and mode not in ("pairs", "again"):
+        raise InputError(f"--{given[0]} needs --pairs", "add --pairs 12")
     if options.output is not None and mode != "suggest":
         raise InputError("--output needs --suggest", "leave it out")
     if options.margin is not None and mode == "limits":
@@ -161,9 +163,3 @@ def _mode(options: GateOptions) -> str:
             "--suggest checks nothing, so that there is nothing for --junit or --github"
         )
     return mode
-
-
-def _check_of_pairs(options: GateOptions, mode: str) -> None:
-    given = [name for name in _OF_PAIRS if getattr(options, name) is not None]
-    if given and mode not in ("pairs", "again"):
-        raise InputError(f"--{given[0]} needs --pairs", "add --pairs 12")

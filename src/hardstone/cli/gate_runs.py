@@ -1,11 +1,11 @@
 """Gates stored runs against limits and baselines, and pairs measured by turns; what every gate
 writes.
 
-Both sides get options of `hardstone run`, read by its own parser and never by a shell.
+Both sides of pairs get options of `hardstone run`, read by its own parser and never by a shell.
 
-FILE is what `--pairs --json` printed: it names the runs of each pair. A run that is missing ends
-the command, and so does one that was measured in another pair or on the other side: whoever chooses
-the pairs would decide the outcome. A pair that did not count then does not count now.
+The FILE of --again is what `--pairs --json` printed: it names the runs of each pair. A run that is
+missing, or that was measured in another pair or on the other side, ends the command: whoever
+chooses the pairs would decide the outcome. A pair that did not count then does not count now.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hardstone.cli.gate import GateOptions
 from hardstone.cli.measure import Prepared, prepare
 from hardstone.cli.messages import print_json, printed, tell, tell_error
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import lab_target, typed_options
+from hardstone.cli.options import lab_target, printable, read_count, typed_options
 from hardstone.cli.repeats import repeats_of
 from hardstone.cli.run import RunOptions
 from hardstone.errors import (
@@ -66,7 +66,7 @@ from hardstone.gate.pairs import (
     run_name,
     why_left_out,
 )
-from hardstone.model import Plan, Result, RunDocument
+from hardstone.model import Result, RunDocument
 from hardstone.plan.params import PlanError
 from hardstone.stats.resampling import MOST_PAIRS
 from hardstone.stats.run_gate import ALPHA, DIFFERENCE, LEAST_PAIRS, LEAST_RUNS, MOST_RUNS, PairGate
@@ -83,30 +83,31 @@ from hardstone.systems.subjects import (
 from hardstone.targets import find_target
 from hardstone.units import format_span, parse_duration_ns
 
-ONLY_MEDIANS = "only medians are judged (--tails judges p99, p99.9)"
+_ONLY_MEDIANS = "only medians are judged (--tails judges p99, p99.9)"
 _PERCENT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%", re.ASCII)
 _MOST_ALPHA = 0.1
 
 
-def margin_of(text: str) -> float:
+def _margin_of(text: str) -> float:
     """0.25 of "25%"; InputError for anything that is no margin."""
     margin = _share(text)
     if not 0 < margin <= MOST_MARGIN:
-        raise InputError(f"--margin: '{_shown(text)}' is not a margin", "write 25%")
+        raise InputError(f"--margin: '{printable(text)}' is not a margin", "write 25%")
     return margin
 
 
-def alpha_of(text: str) -> float:
+def _alpha_of(text: str) -> float:
     """0.01 of "1%"; InputError for anything that is no level of a test."""
     alpha = _share(text)
     if not 0 < alpha <= _MOST_ALPHA:
         raise InputError(
-            f"--alpha: '{_shown(text)}' is not a level up to {100 * _MOST_ALPHA:.0f} %", "write 1%"
+            f"--alpha: '{printable(text)}' is not a level up to {100 * _MOST_ALPHA:.0f} %",
+            "write 1%",
         )
     return alpha
 
 
-def deadline_of(text: str) -> int:
+def _deadline_of(text: str) -> int:
     """A deadline in ns; InputError for anything else."""
     try:
         return parse_duration_ns(text, bare="us")
@@ -115,26 +116,22 @@ def deadline_of(text: str) -> int:
 
 
 def _share(text: str) -> float:
-    """0 if it is none."""
+    """0.25 of "25%"; 0 if it is no share."""
     found = _PERCENT.fullmatch(text.strip())
     return float(Decimal(found[1]) / 100) if found else 0.0
-
-
-def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:40]
 
 
 _VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-def check_files(options: GateOptions) -> None:
-    """InputError for a file that cannot be written: told before hours of measuring."""
+def _check_files(options: GateOptions) -> None:
+    """InputError for a file that cannot be written, before hours of measuring."""
     for option, path in (("--junit", options.junit), ("--github", _summary_place(options))):
         if path is not None:
             _check(option, path)
 
 
-def tell_outcome(document: GateDocument, options: GateOptions) -> int:
+def _tell_outcome(document: GateDocument, options: GateOptions) -> int:
     """Prints and writes `document`: the exit code, that of the outcome."""
     from hardstone.gate.screen import print_gate
 
@@ -217,36 +214,39 @@ def _unwritable(option: str, path: Path, error: OSError) -> InputError:
     return InputError(f"{option}: {path} cannot be written: {reason}", "name another file")
 
 
-def write_text(option: str, path: Path, text: str) -> None:
-    """Writes `text` to the file of `option`; InputError if that fails."""
-    _check(option, path)
-    _replace(option, path, text.encode("utf-8", "replace"))
-    tell(f"limits: {path}")
+def _read_file(option: str, path: Path, most_bytes: int) -> bytes:
+    try:
+        return read_regular(path.resolve(), most_bytes)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"{option}: {path} cannot be read: {reason}", "name another file"
+        ) from error
 
 
 _MOST_BYTES = 1 << 20
 _DEFAULT_MARGIN = "25%"
-MOST_READ = 200
-System = MeasuredRun | PublishedSystem
+_MOST_READ = 200
+_System = MeasuredRun | PublishedSystem
 
 
 def gate_by_limits(words: Sequence[str], options: GateOptions) -> int:
     """Holds the runs and studies `words` against a file: the exit code."""
-    check_files(options)
+    _check_files(options)
     path = options.limits or Path()
     store = _Store(options)
     systems = [store.systems(word) for word in words]
-    limits = _of_tests(_read(path, systems), options.pattern, str(path))
+    limits = _limits(path, systems, options.pattern)
     checks = [check for one in systems for check in check_limits(limits, one)]
     named = [_name(one) for one in systems]
-    return tell_outcome(gate_document("limits", named, [str(path)], checks), options)
+    return _tell_outcome(gate_document("limits", named, [str(path)], checks), options)
 
 
 def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
     """Holds the runs `words` against runs, or against the figures of a study: the exit code."""
-    check_files(options)
+    _check_files(options)
     store = _Store(options)
-    difference = None if options.margin is None else margin_of(options.margin)
+    difference = None if options.margin is None else _margin_of(options.margin)
     systems = [store.systems(word) for word in words]
     bases = [store.baselines(word) for word in options.baselines]
     pattern = options.pattern.upper()
@@ -267,27 +267,27 @@ def gate_by_baseline(words: Sequence[str], options: GateOptions) -> int:
                 "hold it against limits, or against another study",
             )
         chosen = store.with_others(runs, own[0].document)
-        held = check_against_runs(
+        found = check_against_runs(
             own,
             [subjects_of(base) for base in chosen.runs],
             difference=DIFFERENCE if difference is None else difference,
             is_wanted=lambda test: fnmatchcase(test, pattern),
             more=more_runs(runs[0]),
         )
-        checks += held.checks
-        notes += [note for note in [*chosen.notes, *held.notes] if note not in notes]
-        used += [run_id for run_id in held.used if run_id not in used]
+        checks += found.checks
+        notes += [note for note in [*chosen.notes, *found.notes] if note not in notes]
+        used += [run_id for run_id in found.used if run_id not in used]
     named = [_name(one) for one in systems]
     against = [
         _name_of_base(word, base) for word, base in zip(options.baselines, bases, strict=True)
     ]
     document = gate_document("baseline", named, against, checks, notes=notes, baselines=used)
-    return tell_outcome(document, options)
+    return _tell_outcome(document, options)
 
 
 def suggest(words: Sequence[str], options: GateOptions) -> int:
     """Writes limits that all runs `words` pass: the exit code."""
-    margin = margin_of(options.margin or _DEFAULT_MARGIN)
+    margin = _margin_of(options.margin or _DEFAULT_MARGIN)
     store = _Store(options)
     found = [store.systems(word) for word in words]
     runs = [_runs_of(one) for one in found]
@@ -304,34 +304,32 @@ def suggest(words: Sequence[str], options: GateOptions) -> int:
     if options.as_json:
         print_json(suggestions)
     elif options.output is None:
-        problem = printed(lambda: _print(text))
+        problem = printed(lambda: sys.stdout.write(text))
         if problem is not None:
             return problem
     else:
-        write_text("-o", options.output, text)
+        _check("-o", options.output)
+        _replace("-o", options.output, text.encode("utf-8", "replace"))
+        tell(f"limits: {options.output}")
     tell(f"{used} limits, {len(suggestions) - used} left out, with the reasons in the file")
     return EXIT_OK if used else EXIT_UNTRUSTWORTHY
 
 
-def _print(text: str) -> None:
-    sys.stdout.write(text)
-
-
-class Baselines(NamedTuple):
-    """Baselines, and in words which of them were not named."""
+class _Baselines(NamedTuple):
+    """_Baselines, and in words which of them were not named."""
 
     runs: list[RunDocument]
     notes: list[str]
 
 
 class _Store:
-    """The store, opened when the first run is asked for."""
+    """The store, which is opened when the first run is asked for: studies need none."""
 
     def __init__(self, options: GateOptions) -> None:
         self._root: Path | None = options.store
         self._opened: Store | None = None
 
-    def systems(self, word: str) -> list[System]:
+    def systems(self, word: str) -> list[_System]:
         """The systems of a run, one for each condition, or the one of a study."""
         if word.lower().startswith(PREFIX):
             return [published_system(word.lower())]
@@ -346,13 +344,13 @@ class _Store:
         ids = repeats_of(store, document)
         return [*(list(store.load_each(ids)) if ids else [document])]
 
-    def with_others(self, named: Sequence[RunDocument], own: RunDocument) -> Baselines:
-        """The baselines for `own`: those that are named, and if they are few all of the store that
-        are of the same system and plan and are older than it."""
+    def with_others(self, named: Sequence[RunDocument], own: RunDocument) -> _Baselines:
+        """The baselines for `own`: the named ones, and if they are few all older runs of the store
+        of the same system and plan."""
         runs = list({one.id: one for one in named if one.id != own.id}.values())
         notes = ["a run is no baseline of itself"] if len(runs) < len(named) else []
         if len(runs) >= LEAST_RUNS:
-            return Baselines(runs, notes)
+            return _Baselines(runs, notes)
         store, known, kind = self._open(), {one.id for one in runs}, named[0]
         entries = [
             one
@@ -366,18 +364,18 @@ class _Store:
                 own.plan.repeat is not None and one.repeats == (own.plan.repeat.first or own.id)
             )
         ]
-        alike = [
+        same = [
             one
-            for one in store.load_each([one.id for one in entries[-MOST_READ:]])
+            for one in store.load_each([one.id for one in entries[-_MOST_READ:]])
             if why_other_system(kind, one) is None
         ][-(MOST_RUNS - len(runs)) :]
-        if alike:
-            told = "1 more run" if len(alike) == 1 else f"{len(alike)} more runs"
+        if same:
+            count = "1 more run" if len(same) == 1 else f"{len(same)} more runs"
             notes.append(
-                f"{told} of the same system and plan, from {alike[0].id} to {alike[-1].id}, are "
+                f"{count} of the same system and plan, from {same[0].id} to {same[-1].id}, are "
                 "baselines too: what varies between runs takes more than were named"
             )
-        return Baselines([*runs, *alike], notes)
+        return _Baselines([*runs, *same], notes)
 
     def _open(self) -> Store:
         if self._opened is None:
@@ -385,29 +383,21 @@ class _Store:
         return self._opened
 
 
-def _read(path: Path, systems: Sequence[Sequence[System]]) -> list[Limit]:
-    try:
-        data = read_regular(path.resolve(), _MOST_BYTES)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"--limits: {path} cannot be read: {reason}", "name another file"
-        ) from error
+def _limits(path: Path, systems: Sequence[Sequence[_System]], pattern: str) -> list[Limit]:
+    """The limits in a file, for tests of `pattern`; they may name tests of the `systems` too."""
+    data = _read_file("--limits", path, _MOST_BYTES)
     tests = dict.fromkeys(load_catalogue().ids())
     for one in systems:
         for system in one:
             tests |= dict.fromkeys(system.tests())
-    return read_limits(data, list(tests), str(path))
-
-
-def _of_tests(limits: Sequence[Limit], pattern: str, path: str) -> list[Limit]:
+    limits = read_limits(data, list(tests), str(path))
     found = [one for one in limits if fnmatchcase(one.address.test, pattern.upper())]
     if not found:
         raise InputError(f"{path} has no limit for a test '{pattern[:60]}'", "leave out --test")
     return found
 
 
-def _runs_of(systems: Sequence[System]) -> list[MeasuredRun]:
+def _runs_of(systems: Sequence[_System]) -> list[MeasuredRun]:
     return [one for one in systems if isinstance(one, MeasuredRun)]
 
 
@@ -415,18 +405,18 @@ def _name_of_base(word: str, base: Sequence[RunDocument | PublishedSystem]) -> s
     one, last = base[0], base[-1]
     if isinstance(one, PublishedSystem):
         return _name([one])
-    told = f"{one.id} {one.name}".strip()
-    return told if len(base) == 1 else f"{word}: {len(base)} runs, {told} to {last.id}"
+    name = f"{one.id} {one.name}".strip()
+    return name if len(base) == 1 else f"{word}: {len(base)} runs, {name} to {last.id}"
 
 
-def _name(systems: Sequence[System]) -> str:
+def _name(systems: Sequence[_System]) -> str:
     """A run by ID and name, a study with hardware and year."""
     one = systems[0]
     if isinstance(one, MeasuredRun):
         return f"{one.id} {one.document.name}".strip()
     machine = one.conditions.get("machine")
-    told = ", ".join(filter(None, (one.study.reading.short, machine, one.year)))
-    return f"{one.id} ({told})"
+    source = ", ".join(filter(None, (one.study.reading.short, machine, one.year)))
+    return f"{one.id} ({source})"
 
 
 _REMEDY = "--first and --second take options of hardstone run"
@@ -436,7 +426,7 @@ _FORBIDDEN = ("compare_preemption",)
 
 
 @dataclass(frozen=True)
-class Side:
+class _Side:
     """A or B: the options of `hardstone run`, the target, and the words that were typed."""
 
     name: str
@@ -447,14 +437,20 @@ class Side:
 
 def gate_by_pairs(words: Sequence[str], options: GateOptions) -> int:
     """Measures and gates: the exit code."""
-    pairs = _pairs(options.pairs or "")
+    remedy = f"give {LEAST_PAIRS} to {MOST_PAIRS}; 12 is usual"
+    pairs = read_count("--pairs", options.pairs or "", 0, MOST_PAIRS, "pairs", remedy)
+    if pairs < LEAST_PAIRS:
+        raise InputError(
+            f"--pairs {pairs}: fewer than {LEAST_PAIRS} pairs decide nothing",
+            f"give at least {LEAST_PAIRS}",
+        )
     if len(words) != 1:
         raise InputError("--pairs measures one test", f"name one of {', '.join(words)[:80]}")
     address = parse_address(words[0])
-    deadline = None if options.deadline is None else deadline_of(options.deadline)
-    margin = None if options.margin is None else margin_of(options.margin)
-    alpha = ALPHA if options.alpha is None else alpha_of(options.alpha)
-    check_files(options)
+    deadline = None if options.deadline is None else _deadline_of(options.deadline)
+    margin = None if options.margin is None else _margin_of(options.margin)
+    alpha = ALPHA if options.alpha is None else _alpha_of(options.alpha)
+    _check_files(options)
     sides = _sides(address, options)
     session = _Session(address, sides, pairs, options)
     session.check()
@@ -471,27 +467,11 @@ def gate_by_pairs(words: Sequence[str], options: GateOptions) -> int:
         is_cut=session.is_cut,
         notes=session.notes(with_tails=with_tails),
     )
-    code = tell_outcome(document, options)
+    code = _tell_outcome(document, options)
     return worst_code([code, EXIT_INTERRUPTED]) if session.is_cut else code
 
 
-def _pairs(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or int(text) > MOST_PAIRS:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(
-            f"--pairs: '{shown}' is not a number of pairs",
-            f"give {LEAST_PAIRS} to {MOST_PAIRS}; 12 is usual",
-        )
-    if int(text) < LEAST_PAIRS:
-        raise InputError(
-            f"--pairs {int(text)}: fewer than {LEAST_PAIRS} pairs decide nothing",
-            f"give at least {LEAST_PAIRS}",
-        )
-    return int(text)
-
-
-def _sides(address: Address, options: GateOptions) -> tuple[Side, Side]:
+def _sides(address: Address, options: GateOptions) -> tuple[_Side, _Side]:
     targets = options.targets
     if len(targets) > 2:
         raise InputError(f"{len(targets)} targets: A and B are two", "give --target twice")
@@ -502,7 +482,7 @@ def _sides(address: Address, options: GateOptions) -> tuple[Side, Side]:
     )
 
 
-def _side(name: str, text: str, test: str, target: str, options: GateOptions) -> Side:
+def _side(name: str, text: str, test: str, target: str, options: GateOptions) -> _Side:
     option = "--first" if name == "A" else "--second"
     try:
         words = shlex.split(text)
@@ -518,7 +498,7 @@ def _side(name: str, text: str, test: str, target: str, options: GateOptions) ->
     )
     chosen = lab_target(own[0] if has_own or not target else target, parsed)
     shown = " ".join(filter(None, (f"{name}:", chosen, text.strip())))
-    return Side(name, chosen, settings, shown)
+    return _Side(name, chosen, settings, shown)
 
 
 def _parsed(option: str, words: Sequence[str]) -> tuple[RunOptions, set[str]]:
@@ -535,26 +515,19 @@ def _parsed(option: str, words: Sequence[str]) -> tuple[RunOptions, set[str]]:
     given = typed_options(context)
     for name in (*_OWN[1:], *_FORBIDDEN):
         if name in given:
-            raise InputError(
-                f"{option}: --{_typed(name)} is not for one side",
-                _REMEDY,
-            )
+            typed = name.removeprefix("as_").removesuffix("_s").replace("_", "-")
+            raise InputError(f"{option}: --{typed} is not for one side", _REMEDY)
     if len(context.params["tests"]) != 1:
         raise InputError(f"{option}: it names another test", "leave it out")
     params = {key: one for key, one in context.params.items() if key != "tests"}
     return RunOptions(**params), given
 
 
-def _typed(name: str) -> str:
-    """The option of a parameter."""
-    return name.removeprefix("as_").removesuffix("_s").replace("_", "-")
-
-
 class _Session:
     """All pairs, one run after the other."""
 
     def __init__(
-        self, address: Address, sides: tuple[Side, Side], pairs: int, options: GateOptions
+        self, address: Address, sides: tuple[_Side, _Side], pairs: int, options: GateOptions
     ) -> None:
         self._address = address
         self._sides = sides
@@ -575,20 +548,17 @@ class _Session:
         for side in self._sides:
             with closing(find_target(side.target)) as target:
                 prepared = prepare(target, side.target, [self._address.test], side.options)
-                self._check_plan(side, prepared)
+                tests = prepared.plan.tests
+                if len(tests) != 1:
+                    raise InputError(
+                        f"{side.name} has {len(tests)} measurements",
+                        "name one load and CPU configuration",
+                    )
+                self._expected_ns += tests[0].expected_ns
                 self.is_quiet &= not prepared.facts.facts.get("virtual.hypervisor")
         if not self._options.quiet:
             total = format_span(self._expected_ns * self._pairs)
             tell(f"{self._pairs} pairs of {self._address.test}, ABBA, about {total}")
-
-    def _check_plan(self, side: Side, prepared: Prepared) -> None:
-        tests = prepared.plan.tests
-        if len(tests) != 1:
-            raise InputError(
-                f"{side.name} has {len(tests)} measurements",
-                "name one load and CPU configuration",
-            )
-        self._expected_ns += tests[0].expected_ns
 
     def measure(self) -> list[tuple[PairedRun, PairedRun]]:
         """Both runs of every pair, in their order A, B; fewer after Ctrl-C."""
@@ -601,7 +571,11 @@ class _Session:
             a, b = (runs.get(one, PairedRun(None, "not measured")) for one in ("A", "B"))
             found.append((a, b))
             if self.is_cut:
-                self._tell_cut(number)
+                count = len(self._stored)
+                tell(
+                    f"interrupted in pair {number} of {self._pairs}; {count} runs are stored:",
+                    "hardstone runs",
+                )
                 break
             if self._is_hopeless(found):
                 break
@@ -615,14 +589,7 @@ class _Session:
         tell(f"ended after {len(found)} pairs: the others decide nothing; {reasons[-1]}")
         return True
 
-    def _tell_cut(self, number: int) -> None:
-        count = len(self._stored)
-        tell(
-            f"interrupted in pair {number} of {self._pairs}; {count} runs are stored:",
-            "hardstone runs",
-        )
-
-    def _run(self, side: Side, number: int) -> PairedRun:
+    def _run(self, side: _Side, number: int) -> PairedRun:
         name = run_name(side.name, number, self._pairs)
         if not self._options.quiet:
             left = self._expected_ns * (self._pairs - number + 1)
@@ -632,7 +599,10 @@ class _Session:
                 prepared = prepare(
                     target, side.target, [self._address.test], replace(side.options, name=name)
                 )
-                return self._campaign(replace(prepared, plan=self._equal_work(prepared.plan)))
+                # As the first run calibrated it: times of unequal work cannot be compared.
+                tests = [carried(prepared.plan.tests[0], self._results)]
+                plan = msgspec.structs.replace(prepared.plan, tests=tests)
+                return self._campaign(replace(prepared, plan=plan))
         except (PlanError, StoreError):
             raise
         except HardstoneError as error:
@@ -641,10 +611,6 @@ class _Session:
         except KeyboardInterrupt:
             self.is_cut = True
             return PairedRun(None, "interrupted")
-
-    def _equal_work(self, plan: Plan) -> Plan:
-        """With what the first run calibrated: times of unequal work cannot be compared."""
-        return msgspec.structs.replace(plan, tests=[carried(plan.tests[0], self._results)])
 
     def _campaign(self, prepared: Prepared) -> PairedRun:
         from hardstone.cli.progress import make_reporter
@@ -666,19 +632,19 @@ class _Session:
         )
 
     def notes(self, *, with_tails: bool) -> list[str]:
-        """What a reader must know of all pairs."""
+        """Notes on all pairs."""
         found = [f"{len(self._stored)} runs are stored; see hardstone runs"]
         if not with_tails and self._options.tails is None:
-            found.append(f"a virtual machine: {ONLY_MEDIANS}")
+            found.append(f"a virtual machine: {_ONLY_MEDIANS}")
         return found
 
 
 _MOST_PAIRS_BYTES = 1 << 24
-CHOSEN_LATER = (
+_CHOSEN_LATER = (
     "not what the pairs were measured for: an outcome that was looked for afterwards is a reason "
     "to measure anew, and no proof"
 )
-SAYS_OTHERWISE = (
+_SAYS_OTHERWISE = (
     "the file says otherwise of these pairs than their runs do: it was changed, or is of another "
     "version of hardstone"
 )
@@ -689,21 +655,24 @@ def gate_again(words: Sequence[str], options: GateOptions) -> int:
     if len(words) > 1:
         raise InputError("--again judges one series", f"name one of {', '.join(words)[:80]}")
     path = options.again or Path()
-    measured = read_measured_pairs(_read_pairs(path), str(path))
+    measured = read_measured_pairs(_read_file("--again", path, _MOST_PAIRS_BYTES), str(path))
     asked = _asked(measured.judged_by, words, options)
-    check_files(options)
+    _check_files(options)
     store = open_store(options.store)
-    runs = [_runs(store, number, pair) for number, pair in enumerate(measured.pairs, 1)]
+    runs = [
+        (_stored(store, "A", number, pair), _stored(store, "B", number, pair))
+        for number, pair in enumerate(measured.pairs, 1)
+    ]
     notes = ["judged again from stored runs"]
     as_asked_before = _judged(measured, runs, measured.judged_by)
-    if _said(as_asked_before.statistics) != _said(measured.statistics):
-        notes.append(SAYS_OTHERWISE)
+    if _decided(as_asked_before.statistics) != _decided(measured.statistics):
+        notes.append(_SAYS_OTHERWISE)
         asked = msgspec.structs.replace(asked, is_chosen_later=True)
     if asked.is_chosen_later:
-        notes.append(CHOSEN_LATER)
+        notes.append(_CHOSEN_LATER)
     if not asked.has_tails and options.tails is None:
-        notes.append(ONLY_MEDIANS)
-    return tell_outcome(_judged(measured, runs, asked, notes), options)
+        notes.append(_ONLY_MEDIANS)
+    return _tell_outcome(_judged(measured, runs, asked, notes), options)
 
 
 def _judged(
@@ -733,7 +702,7 @@ def _judged(
     )
 
 
-def _said(statistics: Sequence[PairGate]) -> list[tuple[object, ...]]:
+def _decided(statistics: Sequence[PairGate]) -> list[tuple[object, ...]]:
     return [
         (one.statistic, one.margin, one.confidence, one.pairs_count, one.outcome)
         for one in statistics
@@ -741,7 +710,7 @@ def _said(statistics: Sequence[PairGate]) -> list[tuple[object, ...]]:
 
 
 def _asked(before: JudgedBy, words: Sequence[str], options: GateOptions) -> JudgedBy:
-    """What is asked now: as before, but for what was typed. Once chosen later, always so: the
+    """What is asked now: as before, but for what was typed. Once chosen later, it stays so: this
     outcome can be judged again, too."""
     changed: dict[str, Any] = {}
     if words:
@@ -750,9 +719,9 @@ def _asked(before: JudgedBy, words: Sequence[str], options: GateOptions) -> Judg
             raise InputError(f"{address.test} was not measured", f"name a series of {test}")
         changed["address"] = str(address)
     for name, key, read in (
-        ("deadline", "deadline_ns", deadline_of),
-        ("margin", "margin", margin_of),
-        ("alpha", "alpha", alpha_of),
+        ("deadline", "deadline_ns", _deadline_of),
+        ("margin", "margin", _margin_of),
+        ("alpha", "alpha", _alpha_of),
     ):
         typed = getattr(options, name)
         if typed is not None:
@@ -761,10 +730,6 @@ def _asked(before: JudgedBy, words: Sequence[str], options: GateOptions) -> Judg
         changed["has_tails"] = options.tails
     asked = msgspec.structs.replace(before, **changed)
     return before if asked == before else msgspec.structs.replace(asked, is_chosen_later=True)
-
-
-def _runs(store: Store, number: int, pair: Pair) -> tuple[PairedRun, PairedRun]:
-    return _stored(store, "A", number, pair), _stored(store, "B", number, pair)
 
 
 def _stored(store: Store, side: str, number: int, pair: Pair) -> PairedRun:
@@ -786,7 +751,8 @@ def _stored(store: Store, side: str, number: int, pair: Pair) -> PairedRun:
 
 
 def _pairs_asked(runs: Sequence[tuple[PairedRun, PairedRun]]) -> int:
-    """When they were measured. InputError where that differs: they are of several measurements."""
+    """How many pairs were asked for when `runs` were measured; InputError where that differs: they
+    are of several measurements."""
     found = {
         pairs_asked(one.document.name, side, number)
         for number, pair in enumerate(runs, 1)
@@ -799,17 +765,7 @@ def _pairs_asked(runs: Sequence[tuple[PairedRun, PairedRun]]) -> int:
 
 
 def _before(address: Address, pair: Pair, runs: tuple[PairedRun, PairedRun]) -> Pair:
-    """The pair as its runs, where it has both, say that it was judged when it was measured."""
+    """`pair`, with the reason of its `runs`, if it has both, for which it did not count."""
     if any(one.document is None for one in runs):
         return pair
     return msgspec.structs.replace(pair, left_out=why_left_out(address, runs))
-
-
-def _read_pairs(path: Path) -> bytes:
-    try:
-        return read_regular(path.resolve(), _MOST_PAIRS_BYTES)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(
-            f"--again: {path} cannot be read: {reason}", "name another file"
-        ) from error

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def get(what: str, arch: str | None, quiet: bool) -> int:
     from hardstone.lab.debian import get_debian, parse_wanted
 
     wanted = parse_wanted(what, arch)
-    with steps_shown(quiet=quiet) as steps:
+    with _steps_shown(quiet=quiet) as steps:
         kernel, before = get_debian(wanted, steps)
     return _print_stored(kernel, before)
 
@@ -81,14 +80,28 @@ def list_kernels(as_json: bool) -> int:
     kernels, damaged = all_kernels(), damaged_kernels()
     missing = _missing_emulators({kernel.arch for kernel in kernels})
     if as_json:
-        print_json([_document(kernel, kernel.arch not in missing) for kernel in kernels])
-    else:
         rows = [
-            KernelRow(one.name, one.arch, one.release, one.package, one.append, has)
-            for one in kernels
-            for has in [one.arch not in missing]
+            {
+                "name": kernel.name,
+                "arch": kernel.arch,
+                "release": kernel.release or None,
+                "package": kernel.package or None,
+                "append": kernel.append,
+                "sha256": kernel.sha256,
+                "image": str(kernel.image),
+                "has_emulator": kernel.arch not in missing,
+            }
+            for kernel in kernels
         ]
-        print_kernels(rows, damaged_count=len(damaged))
+        print_json(rows)
+    elif kernels:
+        _print_kernels(kernels, missing)
+    elif not damaged:
+        from hardstone.terminal.console import make_console, print_command, words
+
+        console = make_console()
+        console.print(words("no kernels yet; to fetch one:"))
+        print_command(console, "hardstone lab get debian")
     for name, reason in damaged.items():
         tell(f"{name} is damaged: {reason}; to remove it", f"hardstone lab remove {name}")
     for error in missing.values():
@@ -140,22 +153,9 @@ def _missing_emulators(arches: set[str]) -> dict[str, TargetError]:
     return missing
 
 
-def _document(kernel: Kernel, has_emulator: bool) -> dict[str, object]:
-    return {
-        "name": kernel.name,
-        "arch": kernel.arch,
-        "release": kernel.release or None,
-        "package": kernel.package or None,
-        "append": kernel.append,
-        "sha256": kernel.sha256,
-        "image": str(kernel.image),
-        "has_emulator": has_emulator,
-    }
-
-
 @contextmanager
-def steps_shown(*, quiet: bool) -> Iterator[Steps]:
-    """What `get_debian` calls as it goes on."""
+def _steps_shown(*, quiet: bool) -> Iterator[Steps]:
+    """What `get_debian` reports its steps and its downloads to."""
     from hardstone.lab.debian import Steps
     from hardstone.terminal.console import make_console
 
@@ -191,49 +191,30 @@ def steps_shown(*, quiet: bool) -> Iterator[Steps]:
         yield Steps(step, download)
 
 
-@dataclass(frozen=True)
-class KernelRow:
-    """A kernel that can be used. `package`: NAME=VERSION; `has_emulator`: QEMU for its architecture
-    is installed."""
-
-    name: str
-    arch: str
-    release: str
-    package: str
-    append: str
-    has_emulator: bool
-
-
-def print_kernels(rows: Sequence[KernelRow], *, damaged_count: int = 0) -> None:
-    """Prints one row for each kernel, or how to get the first."""
+def _print_kernels(kernels: Sequence[Kernel], without_emulator: Container[str]) -> None:
+    """Prints one row for each kernel; `without_emulator`: architectures that lack their QEMU."""
     from rich import box
     from rich.table import Table
 
-    from hardstone.terminal.console import make_console, print_command, print_table, words
+    from hardstone.terminal.console import make_console, print_table, words
 
-    console = make_console()
-    if not rows:
-        if not damaged_count:
-            console.print(words("no kernels yet; to fetch one:"))
-            print_command(console, "hardstone lab get debian")
-        return
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("name", no_wrap=True)
     table.add_column("arch", no_wrap=True)
     table.add_column("release", overflow="fold")
     table.add_column("version", overflow="fold")
-    has_append = any(row.append for row in rows)
+    has_append = any(one.append for one in kernels)
     if has_append:
         table.add_column("append", overflow="fold", ratio=1)
     table.add_column("QEMU", no_wrap=True)
-    for row in rows:
+    for one in kernels:
         cells = [
-            row.name,
-            row.arch,
-            row.release or "?",
-            (row.package.removeprefix(f"linux-image-{row.release}=") or "-"),
+            one.name,
+            one.arch,
+            one.release or "?",
+            one.package.removeprefix(f"linux-image-{one.release}=") or "-",
         ]
-        cells += [row.append or "-"] if has_append else []
-        cells.append("yes" if row.has_emulator else "missing")
+        cells += [one.append or "-"] if has_append else []
+        cells.append("missing" if one.arch in without_emulator else "yes")
         table.add_row(*(words(cell) for cell in cells))
-    print_table(console, table)
+    print_table(make_console(), table)

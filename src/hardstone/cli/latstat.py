@@ -16,11 +16,12 @@ from hardstone.cli.options import (
     fitting,
     option,
     options_of,
+    resume_option,
     typed_options,
 )
 from hardstone.errors import InputError
 
-LONGEST = "30d"
+_LONGEST = "30d"
 _DEFAULT = "10m"
 
 
@@ -30,7 +31,7 @@ class _RecordingOptions:
         "-D",
         "--duration",
         metavar="TIME",
-        help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {LONGEST} at most "
+        help=f"Measuring time: 300 (seconds), 30s, 24h; 0: until Ctrl-C, {_LONGEST} at most "
         f"(default: {_DEFAULT}; with --samples as long as they take).",
     )
     interval: str | None = option(
@@ -83,12 +84,8 @@ class _RecordingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _ResumeOption:
-    resume: str | None = option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        metavar="[RUN]",
-        help="Goes on with a recording that was cut off, by default the last one: same document.",
+    resume: str | None = resume_option(
+        "Goes on with a recording that was cut off, by default the last one: same document."
     )
 
 
@@ -108,7 +105,14 @@ class LatstatOptions(
 def plan_options(options: LatstatOptions) -> MeasureOptions:
     """`options` as those of `hardstone run` for TMR-P-LAT."""
     cpu, cpus = _cpus(options.cpu)
-    threshold = _threshold(options.threshold)
+    duration = options.duration
+    if duration is None:  # samples lift the limit of the default length
+        duration = _DEFAULT if options.samples is None else _LONGEST
+    elif duration.strip() == "0":
+        duration = _LONGEST
+    threshold = options.threshold
+    if threshold is not None and threshold.strip().replace(".", "", 1).isdecimal():
+        threshold = f"{threshold.strip()}us"  # the unit of cyclictest and rtla
     added = {
         "cpus": cpus,
         "threshold_ns": None if options.go_on else threshold,
@@ -122,18 +126,11 @@ def plan_options(options: LatstatOptions) -> MeasureOptions:
         asked,
         profile="soak",
         name=options.name or "latstat",
-        duration=_duration(options.duration, options.samples),
+        duration=duration,
         params=(*options.params, *params),
         watched=threshold if options.go_on else None,
         is_recording=True,
     )
-
-
-def _duration(asked: str | None, samples: str | None) -> str:
-    """Samples without a length lift the limit of the default one."""
-    if asked is None:
-        return _DEFAULT if samples is None else LONGEST
-    return LONGEST if asked.strip() == "0" else asked
 
 
 def _cpus(text: str | None) -> tuple[str | None, str | None]:
@@ -146,12 +143,6 @@ def _cpus(text: str | None) -> tuple[str | None, str | None]:
         return None, ",".join(map(str, sorted(parse_cpu_list(text))))
     except ValueError as error:
         raise InputError(f"-a: {error}", "give for example 1, 0,2 or 0-3") from None
-
-
-def _threshold(text: str | None) -> str | None:
-    """The threshold with its unit: a bare number is in us, as in cyclictest and rtla."""
-    bare = text is not None and text.strip().replace(".", "", 1).isdecimal()
-    return f"{text.strip()}us" if bare and text is not None else text
 
 
 @click.command("latstat")

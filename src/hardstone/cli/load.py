@@ -82,7 +82,7 @@ def command(
 
 
 def _one_load(transport: Transport, text: str) -> str:
-    """The load in its one form, as measuring commands read it."""
+    """The load in its one form; InputError as from a command that measures."""
     from hardstone.plan.params import Problems, check_load
     from hardstone.targets.probe_target import ProbeTarget
 
@@ -149,7 +149,7 @@ def _report(target: str, load: str, lines: list[AnyLine], *, as_json: bool) -> i
     if as_json:
         print_json(_document(target, load, lines))
     else:
-        print_load(reached)
+        _print_load(reached)
     for event in events:
         tell(event.text)
     is_lacking = any(event.name in _LACKING for event in events)
@@ -178,7 +178,7 @@ def _document(target: str, load: str, lines: list[AnyLine]) -> dict[str, Any]:
     }
 
 
-class Reached(Protocol):
+class _Reached(Protocol):
     """What one element of a load reached."""
 
     element: str
@@ -191,7 +191,7 @@ class Reached(Protocol):
     counters: dict[str, int]
 
 
-def print_load(lines: Sequence[Reached]) -> None:
+def _print_load(lines: Sequence[_Reached]) -> None:
     """Prints one row for each element; shares and rates are those of one of its processes."""
     from rich import box
     from rich.table import Table

@@ -84,8 +84,8 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         room = formatter.width - 6 - max(map(len, SUMMARIES))
-        told = [click.Command(name, help=text) for name, text in SUMMARIES.items()]
-        rows = [(one.name or "", one.get_short_help_str(room)) for one in told]
+        commands = [click.Command(name, help=text) for name, text in SUMMARIES.items()]
+        rows = [(one.name or "", one.get_short_help_str(room)) for one in commands]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -93,7 +93,12 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise click.UsageError(_unknown_command(args[0]), ctx)
+            import difflib
+
+            name = args[0][:40]
+            close = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.6)
+            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(COMMANDS)}"
+            raise click.UsageError(f"unknown command '{name}'; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -104,14 +109,6 @@ def command_of(name: str) -> click.Command:
         importlib.import_module(f"hardstone.cli.{module}"), function or "command"
     )
     return found
-
-
-def _unknown_command(name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name[:40], COMMANDS, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(COMMANDS)}"
-    return f"unknown command '{name[:40]}'; {hint}"
 
 
 @click.group(
@@ -138,8 +135,8 @@ def hardstone(ctx: click.Context) -> int:
 
 
 def check_memory(limit_bytes: int) -> None:
-    """PrivilegeError under a limit of address space that does not even load numpy: the library
-    below it would end the process with exit code 1, which means a crossed threshold."""
+    """PrivilegeError if the limit of address space is too low to load numpy: its library would end
+    the process with exit code 1, which means a crossed threshold."""
     if limit_bytes == resource.RLIM_INFINITY:
         return
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each thread would take its share
@@ -155,7 +152,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; never returns."""
     try:
         take_over()
-        code = _run_with_streams(arguments)
+        from hardstone.cli.messages import fill_missing_streams, watch_stdout
+
+        fill_missing_streams()
+        watch_stdout()
+        if hasattr(sys.stderr, "reconfigure"):
+            sys.stderr.reconfigure(errors="replace")
+        code = run(arguments)
         ignore()
     except KeyboardInterrupt:  # while another error is being reported
         code = _tell("interrupted", EXIT_INTERRUPTED)
@@ -163,20 +166,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _run_with_streams(arguments: Sequence[str] | None) -> int:
-    from hardstone.cli.messages import fill_missing_streams, watch_stdout
-
-    fill_missing_streams()
-    watch_stdout()
-    if hasattr(sys.stderr, "reconfigure"):
-        sys.stderr.reconfigure(errors="replace")
-    return run(arguments)
-
-
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line: the exit code. Messages go to standard error."""
     try:
-        return _invoke(arguments)
+        _refuse_copied_script()
+        given = None if arguments is None else list(arguments)
+        code = hardstone.main(given, prog_name="hardstone", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else EXIT_OK
     except click.exceptions.Exit as done:
         return done.exit_code
     except BrokenPipeError:
@@ -192,16 +189,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _unexpected(error)
 
 
-def _invoke(arguments: Sequence[str] | None) -> int:
-    _refuse_copied_script()
-    given = None if arguments is None else list(arguments)
-    code = hardstone.main(given, prog_name="hardstone", standalone_mode=False)
-    sys.stdout.flush()
-    return code if isinstance(code, int) else EXIT_OK
-
-
 def _refuse_copied_script() -> None:
-    """The script in a copy of .venv names the Python of the original, whose code it would run."""
+    """InputError for the script in a copy of .venv: it would run the code of the original."""
     venv, original = Path(sys.argv[0]).resolve().parent.parent, Path(sys.prefix)
     if not (venv / "pyvenv.cfg").is_file() or venv.samefile(original):
         return

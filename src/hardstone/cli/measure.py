@@ -1,8 +1,8 @@
 """Measures a plan, on one target or on several, and shows what came out: what `run`, `evaluate`
 and others share.
 
-At run time both are conditions of one run. A kernel of the lab is booted with each model, and
-each boot has a run of its own.
+With --compare-preemption, two models that can be switched at run time are conditions of one run. A
+kernel of the lab is booted with each model, and each boot has a run of its own.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def own_folder(options: MeasureOptions, target: str) -> str | None:
         return None
     try:
         path = str((options.store or default_root()).absolute())
-    except InputError:  # no home folder: opening the store tells it
+    except InputError:  # no home folder: opening the store reports it
         return None
     return path if len(os.fsencode(path)) <= _LONGEST and path.isprintable() else None
 
 
 def folder_problems(options: MeasureOptions, target: str) -> list[str]:
-    """What is wrong with the folder that was typed. On another machine its probe finds that out."""
+    """What is wrong with the folder of --dir. On another machine its probe finds that out."""
     typed = options.folder
     if typed is None:
         return []
@@ -190,7 +190,7 @@ def run_one(
 
 
 def place_problems(options: OutcomeOptions) -> list[str]:
-    """What is wrong with the places that were named, of store and report."""
+    """What is wrong with the places of --store and -o."""
     problems = []
     store, output = options.store, options.output
     try:
@@ -222,21 +222,20 @@ def _check_writable(output: Path) -> None:
         raise InputError(f"-o: {output} cannot be written", "name another file")
 
 
-def _tell_not_stored(outcome: Outcome, problem: StoreError) -> None:
-    tell_error(problem, f"the run {outcome.document.id} is not stored: ")
-    if outcome.spare is None:
-        tell("of it is left what the journal took; print it with --json to keep it")
-    else:
-        tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
-
-
 def _finish(outcome: Outcome, output: Path | None, *, is_named: bool) -> int:
-    """`is_named`: what was printed names the run and how to see all of it."""
+    """Says where the run is stored and writes the report: the exit code.
+
+    `is_named`: what was printed names the run and how to see all of it.
+    """
     run_id = outcome.document.id
     if outcome.problem is None and not is_named:
         tell(f"stored as {run_id}", f"hardstone show {run_id}")
     elif outcome.problem is not None:
-        _tell_not_stored(outcome, outcome.problem)
+        tell_error(outcome.problem, f"the run {run_id} is not stored: ")
+        if outcome.spare is None:
+            tell("of it is left what the journal took; print it with --json to keep it")
+        else:
+            tell(f"until the machine ends it is in {outcome.spare}; to store it", "hardstone runs")
     if output is None:
         return outcome.exit_code
     try:
@@ -276,11 +275,18 @@ def measure_several(
             "leave it out; each run has its report: hardstone report RUN -o FILE",
         )
     for name in names:
-        find_target(name)  # a wrong name is told before anything is measured
-    targets = TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)
+        find_target(name)  # a wrong name is reported before anything is measured
+    targets = _TargetLoop(names, options, (PlanError, *ends_at), procedure.prepare)
     if options.dry_run:
         return _plan_all(targets, as_json=options.as_json)
     return _run_all(targets, options, after, procedure, wants_report=wants_report)
+
+
+def print_run(document: RunDocument) -> None:
+    """Prints a run on one screen."""
+    from hardstone.terminal.one_screen import print_screen
+
+    print_screen(document)
 
 
 def _print_table(documents: Sequence[RunDocument]) -> None:
@@ -290,21 +296,27 @@ def _print_table(documents: Sequence[RunDocument]) -> None:
     print_target_table(target_table(documents))
 
 
+def _print_runs(documents: Sequence[RunDocument], not_run: Sequence[NotRun]) -> None:
+    print_json(Runs(schema=TARGETS_SCHEMA, runs=list(documents), not_run=list(not_run)))
+
+
 @dataclass(frozen=True)
 class Procedure:
-    """How a target, by its name, is prepared, how what was prepared is run, as `run_one`, and how
-    two documents or more are shown beside each other."""
+    """How a target, by its name, is prepared, and what was prepared is run, as `run_one`; how each
+    document is shown, two or more are compared, and all are printed as JSON."""
 
     prepare: Callable[[Target, str], Prepared]
     run: Callable[..., tuple[RunDocument, int]]
-    show_beside: Callable[[Sequence[RunDocument]], None] = _print_table
+    show: Callable[[RunDocument], None] = print_run
+    compare: Callable[[Sequence[RunDocument]], None] = _print_table
+    print_json: Callable[[Sequence[RunDocument], Sequence[NotRun]], None] = _print_runs
 
 
 def _usual(tests: Sequence[str], options: MeasureOptions) -> Procedure:
     return Procedure(partial(prepare, tests=tests, options=options), run_one)
 
 
-class TargetLoop:
+class _TargetLoop:
     """Visits the targets in turn: one that cannot be measured does not keep the others from it."""
 
     def __init__(
@@ -368,26 +380,28 @@ class TargetLoop:
 
 
 def _run_all(
-    targets: TargetLoop,
+    targets: _TargetLoop,
     options: OutcomeOptions,
     after: Callable[[Sequence[RunDocument]], None],
     procedure: Procedure,
     *,
     wants_report: bool,
 ) -> int:
-    from hardstone.terminal.one_screen import print_screen
-
     documents: list[RunDocument] = []
     is_json = options.as_json
 
     def run(prepared: Prepared) -> int:
-        show = None if is_json else print_screen
+        show = None if is_json else procedure.show
         document, code = procedure.run(prepared, options, show, wants_report=wants_report)
         documents.append(document)
         return code
 
     codes = targets.visit(run)
-    problem = printed(lambda: _print_runs(documents, targets.not_run, procedure, as_json=is_json))
+    problem = None
+    if is_json:
+        problem = printed(lambda: procedure.print_json(documents, targets.not_run))
+    elif len(documents) > 1:
+        problem = printed(lambda: procedure.compare(documents))
     if problem is None and not is_json:
         problem = printed(lambda: after(documents))
     for one in targets.not_run:
@@ -395,16 +409,7 @@ def _run_all(
     return targets.code(codes) or problem or EXIT_OK
 
 
-def _print_runs(
-    documents: list[RunDocument], not_run: list[NotRun], procedure: Procedure, *, as_json: bool
-) -> None:
-    if as_json:
-        print_json(Runs(schema=TARGETS_SCHEMA, runs=documents, not_run=not_run))
-    elif len(documents) > 1:
-        procedure.show_beside(documents)
-
-
-def _plan_all(targets: TargetLoop, *, as_json: bool) -> int:
+def _plan_all(targets: _TargetLoop, *, as_json: bool) -> int:
     from hardstone.terminal.explain import print_plan
 
     plans: list[Plan] = []
@@ -423,7 +428,7 @@ def _plan_all(targets: TargetLoop, *, as_json: bool) -> int:
 _OPTION = "--compare-preemption"
 
 
-def compare_preemption(
+def _compare_preemption(
     names: Sequence[str], tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
     """Measures the one target of `names` with preemption off and on: the exit code."""
@@ -444,11 +449,11 @@ def _compare_at_run_time(
         _remark(switched_models(prepared.facts.facts), options)
         if options.dry_run:
             return show_plan(prepared.plan, as_json=options.as_json)
-        show = print_json if options.as_json else _print_run
+        show = print_json if options.as_json else _print_with_pairs
         return run_one(prepared, options, show, wants_report=wants_report)[1]
 
 
-def _print_run(document: RunDocument) -> None:
+def _print_with_pairs(document: RunDocument) -> None:
     from hardstone.preemption.screen import print_pairs
     from hardstone.preemption.tables import pairs_in
 
@@ -456,14 +461,12 @@ def _print_run(document: RunDocument) -> None:
     print_pairs(pairs_in(document))
 
 
-# ---- boots of the lab ----
-
-
 def _compare_boots(
     name: str, tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
 ) -> int:
-    """With `none` and `full`; with what the kernel has where it does not know `none`."""
-    from hardstone.preemption.tables import OFF, ON, Models
+    """Boots the kernel with `none` and `full`; if it has no `none`, with models that it has."""
+    from hardstone.lab.settings import PREEMPT_MODELS
+    from hardstone.preemption.tables import OFF, ON, Models, booted_models
 
     models = Models(OFF, ON)
     for is_last in (False, True):
@@ -477,7 +480,7 @@ def _compare_boots(
                 after=_print_pair,
             )
         except WrongModelError as error:
-            models = _models_of(error)
+            models = booted_models(error.facts, PREEMPT_MODELS)
             _remark(models, options)
     raise AssertionError("the second round raises no WrongModelError")
 
@@ -492,13 +495,6 @@ def _boots(name: str, models: Models) -> list[str]:
             "leave preempt out",
         )
     return [LAB_PREFIX + with_settings(settings, preempt=one).name for one in models[:2]]
-
-
-def _models_of(error: WrongModelError) -> Models:
-    from hardstone.lab.settings import PREEMPT_MODELS
-    from hardstone.preemption.tables import booted_models
-
-    return booted_models(error.facts, PREEMPT_MODELS)
 
 
 def _print_pair(documents: Sequence[RunDocument]) -> None:
@@ -518,7 +514,7 @@ def measure(tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
     """Plans and runs `tests` as `options` of the command line say: the exit code."""
     names = lab_targets(options.target, options)
     if options.compare_preemption:
-        return compare_preemption(names, tests, options, wants_report=wants_report)
+        return _compare_preemption(names, tests, options, wants_report=wants_report)
     if len(names) > 1:
         return measure_several(names, _usual(tests, options), options, wants_report=wants_report)
     with closing(find_target(names[0])) as target:
@@ -526,11 +522,11 @@ def measure(tests: Sequence[str], options: MeasureOptions, *, wants_report: bool
         if options.dry_run:
             return show_plan(prepared.plan, as_json=options.as_json)
         show = print_json if options.as_json else print_run
-        _, code = run_one(prepared, options, show, wants_report=wants_report)
-        return code
+        return run_one(prepared, options, show, wants_report=wants_report)[1]
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> int:
+    """Prints the plan of --dry-run: the exit code."""
     if as_json:
         print_json(plan)
     else:
@@ -538,9 +534,3 @@ def show_plan(plan: Plan, *, as_json: bool) -> int:
 
         print_plan(plan)
     return EXIT_OK
-
-
-def print_run(document: RunDocument) -> None:
-    from hardstone.terminal.one_screen import print_screen
-
-    print_screen(document)

@@ -45,8 +45,8 @@ def tell(text: str, *commands: str) -> None:
 def tell_error(error: HardstoneError, before: str = "") -> None:
     """Prints each cause with its remedy, after the words `before`."""
     for cause, remedy in error.reasons():
-        told, command = parted(remedy)
-        text = "; ".join(part for part in (before + cause, told) if part)
+        words, command = parted(remedy)
+        text = "; ".join(part for part in (before + cause, words) if part)
         tell(text, *([command] if command else []))
 
 
@@ -142,7 +142,7 @@ def stdout_problem() -> OSError | None:
     return raw.problem if isinstance(raw, _WatchedFile) else None
 
 
-def printed(show: Callable[[], None]) -> int | None:
+def printed(show: Callable[[], object]) -> int | None:
     """Calls `show`: None if all of it went to standard output, else the exit code."""
     try:
         show()
@@ -163,13 +163,23 @@ def tell_code(
     code: int, document: RunDocument, facts: Mapping[str, Scalar], target: Target
 ) -> None:
     """Explains exit codes that `make` reports as an error although the run is stored."""
-    if code == EXIT_PRIVILEGE:
-        _tell_denied(document, grantable_probe(facts, target))
-    elif code == EXIT_UNTRUSTWORTHY:
+    if code == EXIT_UNTRUSTWORTHY:
         tell(f"exit code {code}: {_untrustworthy(document)}")
+    if code != EXIT_PRIVILEGE:
+        return
+    denied = sum(result.status == "denied" for result in document.results)
+    text = f"exit code {code}: {_of_tests(denied, document)} denied a right or facility"
+    probe = _grantable_probe(facts, target)
+    if probe is None:
+        from hardstone.doctor.diagnose import doctor_command
+
+        text += "; its result says what to do, and the doctor what grants rights"
+        tell(text, doctor_command(document.plan.target))
+    else:
+        tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
 
 
-def grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
+def _grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
     """The executable to which capabilities would give the missing rights; None if they would not.
 
     The probe says what refuses a right, and whether its file's capabilities would take effect.
@@ -180,18 +190,6 @@ def grantable_probe(facts: Mapping[str, Scalar], target: Target) -> str | None:
         else facts.get("limits.can_lock") is False
     )
     return target.probe_path() if is_lacking and facts.get("user.can_use_setcap") is True else None
-
-
-def _tell_denied(document: RunDocument, probe: str | None) -> None:
-    denied = sum(result.status == "denied" for result in document.results)
-    text = f"exit code {EXIT_PRIVILEGE}: {_of_tests(denied, document)} denied a right or facility"
-    if probe is None:
-        from hardstone.doctor.diagnose import doctor_command
-
-        told = "its result says what to do, and the doctor what grants rights"
-        tell(f"{text}; {told}", doctor_command(document.plan.target))
-    else:
-        tell(f"{text}; grant the probe its rights, then measure again", *grant_commands(probe))
 
 
 def _untrustworthy(document: RunDocument) -> str:
@@ -212,7 +210,8 @@ def _of_tests(count: int, document: RunDocument) -> str:
 
 
 def notice_messages(*, quiet: bool, wait_s: float | None = None) -> Notices:
-    """Warnings are told in any case. `wait_s`: the longest wait for another measurement."""
+    """What a target reports while it is opened: warnings in any case. `wait_s`: the longest wait
+    for another measurement."""
     from hardstone.targets.base import Notices
 
     return Notices(warn=tell, wait_s=wait_s) if quiet else Notices(tell, tell, wait_s)

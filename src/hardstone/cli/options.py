@@ -1,4 +1,4 @@
-"""Options that several commands share, and the registers of tests that they name."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -61,6 +61,24 @@ def shared(kind: type[Any], name: str) -> Any:
     """The same option in another command."""
     (one,) = [one for one in fields(kind) if one.name == name]
     return field(default=one.default, metadata=one.metadata)
+
+
+def resume_option(help_text: str) -> Any:
+    """The option --resume of a command, without a run or with one."""
+    return option("--resume", is_flag=False, flag_value="", metavar="[RUN]", help=help_text)
+
+
+def printable(text: str) -> str:
+    """Typed text for a message: printable, and short."""
+    return "".join(char if char.isprintable() else "?" for char in text)[:40]
+
+
+def read_count(option_name: str, text: str, least: int, most: int, what: str, remedy: str) -> int:
+    """A whole number of `what` from `least` to `most`; InputError for anything else."""
+    is_number = text.isascii() and text.isdigit() and len(text) < 6
+    if not is_number or not least <= int(text) <= most:
+        raise InputError(f"{option_name}: '{printable(text)}' is not a number of {what}", remedy)
+    return int(text)
 
 
 def options_of(kind: type[Any], *, lab_after: str = "") -> Callable[[Decorated], Decorated]:
@@ -348,22 +366,17 @@ def lab_targets(names: Sequence[str], options: GuestOptions) -> list[str]:
 
     InputError for such an option and a target that is not of the lab, and for wrong settings.
     """
-    given = _given(options)
+    given = {  # by key, as in a target's name: a flag has no value
+        name.removeprefix(_LAB): "" if value is True else value
+        for name, value in fitting(LabOptions, options).items()
+        if value not in (None, False)
+    }
     return [_lab_target(name, given) for name in names]
 
 
 def lab_target(name: str, options: GuestOptions) -> str:
     """The same for one target."""
-    return _lab_target(name, _given(options))
-
-
-def _given(options: GuestOptions) -> dict[str, str]:
-    """Settings by key, as in a target's name: a flag has no value."""
-    return {
-        name.removeprefix(_LAB): "" if value is True else value
-        for name, value in fitting(LabOptions, options).items()
-        if value not in (None, False)
-    }
+    return lab_targets([name], options)[0]
 
 
 def _lab_target(name: str, given: Mapping[str, str]) -> str:
@@ -381,8 +394,9 @@ def _lab_target(name: str, given: Mapping[str, str]) -> str:
 
 
 def one_array_thread() -> None:
-    """Before numpy is loaded: its library would start a thread for each CPU, which takes longer
-    than all that a report has for them, and which ends this program where no thread can be
-    started. For commands alone that start no program of the user, who would inherit it, and where
+    """Keep numpy's library, before it is loaded, from starting a thread for each CPU: that takes
+    longer than a report gains by them, and ends this program where no thread can be started.
+
+    Only for commands that start no program of the user, which would inherit the setting, and where
     threads are refused."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

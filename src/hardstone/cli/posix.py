@@ -23,10 +23,9 @@ from hardstone.cli.options import (
     shared,
     typed_options,
 )
-from hardstone.errors import EXIT_OK, InputError
+from hardstone.errors import InputError
 
 if TYPE_CHECKING:
-    from hardstone.cli.measure import Prepared
     from hardstone.model import NotRun, RunDocument
 
 
@@ -80,8 +79,8 @@ def _show(run: str, store: Path | None, *, as_json: bool) -> int:
 
 
 def _measure(options: PosixOptions) -> int:
-    """POS-B-INV on each target, stored as any run and shown: the exit code."""
-    from hardstone.cli.measure import prepare, run_one
+    """Runs POS-B-INV on each target, and stores and shows it as any run: the exit code."""
+    from hardstone.cli.measure import Procedure, measure_several, prepare, run_one
     from hardstone.posix.analysis import TEST
     from hardstone.posix.screen import print_posix
     from hardstone.targets import find_target
@@ -89,7 +88,11 @@ def _measure(options: PosixOptions) -> int:
     names = lab_targets(options.target, options)
     asked = MeasureOptions(**fitting(MeasureOptions, options))
     if len(names) > 1:
-        return _measure_several(names, asked)
+        prepare_one = partial(prepare, tests=(TEST,), options=asked)
+        procedure = Procedure(
+            prepare_one, run_one, print_posix, lambda documents: None, _print_json
+        )
+        return measure_several(names, procedure, asked, wants_report=False)
     with closing(find_target(names[0])) as target:
         prepared = prepare(target, names[0], (TEST,), asked)
         show = (lambda one: _print_json([one])) if options.as_json else print_posix
@@ -97,40 +100,8 @@ def _measure(options: PosixOptions) -> int:
 
 
 def _print_json(documents: Sequence[RunDocument], not_run: Sequence[NotRun] = ()) -> None:
-    """The one document of --json."""
     from hardstone.cli.messages import print_json
     from hardstone.posix.analysis import POSIX_SCHEMA, PosixDocument, answers_in
 
     answers = [answer for document in documents for answer in answers_in(document)]
     print_json(PosixDocument(schema=POSIX_SCHEMA, answers=answers, not_run=list(not_run)))
-
-
-def _measure_several(names: Sequence[str], options: MeasureOptions) -> int:
-    """One target after another, a section each."""
-    from hardstone.cli.measure import TargetLoop, prepare, run_one
-    from hardstone.cli.messages import printed, tell
-    from hardstone.plan.params import PlanError
-    from hardstone.posix.analysis import TEST
-    from hardstone.posix.screen import print_posix
-    from hardstone.targets import find_target
-
-    for name in names:
-        find_target(name)  # a wrong name is told before anything is measured
-    usual = partial(prepare, tests=(TEST,), options=options)
-    targets = TargetLoop(names, options, (PlanError,), usual)
-    documents: list[RunDocument] = []
-    is_json = options.as_json
-
-    def run(prepared: Prepared) -> int:
-        show = None if is_json else print_posix
-        document, code = run_one(prepared, options, show, wants_report=False)
-        documents.append(document)
-        return code
-
-    codes = targets.visit(run)
-    problem = None
-    if is_json:
-        problem = printed(lambda: _print_json(documents, targets.not_run))
-    for one in targets.not_run:
-        tell(f"{one.target} was not measured: {one.reason}")
-    return targets.code(codes) or problem or EXIT_OK

@@ -24,14 +24,14 @@ from hardstone.errors import remedy_text
 from hardstone.model import Plan, Result
 from hardstone.present.measured_tables import step_line
 from hardstone.stats.conditions import Names, condition_of, planned_conditions
-from hardstone.stats.sustained import SUSTAINED, Step, steps_of, time_left_ns
+from hardstone.stats.sustained import SUSTAINED, steps_of, time_left_ns
 from hardstone.targets.base import QUIET, REBUILD
 from hardstone.terminal.console import make_console
 from hardstone.units import format_span
 from hardstone.wording import clean, shorten
 
 _SECOND_NS = 1_000_000_000
-_LEAST_NS = 20 * _SECOND_NS  # what takes less is told when it is over
+_LEAST_NS = 20 * _SECOND_NS  # a shorter search is reported when it is over
 _INTERVAL_NS = 10 * _SECOND_NS
 _COST_SHARE = 100  # looking takes no more than this share of a CPU
 
@@ -41,31 +41,27 @@ class StepProgress:
 
     def __init__(self) -> None:
         self._next_ns = 0
-        self._told = 0
+        self._shown_count = 0
         self._elapsed_ns = 0
 
     def lines(self, event: Tick) -> list[str]:
-        """What is new since the last look: often nothing, and nobody looked."""
+        """The lines that are new since the last look; none while it is too early for another."""
         planned = event.planned
         if planned.test != SUSTAINED or planned.expected_ns < _LEAST_NS:
             return []
-        self._begin_anew(event)
+        if event.elapsed_ns < self._elapsed_ns:  # a later measurement has steps of its own
+            self._shown_count = self._next_ns = 0
+        self._elapsed_ns = event.elapsed_ns
         if event.elapsed_ns < self._next_ns:
             return []
         look = event.look()
         pause_ns = max(_INTERVAL_NS, look.cost_ns * _COST_SHARE)
         self._next_ns = event.elapsed_ns + pause_ns if look.can_come else planned.deadline_ns
-        return [] if look.result is None else self._new(steps_of([look.result]), event)
-
-    def _begin_anew(self, event: Tick) -> None:
-        """A later measurement of the same run has steps of its own."""
-        if event.elapsed_ns < self._elapsed_ns:
-            self._told = self._next_ns = 0
-        self._elapsed_ns = event.elapsed_ns
-
-    def _new(self, steps: list[Step], event: Tick) -> list[str]:
-        new, self._told = steps[self._told :], len(steps)
-        left_ns = time_left_ns(steps, event.planned.params, event.planned.samples)
+        if look.result is None:
+            return []
+        steps = steps_of([look.result])
+        new, self._shown_count = steps[self._shown_count :], len(steps)
+        left_ns = time_left_ns(steps, planned.params, planned.samples)
         return [step_line(step, left_ns if step is new[-1] else None) for step in new]
 
 
@@ -106,10 +102,6 @@ class QuietReporter(PassiveReporter):
         if isinstance(event, Warned):
             tell(event.text)
 
-    def _result_text(self, result: Result) -> str:
-        said = shorten(result.reason or "no reason given", 300)
-        return f"{self._names.name(result)} {result.status}: {said}"
-
 
 class PlainReporter(QuietReporter):
     """One line for each test, and for each step of a long search: for pipes, logs and consoles
@@ -132,16 +124,22 @@ class PlainReporter(QuietReporter):
                 tell(line)
 
     def start_text(self, plan: Plan) -> str:
-        """What is said of a plan before it begins."""
-        return _start_text(plan)
+        """The text about a plan before it begins."""
+        total_ns = sum(test.expected_ns for test in plan.tests)
+        count = len(plan.tests)
+        conditions = len({condition_of(test) for test in plan.tests})
+        what = f"{count} test{'' if count == 1 else 's'}"
+        if conditions > 1:
+            what = f"{count} measurements under {conditions} conditions"
+        return f"{what}, about {format_span(total_ns)}"
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
-        """What is said of a test, called `name`, when it begins."""
+        """The text about a test, called `name`, when it begins."""
         span = format_span(event.planned.expected_ns)
         return f"{event.position} of {event.total}  {name}  about {span}"
 
 
-class UnfailingReporter:
+class _UnfailingReporter:
     """Silences a reporter after its first write error, so that the measurement goes on."""
 
     def __init__(self, reporter: Reporter) -> None:
@@ -209,7 +207,9 @@ class LiveReporter(QuietReporter):
         """Moves the live line to where the run is."""
         if isinstance(event, RunStarted):
             super().take(event)
-            self._start(event.plan)
+            self._plan = event.plan
+            total_ns = sum(test.expected_ns for test in event.plan.tests)
+            self._task = self._progress.add_task("", total=total_ns, current="", left="")
             for line in _legend(event.plan, self._names):
                 self._print(line)
         elif isinstance(event, MeasuringStarted):
@@ -220,17 +220,14 @@ class LiveReporter(QuietReporter):
             self._show(None, min(event.elapsed_ns, event.planned.expected_ns))
         elif isinstance(event, MeasuringFinished):
             self._done_ns += event.planned.expected_ns
-            if _is_to_tell(event.result):
-                self._print(self._result_text(event.result))
+            result = event.result
+            if _has_reason_to_tell(result):
+                reason = shorten(result.reason or "no reason given", 300)
+                self._print(f"{self._names.name(result)} {result.status}: {reason}")
             self._show(None, 0)
         elif isinstance(event, Warned):
             for line in message_lines(event.text):
                 self._print(line)
-
-    def _start(self, plan: Plan) -> None:
-        self._plan = plan
-        total = sum(test.expected_ns for test in plan.tests)
-        self._task = self._progress.add_task("", total=total, current="", left="")
 
     def _show(self, current: str | None, elapsed_ns: int) -> None:
         if self._task is None or self._plan is None:
@@ -248,7 +245,7 @@ class LiveReporter(QuietReporter):
         )
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
-        """What is shown of a test, called `name`, while it runs."""
+        """The text about a test, called `name`, while it runs."""
         return f"{name}  {event.position} of {event.total}"
 
     def left_ns(self, plan: Plan, done_ns: int) -> int:
@@ -256,12 +253,9 @@ class LiveReporter(QuietReporter):
         return max(0, sum(test.expected_ns for test in plan.tests) - done_ns)
 
     def _print(self, text: str) -> None:
-        self._progress.console.print(_cut(text), markup=False, highlight=False, soft_wrap=True)
-
-
-def _cut(text: str) -> str:
-    """A line without control characters; a command to type stays whole, with its indent."""
-    return clean(text) if text.startswith(" ") else shorten(text, 500)
+        # A command to type stays whole, with its indent.
+        line = clean(text) if text.startswith(" ") else shorten(text, 500)
+        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def make_reporter(*, quiet: bool) -> Reporter:
@@ -282,17 +276,7 @@ def suitable(
     if not sys.stderr.isatty():
         return make_plain()
     console = make_console(sys.stderr)
-    return UnfailingReporter(make_plain() if console.is_dumb_terminal else make_live(console))
-
-
-def _start_text(plan: Plan) -> str:
-    total = sum(test.expected_ns for test in plan.tests)
-    count = len(plan.tests)
-    under = len({condition_of(test) for test in plan.tests})
-    what = f"{count} test{'' if count == 1 else 's'}"
-    if under > 1:
-        what = f"{count} measurements under {under} conditions"
-    return f"{what}, about {format_span(total)}"
+    return _UnfailingReporter(make_plain() if console.is_dumb_terminal else make_live(console))
 
 
 def _legend(plan: Plan, names: Names) -> list[str]:
@@ -302,7 +286,7 @@ def _legend(plan: Plan, names: Names) -> list[str]:
     return [f"{text}: {load}" for text, load in names.legend().items()]
 
 
-def _is_to_tell(result: Result) -> bool:
+def _has_reason_to_tell(result: Result) -> bool:
     """False if a warning about an unreadable stream has already given cause and remedy."""
-    told = remedy_text(result.remedy, result.command)
-    return result.status != "measured" and told not in (QUIET, REBUILD)
+    remedy = remedy_text(result.remedy, result.command)
+    return result.status != "measured" and remedy not in (QUIET, REBUILD)

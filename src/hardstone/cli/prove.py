@@ -13,6 +13,7 @@ from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.cli.doctor import DoctorOptions
 from hardstone.cli.messages import abandon, notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
+from hardstone.cli.options import read_count
 from hardstone.doctor.diagnose import (
     Rule,
     doctor_command,
@@ -62,21 +63,19 @@ def prove(asked: str, options: DoctorOptions) -> int:
     proof = proof_of(outcome.document, name, rule.settings)
     _print(proof, rule, as_json=options.as_json)
     tell(f"stored as {proof.run}", f"hardstone show {proof.run}")
-    return _exit_code(outcome, proof)
+    # An untrustworthy run (on a virtual machine, say) can still hold a valid comparison.
+    is_partial = proof.pairs_counted != proof.pairs_asked
+    return EXIT_UNTRUSTWORTHY if is_partial and outcome.exit_code == EXIT_OK else outcome.exit_code
 
 
 def _pairs(text: str | None) -> int:
     if text is None:
         return _DEFAULT_PAIRS
-    is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or int(text) > _MOST_PAIRS:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(
-            f"--pairs: '{shown}' is not a number of pairs", f"give {LEAST_PAIRS} to {_MOST_PAIRS}"
-        )
-    if int(text) < LEAST_PAIRS:
-        raise InputError(f"--pairs {int(text)}: {FEW_PAIRS}", f"give at least {LEAST_PAIRS}")
-    return int(text)
+    remedy = f"give {LEAST_PAIRS} to {_MOST_PAIRS}"
+    pairs = read_count("--pairs", text, 0, _MOST_PAIRS, "pairs", remedy)
+    if pairs < LEAST_PAIRS:
+        raise InputError(f"--pairs {pairs}: {FEW_PAIRS}", f"give at least {LEAST_PAIRS}")
+    return pairs
 
 
 def _check_rights(name: str, rule: Rule, facts: Mapping[str, Scalar]) -> None:
@@ -157,11 +156,3 @@ def _print(proof: Proof, rule: Rule, *, as_json: bool) -> None:
     except OSError as error:
         abandon(sys.stdout)
         tell(f"the proof cannot be printed ({error.strerror}); the run is stored")
-
-
-def _exit_code(outcome: Outcome, proof: Proof) -> int:
-    """An untrustworthy run (on a virtual machine, say) can still hold a valid comparison."""
-    if outcome.exit_code not in (EXIT_OK, EXIT_UNTRUSTWORTHY):
-        return outcome.exit_code
-    is_whole = proof.pairs_counted == proof.pairs_asked
-    return outcome.exit_code if is_whole else EXIT_UNTRUSTWORTHY

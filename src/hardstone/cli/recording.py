@@ -1,6 +1,7 @@
-"""Records hours of wake-up latency: progress with a live view, and a command at a threshold.
+"""Records hours of wake-up latency, with a live view and a command at a threshold, and goes on
+with a recording that was cut off.
 
-All three look for breaches of a threshold at which measuring goes on, and start the command.
+All reporters look for breaches of a threshold at which measuring goes on, and start the command.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log10
 from typing import Self
@@ -35,22 +36,28 @@ from hardstone.campaign.collect import (
 )
 from hardstone.cli.ctrl_c import unwind_on_termination
 from hardstone.cli.latstat import LatstatOptions, plan_options
-from hardstone.cli.measure import Prepared, prepare, run_one
+from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
 from hardstone.cli.messages import message_lines, print_json, tell
 from hardstone.cli.open_store import open_store
 from hardstone.cli.options import lab_target
-from hardstone.cli.progress import PassiveReporter, Reporter, suitable
-from hardstone.cli.resume import LATSTAT, check_agreement, find_unfinished, prepared_rest
+from hardstone.cli.progress import PassiveReporter, suitable
+from hardstone.cli.resume import check_agreement, is_of, recorded_now, tests_text
 from hardstone.errors import InputError
 from hardstone.files import pause
 from hardstone.model import Plan, Result, RunDocument, Series
+from hardstone.plan.make import rest_of
 from hardstone.stats.identity import edges_of, parse_layout
+from hardstone.stats.join import measured_ns
 from hardstone.stats.sustained import Breach, reported_breach, worst_breach
+from hardstone.store.store import Store
 from hardstone.targets import find_target
 from hardstone.terminal.console import words
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import clean
 
+_TEST = "TMR-P-LAT"
+_WAKEUP = "wakeup"
+_BEGIN = "begin one: hardstone latstat"
 _DEADLINE_S = 60.0
 _STEP_S = 0.05
 _SAID_BYTES = 300
@@ -61,7 +68,7 @@ _KILLED_S = 5.0
 
 
 def command_words(text: str) -> list[str]:
-    """The words of a command; InputError if they cannot be told apart, or name no program."""
+    """The words of a command; InputError if a quotation is open, or they name no program."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -79,11 +86,10 @@ def command_words(text: str) -> list[str]:
 class BreachCommand:
     """Runs the command at a breach; one that comes while it still runs does not start it again.
 
-    Its output goes nowhere; what it said last is told if it fails. Within `with`; one that still
-    runs at the end of it is ended.
-
-    It is ended with its children, which are its process group. What a command that ended by itself
-    has left in the background goes on: it was put there to outlive the command.
+    Its output goes nowhere, but its last error line is printed if it fails. At the end of the
+    `with` block a command that still runs is ended, with its children, which are its process
+    group. What a command that ended by itself left in the background goes on: it was put there to
+    outlive the command.
     """
 
     def __init__(self, words: list[str], deadline_s: float = _DEADLINE_S) -> None:
@@ -121,7 +127,7 @@ class BreachCommand:
         self._end_at = time.monotonic() + self._deadline_s
 
     def poll(self) -> None:
-        """Tells how it ended, once it has; ends it at its deadline."""
+        """Prints how it ended, once it has; ends it at its deadline."""
         if self._process is None:
             return
         code = self._process.poll()
@@ -135,13 +141,13 @@ class BreachCommand:
 
     def finish(self) -> None:
         """Waits for its end or its deadline, and says so; an interrupt ends it instead."""
-        told_at = time.monotonic() + _SILENT_S
+        tell_at = time.monotonic() + _SILENT_S
         try:
             while self._process is not None:
                 pause(_STEP_S)
                 self.poll()
-                if self._process is not None and time.monotonic() >= told_at:
-                    told_at = self._end_at + _DEADLINE_S
+                if self._process is not None and time.monotonic() >= tell_at:
+                    tell_at = self._end_at + _DEADLINE_S
                     tell(f"waiting for {self._words[0]} of --on-threshold to end; Ctrl-C ends it")
         except KeyboardInterrupt:
             self.end()
@@ -161,8 +167,8 @@ class BreachCommand:
         self._tell(problem)
 
     def _listen(self) -> None:
-        """Takes what it has said; no more at once than a pipe holds, or one that never pauses
-        would never let go."""
+        """Reads its error output; no more at once than a pipe holds, since a command that never
+        pauses would keep the reader here."""
         if self._process is None or self._process.stderr is None:
             return
         with contextlib.suppress(OSError):  # BlockingIOError: that was all
@@ -173,7 +179,7 @@ class BreachCommand:
                 self._said = (self._said + said)[-_SAID_BYTES:]
 
     def _tell(self, problem: str) -> None:
-        """Forgets the process; tells its problem, if it has one."""
+        """Forgets the process; prints its problem, if it has one."""
         if self._process is not None and self._process.stderr is not None:
             self._process.stderr.close()
         self._process = None
@@ -201,10 +207,7 @@ _HALF_TICK_NS = _SECOND_NS // 2  # ticks are a second apart: the one nearest to 
 
 
 class RecordingReporter(PassiveReporter):
-    """Warnings and breaches only; others add what they show.
-
-    What is left of the command is waited for after the summary.
-    """
+    """Prints warnings and breaches only; its subclasses show more."""
 
     interval_ns = _SECOND_NS
 
@@ -212,13 +215,13 @@ class RecordingReporter(PassiveReporter):
         self._command = command
         self._plan: Plan | None = None
         self._run_id = ""
-        self._told_ns = 0  # the largest breach that was told
+        self._largest_ns = 0  # of the breaches that were reported
         self._next_ns = 0
         self._can_look = True
         self._before: tuple[int, int] | None = None  # elapsed, count
 
     def take(self, event: CampaignEvent) -> None:
-        """Tells what happens, and looks at the recording when it is time."""
+        """Prints what happens, and looks at the recording when it is time."""
         if isinstance(event, RunStarted):
             self._plan, self._run_id = event.plan, event.run_id
         elif isinstance(event, Warned):
@@ -238,7 +241,7 @@ class RecordingReporter(PassiveReporter):
         tell(text)
 
     def show(self, look: Snapshot | None, progress: Progress) -> None:
-        """Shows how far it is; `look` is None where nobody looked this time."""
+        """Shows how far it is; `look` is None if it was too early for one."""
 
     def _tick(self, event: Tick) -> None:
         if self._command is not None:
@@ -249,7 +252,7 @@ class RecordingReporter(PassiveReporter):
         self.show(look, Progress(event.elapsed_ns, left_ns, self._rate_hz(look, event.elapsed_ns)))
 
     def _look(self, event: Tick) -> Snapshot:
-        """Looks, tells what was found, and sets the time of the next look."""
+        """Looks, reports a breach, and sets the time of the next look."""
         look = event.look()
         self._can_look = look.can_come
         pause_ns = max(self.interval_ns, look.cost_ns * _COST_SHARE)
@@ -281,10 +284,10 @@ class RecordingReporter(PassiveReporter):
         self._look_for_breach(result)
 
     def _tell_breach(self, breach: Breach | None, follows: str) -> None:
-        """Tells the first one, and one that is worse than all that were told."""
-        if breach is None or breach.value_ns <= self._told_ns or self._plan is None:
+        """Tells the first breach, and each that is larger than all before it."""
+        if breach is None or breach.value_ns <= self._largest_ns or self._plan is None:
             return
-        self._told_ns = breach.value_ns
+        self._largest_ns = breach.value_ns
         where = "" if breach.cpu is None else f" on CPU {breach.cpu}"
         after = f", {format_span(breach.at_ns)} after the begin"
         limit = format_ns(breach.threshold_ns)
@@ -308,7 +311,7 @@ class PlainRecording(RecordingReporter):
 
     def show(self, look: Snapshot | None, progress: Progress) -> None:
         if look is not None and look.result is not None:
-            self.say(recording_line(look.result, progress))
+            self.say(_recording_line(look.result, progress))
 
 
 class LiveRecording(RecordingReporter):
@@ -348,37 +351,29 @@ class LiveRecording(RecordingReporter):
             self._said = look.reason or self._said
             self._rate = progress.rate_hz or self._rate
         shown = Progress(progress.elapsed_ns, progress.left_ns, self._rate)
-        self._live.update(
-            recording_view("TMR-P-LAT", self._result, self._said, shown), refresh=True
-        )
-
-
-def make_recording_reporter(*, quiet: bool, command: BreachCommand | None) -> Reporter:
-    """The reporter of a recording that suits standard error."""
-    return suitable(
-        partial(RecordingReporter, command),
-        partial(PlainRecording, command),
-        partial(LiveRecording, command),
-        quiet=quiet,
-    )
+        self._live.update(recording_view(_TEST, self._result, self._said, shown), refresh=True)
 
 
 def record(options: LatstatOptions) -> int:
     """A new recording: the exit code."""
     if options.go_on and options.threshold is None:
         raise InputError("--go-on needs a threshold", "add --threshold TIME")
-    has_threshold = options.threshold is not None
-    command = _command(options, has_threshold=has_threshold)
+    command = _command(options, has_threshold=options.threshold is not None)
     name = lab_target(options.target, options)
     with closing(find_target(name)) as target:
-        prepared = prepare(target, name, (LATSTAT,), plan_options(options))
-        _check_single(prepared)
+        prepared = prepare(target, name, (_TEST,), plan_options(options))
+        count = len(prepared.plan.tests)
+        if count != 1:
+            raise InputError(
+                f"latstat records under one load in one CPU configuration, not {count}",
+                "join elements with +, as in heavy+storm, or use: hardstone run TMR-P-LAT",
+            )
         return _run(prepared, options, command, None)
 
 
 def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
     """Goes on with a recording that was cut off; `given` are the options that were typed."""
-    whole = find_unfinished(open_store(options.store), reference)
+    whole = _find_unfinished(open_store(options.store), reference)
     name = whole.plan.target
     asked_name = lab_target(options.target if "target" in given else name, options)
     if asked_name != name:
@@ -386,12 +381,91 @@ def resume(reference: str, options: LatstatOptions, given: set[str]) -> int:
             f"run {whole.id} is of the target {name}, not of {asked_name}",
             "leave the target and its options out: it is resumed where it began",
         )
-    command = _command(options, has_threshold=_has_threshold(whole))
+    params = whole.plan.tests[0].params
+    has_threshold = whole.plan.watched_ns is not None or bool(params.get("threshold_ns"))
+    command = _command(options, has_threshold=has_threshold)
     with closing(find_target(name)) as target:
-        asked = prepare(target, name, (LATSTAT,), plan_options(options))
+        asked = prepare(target, name, (_TEST,), plan_options(options))
         check_agreement(whole, asked.plan, given, options.params)
-        prepared = prepared_rest(asked, whole)
+        prepared = _prepared_rest(asked, whole)
         return _run(prepared, options, command, whole)
+
+
+def _find_unfinished(store: Store, reference: str) -> RunDocument:
+    """The run that `reference` names, by default the last recording that is not complete.
+
+    InputError where it cannot be resumed, with the reason.
+    """
+    if not reference:
+        return _last_unfinished(store)
+    for run_id in store.recorded_now():
+        if run_id.startswith(reference):
+            raise recorded_now(run_id)
+    document = store.load(reference)
+    _check(store, document)
+    return document
+
+
+def _last_unfinished(store: Store) -> RunDocument:
+    spent: list[str] = []
+    for entry in reversed(store.runs()):
+        if entry.status != "complete":
+            document = store.load(entry.id)
+            if not is_of(document, _TEST):
+                continue
+            _check(store, document)
+            if _rest(document) is not None:
+                if spent:
+                    tell(f"{_nothing_left(spent)}; run {document.id} is resumed")
+                return document
+            spent.append(document.id)
+    if spent:
+        raise InputError(_nothing_left(spent), _BEGIN)
+    raise InputError("no recording was cut off: there is none to resume", _BEGIN)
+
+
+def _nothing_left(run_ids: list[str]) -> str:
+    more = f" and {len(run_ids) - 1} before it" if len(run_ids) > 1 else ""
+    return f"of run {run_ids[0]}{more} nothing is left to record"
+
+
+def _check(store: Store, document: RunDocument) -> None:
+    """InputError for a run that cannot be resumed."""
+    if not is_of(document, _TEST):
+        cause = f"run {document.id} is no recording of {_TEST} alone: it has {tests_text(document)}"
+        raise InputError(cause, _BEGIN)
+    if document.status == "complete":
+        raise InputError(f"run {document.id} is complete: nothing is left to record", _BEGIN)
+    if document.id in store.recorded_now():
+        raise recorded_now(document.id)
+
+
+def _prepared_rest(asked: Prepared, whole: RunDocument) -> Prepared:
+    """The rest of the recorded plan on the same target; InputError if the probe cannot do it."""
+    descriptor = next((one for one in asked.register.tests if one.id == _TEST), None)
+    known = {spec.name for spec in descriptor.params} if descriptor is not None else set()
+    lacking = sorted(whole.plan.tests[0].params.keys() - known)
+    if lacking:
+        raise InputError(
+            f"this probe has no parameter {lacking[0][:60]!r}, which run {whole.id} was begun with",
+            "resume it with the version that began it",
+        )
+    plan = _rest(whole)
+    if plan is None:
+        raise InputError(_nothing_left([whole.id]), _BEGIN)
+    return replace(asked, plan=plan)
+
+
+def _rest(whole: RunDocument) -> Plan | None:
+    """The plan of what is left. Each CPU is to have as many samples as were asked for, so that the
+    CPU with the fewest counts."""
+    counts: dict[object, int] = {}
+    for result in whole.results:
+        for series in result.series:
+            if series.name == _WAKEUP:
+                cpu = series.labels.get("cpu")
+                counts[cpu] = counts.get(cpu, 0) + series.count
+    return rest_of(whole.plan, measured_ns(whole), min(counts.values(), default=0))
 
 
 def _run(
@@ -400,11 +474,14 @@ def _run(
     command: BreachCommand | None,
     whole: RunDocument | None,
 ) -> int:
-    from hardstone.cli.measure import print_run, show_plan
-
     if options.dry_run:
         return show_plan(prepared.plan, as_json=options.as_json)
-    reporter = make_recording_reporter(quiet=options.quiet, command=command)
+    reporter = suitable(
+        partial(RecordingReporter, command),
+        partial(PlainRecording, command),
+        partial(LiveRecording, command),
+        quiet=options.quiet,
+    )
     show = print_json if options.as_json else print_run
     run = partial(
         run_one, prepared, options, show, wants_report=False, reporter=reporter, resumes=whole
@@ -424,20 +501,6 @@ def _command(options: LatstatOptions, *, has_threshold: bool) -> BreachCommand |
     if not has_threshold:
         raise InputError("--on-threshold needs a threshold", "add --threshold TIME")
     return BreachCommand(command_words(text))
-
-
-def _has_threshold(whole: RunDocument) -> bool:
-    params = whole.plan.tests[0].params
-    return whole.plan.watched_ns is not None or bool(params.get("threshold_ns"))
-
-
-def _check_single(prepared: Prepared) -> None:
-    count = len(prepared.plan.tests)
-    if count != 1:
-        raise InputError(
-            f"latstat records under one load in one CPU configuration, not {count}",
-            "join elements with +, as in heavy+storm, or use: hardstone run TMR-P-LAT",
-        )
 
 
 _BAR = "\N{FULL BLOCK}"
@@ -464,7 +527,7 @@ class _Bin:
 
 
 def recording_view(name: str, result: Result | None, said: str, progress: Progress) -> Group:
-    """All lines; `said` stands in for `result` where there is none."""
+    """The live view of a recording; `said` stands in for `result` where there is none."""
     spans = f"{format_span(progress.elapsed_ns)} elapsed, {format_span(progress.left_ns)} left"
     head = words(f"{name}  {spans}", "bold")
     if result is None:
@@ -474,15 +537,19 @@ def recording_view(name: str, result: Result | None, said: str, progress: Progre
     return Group(head, *(Text(clean(row), no_wrap=True) for row in rows))
 
 
-def recording_line(result: Result, progress: Progress) -> str:
-    """The same in one line, for pipes, of plain characters."""
+def _recording_line(result: Result, progress: Progress) -> str:
+    """How far the recording is, in one line of plain characters, for pipes."""
     found = wakeups(result)
     count = sum(series.count for series in found)
     worst = max(found, key=lambda one: one.max or 0, default=None)
     text = f"{format_span(progress.elapsed_ns)}: {count} wake-ups"
     if progress.rate_hz is not None:
         text += f", {round(progress.rate_hz)} per s"
-    return text if worst is None else f"{text}, worst {_worst_text(worst)}{_on_cpu(worst)}"
+    if worst is None:
+        return text
+    cpu = worst.labels.get("cpu")
+    where = "" if cpu is None else f" on CPU {cpu}"
+    return f"{text}, worst {format_ns(worst.max)} at {_at(worst)}{where}"
 
 
 def wakeups(result: Result) -> list[Series]:
@@ -490,11 +557,11 @@ def wakeups(result: Result) -> list[Series]:
     return [
         one
         for one in result.series
-        if one.name == "wakeup" and one.labels.get("part", "total") == "total" and one.count
+        if one.name == _WAKEUP and one.labels.get("part", "total") == "total" and one.count
     ]
 
 
-def log_bins(found: Sequence[Series]) -> list[_Bin]:
+def _log_bins(found: Sequence[Series]) -> list[_Bin]:
     """Counts of all CPUs in steps of 1, 2, 5, 10, from the first in use to the last.
 
     A bucket counts where it begins, which is at most a thousandth of its value off.
@@ -539,31 +606,21 @@ def _table(found: Sequence[Series], progress: Progress) -> list[str]:
 
 
 def _bars(found: Sequence[Series]) -> list[str]:
-    bins = log_bins(found)
+    bins = _log_bins(found)
     if len(bins) > _MOST_ROWS:  # the tail is what matters
         below = bins[: len(bins) - _MOST_ROWS + 1]
         rest = _Bin(below[0].lower_ns, below[-1].upper_ns, sum(one.count for one in below))
         bins = [rest, *bins[len(below) :]]
     most = max((one.count for one in bins), default=0)
-    return ["from          wake-ups  (bars: logarithmic)", *(_bar_row(one, most) for one in bins)]
-
-
-def _bar_row(one: _Bin, most: int) -> str:
-    bar = ""
-    if one.count:
-        share = (log10(one.count) + 1) / (log10(most) + 1)
-        bar = _BAR * max(1, round(share * _BAR_CHARACTERS))
-    return f"{format_ns(one.lower_ns):>8} {format_count(one.count):>15}  {bar}"
-
-
-def _worst_text(series: Series) -> str:
-    return f"{format_ns(series.max)} at {_at(series)}"
+    rows = ["from          wake-ups  (bars: logarithmic)"]
+    for one in bins:
+        bar = ""
+        if one.count:
+            share = (log10(one.count) + 1) / (log10(most) + 1)
+            bar = _BAR * max(1, round(share * _BAR_CHARACTERS))
+        rows.append(f"{format_ns(one.lower_ns):>8} {format_count(one.count):>15}  {bar}")
+    return rows
 
 
 def _at(series: Series) -> str:
     return format_span(series.worst[0].at_ns) if series.worst else "-"
-
-
-def _on_cpu(series: Series) -> str:
-    cpu = series.labels.get("cpu")
-    return "" if cpu is None else f" on CPU {cpu}"

@@ -17,7 +17,8 @@ from hardstone.campaign.collect import carried
 from hardstone.cli.measure import Prepared, prepare, print_run, run_one, show_plan
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import MeasureOptions, lab_targets
+from hardstone.cli.options import MeasureOptions, lab_targets, read_count
+from hardstone.cli.resume import check_target
 from hardstone.errors import EXIT_INTERRUPTED, EXIT_OK, HardstoneError, InputError, worst_code
 from hardstone.model import TARGETS_SCHEMA, Plan, Repeat, RunDocument, Runs
 from hardstone.stats.run_gate import LEAST_RUNS
@@ -27,14 +28,15 @@ from hardstone.targets import find_target
 from hardstone.targets.base import Target
 from hardstone.units import format_span
 
-MOST = 1000
+_MOST = 1000
 # What may be typed with --resume; all else is as it was begun.
 _FREE = frozenset({"store", "quiet", "as_json", "dry_run", "target", "wait_s"})
 
 
 def repeat(text: str, tests: Sequence[str], options: MeasureOptions) -> int:
     """Measures the plan of `tests` as often as `text` says: the exit code."""
-    count = _count(text)
+    remedy = f"give 2 to {_MOST}; {LEAST_RUNS} is usual"
+    count = read_count("--repeat", text, 2, _MOST, "runs", remedy)
     names = lab_targets(options.target, options)
     for is_typed, option in (
         (len(names) > 1, "several targets"),
@@ -77,15 +79,14 @@ def find_unfinished(
 
 def resume(whole: RunDocument, options: MeasureOptions, given: set[str]) -> int:
     """Measures the repeats that are missing; `given` are the options that were typed."""
-    unlike = sorted(given - _FREE)
-    if unlike:
+    fixed = sorted(given - _FREE)
+    if fixed:
         raise InputError(
-            f"--{unlike[0].replace('_', '-')}: repeats are resumed as they were begun",
+            f"--{fixed[0].replace('_', '-')}: repeats are resumed as they were begun",
             "leave it out",
         )
     name, asked = whole.plan.target, _repeat_of(whole)
-    if "target" in given and lab_targets(options.target, options) != [name]:
-        raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
+    check_target(whole, options, given)
     store = open_store(options.store)
     missing = _missing(store, whole)
     if not missing:
@@ -157,10 +158,13 @@ class _Session:
 
     def _run(self, number: int, left: int) -> int:
         prepared = self._prepared(number, self._first)
-        plan = self._equal_work(prepared.plan)
+        # As the first run calibrated them: times of unequal work cannot be compared.
+        calibrated = [one for one in self._results if one.calibrated]
+        tests = [carried(one, calibrated) for one in prepared.plan.tests]
+        plan = msgspec.structs.replace(prepared.plan, tests=tests)
         if not self._options.quiet:
-            span = sum(one.expected_ns for one in plan.tests) * left
-            tell(f"run {number} of {self._count}: about {format_span(span)} left")
+            span_ns = sum(one.expected_ns for one in tests) * left
+            tell(f"run {number} of {self._count}: about {format_span(span_ns)} left")
         document, code = run_one(
             replace(prepared, plan=plan),
             replace(self._options, output=None),
@@ -171,11 +175,6 @@ class _Session:
         self._documents.append(document)
         self._results += document.results
         return code
-
-    def _equal_work(self, plan: Plan) -> Plan:
-        """With what the first run calibrated: times of unequal work cannot be compared."""
-        calibrated = [one for one in self._results if one.calibrated]
-        return msgspec.structs.replace(plan, tests=[carried(one, calibrated) for one in plan.tests])
 
     def _tell_cut(self, number: int) -> None:
         complete = sum(one.status == "complete" for one in self._documents)
@@ -226,14 +225,3 @@ def _numbered(plan: Plan, name: str, number: int, count: int, first: str) -> Pla
 
 def _of(number: int, count: int) -> str:
     return f" {number} of {count}"
-
-
-def _count(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) < 6
-    if not is_number or not 2 <= int(text) <= MOST:
-        shown = "".join(char if char.isprintable() else "?" for char in text)[:40]
-        raise InputError(
-            f"--repeat: '{shown}' is not a number of runs",
-            f"give 2 to {MOST}; {LEAST_RUNS} is usual",
-        )
-    return int(text)

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hardstone.cli.options import files_option, one_array_thread, output_option, store_option
-from hardstone.errors import InputError
-from hardstone.model import Descriptor, Register, RunDocument
+from hardstone.errors import HardstoneError, InputError
 from hardstone.units import parse_duration_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hardstone.model import RunDocument
-    from hardstone.report.drawing import Drawer
+    from hardstone.model import Descriptor, Register, RunDocument
 
 
 @click.command("report")
@@ -55,7 +53,7 @@ def command(
     them first, and marks them.
     """
     one_array_thread()
-    from hardstone.cli.catalogue import register_or_none
+    from hardstone.cli.catalogue import read_register
     from hardstone.cli.messages import tell
     from hardstone.cli.open_store import consistency_exit, open_store
 
@@ -64,13 +62,23 @@ def command(
     document = opened.load(run)
     if asked:
         _check_limits(document, asked)
-    other = _other(document, opened.load(beside)) if beside is not None else None
+    other = None if beside is None else opened.load(beside)
+    if other is not None:
+        from hardstone.simulation.results import has_tire
+
+        for one in (document, other):
+            if not has_tire(one):
+                cause = f"--beside compares simulations of the tire, and run {one.id} has none"
+                raise InputError(cause, "name two runs of hardstone simulate")
     place = output or default_report(opened.path, document.id)
-    register = None if document.descriptors else register_or_none()
+    register = None
+    if not document.descriptors:
+        with contextlib.suppress(HardstoneError):  # without a probe tests stay unexplained
+            register = read_register("local")
     write_report(document, place, register, asked, other)
     tell(f"report: {place}")
     if files is not None:
-        count = write_run_charts(document, files, register, asked, other)
+        count = _write_run_charts(document, files, register, asked, other)
         tell(f"charts: {count} files in {files}")
     return consistency_exit(document)
 
@@ -80,16 +88,6 @@ def _limit_ns(text: str) -> int:
         return parse_duration_ns(text, bare="us")
     except ValueError as error:
         raise InputError(f"--limit: {error}", "write --limit 50us, once for each limit") from None
-
-
-def _other(document: RunDocument, other: RunDocument) -> RunDocument:
-    from hardstone.simulation.results import has_tire
-
-    for one in (document, other):
-        if not has_tire(one):
-            cause = f"--beside compares simulations of the tire, and run {one.id} has none"
-            raise InputError(cause, "name two runs of hardstone simulate")
-    return other
 
 
 def _check_limits(document: RunDocument, asked: Sequence[int]) -> None:
@@ -136,47 +134,33 @@ def write_report(
     beside: RunDocument | None = None,
 ) -> None:
     """Writes the report, as PDF where the name of `output` ends so. Tests are explained by the
-    descriptors of the document, in one from before it had any by those of `register`. `beside`:
-    another run, whose tire stands beside.
+    descriptors of the document; in an old one, which has none, by those of `register`. `beside`:
+    another run, whose tire is compared.
 
     InputError where there is no folder for it or something else than a file is.
     """
+    from hardstone.files import regular_target
     from hardstone.report.drawing import Drawer, helpers_for
 
+    tests = _tests(document, register)
     with Drawer(helpers_for(document)) as drawer:
-        _write(document, output, register, limits, drawer, beside)
+        try:
+            folder = regular_target(output).parent
+            if not folder.is_dir():
+                raise no_folder(folder)
+            if is_pdf(output):
+                from hardstone.report.pdf import write_pdf as write
+            else:
+                from hardstone.report.page import write_html as write
+            write(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            cause = f"{output} cannot be written: {reason}"
+            raise InputError(cause, "name a file with -o") from error
 
 
 def is_pdf(output: Path) -> bool:
     return output.suffix.lower() == ".pdf"
-
-
-def _write(
-    document: RunDocument,
-    output: Path,
-    register: Register | None,
-    limits: Sequence[int],
-    drawer: Drawer,
-    beside: RunDocument | None,
-) -> None:
-    from hardstone.files import regular_target
-
-    tests = _tests(document, register)
-    try:
-        folder = regular_target(output).parent
-        if not folder.is_dir():
-            raise no_folder(folder)
-        if is_pdf(output):
-            from hardstone.report.pdf import write_pdf
-
-            write_pdf(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
-        else:
-            from hardstone.report.page import write_html
-
-            write_html(document, output, tests.get, drawer=drawer, limits=limits, beside=beside)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"{output} cannot be written: {reason}", "name a file with -o") from error
 
 
 def _tests(document: RunDocument, register: Register | None) -> dict[str, Descriptor]:
@@ -184,15 +168,15 @@ def _tests(document: RunDocument, register: Register | None) -> dict[str, Descri
     return {test.id: test for test in known}
 
 
-def write_run_charts(
+def _write_run_charts(
     document: RunDocument,
     folder: Path,
-    register: Register | None = None,
-    limits: Sequence[int] = (),
-    beside: RunDocument | None = None,
+    register: Register | None,
+    limits: Sequence[int],
+    beside: RunDocument | None,
 ) -> int:
-    """Writes the charts of the report to `folder`, and returns the number of files; the other
-    arguments are those of `write_report`. InputError where `folder` cannot be filled."""
+    """Writes the charts of the report to `folder`: the number of files. InputError where `folder`
+    cannot be filled."""
     from hardstone.report.drawing import Drawer, helpers_for
     from hardstone.report.page import figures_of_run
     from hardstone.report.sheet import write_chart_files

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from hardstone.cli.options import MeasureOptions, option, options_of, typed_options
+from hardstone.cli.options import MeasureOptions, option, options_of, resume_option, typed_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,12 +19,8 @@ class RunOptions(MeasureOptions):
         help="N runs of the plan, one after another: what varies between runs, for gate "
         "--baseline.",
     )
-    resume: str | None = option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        metavar="[RUN]",
-        help="Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off.",
+    resume: str | None = resume_option(
+        "Goes on with repeats or with a search of IRQ-S-SUS, by default the last cut off."
     )
 
 

@@ -41,7 +41,7 @@ def command(store: Path | None, as_json: bool) -> int:
     if as_json:
         print_json(entries)
     else:
-        print_runs(entries, unreadable_count=len(unreadable))
+        _print_runs(entries, unreadable_count=len(unreadable))
     return EXIT_OK
 
 
@@ -49,14 +49,14 @@ _HERE = "local"
 _TARGET_CHARACTERS = 120
 _LINE_CHARACTERS = 20
 _STATUS_CHARACTERS = 13
-_NOT_FULL = "* not the full rating; why: hardstone show RUN --why"
 
 
-def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
+def _print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> None:
     """Prints one row for each run, or a message if there is none or none is readable."""
     from rich import box
     from rich.table import Table
 
+    from hardstone.present.overview import status_words
     from hardstone.terminal.console import make_console, print_command, print_table, words
 
     console = make_console()
@@ -76,19 +76,12 @@ def print_runs(entries: Sequence[RunEntry], *, unreadable_count: int = 0) -> Non
     table.add_column("status", max_width=_STATUS_CHARACTERS)
     table.add_column("trust", no_wrap=True)
     for entry in entries:
-        run, *rest = map(
-            words, (entry.id, _stars(entry), str(entry.tests), _status(entry), entry.grade)
-        )
+        status = status_words(entry.status, entry.lacking or "", entry.tests)
+        run, *rest = map(words, (entry.id, _stars(entry), str(entry.tests), status, entry.grade))
         table.add_row(run, _name(entry), *rest)
     print_table(console, table)
     if any(entry.rated_as and entry.stars is not None for entry in entries):
-        console.print(words(_NOT_FULL, "dim"))
-
-
-def _status(entry: RunEntry) -> str:
-    from hardstone.present.overview import status_words
-
-    return status_words(entry.status, entry.lacking or "", entry.tests)
+        console.print(words("* not the full rating; why: hardstone show RUN --why", "dim"))
 
 
 def _stars(entry: RunEntry) -> str:

@@ -77,22 +77,19 @@ def command(words: tuple[str, ...], options: ShieldOptions) -> int:
     """
     from hardstone.targets.find import find_probe
 
-    command_words = ["--", *words] if words else []
-    arguments = [*_arguments(options), "--json" if options.as_json else "--text", *command_words]
-    name = lab_target(options.target, options)
-    if name != "local":
-        return _call(name, arguments)
-    _become(find_probe(), arguments)
-    return 0
-
-
-def _arguments(options: ShieldOptions) -> list[str]:
     arguments = ["shield"]
     for name in _OPTIONS:
         value = getattr(options, name)
         if isinstance(value, str):
             arguments += [f"--{name}", value]
-    return arguments + [f"--{name}" for name in _FLAGS if getattr(options, name)]
+    arguments += [f"--{name}" for name in _FLAGS if getattr(options, name)]
+    arguments.append("--json" if options.as_json else "--text")
+    arguments += ["--", *words] if words else []
+    name = lab_target(options.target, options)
+    if name != "local":
+        return _call(name, arguments)
+    _become(find_probe(), arguments)
+    return 0
 
 
 def _call(target: str, arguments: list[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,14 +11,11 @@ from hardstone.cli.options import (
     LabOptions,
     OutcomeOptions,
     TargetsOption,
-    fitting,
     option,
     options_of,
+    resume_option,
     typed_options,
 )
-
-if TYPE_CHECKING:
-    from hardstone.simulation.request import SweepRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +112,8 @@ class _CurveOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class _ResumeOption:
-    resume: str | None = option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        metavar="[RUN]",
-        help="Goes on with a sweep that was cut off, by default the last one: same document.",
+    resume: str | None = resume_option(
+        "Goes on with a sweep that was cut off, by default the last one: same document."
     )
 
 
@@ -140,19 +132,6 @@ class RealtimeOptions(SweepOptions, _RealtimeOptions):
 @dataclass(frozen=True, kw_only=True)
 class RealfastOptions(SweepOptions, _RealfastOptions):
     """Options of `hardstone simulate realfast`."""
-
-
-def sweep_request(mode: str, target: str, options: SweepOptions) -> SweepRequest:
-    """`options` of the command line as a request for `target`."""
-    from hardstone.plan.make import Request
-    from hardstone.simulation.request import SweepRequest
-
-    of_curves = {"policy", "duration"}
-    shared = {key: one for key, one in fitting(Request, options).items() if key not in of_curves}
-    base = Request(**(shared | {"target": target}))
-    has_fast = not getattr(options, "no_fast", False)
-    asked = fitting(SweepRequest, options)
-    return SweepRequest(**(asked | {"mode": mode, "base": base, "has_fast": has_fast}))
 
 
 @click.group("simulate", no_args_is_help=False)

@@ -1,4 +1,4 @@
-"""Measures a sweep of the tire, tells its progress, and goes on with one that was cut off."""
+"""Measures a sweep of the tire, reports its progress, and goes on with one that was cut off."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from hardstone.catalogue import load_catalogue
 from hardstone.cli.measure import Prepared, place_problems, run_one
 from hardstone.cli.messages import notice_messages, print_json, tell
 from hardstone.cli.open_store import open_store
-from hardstone.cli.options import OutcomeOptions, lab_targets
+from hardstone.cli.options import OutcomeOptions, fitting, lab_targets
 from hardstone.cli.progress import LiveReporter, PlainReporter, QuietReporter, Reporter, suitable
-from hardstone.cli.resume import recorded_now
-from hardstone.cli.simulate import SweepOptions, sweep_request
+from hardstone.cli.resume import CONDITION_VALUES, check_target, recorded_now
+from hardstone.cli.simulate import SweepOptions
 from hardstone.errors import InputError
 from hardstone.model import Plan, PlannedTest, Result, RunDocument
+from hardstone.plan.make import Request
 from hardstone.plan.params import NONE
-from hardstone.simulation.request import MODES, make_sweep_plan
+from hardstone.simulation.request import MODES, SweepRequest, make_sweep_plan
 from hardstone.simulation.sweep import (
     Curve,
     Sweeper,
@@ -49,7 +50,7 @@ from hardstone.units import format_span
 from hardstone.wording import shorten
 
 
-class SweepRun:
+class _SweepRun:
     """Gives a campaign the points of a sweep. `resumes`: the stored run that it goes on with."""
 
     def __init__(
@@ -65,7 +66,7 @@ class SweepRun:
         self._results: list[Result] = []
 
     def take(self, event: CampaignEvent) -> None:
-        """Its time begins when the target is free; results are those that were told."""
+        """Starts its time when the target is free, and collects the results."""
         if isinstance(event, RunStarted):
             self._begin_ns = time.monotonic_ns()
         elif isinstance(event, MeasuringFinished):
@@ -90,7 +91,7 @@ class SweepRun:
 
 
 def spent_ns(document: RunDocument) -> int:
-    """About how long the results of a stored sweep took, with the setting up of conditions."""
+    """About how long the results of a stored sweep took, with the time to set up conditions."""
     pairs: Sequence[tuple[PlannedTest, Result]] = list(
         zip(document.plan.tests, document.results, strict=False)
     )
@@ -101,13 +102,13 @@ def spent_ns(document: RunDocument) -> int:
     )
 
 
-_MOST_TOLD = 12
+_MOST_NAMED = 12
 
 
 class _Timed:
-    """Tells a sweep what happens before a reporter does: `count` and `left_ns` are those of it."""
+    """Gives each event to a sweep before its reporter, which prints `count` and `left_ns` of it."""
 
-    def __init__(self, reporter: Reporter, sweep: SweepRun) -> None:
+    def __init__(self, reporter: Reporter, sweep: _SweepRun) -> None:
         self._reporter = reporter
         self._sweep = sweep
 
@@ -129,43 +130,35 @@ class _Timed:
 
 
 class _PlainReporter(PlainReporter):
-    def __init__(self, sweep: SweepRun) -> None:
+    def __init__(self, sweep: _SweepRun) -> None:
         super().__init__()
         self._sweep = sweep
 
     def start_text(self, plan: Plan) -> str:
-        return _start_text(plan, self._sweep)
+        curves = len(self._sweep.sweeper.curves.main)
+        span_ns = self._sweep.left_ns() + sum(one.expected_ns for one in plan.tests)
+        before = f", {self._sweep.count} points are there" if self._sweep.count else ""
+        return f"{curves} curve{'' if curves == 1 else 's'}, about {format_span(span_ns)}{before}"
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
         left = format_span(self._sweep.left_ns() + event.planned.expected_ns)
-        return f"{self._sweep.count + 1}  {point_text(event.planned, name)}  about {left} left"
+        return f"{self._sweep.count + 1}  {_point_text(event.planned, name)}  about {left} left"
 
 
 class _LiveReporter(LiveReporter):
-    def __init__(self, console: Console, sweep: SweepRun) -> None:
+    def __init__(self, console: Console, sweep: _SweepRun) -> None:
         super().__init__(console)
         self._sweep = sweep
 
     def begin_text(self, event: MeasuringStarted, name: str) -> str:
-        return f"{point_text(event.planned, name)}  {self._sweep.count + 1}"
+        return f"{_point_text(event.planned, name)}  {self._sweep.count + 1}"
 
     def left_ns(self, plan: Plan, done_ns: int) -> int:
         return self._sweep.left_ns()
 
 
-def make_sweep_reporter(sweep: SweepRun, *, quiet: bool) -> Reporter:
-    """The reporter of a sweep that suits standard error."""
-    found = suitable(
-        QuietReporter,
-        lambda: _PlainReporter(sweep),
-        lambda console: _LiveReporter(console, sweep),
-        quiet=quiet,
-    )
-    return _Timed(found, sweep)
-
-
-def point_text(one: PlannedTest | Result, name: str) -> str:
-    """A point after the name of its test: "SIM-S-RT [heavy]  400 masses, 2 threads, fifo"."""
+def _point_text(one: PlannedTest | Result, name: str) -> str:
+    """A point, with the name of its test: "SIM-S-RT [heavy]  400 masses, 2 threads, fifo"."""
     curve = curve_of(one)
     masses = masses_of(one)
     if curve is None:
@@ -175,7 +168,7 @@ def point_text(one: PlannedTest | Result, name: str) -> str:
     return f"{name}  {', '.join([*parts, *_solver(curve)])}"
 
 
-def tell_curves(sweeper: Sweeper, document: RunDocument) -> None:
+def _tell_curves(sweeper: Sweeper, document: RunDocument) -> None:
     """Says which curves ended early, with the reason, and which are coarse."""
     curves = sweeper.curves.main
     ended = ended_curves(curves, document.results)
@@ -196,10 +189,10 @@ def _tell_each(what: str, found: Mapping[Curve, str], sweeper: Sweeper) -> None:
     if not found:
         return
     tell(f"{len(found)} of {len(sweeper.curves.main)} curves {what}")
-    for curve, why in list(found.items())[:_MOST_TOLD]:
+    for curve, why in list(found.items())[:_MOST_NAMED]:
         tell(f"{_curve_text(curve, sweeper)}: {shorten(why, 200)}")
-    if len(found) > _MOST_TOLD:
-        tell(f"and {len(found) - _MOST_TOLD} more")
+    if len(found) > _MOST_NAMED:
+        tell(f"and {len(found) - _MOST_NAMED} more")
 
 
 def _curve_text(curve: Curve, sweeper: Sweeper) -> str:
@@ -214,29 +207,21 @@ def _solver(curve: Curve) -> list[str]:
     return [] if curve.solver == "semaphore" else [curve.solver]
 
 
-def _start_text(plan: Plan, sweep: SweepRun) -> str:
-    curves = len(sweep.sweeper.curves.main)
-    span = format_span(sweep.left_ns() + sum(one.expected_ns for one in plan.tests))
-    before = f", {sweep.count} points are there" if sweep.count else ""
-    return f"{curves} curve{'' if curves == 1 else 's'}, about {span}{before}"
-
-
-Show = Callable[[RunDocument], None] | None
-
-
 def simulate(mode: str, options: SweepOptions, *, wants_report: bool = True) -> int:
     """A new sweep: the exit code."""
     names = lab_targets(options.target, options)
     if len(names) > 1:
         from hardstone.cli.measure import Procedure, measure_several
 
-        way = Procedure(
-            partial(prepare_sweep, mode=mode, options=options), run_sweep, _print_comparison
+        procedure = Procedure(
+            partial(_prepare_sweep, mode=mode, options=options),
+            _run_sweep,
+            compare=_print_comparison,
         )
-        return measure_several(names, way, options, wants_report=wants_report)
+        return measure_several(names, procedure, options, wants_report=wants_report)
     with closing(find_target(names[0])) as target:
-        prepared = prepare_sweep(target, names[0], mode=mode, options=options)
-        return shown_sweep(prepared, options, wants_report=wants_report)
+        prepared = _prepare_sweep(target, names[0], mode=mode, options=options)
+        return _shown_sweep(prepared, options, wants_report=wants_report)
 
 
 def _print_comparison(documents: Sequence[RunDocument]) -> None:
@@ -248,10 +233,10 @@ def _print_comparison(documents: Sequence[RunDocument]) -> None:
         tell("drawn beside each other", f"hardstone report {first.id} --beside {other.id}")
 
 
-def shown_sweep(
+def _shown_sweep(
     prepared: Prepared,
     options: SweepOptions,
-    sweeping: SweepRun | None = None,
+    sweeping: _SweepRun | None = None,
     *,
     wants_report: bool,
 ) -> int:
@@ -261,12 +246,19 @@ def shown_sweep(
     if options.dry_run:
         return show_plan(prepared.plan, as_json=options.as_json)
     show = print_json if options.as_json else print_run
-    return run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
+    return _run_sweep(prepared, options, show, wants_report=wants_report, sweeping=sweeping)[1]
 
 
-def prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions) -> Prepared:
+def _prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions) -> Prepared:
     """Opens `target`, which is called `name`, and plans the sweep for it."""
-    request = sweep_request(mode, name, options)
+    of_curves = {"policy", "duration"}
+    shared = {key: one for key, one in fitting(Request, options).items() if key not in of_curves}
+    asked = fitting(SweepRequest, options) | {
+        "mode": mode,
+        "base": Request(**(shared | {"target": name})),
+        "has_fast": not getattr(options, "no_fast", False),
+    }
+    request = SweepRequest(**asked)
     others: Sequence[str] = place_problems(options)
     target.open(notice_messages(quiet=options.quiet, wait_s=options.wait_s))
     register, facts = target.probe_list(), target.facts()
@@ -276,46 +268,52 @@ def prepare_sweep(target: Target, name: str, *, mode: str, options: SweepOptions
     return Prepared(target, register, facts, plan)
 
 
-def run_sweep(
+def _run_sweep(
     prepared: Prepared,
     options: OutcomeOptions,
-    show: Show,
+    show: Callable[[RunDocument], None] | None,
     *,
     wants_report: bool,
-    sweeping: SweepRun | None = None,
+    sweeping: _SweepRun | None = None,
 ) -> tuple[RunDocument, int]:
     """As `run_one`; each result decides what is measured next. `sweeping` resumes a stored run."""
-    points = sweeping or SweepRun(Sweeper(prepared.plan, prepared.register))
+    points = sweeping or _SweepRun(Sweeper(prepared.plan, prepared.register))
+    reporter = suitable(
+        QuietReporter,
+        lambda: _PlainReporter(points),
+        lambda console: _LiveReporter(console, points),
+        quiet=options.quiet,
+    )
     document, code = run_one(
         prepared,
         options,
         show,
         wants_report=wants_report,
-        reporter=make_sweep_reporter(points, quiet=options.quiet),
+        reporter=_Timed(reporter, points),
         resumes=points.resumes,
         more=points.more,
     )
-    tell_curves(points.sweeper, document)
+    _tell_curves(points.sweeper, document)
     return document, code
 
 
 def _of_points(read: Callable[[PlannedTest], object]) -> Callable[[Plan], object]:
-    """What the points of a sweep have in common."""
+    """Gives what the points of a sweep have in common."""
 
-    def say(plan: Plan) -> object:
+    def value(plan: Plan) -> object:
         test = plan.sweep.test if plan.sweep is not None else ""
         points = (one for one in plan.tests if one.test == test and curve_of(one) is not None)
         return next(map(read, points), None)
 
-    return say
+    return value
 
 
 def _of_sweep(*names: str) -> Callable[[Plan], object]:
     return lambda plan: [getattr(plan.sweep, name, None) for name in names]
 
 
-# What an option that was typed says of a plan.
-_SAYS: dict[str, Callable[[Plan], object]] = {
+# What a plan has for an option that was typed.
+_VALUES: dict[str, Callable[[Plan], object]] = {
     "masses": _of_sweep("masses", "masses_least", "masses_most"),
     "threads": _of_sweep("threads"),
     "solver": _of_sweep("solvers"),
@@ -331,13 +329,7 @@ _SAYS: dict[str, Callable[[Plan], object]] = {
     "duration": _of_points(lambda one: (one.samples, one.params.get("simulated_s"))),
     "cpu": lambda plan: plan.cpu,
     "priority": lambda plan: plan.priority,
-    "clock": lambda plan: plan.clock,
-    "load": lambda plan: plan.loads,
-    "cpu_config": lambda plan: plan.cpu_configs,
-    "seed": lambda plan: plan.seed,
-    "dma_latency": lambda plan: plan.dma_latency_us,
-    "trace": lambda plan: plan.trace,
-    "name": lambda plan: plan.name,
+    **CONDITION_VALUES,
 }
 
 
@@ -351,24 +343,29 @@ def resume(
     wants_report: bool = True,
 ) -> int:
     """Goes on with a stored sweep; `given` are the options of `command` that were typed."""
-    whole = find_sweep(open_store(options.store), mode, reference)
+    whole = _find_sweep(open_store(options.store), mode, reference)
     name = whole.plan.target
-    if "target" in given and lab_targets(options.target, options) != [name]:
-        raise InputError(f"run {whole.id} is of the target {name}", "leave the target out")
+    check_target(whole, options, given)
     with closing(find_target(name)) as target:
-        asked = prepare_sweep(
+        asked = _prepare_sweep(
             target, name, mode=mode, options=_as_begun(whole, command, options, given)
         )
         _check_agreement(whole, asked.plan, given)
-        sweeping = _sweeping(asked, whole)
+        try:
+            sweeping = _SweepRun(Sweeper(whole.plan, asked.register), whole)
+        except (KeyError, ValueError, TypeError):
+            raise InputError(
+                f"the plan of run {whole.id} is not one that this version makes",
+                "resume it with the version that began it",
+            ) from None
         plan = msgspec.structs.replace(whole.plan, tests=unmeasured_tests(whole))
         if not plan.tests and not sweeping.more(msgspec.structs.replace(whole, results=[])):
             raise InputError(f"of run {whole.id} nothing is left to measure", _begin(mode))
-        prepared = Prepared(asked.target, asked.register, asked.facts, plan)
-        return shown_sweep(prepared, options, sweeping, wants_report=wants_report)
+        prepared = replace(asked, plan=plan)
+        return _shown_sweep(prepared, options, sweeping, wants_report=wants_report)
 
 
-def find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
+def _find_sweep(store: Store, mode: str, reference: str) -> RunDocument:
     """The run that `reference` names, by default the last sweep of `mode` that is not complete.
 
     InputError where it cannot be resumed, with the reason.
@@ -404,19 +401,9 @@ def _last_unfinished(store: Store, mode: str) -> RunDocument:
     raise InputError("no sweep was cut off: there is none to resume", _begin(mode))
 
 
-def _sweeping(asked: Prepared, whole: RunDocument) -> SweepRun:
-    try:
-        return SweepRun(Sweeper(whole.plan, asked.register), whole)
-    except (KeyError, ValueError, TypeError):
-        raise InputError(
-            f"the plan of run {whole.id} is not one that this version makes",
-            "resume it with the version that began it",
-        ) from None
-
-
 def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
-    for name, says in _SAYS.items():
-        if name in given and says(asked) != says(whole.plan):
+    for name, value in _VALUES.items():
+        if name in given and value(asked) != value(whole.plan):
             raise InputError(
                 f"--{name.replace('_', '-')}: run {whole.id} was begun with another value",
                 "leave it out: a sweep is resumed as it was begun",
@@ -426,7 +413,7 @@ def _check_agreement(whole: RunDocument, asked: Plan, given: set[str]) -> None:
 def _as_begun(
     whole: RunDocument, command: click.Command, options: SweepOptions, given: set[str]
 ) -> SweepOptions:
-    """`options`, and where none was typed what the sweep was begun with."""
+    """`options`; those that were not typed are as the sweep was begun with."""
     words = list(whole.plan.command)
     if words[:2] != ["simulate", command.name]:
         return options
@@ -434,7 +421,7 @@ def _as_begun(
         context = command.make_context(command.name, words[2:])
     except (click.ClickException, click.exceptions.Exit, InputError):
         return options
-    begun = {name: value for name, value in context.params.items() if name in _SAYS}
+    begun = {name: value for name, value in context.params.items() if name in _VALUES}
     return replace(options, **{name: begun[name] for name in begun if name not in given})
 
 

@@ -40,7 +40,6 @@ from hardstone.plan.params import (
 )
 from hardstone.units import MAX_DURATION_NS, format_span, write_ns
 
-HIGHEST = "max"
 _MAX_CPU = 65_535
 _POSIX_PRIORITIES = (1, 255)
 
@@ -51,7 +50,7 @@ def count_cpus(facts: Mapping[str, Scalar]) -> int:
     return max(1, len(_cpus(allowed))) if isinstance(allowed, str) else 1
 
 
-def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
+def _check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems) -> int | None:
     """The requested CPU; one that the machine does not allow is noted."""
     if text is None:
         return None
@@ -61,7 +60,7 @@ def check_cpu(text: str | None, facts: Mapping[str, Scalar], problems: Problems)
     return cpu
 
 
-def check_cpu_params(
+def _check_cpu_params(
     test: Descriptor,
     params: Mapping[str, ParamValue],
     facts: Mapping[str, Scalar],
@@ -88,14 +87,14 @@ def _check_allowed(
 
 
 def _cpus(text: Scalar) -> set[int]:
-    """Empty for what is no list of CPUs."""
+    """The CPUs of a list; none if `text` is no list of CPUs."""
     try:
         return parse_cpu_list(text) if isinstance(text, str) else set()
     except ValueError:
         return set()
 
 
-def check_priority(
+def _check_priority(
     text: str | None, policy: str, facts: Mapping[str, Scalar], problems: Problems
 ) -> int | None:
     """The requested priority, if `policy` has it on this machine."""
@@ -108,20 +107,16 @@ def check_priority(
                 "leave it out, or use --policy fifo or rr",
             )
         return 0
-    if text.strip() == HIGHEST:
-        return _highest(facts, problems)
+    if text.strip() == "max":
+        highest = facts.get("limits.priority_max")
+        if isinstance(highest, int):
+            return highest  # the number, so that a run can be repeated and compared
+        cause = "--priority: the machine does not report its highest priority"
+        problems.add(cause, "give the number")
+        return None
     low = _limit(facts, "limits.priority_min", _POSIX_PRIORITIES[0])
     high = _limit(facts, "limits.priority_max", _POSIX_PRIORITIES[1])
     return whole_number(text, "--priority", low, high, problems)
-
-
-def _highest(facts: Mapping[str, Scalar], problems: Problems) -> int | None:
-    """The number, so that a run can be repeated and compared."""
-    value = facts.get("limits.priority_max")
-    if isinstance(value, int):
-        return value
-    problems.add("--priority: the machine does not report its highest priority", "give the number")
-    return None
 
 
 def _limit(facts: Mapping[str, Scalar], key: str, default: int) -> int:
@@ -129,32 +124,23 @@ def _limit(facts: Mapping[str, Scalar], key: str, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
-def measuring_words(
-    plan: Plan,
-    *,
-    tests: Sequence[str],
-    name: str,
-    samples: int | None,
-    duration_ns: int | None,
-    params: Mapping[str, str],
-    is_recording: bool = False,
-    folder: str | None = None,
-) -> list[str]:
+def _measuring_words(request: Request, plan: Plan, checked: _Checked) -> list[str]:
     """Words after `hardstone` that make `plan` again on the same machine.
 
-    `tests`, `name` and `params` are those of the request. Resolved values come from `plan`: loads
-    in their one form, the number of priority "max". Defaults are written out, because a later
-    version may have others.
+    Resolved values come from `plan`: loads in their one form, the number of priority "max".
+    Defaults are written out, because a later version may have others.
     """
-    words = ["evaluate"] if tuple(tests) == ("*",) else ["run", *tests]
+    is_recording = request.is_recording
+    words = ["evaluate"] if request.tests == ("*",) else ["run", *request.tests]
     if is_recording:
         words = ["latstat"]
-    words += _option("--name", name or None)
+    words += _option("--name", request.name or None)
     words += [] if is_recording else ["--profile", plan.profile]
     words += ["--target", plan.target]
-    words += _option("--samples", samples)
-    words += _option("--duration", None if duration_ns is None else write_ns(duration_ns))
-    for key, text in params.items():
+    words += _option("--samples", checked.samples)
+    if checked.duration_ns is not None:
+        words += ["--duration", write_ns(checked.duration_ns)]
+    for key, text in checked.params.items():
         words += ["--param" if is_recording else "-p", f"{key}={text}"]
     for load in plan.loads:  # one option each: the options of stress-ng may hold commas
         words += ["--load", load]
@@ -163,7 +149,7 @@ def measuring_words(
     words += ["--policy", plan.policy]
     words += _option("--priority", plan.priority)
     words += _option("--dma-latency", plan.dma_latency_us)
-    words += _option("--dir", folder)
+    words += _option("--dir", request.folder)
     words += ["--trace"] if plan.trace else []
     words += ["--compare-preemption"] if plan.preemption_models else []
     if plan.watched_ns is not None:
@@ -270,10 +256,10 @@ def make_plan(
     problems = Problems(others)
     machine = facts or {}
     tests = _chosen(request, register, catalogue, problems)
-    wish = _wish(request, tests, machine, problems)
+    checked = _checked(request, tests, machine, problems)
     loads = check_loads(request.load, known_loads, problems)
     configs = check_cpu_configs(request.cpu_config, problems)
-    alone = [_planned(test, wish, catalogue, problems) for test in tests]
+    planned = [_planned(test, checked, catalogue, problems) for test in tests]
     plan = Plan(
         name=_name(request, problems),
         profile=request.profile,
@@ -281,14 +267,16 @@ def make_plan(
         tests=[],
         load=",".join(loads),
         cpu_config=",".join(configs),
-        cpu=check_cpu(request.cpu, machine, problems),
+        cpu=_check_cpu(request.cpu, machine, problems),
         policy=request.policy,
-        priority=check_priority(request.priority, request.policy, machine, problems),
+        priority=_check_priority(request.priority, request.policy, machine, problems),
         clock=request.clock,
         seed=whole_number(request.seed, "--seed", 0, MAX_SEED, problems) or 0,
         loads=loads,
         cpu_configs=configs,
-        dma_latency_us=_dma_latency_us(request.dma_latency, problems),
+        dma_latency_us=None
+        if request.dma_latency is None
+        else whole_number(request.dma_latency, "--dma-latency", 0, MAX_LATENCY_US, problems),
         trace=request.trace,
         watched_ns=None
         if request.watched is None
@@ -300,34 +288,14 @@ def make_plan(
     starts = {load: started_processes(load, known_loads, cpus) for load in loads}
     tests_under = [
         _under(test, load, _Config(config, request.settings, machine, model), starts[load])
-        for test in alone
+        for test in planned
         for load in loads
         for config in configs
         for model in request.preemption_models or (None,)
     ]
-    return msgspec.structs.replace(plan, tests=tests_under, command=_command(request, plan, wish))
-
-
-def _dma_latency_us(text: str | None, problems: Problems) -> int | None:
-    if text is None:
-        return None
-    return whole_number(text, "--dma-latency", 0, MAX_LATENCY_US, problems)
-
-
-def _command(request: Request, plan: Plan, wish: _Checked) -> list[str]:
-    """Words that make `plan` again; none with `settings`, which no option applies."""
-    if request.settings:
-        return []
-    return measuring_words(
-        plan,
-        tests=request.tests,
-        name=request.name,
-        samples=wish.samples,
-        duration_ns=wish.duration_ns,
-        params=wish.params,
-        is_recording=request.is_recording,
-        folder=request.folder,
-    )
+    # No option applies `settings`, so that no words make such a plan again.
+    words = [] if request.settings else _measuring_words(request, plan, checked)
+    return msgspec.structs.replace(plan, tests=tests_under, command=words)
 
 
 @dataclass(frozen=True)
@@ -348,8 +316,8 @@ class _Config:
 
 
 def _under(test: PlannedTest, load: str, config: _Config, started: int) -> PlannedTest:
-    """`test` under one condition, with the time to set that up; `started` is the number of
-    processes of its load."""
+    """`test` under one condition, with the time to set that up, where a load starts `started`
+    processes."""
     setup_ns = config.setup_ns
     if load != NONE:
         setup_ns += _LOAD_NS + started * _PROCESS_NS
@@ -378,7 +346,7 @@ def _chosen(
     return select_tests(request.tests, register, catalogue, problems)
 
 
-def _wish(
+def _checked(
     request: Request, tests: list[Descriptor], facts: Mapping[str, Scalar], problems: Problems
 ) -> _Checked:
     samples = duration = None
@@ -387,14 +355,10 @@ def _wish(
     if request.duration is not None:
         duration = duration_ns(request.duration, "--duration", "s", problems)
     params = _given_params(request, tests, problems)
-    _check_folder(request, tests, problems)
-    folder = request.default_folder if request.folder is None else request.folder
-    return _Checked(request.profile, samples, duration, params, facts, folder)
-
-
-def _check_folder(request: Request, tests: list[Descriptor], problems: Problems) -> None:
     if request.folder is not None and tests and not any(map(_makes_files, tests)):
         problems.add("--dir: no chosen test makes files", "leave it out")
+    folder = request.default_folder if request.folder is None else request.folder
+    return _Checked(request.profile, samples, duration, params, facts, folder)
 
 
 def _makes_files(test: Descriptor) -> bool:
@@ -419,13 +383,13 @@ def _given_params(request: Request, tests: list[Descriptor], problems: Problems)
 
 
 def _planned(
-    test: Descriptor, wish: _Checked, catalogue: Catalogue, problems: Problems
+    test: Descriptor, checked: _Checked, catalogue: Catalogue, problems: Problems
 ) -> PlannedTest:
     entry = catalogue.entry(test.id, test.default_samples, test.default_duration_ns)
     default = ProfileCount(test.default_samples, test.default_duration_ns)
-    count = wish.count(entry.profiles.get(wish.profile, default))
-    params = fill_params(test, wish.params, problems)
-    check_cpu_params(test, params, wish.facts, problems)
+    count = checked.count(entry.profiles.get(checked.profile, default))
+    params = fill_params(test, checked.params, problems)
+    _check_cpu_params(test, params, checked.facts, problems)
     check_tire(test.id, params, problems)
     is_timed = bool(count.duration_ns) and entry.takes_duration
     expected = expected_ns(test, entry, count.samples, count.duration_ns, params)
@@ -440,10 +404,10 @@ def _planned(
         deadline_ns=_deadline_ns(
             expected_ns(test, entry, 0, count.duration_ns, params) if is_timed else expected,
             is_timed,
-            _patience_ns(test, expected, wish.facts),
+            _patience_ns(test, expected, checked.facts),
         ),
         expected_ns=expected,
-        folder=wish.folder if _makes_files(test) else None,
+        folder=checked.folder if _makes_files(test) else None,
     )
 
 
@@ -454,8 +418,8 @@ def _deadline_ns(expected: int, is_timed: bool, patience: int) -> int:
 
 
 def _patience_ns(test: Descriptor, expected: int, facts: Mapping[str, Scalar]) -> int:
-    """For what is not in the expected time: in proportion to that, where nothing speaks against it.
-    An emulator is slower by an unknown factor, and so is the disk that files are first written to.
+    """The allowance for what is not in the expected time: in proportion to it, but the most where
+    files are written first or where the machine may be an emulator, which both can be far slower.
     """
     if _makes_files(test) or facts.get("virtual.emulated") is not False:
         return _PATIENCE_NS

@@ -122,7 +122,7 @@ def duration_ns(text: str, name: str, bare: str, problems: Problems) -> int | No
         return None
 
 
-def size_bytes(text: str, name: str, problems: Problems) -> int | None:
+def _size_bytes(text: str, name: str, problems: Problems) -> int | None:
     """Size such as 4096, 4k or 1M (powers of 1024) in bytes; None, with a problem noted, else."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -151,11 +151,6 @@ def parse_cpu_list(text: str) -> set[int]:
 _MAX_PATTERN = 100
 
 
-def battery(register: Register, catalogue: Catalogue) -> list[Descriptor]:
-    """All tests of the probe in the order of the catalogue, which may lack the last ones."""
-    return sorted(register.tests, key=lambda test: catalogue.place(test.id))
-
-
 def find_tests(
     patterns: Sequence[str], register: Register, catalogue: Catalogue
 ) -> list[Descriptor]:
@@ -176,10 +171,12 @@ def select_tests(
     """
     if not patterns:
         problems.add("no test was named", "see: hardstone list")
-    ordered = {test.id: test for test in battery(register, catalogue)}
+    in_order = sorted(register.tests, key=lambda test: catalogue.place(test.id))
+    ordered = {test.id: test for test in in_order}
     selected: dict[str, Descriptor] = {}
     for pattern in patterns:
-        found = _match(pattern, list(ordered))
+        wanted = pattern.strip().upper() if len(pattern) <= _MAX_PATTERN else ""
+        found = [test for test in ordered if fnmatch.fnmatchcase(test.upper(), wanted)]
         if not found:
             problems.add(*_unknown(pattern, list(ordered), catalogue))
         selected.update({test: ordered[test] for test in found})
@@ -195,13 +192,6 @@ def _givers_first(tests: Sequence[str], catalogue: Catalogue) -> list[str]:
             order.setdefault(giver)
         order.setdefault(test)
     return list(order)
-
-
-def _match(pattern: str, ordered: Sequence[str]) -> list[str]:
-    if len(pattern) > _MAX_PATTERN:
-        return []
-    wanted = pattern.strip().upper()
-    return [test for test in ordered if fnmatch.fnmatchcase(test.upper(), wanted)]
 
 
 def _unknown(pattern: str, ordered: Sequence[str], catalogue: Catalogue) -> tuple[str, str]:
@@ -274,28 +264,21 @@ def _values(
 
 def _value(name: str, spec: ParamSpec, text: str, problems: Problems) -> int | str | None:
     if spec.unit == "name":
-        return _choice(name, spec, text, problems)
-    value = _figure(name, spec, text, problems)
+        if text in spec.choices:
+            return text
+        problems.add(f"{name}: unknown {quote(text)}", nearest(text, spec.choices))
+        return None
+    if spec.unit == "ns" and not (text == "0" and _is_within(spec, 0)):
+        value = duration_ns(text, name, "ns", problems)
+    elif spec.unit == "bytes":
+        value = _size_bytes(text, name, problems)
+    else:
+        low, high = spec.min or 0, _INT64 if spec.max is None else spec.max
+        value = whole_number(text, name, low, high, problems)
     if value is None or _is_within(spec, value):
         return value
     problems.add(f"{name}: {quote(text)} is out of limits", f"give {limits_text(spec)}")
     return None
-
-
-def _choice(name: str, spec: ParamSpec, text: str, problems: Problems) -> str | None:
-    if text in spec.choices:
-        return text
-    problems.add(f"{name}: unknown {quote(text)}", nearest(text, spec.choices))
-    return None
-
-
-def _figure(name: str, spec: ParamSpec, text: str, problems: Problems) -> int | None:
-    if spec.unit == "ns" and not (text == "0" and _is_within(spec, 0)):
-        return duration_ns(text, name, "ns", problems)
-    if spec.unit == "bytes":
-        return size_bytes(text, name, problems)
-    low = 0 if spec.min is None else spec.min
-    return whole_number(text, name, low, _INT64 if spec.max is None else spec.max, problems)
 
 
 def _is_within(spec: ParamSpec, value: int) -> bool:
@@ -333,17 +316,12 @@ def check_tire(test: str, params: Mapping[str, ParamValue], problems: Problems) 
     if max(threads) > min(masses):
         cause = f"{test} threads: {max(threads)} for {min(masses)} masses"
         problems.add(cause, "give at most as many threads as masses")
-    _check_step(test, params, problems)
-
-
-def _check_step(test: str, params: Mapping[str, ParamValue], problems: Problems) -> None:
     step_ns, stiffness = params.get("step_ns"), params.get("stiffness_per_s2")
-    if not isinstance(step_ns, int) or not isinstance(stiffness, int) or stiffness == 0:
-        return
-    limit_ns = longest_stable_ns(stiffness)
-    if step_ns > limit_ns:
-        cause = f"{test} step_ns: {format_ns(step_ns)} is unstable at {stiffness} per s^2"
-        problems.add(cause, f"give {limit_ns}ns or less, or leave stiffness_per_s2 out")
+    if isinstance(step_ns, int) and isinstance(stiffness, int) and stiffness:
+        limit_ns = longest_stable_ns(stiffness)
+        if step_ns > limit_ns:
+            cause = f"{test} step_ns: {format_ns(step_ns)} is unstable at {stiffness} per s^2"
+            problems.add(cause, f"give {limit_ns}ns or less, or leave stiffness_per_s2 out")
 
 
 def _numbers(params: Mapping[str, ParamValue], name: str) -> list[int]:
@@ -358,17 +336,17 @@ _ZONE = re.compile(r"[A-Za-z0-9._-]{1,32}", re.ASCII)
 _MOST_PORT = 65535
 
 
-def read_address(text: str) -> str | None:
+def _read_address(text: str) -> str | None:
     """`text` in one form: "[::1]:7" for "[0::1]:007", "target:7" for "Target:7"; None if faulty."""
     host, colon, port = text.rpartition(":")
-    found = _bracketed(host) if host.startswith("[") else _named(host)
+    found: str | None
+    if host.startswith("["):
+        found = _bracketed(host)
+    else:
+        is_name = len(host) <= _MAX_HOST and _NAME.fullmatch(host) is not None
+        found = host.lower() if is_name else None
     is_port = _PORT.fullmatch(port) is not None and 1 <= int(port) <= _MOST_PORT
     return f"{found}:{int(port)}" if colon and found and is_port else None
-
-
-def _named(host: str) -> str | None:
-    is_name = len(host) <= _MAX_HOST and _NAME.fullmatch(host) is not None
-    return host.lower() if is_name else None
 
 
 def _bracketed(host: str) -> str | None:
@@ -385,12 +363,12 @@ def _bracketed(host: str) -> str | None:
     return f"[{address.compressed}{percent}{zone}]"
 
 
-EACH_CPU = "@cpu"
+_EACH_CPU = "@cpu"
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Degree:
+class _Degree:
     """How much of an element, for the whole system or for each CPU of the load. `text` is None
     if the element takes no degree."""
 
@@ -400,10 +378,10 @@ class Degree:
     def of(self, name: str) -> str:
         """The term of a load: "cpu=10ms/100ms", "search@cpu"."""
         term = name if self.text is None else f"{name}={self.text}"
-        return term + EACH_CPU if self.each_cpu else term
+        return term + _EACH_CPU if self.each_cpu else term
 
 
-def read_degree(element: LoadElement, text: str | None, problems: Problems) -> str | None:
+def _read_degree(element: LoadElement, text: str | None, problems: Problems) -> str | None:
     """The degree `text` of `element` (None: its default) in its one form, "10ms/100ms" for
     "0.01s/0.1s". None if the element takes no degree, or, with a problem noted, for a fault."""
     if element.degree is None or element.default is None:
@@ -425,11 +403,11 @@ def _read_number(what: str, element: LoadElement, degree: str, problems: Problem
         problems.add(f"{what} does not have the form {element.degree}", example)
     elif not low <= int(number) <= high:
         problems.add(f"{what} is out of limits", f"give {low}{tail} to {high}{tail}")
-    elif at and read_address(host) is None:
+    elif at and _read_address(host) is None:
         example = f"write for example {element.name}={element.default}@HOST:PORT"
         problems.add(f"{what} names no host and port", f"{example}, or @[::1]:7")
     else:
-        return f"{int(number)}{tail}" + (f"@{read_address(host)}" if at else "")
+        return f"{int(number)}{tail}" + (f"@{_read_address(host)}" if at else "")
     return None
 
 
@@ -472,12 +450,12 @@ _MOST_TERMS = 64
 
 
 @dataclass
-class Mix:
+class _Mix:
     """The parts of a load: degrees by element, and the options of stress-ng if that is one."""
 
     known: Loads
     problems: Problems
-    degrees: dict[str, Degree] = field(default_factory=dict)
+    degrees: dict[str, _Degree] = field(default_factory=dict)
     options: str | None = None
     terms: int = 0
 
@@ -486,23 +464,23 @@ class Mix:
         order of the probe, each with its degree."""
         left = dict(self.degrees)
         terms = []
-        for name, held in _named_mixes(self.known):
-            if held.items() <= left.items():
+        for name, degrees in _named_mixes(self.known):
+            if degrees.items() <= left.items():
                 terms.append(name)
-                left = {one: degree for one, degree in left.items() if one not in held}
+                left = {one: degree for one, degree in left.items() if one not in degrees}
         order = [one.name for one in self.known.elements if one.name in left]
         terms += [left[name].of(name) for name in order]
         return "+".join(terms if self.options is None else [*terms, FOREIGN + self.options])
 
 
-def read_mix(text: str, known: Loads, problems: Problems) -> Mix:
+def read_mix(text: str, known: Loads, problems: Problems) -> _Mix:
     """Parses the load `text`; faults are noted."""
-    mix = Mix(known, problems)
+    mix = _Mix(known, problems)
     _add_terms(mix, text, 0, each_cpu=False)
     return mix
 
 
-def is_load(text: str, known: Loads) -> bool:
+def _is_load(text: str, known: Loads) -> bool:
     """Whether `text` is a load by itself, "none" included."""
     problems = Problems()
     if text != NONE:
@@ -510,18 +488,18 @@ def is_load(text: str, known: Loads) -> bool:
     return problems.is_empty
 
 
-def _named_mixes(known: Loads) -> list[tuple[str, dict[str, Degree]]]:
+def _named_mixes(known: Loads) -> list[tuple[str, dict[str, _Degree]]]:
     """Named mixes with their degrees, also with "@cpu"; the largest first."""
     found = []
-    for name in [one.name + tail for one in known.mixes for tail in ("", EACH_CPU)]:
+    for name in [one.name + tail for one in known.mixes for tail in ("", _EACH_CPU)]:
         problems = Problems()
-        held = read_mix(name, known, problems).degrees
-        if problems.is_empty and held:
-            found.append((name, held))
+        degrees = read_mix(name, known, problems).degrees
+        if problems.is_empty and degrees:
+            found.append((name, degrees))
     return sorted(found, key=lambda mix: -len(mix[1]))
 
 
-def _add_terms(mix: Mix, text: str, depth: int, *, each_cpu: bool) -> None:
+def _add_terms(mix: _Mix, text: str, depth: int, *, each_cpu: bool) -> None:
     head, marker, options = text.partition(FOREIGN)
     if marker and (not head or head.endswith("+")):
         terms = head.split("+")[:-1]
@@ -529,11 +507,11 @@ def _add_terms(mix: Mix, text: str, depth: int, *, each_cpu: bool) -> None:
     else:
         terms = text.split("+")
     for term in terms:
-        plain = term.removesuffix(EACH_CPU)
+        plain = term.removesuffix(_EACH_CPU)
         _add_term(mix, plain, depth, each_cpu=each_cpu or plain != term)
 
 
-def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
+def _add_term(mix: _Mix, term: str, depth: int, *, each_cpu: bool) -> None:
     name, equals, degree = term.partition("=")
     elements = {one.name: one for one in mix.known.elements if one.degree != _OPTIONS}
     mixes = {one.name: one.load for one in mix.known.mixes}
@@ -544,8 +522,12 @@ def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
         mix.problems.add("--load: a part of a mix is empty", "write for example cpu=10ms/100ms")
     elif name in mixes and not equals and depth < _MOST_NESTED:
         _add_terms(mix, mixes[name], depth + 1, each_cpu=each_cpu)
+    elif name in elements and name in mix.degrees:
+        cause = f"--load: {name} is given twice"
+        mix.problems.add(cause, "name it once (a named mix may include it)")
     elif name in elements:
-        _add_element(mix, elements[name], degree if equals else None, each_cpu=each_cpu)
+        typed = degree if equals else None
+        mix.degrees[name] = _Degree(_read_degree(elements[name], typed, mix.problems), each_cpu)
     elif name in mixes:
         mix.problems.add(f"--load: {name} is a mix and takes no degree", "write it alone")
     elif name == NONE:
@@ -555,15 +537,7 @@ def _add_term(mix: Mix, term: str, depth: int, *, each_cpu: bool) -> None:
         mix.problems.add(f"--load: unknown {quote(name)}", nearest(name, names))
 
 
-def _add_element(mix: Mix, element: LoadElement, degree: str | None, *, each_cpu: bool) -> None:
-    if element.name in mix.degrees:
-        cause = f"--load: {element.name} is given twice"
-        mix.problems.add(cause, "name it once (a named mix may include it)")
-        return
-    mix.degrees[element.name] = Degree(read_degree(element, degree, mix.problems), each_cpu)
-
-
-def _add_foreign(mix: Mix, options: str) -> None:
+def _add_foreign(mix: _Mix, options: str) -> None:
     """Joins the options by single spaces; the probe splits them at spaces."""
     if all(one.degree != _OPTIONS for one in mix.known.elements):
         mix.problems.add("--load: the probe does not support stress-ng", REBUILD)
@@ -575,8 +549,8 @@ def _add_foreign(mix: Mix, options: str) -> None:
 
 SHARED = "shared"
 SINGLE = "single"
-CPU_CONFIGS = (SHARED, SINGLE, "shielded")
-MOST_LOADS = 16
+_CPU_CONFIGS = (SHARED, SINGLE, "shielded")
+_MOST_LOADS = 16
 _MAX_TEXT = 600
 
 
@@ -597,9 +571,9 @@ def check_loads(given: Sequence[str], known: Loads | None, problems: Problems) -
     and left as typed."""
     typed = split_loads(given)
     _check_named("--load", typed, problems)
-    if len(typed) > MOST_LOADS:
-        problems.add(f"--load names {len(typed)} loads", f"give at most {MOST_LOADS}")
-        return typed[:MOST_LOADS]
+    if len(typed) > _MOST_LOADS:
+        problems.add(f"--load names {len(typed)} loads", f"give at most {_MOST_LOADS}")
+        return typed[:_MOST_LOADS]
     loads = [_one_form(load, known, problems) for load in typed]
     _check_once("--load", typed, loads, problems)
     return loads
@@ -623,9 +597,9 @@ def check_cpu_configs(given: Sequence[str], problems: Problems) -> list[str]:
     _check_named("--cpu-config", configs, problems)
     _check_once("--cpu-config", configs, configs, problems)
     for config in configs:
-        if config and config not in CPU_CONFIGS:
+        if config and config not in _CPU_CONFIGS:
             cause = f"--cpu-config: unknown {quote(config)}"
-            problems.add(cause, nearest(config, CPU_CONFIGS))
+            problems.add(cause, nearest(config, _CPU_CONFIGS))
     return configs
 
 
@@ -669,20 +643,15 @@ def _one_form(load: str, known: Loads | None, problems: Problems) -> str:
         problems.add("--load: the probe supports no load", REBUILD)
         return load
     own = Problems()
-    found = _read_load(load, known, own)
-    problems.add_all(own)
-    return found if own.is_empty else load
-
-
-def _read_load(load: str, known: Loads, problems: Problems) -> str:
     text = load
     if len(load) <= _MAX_TEXT and load.isprintable():
-        _check_options(load, known, problems)
-        text = read_mix(load, known, problems).text()
+        _check_options(load, known, own)
+        text = read_mix(load, known, own).text()
     if len(text) > _MAX_TEXT or not text.isprintable():
         cause = f"--load: {quote(load)} is too long or not printable"
-        problems.add(cause, f"give at most {_MAX_TEXT} printable characters")
-    return text
+        own.add(cause, f"give at most {_MAX_TEXT} printable characters")
+    problems.add_all(own)
+    return text if own.is_empty else load
 
 
 def _check_options(load: str, known: Loads, problems: Problems) -> None:
@@ -691,20 +660,17 @@ def _check_options(load: str, known: Loads, problems: Problems) -> None:
     The comma belongs to a list of stress-ng (--class cpu,memory) if another option follows, or
     if bare names stand on both sides.
     """
+    elements = {one.name for one in known.elements}
     parts = [part.strip() for part in load.partition(FOREIGN)[2].split(",")]
     for at, part in enumerate(parts[1:], 1):
         rest = " ".join(parts[at + 1 :]).split()
-        if any(word.startswith("-") for word in rest) or _is_listed(parts[at - 1], part, known):
+        before = parts[at - 1].split()[-1:]
+        is_listed = bool(before) and before[0].isalpha() and part in elements
+        if any(word.startswith("-") for word in rest) or is_listed:
             continue
-        if is_load(part, known):
+        if _is_load(part, known):
             problems.add(
                 f"--load: all text after stress-ng: is an option of it, {quote(part)} too",
                 f"put {quote(part)} before stress-ng:, or an option of stress-ng after it",
             )
             return
-
-
-def _is_listed(before: str, part: str, known: Loads) -> bool:
-    """Whether `part` is the bare name of an element and follows another bare name."""
-    values = before.split()[-1:]
-    return values != [] and values[0].isalpha() and part in {one.name for one in known.elements}
