@@ -77,7 +77,7 @@ def counts_of(
 
 
 def compared_ns(intervals: Sequence[Interval], seconds: Sequence[Interval], cpu: int | None) -> int:
-    """How much time the usual of `counts_of` was taken from."""
+    """The length of the time that `counts_of` takes the usual from."""
     own = [one for one in intervals if one.cpu == cpu]
     listed = list({(one.at_ns, one.span_ns): one for one in own if not one.whole}.values())
     left_ns = sum(one.span_ns for one in own if one.whole) - sum(one.span_ns for one in listed)
@@ -101,8 +101,8 @@ def _rest_rate(
 
 
 def _spread(rates: Sequence[float], usual: float) -> float | None:
-    """From the rates below the usual only: the listed seconds were chosen for their worst values,
-    and what made those raised the others."""
+    """The standard deviation, from the rates below the usual only: the listed seconds were chosen
+    for their worst values, and what made those raised the other rates."""
     if len(rates) < LEAST_OTHERS:
         return None
     below = [usual - rate for rate in rates if rate <= usual]
@@ -274,12 +274,32 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
     usuals = _UsualCounters(result)
-    ranks: Counter[int] = Counter()  # of values that share their seconds
+    ranks: Counter[int] = Counter()  # of values that share their seconds, from 1
     found = []
     for series, worst, cpu in first.values():
-        beside = usuals.beside(series, worst, cpu)
-        ranks[id(beside)] += 1
-        found.append(_lateness_of(result, beside, ranks[id(beside)], series, worst, cpu))
+        compared = usuals.compared(series, worst, cpu)
+        ranks[id(compared)] += 1
+        causes = []
+        if not compared.is_usual:
+            causes = _causes_of(
+                worst.value_ns,
+                compared.seconds,
+                compared.that_apply,
+                compared.span_ns,
+                ranks[id(compared)],
+            )
+        found.append(
+            Lateness(
+                series=series,
+                worst=worst,
+                cpu=cpu,
+                seconds=compared.seconds,
+                counts=compared.counts,
+                compared_ns=compared.usual_of_ns,
+                causes=causes,
+                trace=_trace_of(result, worst, cpu),
+            )
+        )
     return found
 
 
@@ -303,8 +323,8 @@ class _Compared:
 
 
 class _UsualCounters:
-    """The counters of seconds beside their usual. Many values share a second: each set of seconds
-    is counted once."""
+    """The counters of seconds, compared with their usual. Many values share a second: each set of
+    seconds is counted once."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -318,7 +338,7 @@ class _UsualCounters:
         self._is_of_machine = set(self._of_cpu) <= {None}
         self._known: dict[tuple[int | None, bool, tuple[int, ...]], _Compared] = {}
 
-    def beside(self, series: Series, worst: Worst, cpu: int | None) -> _Compared:
+    def compared(self, series: Series, worst: Worst, cpu: int | None) -> _Compared:
         """The seconds of a value of `cpu`, or of the machine where no other are known."""
         is_limited = is_limited_by_quota(series, self._result)
         of = None if self._is_of_machine else cpu
@@ -336,42 +356,29 @@ class _UsualCounters:
     def _counted(self, seconds: list[Interval], of: int | None, is_limited: bool) -> _Compared:
         intervals = self._of_cpu.get(of, [])
         counts = counts_of(intervals, seconds, of)
+        # What an undisturbed system does not lose counts without anything to compare it with.
+        lost = {
+            name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
+            for name in ("steal_ns", "throttled_ns", *_SLOWED)
+            if seconds and all(name in one.counters for one in seconds)
+        }
         that_apply = {
             name: one
-            for name, one in (_uncompared(seconds) | counts).items()
+            for name, one in (lost | counts).items()
             if is_limited or name not in _BANDWIDTH
         }
         span_ns = sum(one.span_ns for one in seconds)
+        # Throttling is the one cause that a value can also be too short for.
+        throttled = that_apply.get("throttled_ns")
+        has_lost_time = throttled is not None and throttled.seen > 0
         return _Compared(
             seconds=seconds,
             counts=counts,
             that_apply=that_apply,
             usual_of_ns=compared_ns(intervals, seconds, of) if counts else 0,
             span_ns=span_ns,
-            is_usual=not _has_lost_time(that_apply)
-            and not _causes_of(0, seconds, that_apply, span_ns),
+            is_usual=not has_lost_time and not _causes_of(0, seconds, that_apply, span_ns),
         )
-
-
-def _lateness_of(
-    result: Result, beside: _Compared, rank: int, series: Series, worst: Worst, cpu: int | None
-) -> Lateness:
-    """What is known of the second of `worst`, the `rank`-th largest value there (from 1)."""
-    causes = (
-        []
-        if beside.is_usual
-        else _causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns, rank)
-    )
-    return Lateness(
-        series=series,
-        worst=worst,
-        cpu=cpu,
-        seconds=beside.seconds,
-        counts=beside.counts,
-        compared_ns=beside.usual_of_ns,
-        causes=causes,
-        trace=_trace_of(result, worst, cpu),
-    )
 
 
 def is_limited_by_quota(series: Series, result: Result) -> bool:
@@ -405,25 +412,23 @@ def _causes_of(
         *_interrupts(value_ns, seconds, counts, span_ns),
         *_rare(value_ns, counts, rank),
     ]
-    if not any(
+    is_explained = any(
         one.kind in ("throttled", "steal")
         and not one.constant_ns
         and one.most_ns >= _SHARE * value_ns
         for one in found
+    )
+    delay = counts.get("run_delay_ns")
+    if (
+        not is_explained
+        and delay is not None
+        and delay.excess >= _SHARE * value_ns
+        and _is_beyond(delay)
     ):
-        found += _delay(value_ns, counts)
+        found.append(_cause("delay", delay, delay.excess, value_ns, is_time=True))
     return sorted(
         found, key=lambda one: (one.constant_ns > 0, -one.most_ns, _ORDER.index(one.kind))
     )
-
-
-def _uncompared(seconds: list[Interval]) -> dict[str, Count]:
-    """What an undisturbed system has not, where the run has nothing to compare with."""
-    return {
-        name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
-        for name in ("steal_ns", "throttled_ns", *_SLOWED)
-        if seconds and all(name in one.counters for one in seconds)
-    }
 
 
 def _is_beyond(count: Count) -> bool:
@@ -465,12 +470,6 @@ def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) 
         )
 
 
-def _has_lost_time(counts: Mapping[str, Count]) -> bool:
-    """Whether throttling took time: that alone is held against the value from both sides."""
-    lost = counts.get("throttled_ns")
-    return lost is not None and lost.seen > 0
-
-
 def _throttled(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[Cause]:
     lost, times = counts.get("throttled_ns"), counts.get("throttled_count")
     if lost is not None and lost.seen > 0:
@@ -499,12 +498,6 @@ def _heat(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[
     elif times is not None and times.seen > 0:
         usual = times.expected if times.is_compared else None
         yield Cause("heat", times.seen, usual, value_ns, is_time=False)
-
-
-def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
-    delay = counts.get("run_delay_ns")
-    if delay is not None and delay.excess >= _SHARE * value_ns and _is_beyond(delay):
-        yield _cause("delay", delay, delay.excess, value_ns, is_time=True)
 
 
 def _rare(value_ns: int, counts: Mapping[str, Count], rank: int) -> Iterator[Cause]:

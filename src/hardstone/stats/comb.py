@@ -103,7 +103,7 @@ _MOST_STEPS = 2_000
 _LEAST_BEYOND_CHANCE = 0.6  # of the slots that chance would leave empty
 _LEAST_EVIDENCE = 40.0  # nats: with some 1e5 trials a false one in 1e12 searches
 _NARROWEST_NS = 1_000.0
-_HIDDEN_NS = 25_000  # that near to another gap one may be part of it, or late because of it
+_HIDDEN_NS = 25_000  # a gap that near to another may be part of it, or late because of it
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Line:
     def at(self, numbers: IntArray) -> FloatArray:
         return np.asarray(self.phase_ns + numbers * self.period_ns, dtype=np.float64)
 
-    def beside(self, at_ns: IntArray) -> FloatArray:
+    def offsets(self, at_ns: IntArray) -> FloatArray:
         """How long after its nearest slot each moment is."""
         return at_ns - self.at(self.numbers(at_ns))
 
@@ -154,10 +154,10 @@ class Comb:
 def comb_near(
     gaps: Gaps, taken: BoolArray, rate_hz: float, uncertainty: float, tolerance_ns: int
 ) -> Comb | None:
-    """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`, the first that is a
+    """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`: the first that is a
     comb (`is_comb`), else the one with the fullest slots; None if nothing is.
-    `taken`: gaps that belong to another comb. They neither fill a slot, nor can one at their time
-    be seen.
+
+    `taken`: gaps that belong to another comb. They fill no slot, and hide one at their time.
     """
     free = gaps.only(~taken)
     period_ns = 1e9 / rate_hz
@@ -196,7 +196,12 @@ def comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb
     free = np.flatnonzero(~taken)
     gap = _nearest(gaps.begin[free], at, tolerance_ns)
     gap = np.where(gap >= 0, free[gap] if free.size else -1, -1)
-    is_hidden = _inside(gaps, at, tolerance_ns) | _hidden(gaps.only(taken), at, tolerance_ns)
+    # What came while a gap was under way could not be seen. Near a gap of another comb it may be
+    # part of that, and late where that is a long one.
+    others = gaps.only(taken)
+    long = others.only(others.length > 2 * tolerance_ns)
+    is_hidden = _reached(gaps, at, -tolerance_ns)
+    is_hidden |= _reached(others, at, _HIDDEN_NS) | _reached(long, at, tolerance_ns)
     chance = share_within(gaps.only(~taken), tolerance_ns)
     comb = Comb(line, tolerance_ns, slots, gap, ~is_hidden, chance)
     return _with_longest(gaps, taken, comb)
@@ -239,20 +244,8 @@ def _nearest(begin: IntArray, at: FloatArray, tolerance_ns: float) -> IntArray:
     return np.where(np.abs(begin[place] - at) <= tolerance_ns, place, -1)
 
 
-def _inside(gaps: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
-    """Whether a gap was under way, so that what came in it could not be seen."""
-    before = np.searchsorted(gaps.begin, at - tolerance_ns) - 1
-    return (before >= 0) & (gaps.end[np.maximum(before, 0)] + _HIDDEN_NS > at)
-
-
-def _hidden(others: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
-    """Whether a gap of another comb was there, or a long one began where one may be late."""
-    long = others.only(others.length > 2 * tolerance_ns)
-    return _reached(others, at, _HIDDEN_NS) | _reached(long, at, tolerance_ns)
-
-
 def _reached(gaps: Gaps, at: FloatArray, before_ns: int) -> BoolArray:
-    """Whether a gap was under way, from `before_ns` before its begin."""
+    """Whether a gap was under way at each moment, from `before_ns` before its begin."""
     before = np.searchsorted(gaps.begin, at + before_ns) - 1
     if gaps.begin.size == 0:
         return before >= 0
@@ -267,10 +260,10 @@ def _with_longest(gaps: Gaps, taken: BoolArray, comb: Comb) -> Comb:
     hit = comb.gap >= 0
     if not hit.any():
         return comb
-    apart = np.abs(comb.line.beside(gaps.begin[comb.gap[hit]]))
+    apart = np.abs(comb.line.offsets(gaps.begin[comb.gap[hit]]))
     reach_ns = float(np.clip(8 * np.median(apart), _NARROWEST_NS, comb.tolerance_ns))
     numbers = comb.line.numbers(gaps.begin)
-    near = np.flatnonzero(~taken & (np.abs(comb.line.beside(gaps.begin)) <= reach_ns))
+    near = np.flatnonzero(~taken & (np.abs(comb.line.offsets(gaps.begin)) <= reach_ns))
     order = near[np.lexsort((gaps.length[near], numbers[near]))]  # the longest of a slot is last
     place = np.searchsorted(numbers[order], comb.slots, side="right") - 1
     best = order[np.maximum(place, 0)] if order.size else np.zeros(place.size, dtype=np.int64)
@@ -333,15 +326,15 @@ def _lengthened(
 
 def _fitted(begin: IntArray, line: Line, reach_ns: float) -> Line:
     """Least squares through the gaps within reach of the line."""
-    beside = line.beside(begin)
-    near = np.abs(beside) <= reach_ns
+    offsets = line.offsets(begin)
+    near = np.abs(offsets) <= reach_ns
     numbers = line.numbers(begin)[near].astype(np.float64)
     if numbers.size < 2 or numbers[0] == numbers[-1]:
         return line
     middle = numbers.mean()
     apart = numbers - middle
-    slope = float((apart * beside[near]).sum() / (apart**2).sum())
-    offset = float(beside[near].mean() - slope * middle)
+    slope = float((apart * offsets[near]).sum() / (apart**2).sum())
+    offset = float(offsets[near].mean() - slope * middle)
     return Line(line.period_ns + slope, line.phase_ns + offset)
 
 
@@ -353,10 +346,10 @@ _MOST_BINS = 1 << 19  # 26 s
 _MOST_PEAKS = 16
 _LEAST_OVER_NOISE = 2.5  # times the amplitude of the rates around
 _AROUND_BINS = 129
-# Of the gaps are shorter: long ones stand out without them. Each leaves half of the one before, so
-# that whatever the number of long gaps is, one of the rest has them and hardly more others.
+# Shares of the gaps that are left out because they are shorter, so that long ones stand out. Each
+# leaves half of what the one before leaves: whatever the number of long gaps is, one of the rests
+# has them and hardly any others.
 _SHARES = tuple(1 - 0.5**halvings for halvings in range(9))
-_LEAST_SLOTS = 20
 _LEAST_FILLED = 0.6  # amplitude at the top of a peak, in slots
 _BETWEEN_BINS = 0.6  # of the amplitude is left half-way between two bins
 _FINER = 16
@@ -370,8 +363,8 @@ class Rate:
     uncertainty: float
 
 
-def candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> list[Rate]:
-    """The highest first."""
+def _candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> list[Rate]:
+    """Rates that a comb may have, the highest first."""
     free = gaps.only(~taken)
     if free.begin.size < 2:
         return []
@@ -422,7 +415,7 @@ def _peaks(spectrum: _Spectrum) -> list[Rate]:
     is_peak = (middle > left) & (middle >= right)
     is_peak &= middle > _LEAST_FILLED * _BETWEEN_BINS * slots
     around = np.sqrt(uniform_filter1d(amplitude**2, _AROUND_BINS)[first:last])
-    is_peak &= (middle > _LEAST_OVER_NOISE * around) & (slots >= _LEAST_SLOTS)
+    is_peak &= (middle > _LEAST_OVER_NOISE * around) & (slots >= LEAST_SLOTS)
     places = np.flatnonzero(is_peak)
     places = places[np.argsort(-middle[places])][:_MOST_PEAKS] + first
     found = [_finer(spectrum, int(place)) for place in places]
@@ -498,12 +491,12 @@ def find_combs(gaps: Gaps, kernels_hz: float | None, known: BoolArray) -> list[F
 
 
 def _next(gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Comb]) -> Comb | None:
-    """The comb of the highest rate among those of the narrowest tolerance; without any, what is
+    """The comb of the highest rate among those of the narrowest tolerance; without any, one that is
     periodic and leaves too many slots empty.
 
     At a wide tolerance two combs, each of half the rate, can look like one.
     """
-    rates = candidate_rates(gaps, taken, kernels_hz)
+    rates = _candidate_rates(gaps, taken, kernels_hz)
     irregular: list[Comb] = []
     for tolerance_ns in TOLERANCES_NS:
         for rate in rates:
@@ -517,7 +510,7 @@ def _next(gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Co
 
 
 def _follows(comb: Comb, other: Comb) -> bool:
-    """Whether it is only what often comes some time after the gaps of another comb."""
+    """Whether a comb is only what often comes some time after the gaps of another."""
     is_same = abs(comb.rate_hz / other.rate_hz - 1) < _SAME_RATE
     return is_same and comb.tolerance_ns > other.tolerance_ns
 
@@ -556,8 +549,13 @@ def _mark(slots: IntArray, length: IntArray) -> Mark | None:
             break
         share = _ranked(slots % every, ranks, every)
         offset = int(np.argmax(share))
-        if share[offset] > best and (mark := _mark_of(slots, length, every, offset)) is not None:
-            best, found = float(share[offset]), mark
+        if share[offset] <= best:
+            continue
+        is_marked = slots % every == offset
+        median_ns = float(np.median(length[is_marked]))
+        rest_median_ns = float(np.median(length[~is_marked]))
+        if median_ns > 1.05 * rest_median_ns:
+            best, found = float(share[offset]), Mark(every, offset, median_ns, rest_median_ns)
     return found
 
 
@@ -571,16 +569,9 @@ def _ranked(classes: IntArray, ranks: FloatArray, every: int) -> FloatArray:
     return np.where((count >= _LEAST_MARKED / 2) & (others > 0), share, 0.0)
 
 
-def _mark_of(slots: IntArray, length: IntArray, every: int, offset: int) -> Mark | None:
-    is_marked = slots % every == offset
-    median = float(np.median(length[is_marked]))
-    rest = float(np.median(length[~is_marked]))
-    return Mark(every, offset, median, rest) if median > 1.05 * rest else None
-
-
 TICK, HOST_TICK, TIMER = "tick", "host tick", "timer"
 PERIODIC, UNCOUNTED, IRREGULAR = "periodic", "uncounted", "irregular"
-USUAL_TICKS_HZ = (100, 250, 300, 1000)
+
 _RATE_OF_ONE_SOURCE = 400e-6
 _COUNTED = 0.9  # of a comb's slots, by the kernel
 
@@ -661,8 +652,12 @@ def seen_hz(gaps: Gaps, comb: Comb) -> float:
 def _tick(
     gaps: Gaps, found: Sequence[FoundComb], kernel: Counted
 ) -> tuple[int, Mark | None] | None:
-    """Place of the comb that is the tick, and the mark whose slots are it if not all are."""
-    rates = [kernel.tick_hz] if kernel.tick_hz else [float(hz) for hz in USUAL_TICKS_HZ]
+    """Place of the comb that is the tick, and the mark whose slots are the tick if not all are.
+
+    Among several combs of the tick's rate, the one with the longest gaps is taken: which one is
+    this kernel's is not known, and a figure must not flatter.
+    """
+    rates = (kernel.tick_hz,) if kernel.tick_hz else USUAL_HZ
     steady = [(place, one) for place, one in enumerate(found) if is_comb(one.comb)]
     whole = [
         place
@@ -670,7 +665,7 @@ def _tick(
         if _is_one_of(one.comb.rate_hz, rates) and _may_count(seen_hz(gaps, one.comb), kernel)
     ]
     if whole:
-        return max(whole, key=lambda place: _likelihood(gaps, found[place].comb)), None
+        return max(whole, key=lambda place: _median_gap_ns(gaps, found[place].comb)), None
     parts = [
         (place, mark)
         for place, one in steady
@@ -681,9 +676,7 @@ def _tick(
     return parts[0] if parts else None
 
 
-def _likelihood(gaps: Gaps, comb: Comb) -> float:
-    """Of several combs of the tick's rate the one with the longer gaps is taken for it: which one
-    is this kernel's cannot be told, and a figure must not flatter."""
+def _median_gap_ns(gaps: Gaps, comb: Comb) -> float:
     return float(np.median(gaps.length[comb.gap[comb.gap >= 0]]))
 
 
@@ -697,8 +690,8 @@ def _may_count(seen: float, kernel: Counted) -> bool:
 
 
 def _name(gaps: Gaps, comb: Comb, left: _KernelTimers) -> str:
-    """Of a comb that is not the tick. Where the timer interrupts are too few for all combs that
-    might be timers, none is called one."""
+    """The name of a comb that is not the tick. Where the timer interrupts are too few for all combs
+    that might be timers, none is called one."""
     if not is_comb(comb):
         return IRREGULAR
     if left.timer_hz is None or left.all_hz is None:
@@ -708,5 +701,4 @@ def _name(gaps: Gaps, comb: Comb, left: _KernelTimers) -> str:
         return TIMER if left.is_enough else PERIODIC
     if left.all_hz >= least_hz:
         return PERIODIC
-    usual = _is_one_of(comb.rate_hz, [float(hz) for hz in USUAL_TICKS_HZ])
-    return HOST_TICK if usual else UNCOUNTED
+    return HOST_TICK if _is_one_of(comb.rate_hz, USUAL_HZ) else UNCOUNTED
