@@ -20,7 +20,7 @@ in the same way on the same system in the same state. It is never a worst case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
@@ -342,16 +342,27 @@ class Reason(msgspec.Struct, frozen=True):
     text: str
 
 
-def reasons_before(series: Series, result: Result, document: RunDocument) -> list[Reason]:
+def _reasons_before(series: Series, result: Result, document: RunDocument) -> list[Reason]:
     """What refuses a projection whatever the tail looks like."""
+    found = []
     bins = bins_of(series.histogram)
-    found = [*_unfit(series, bins), *_no_order(series)]
+    if series.unit != "ns":
+        found.append(Reason("unit", f"the unit is {series.unit}"))
+    if bins.overflow:
+        found.append(Reason("overflow", f"{bins.overflow} values are beyond the histogram"))
+    elif tail_of(bins, series.max or 0) is None:
+        few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
+        found.append(Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values"))
+    count = maxima_of(series).size
+    if count < LEAST_BLOCKS:
+        needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"
+        found.append(Reason("order", f"maxima of {count} intervals are known, {needed}"))
     return found + [Reason("moved", text) for text in _interference(result, document)]
 
 
-def reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
+def _reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
     """What refuses a projection from this tail."""
-    found = [check(tail) for check in _OF_TAIL]
+    found = [_tied(tail), _heavy(tail), _unstable(tail), _disagree(tail)]
     maxima = maxima_of(series)
     if maxima.size >= LEAST_BLOCKS:
         found += [
@@ -368,25 +379,8 @@ def maxima_of(series: Series) -> IntArray:
     return np.array([one for one in series.maxima_per_s if one is not None], dtype=np.int64)
 
 
-def _unfit(series: Series, bins: Bins) -> Iterator[Reason]:
-    if series.unit != "ns":
-        yield Reason("unit", f"the unit is {series.unit}")
-    if bins.overflow:
-        yield Reason("overflow", f"{bins.overflow} values are beyond the histogram")
-    elif tail_of(bins, series.max or 0) is None:
-        few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
-        yield Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values")
-
-
-def _no_order(series: Series) -> Iterator[Reason]:
-    count = maxima_of(series).size
-    if count < LEAST_BLOCKS:
-        needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"
-        yield Reason("order", f"maxima of {count} intervals are known, {needed}")
-
-
 def _interference(result: Result, document: RunDocument) -> Iterator[str]:
-    """What interfered, or moved, while the series was measured."""
+    """What interfered, or changed, while the series was measured."""
     counters = result.environment
     if any(event.name == event_names.THROTTLED for event in result.events):
         yield f"the test {event_names.CPU_LOST}"
@@ -400,7 +394,7 @@ def _interference(result: Result, document: RunDocument) -> Iterator[str]:
     if document.system.get("power.frequency_is_fixed") is False:
         yield "the frequency of the CPU is not fixed"
     if document.environment_moved:
-        facts = ", ".join(sorted({moved.fact for moved in document.environment_moved}))
+        facts = ", ".join(sorted({changed.fact for changed in document.environment_moved}))
         yield f"the machine changed during the run: {facts}"
     if joins_of(result):
         yield "the recording was resumed, with a gap"
@@ -416,10 +410,10 @@ _COUNTERS = {
 
 
 def _tied(tail: Tail) -> Reason | None:
-    """How wide the steps are in which values come: from how many pairs of them share a bucket.
+    """Estimates the step in which values come from the number of pairs that share a bucket.
 
-    For a density f and steps w a pair shares one with the probability of the integral of f squared,
-    times w: here w / (scale (2 + shape)).
+    For a density f and steps w, a pair shares a bucket with a probability of w times the integral
+    of f squared: here w / (scale (2 + shape)).
     """
     fit = zhang_stephens(tail.exceedances)
     count = tail.exceedances.size
@@ -459,9 +453,6 @@ def _disagree(tail: Tail) -> Reason | None:
         return None
     shapes = f"{one.shape:.2f} (Zhang-Stephens), {two.shape:.2f} (likelihood)"
     return Reason("disagree", f"the estimators disagree about the shape: {shapes}")
-
-
-_OF_TAIL: tuple[Callable[[Tail], Reason | None], ...] = (_tied, _heavy, _unstable, _disagree)
 
 
 def _not_stationary(maxima: IntArray) -> Reason | None:
@@ -550,13 +541,14 @@ def project(
     """
     if not 0 < times <= MOST_TIMES:
         raise ValueError(f"{times:g} times the data: at most {MOST_TIMES} are projected")
-    reasons = reasons_before(series, result, document)
+    reasons = _reasons_before(series, result, document)
     bins = bins_of(series.histogram)
     tail = tail_of(bins, series.max or 0)
     if tail is not None:
-        reasons += reasons_of_tail(tail, series, bins)
+        reasons += _reasons_of_tail(tail, series, bins)
     if reasons or tail is None:
-        return Refusal(reasons=reasons, text=_refused(reasons))
+        texts = "; ".join(one.text for one in reasons)
+        return Refusal(reasons=reasons, text=f"No projection: {texts}. {PATH_NOT_TAKEN}")
     return _projected(series, tail, times)
 
 
@@ -588,8 +580,3 @@ def _projected(series: Series, tail: Tail, times: float) -> Projection:
             ]
         ),
     )
-
-
-def _refused(reasons: list[Reason]) -> str:
-    told = "; ".join(one.text for one in reasons)
-    return f"No projection: {told}. {PATH_NOT_TAKEN}"

@@ -79,8 +79,8 @@ def values_for(q: float, share: float = 1.0) -> int:
 
 
 def lacking(needed: int, count: int) -> str:
-    """What a figure says in its place that is missing: "needs 1000 values, has 100"; "" if none
-    is."""
+    """What stands in the place of a missing figure: "needs 1000 values, has 100"; "" where there
+    are enough."""
     return f"needs {format_count(needed)} values, has {format_count(count)}" * (count < needed)
 
 
@@ -118,16 +118,19 @@ def quantile_of_bins(
 def quantile_between(
     bins: RankedValues, q: float, ranks: tuple[int, int], confidence: float
 ) -> Quantile:
-    """The quantile of bins that are not empty, with the values of `ranks` (as `rank_interval` has
-    them) as its interval at `confidence`."""
+    """The quantile of bins that are not empty. Its interval at `confidence` are the values of
+    `ranks`, which `rank_interval` gives."""
     rank = nearest_rank(bins.total, q)
     top = bins.top
     value = _edge(bins, rank, upper=True)
+    first, last = ranks
+    is_overflow = first > bins.total - bins.overflow
+    is_underflow = 0 < last <= bins.underflow
     return Quantile(
         q=q,
         value=value,
-        low=_low_end(bins, ranks[0], top),
-        high=_high_end(bins, ranks[1]),
+        low=top if is_overflow else _edge(bins, first, upper=False),
+        high=0 if is_underflow else _edge(bins, last, upper=True),
         above=top if value is None and rank > bins.underflow else None,
         below=0 if value is None and rank <= bins.underflow else None,
         confidence=confidence,
@@ -137,15 +140,6 @@ def quantile_between(
 def nearest_rank(count: int, q: float) -> int:
     """Smallest rank, from 1, at or below which the share `q` of `count` values lies."""
     return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
-
-
-def _low_end(bins: RankedValues, rank: int, top: int) -> int | None:
-    in_overflow = rank > bins.total - bins.overflow
-    return top if in_overflow else _edge(bins, rank, upper=False)
-
-
-def _high_end(bins: RankedValues, rank: int) -> int | None:
-    return 0 if 0 < rank <= bins.underflow else _edge(bins, rank, upper=True)
 
 
 def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
@@ -321,7 +315,7 @@ def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
-    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
+    """Limit a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
     if series.min is None or series.max is None:
         return entry
     return msgspec.structs.replace(

@@ -31,7 +31,7 @@ import msgspec
 from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import Histogram, PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.consistency import time_meaning
-from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.quantiles import (
     Quantile,
@@ -230,21 +230,21 @@ def shift_function(
     count = min(below.total, above.total)
     levels = [q for q in LEVELS if is_printable(q, count) and is_printable(1 - q, count)]
     of_each = 1 - (1 - confidence) / 2 / max(len(levels), 1)
-    points = (_point(below, above, q, of_each) for q in levels)
-    return [point for point in points if point is not None]
-
-
-def _point(below: Bins, above: Bins, q: float, confidence: float) -> ShiftPoint | None:
-    one = widened_quantile(below, q, confidence)
-    two = widened_quantile(above, q, confidence)
-    if one is None or two is None or not one.value or not two.value:
-        return None
-    return ShiftPoint(
-        q=q,
-        ratio=two.value / one.value,
-        low=(two.low or 0) / one.high if one.high else None,
-        high=two.high / one.low if one.low and two.high is not None else None,
-    )
+    points = []
+    for q in levels:
+        one = widened_quantile(below, q, of_each)
+        two = widened_quantile(above, q, of_each)
+        if one is None or two is None or not one.value or not two.value:
+            continue
+        points.append(
+            ShiftPoint(
+                q=q,
+                ratio=two.value / one.value,
+                low=(two.low or 0) / one.high if one.high else None,
+                high=two.high / one.low if one.low and two.high is not None else None,
+            )
+        )
+    return points
 
 
 DEPENDENT_CONFIDENCE = 0.95
@@ -330,6 +330,9 @@ class PairValues(msgspec.Struct, kw_only=True):
     with_setting: int
 
 
+Verdict = Literal["lower", "higher", "none seen", "not judged"]
+
+
 class Effect(msgspec.Struct, kw_only=True):
     """The effect of the setting on one figure. A difference is "with" minus "without".
 
@@ -345,7 +348,7 @@ class Effect(msgspec.Struct, kw_only=True):
     shift: Shift
     p: float
     p_adjusted: float
-    verdict: Literal["lower", "higher", "none seen", "not judged"]
+    verdict: Verdict
 
 
 class Maxima(msgspec.Struct, kw_only=True):
@@ -394,7 +397,8 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         problem = _NOT_PUT_BACK if is_left and len(pair) == 2 else _problem(pair, settings)
         if problem is None:
             without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
-            counted.append((_first(without[1]), _first(with_setting[1])))
+            # The main series of a test comes first.
+            counted.append((without[1].series[0], with_setting[1].series[0]))
         else:
             left_out.setdefault(problem, []).append(number + 1)
     effects = _effects(counted)
@@ -410,7 +414,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         effects=effects,
         maxima=_maxima(counted),
         left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
-        notes=[*_notes(document, len(counted)), *_lacking(counted)],
+        notes=_notes(document, counted),
     )
 
 
@@ -488,11 +492,6 @@ def _has_values(result: Result) -> bool:
     return bool(result.series) and result.series[0].count > 0
 
 
-def _first(result: Result) -> Series:
-    """The main series of a test comes first."""
-    return result.series[0]
-
-
 def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
     if not pairs:
         return []
@@ -502,39 +501,31 @@ def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
         [PairValues(without=_quantile(a, q), with_setting=_quantile(b, q)) for a, b in pairs]
         for q in levels
     ]
-    p_values = [signed_rank_p(_differences(figure)) for figure in values]
-    unit = pairs[0][0].unit
-    return [
-        _effect(_FIGURES[q], unit, found, p, adjusted, 1 - ALPHA / len(levels))
-        for q, found, p, adjusted in zip(levels, values, p_values, holm(p_values), strict=True)
-    ]
-
-
-def _effect(
-    figure: str,
-    unit: Unit,
-    values: list[PairValues],
-    p: float,
-    p_adjusted: float,
-    confidence: float,
-) -> Effect:
-    """`confidence` of the interval is corrected for all figures, like the verdict."""
-    shift = hodges_lehmann(_differences(values), confidence)
-    is_seen = p_adjusted <= ALPHA and shift.estimate != 0
-    verdict: Literal["lower", "higher", "none seen", "not judged"] = "none seen"
-    if len(values) < LEAST_PAIRS:
-        verdict = "not judged"
-    elif is_seen:
-        verdict = "lower" if shift.estimate < 0 else "higher"
-    return Effect(
-        figure=figure,
-        unit=unit,
-        pairs=values,
-        shift=shift,
-        p=p,
-        p_adjusted=p_adjusted,
-        verdict=verdict,
-    )
+    differences = [[one.with_setting - one.without for one in figure] for figure in values]
+    p_values = [signed_rank_p(figure) for figure in differences]
+    effects = []
+    for q, figures, changes, p, p_adjusted in zip(
+        levels, values, differences, p_values, holm(p_values), strict=True
+    ):
+        # The interval is corrected for all figures, like the verdict.
+        shift = hodges_lehmann(changes, 1 - ALPHA / len(levels))
+        verdict: Verdict = "none seen"
+        if len(pairs) < LEAST_PAIRS:
+            verdict = "not judged"
+        elif p_adjusted <= ALPHA and shift.estimate != 0:
+            verdict = "lower" if shift.estimate < 0 else "higher"
+        effects.append(
+            Effect(
+                figure=_FIGURES[q],
+                unit=pairs[0][0].unit,
+                pairs=figures,
+                shift=shift,
+                p=p,
+                p_adjusted=p_adjusted,
+                verdict=verdict,
+            )
+        )
+    return effects
 
 
 def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
@@ -551,10 +542,6 @@ def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
     )
 
 
-def _differences(values: Sequence[PairValues]) -> list[int]:
-    return [one.with_setting - one.without for one in values]
-
-
 def _quantile(series: Series, q: float) -> int:
     """A quantile beyond the histogram is at most the maximum."""
     worst = series.max or 0
@@ -562,21 +549,20 @@ def _quantile(series: Series, q: float) -> int:
     return worst if found is None or found.value is None else min(found.value, worst)
 
 
-def _lacking(pairs: Sequence[tuple[Series, Series]]) -> list[str]:
-    """The quantiles that are not judged, as the shortest run has too few values."""
-    least = min((series.count for pair in pairs for series in pair), default=0)
-    told = [(name, lacking(values_for(q), least)) for q, name in _FIGURES.items()]
-    return [f"{name} {what}" for name, what in told if pairs and what and name != "median"]
-
-
-def _notes(document: RunDocument, pairs: int) -> list[str]:
+def _notes(document: RunDocument, pairs: Sequence[tuple[Series, Series]]) -> list[str]:
+    notes = []
+    count = len(pairs)
+    if count == 0:
+        notes.append("no complete pair: no result")
+    elif count < LEAST_PAIRS:
+        counts = "1 pair counts" if count == 1 else f"{count} pairs count"
+        notes.append(f"{counts}: {FEW_PAIRS}")
     meaning = time_meaning(document.system)
-    return [*_few(pairs), *([meaning] if meaning else [])]
-
-
-def _few(pairs: int) -> list[str]:
-    if pairs == 0:
-        return ["no complete pair: no result"]
-    if pairs < LEAST_PAIRS:
-        return [f"{'1 pair counts' if pairs == 1 else f'{pairs} pairs count'}: {FEW_PAIRS}"]
-    return []
+    if meaning:
+        notes.append(meaning)
+    if pairs:
+        # The shortest run has too few values for these quantiles: they are not judged.
+        least = min(series.count for pair in pairs for series in pair)
+        needs = {name: lacking(values_for(q), least) for q, name in _FIGURES.items()}
+        notes += [f"{name} {text}" for name, text in needs.items() if text and name != "median"]
+    return notes
