@@ -351,23 +351,15 @@ class ShareInterval(msgspec.Struct, kw_only=True, frozen=True):
     least_count: int | None = None
 
 
-def miss_interval(count: int, total: int, confidence: float = CONFIDENCE) -> ShareInterval:
-    """The two-sided interval of the share of misses, `count` of `total`.
-
-    ValueError unless 0 <= count <= total, total > 0 and 0 < confidence < 1.
-    """
-    error = _error_of_a_side(confidence)
-    low, high = share_low(count, total, error), share_high(count, total, error)
-    return ShareInterval(count=count, total=total, low=low, high=high, confidence=confidence)
-
-
 def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> ShareInterval:
     """The share of values above `deadline`, in the unit of the series. Where its bucket leaves the
     count open, the interval holds for the least and for the most that it can be.
 
-    ValueError for an empty series; InputError if it is unreadable.
+    ValueError for an empty series, and unless 0 < confidence < 1; InputError if it is unreadable.
     """
-    error = _error_of_a_side(confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
+    error = (1 - confidence) / 2
     found = above(series, deadline)
     return ShareInterval(
         count=found.high,
@@ -405,9 +397,3 @@ def share_high(count: int, total: int, error: float) -> float:
 def _check(count: int, total: int) -> None:
     if not 0 <= count <= total or total < 1:
         raise ValueError(f"{count} of {total} cannot be missed")
-
-
-def _error_of_a_side(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
-    return (1 - confidence) / 2

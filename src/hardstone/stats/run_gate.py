@@ -55,7 +55,6 @@ from hardstone.stats.resampling import MOST_PAIRS, FloatArray, holm, p_above, p_
 Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 ALPHA = 0.01
 LEAST_PAIRS = 10
-DEFAULT_PAIRS = 12
 DEFAULT_MARGINS = {"q50": 0.10, "q99": 0.25, "q99.9": 0.50, "above": 0.50}
 COUNTS = frozenset({"above"})
 _MAXIMA = frozenset({"max", "maximum", "worst"})
@@ -202,17 +201,13 @@ def _gate(one: _Hypothesis, p: tuple[float, float], questions: int, alpha: float
 def _reason(one: _Hypothesis, outcome: Outcome, questions: int, alpha: float) -> str:
     if outcome != "INCONCLUSIVE":
         return OUTCOMES[outcome]
-    said = sum(any(pair) for pair in one.pairs)
+    used = sum(any(pair) for pair in one.pairs)
     needed = ceil(log2(questions / alpha) - 1e-9)
-    if said < needed:
-        shown = f"{said} pairs" if said == len(one.pairs) else f"{said} pairs with an event"
+    if used < needed:
+        is_all = used == len(one.pairs)
+        shown = f"{used} pairs" if is_all else f"{used} pairs with an event"
         return f"{shown} cannot decide {questions // 2} statistics at {alpha:g}: {needed} could"
     return OUTCOMES[outcome]
-
-
-def least_pairs(statistics_count: int, alpha: float = ALPHA) -> int:
-    """How many pairs can decide as many statistics at all, if every pair says the same."""
-    return max(LEAST_PAIRS, ceil(log2(2 * statistics_count / alpha) - 1e-9))
 
 
 LEAST_RUNS = 10
@@ -248,7 +243,7 @@ class Prediction(NamedTuple):
     freedom: float
 
     def bound(self, alpha: float) -> float:
-        """What one more value is above with the probability `alpha`."""
+        """What one more value exceeds with the probability `alpha`."""
         from scipy import special
 
         return self.centre + float(special.stdtrit(self.freedom, 1 - alpha)) * self.scale
@@ -330,10 +325,9 @@ def gate_run(
     fastest = _Columns(baselines, run, figures, {FASTEST})
     medians = _Columns(baselines, run, figures, {MEDIAN})
     if len(baselines) < LEAST_RUNS:
-        ratio = exp(_least(fastest.run - np.median(fastest.held, axis=0)))
+        ratio = exp(_least(fastest.above))
         return RunGate(GatedFigure("INCONCLUSIVE", ratio), [], [])
     others = _others(boots)
-    is_longer = medians.run - np.median(medians.held, axis=0)
     scores = [fastest.together(_least, others, boots)]
     longer = [at for at, column in enumerate(fastest.columns) if not figures[column].is_brief]
     parts = fastest.beyond_the_shared().only(longer)
@@ -351,7 +345,7 @@ def gate_run(
     each = []
     if len(scores) > 1:
         bound = scores[1].prediction.bound(level)
-        above = np.minimum(is_longer, fastest.run - np.median(fastest.held, axis=0))[longer]
+        above = np.minimum(medians.above, fastest.above)[longer]
         each = [
             parts.gated(at, bound, alone, is_out=is_out[1] and above[at] > log1p(LEAST_CHANGE))
             for at in range(len(parts.run))
@@ -370,7 +364,10 @@ def _suspects(
     """Medians together, and medians and tails alone, that are out."""
     medians = _Columns(baselines, run, figures, {MEDIAN})
     rest = _Columns(baselines, run, figures, {one.kind for one in figures} - {FASTEST})
-    scores = [medians.together(_middle, others, boots), rest.furthest(others, boots)]
+    scores = [
+        medians.together(lambda shifts: float(np.median(shifts)), others, boots),
+        rest.furthest(others, boots),
+    ]
     is_out = _are_out(scores, alpha)
     found = []
     if is_out[0] and scores[0].value > log1p(LEAST_CHANGE):
@@ -392,10 +389,6 @@ def _are_out(scores: Sequence[_Scored], alpha: float) -> list[bool]:
 def _least(shifts: FloatArray) -> float:
     """What all series are above but the least one in ONE_IN."""
     return float(np.sort(shifts)[len(shifts) // ONE_IN])
-
-
-def _middle(shifts: FloatArray) -> float:
-    return float(np.median(shifts))
 
 
 def predict(values: FloatArray, groups: Sequence[str], least_scale: float = 0.0) -> Prediction:
@@ -430,12 +423,12 @@ def _with_groups(
     count, number = len(values), len(labels)
     if number < 2 or number == count:
         return None
-    held = [values[[one == label for one in groups]] for label in labels]
-    within = sum(float(((one - one.mean()) ** 2).sum()) for one in held) / (count - number)
+    grouped = [values[[one == label for one in groups]] for label in labels]
+    within = sum(float(((one - one.mean()) ** 2).sum()) for one in grouped) / (count - number)
     between = (total - within * (count - number)) / (number - 1)
     if between <= within:
         return None
-    squares = sum(len(one) ** 2 for one in held)
+    squares = sum(len(one) ** 2 for one in grouped)
     size = (count - squares / count) / (number - 1)
     share = (1 + squares / count**2) / size
     rest = max(1 + 1 / count - share, 0.0)
@@ -467,15 +460,20 @@ class _Columns:
         kinds: set[str],
     ) -> None:
         self.columns = [at for at, one in enumerate(figures) if one.kind in kinds]
-        self.held, self.run = baselines[:, self.columns], run[self.columns]
+        self.baselines, self.run = baselines[:, self.columns], run[self.columns]
         self._steps = np.maximum([figures[at].step for at in self.columns], _LEAST_SCALE)
         self._width = sqrt(1 + 1 / len(baselines))
+
+    @property
+    def above(self) -> FloatArray:
+        """How far the run is above the median of the baselines, in each column."""
+        return np.asarray(self.run - np.median(self.baselines, axis=0))
 
     def beyond_the_shared(self) -> _Columns:
         """What is left of each without the median shift of all."""
         found = copy(self)
-        middle = np.median(self.held, axis=0)
-        found.held = self.held - np.median(self.held - middle, axis=1)[:, np.newaxis]
+        middle = np.median(self.baselines, axis=0)
+        found.baselines = self.baselines - np.median(self.baselines - middle, axis=1)[:, np.newaxis]
         found.run = self.run - np.median(self.run - middle)
         return found
 
@@ -483,7 +481,7 @@ class _Columns:
         """Those at `places`."""
         found = copy(self)
         found.columns = [self.columns[at] for at in places]
-        found.held, found.run = self.held[:, places], self.run[list(places)]
+        found.baselines, found.run = self.baselines[:, places], self.run[list(places)]
         found._steps = self._steps[list(places)]
         return found
 
@@ -497,28 +495,28 @@ class _Columns:
         it is held against: `others` of each baseline, all of the run. Logarithms of ratios."""
         scores = np.array(
             [
-                of_shifts(one - np.median(self.held[rest], axis=0))
-                for one, rest in zip(self.held, others, strict=True)
+                of_shifts(one - np.median(self.baselines[rest], axis=0))
+                for one, rest in zip(self.baselines, others, strict=True)
             ]
         )
-        value = of_shifts(self.run - np.median(self.held, axis=0))
+        value = of_shifts(self.above)
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def furthest(self, others: Sequence[list[int]], boots: Sequence[str]) -> _Scored:
         """How far out the one is that is furthest out, as asinh."""
         scores = np.array(
             [
-                asinh(self._out(one, self.held[rest]))
-                for one, rest in zip(self.held, others, strict=True)
+                asinh(self._out(one, self.baselines[rest]))
+                for one, rest in zip(self.baselines, others, strict=True)
             ]
         )
-        value = asinh(self._out(self.run, self.held))
+        value = asinh(self._out(self.run, self.baselines))
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def gated(self, at: int, bound: float, alone: float, *, is_out: bool) -> GatedFigure:
         """One of them; `bound` is that of the furthest, `is_out` whether that is beyond it."""
-        own = float(self.run[at] - self.held[:, at].mean())
-        scatter = max(float(self.held[:, at].std(ddof=1)), float(self._steps[at]))
+        own = float(self.run[at] - self.baselines[:, at].mean())
+        scatter = max(float(self.baselines[:, at].std(ddof=1)), float(self._steps[at]))
         scale = scatter * self._width
         limit = max((sinh(bound) if bound < 20 else inf) * scale, log1p(LEAST_CHANGE))
         found = limit + _BEYOND_POWER * scale

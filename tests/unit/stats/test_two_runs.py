@@ -21,7 +21,7 @@ from hardstone.model import Histogram, Series
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import DEFAULT_LAYOUT
 from hardstone.stats.quantiles import quantile_of_bins
-from hardstone.stats.run_gate import DEFAULT_MARGINS, DEFAULT_PAIRS, PairGate, gate_pairs
+from hardstone.stats.run_gate import DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.stats.two_runs import (
     AS_ONE,
     DEPENDENCE,
@@ -294,12 +294,12 @@ def medians(name: str) -> list[tuple[float, float]]:
 
 @cache
 def pairs_drawn(name: str, slower: float) -> list[PairGate]:
-    """Gates of DEFAULT_PAIRS of the pairs, each in an order that is drawn."""
+    """Gates of twelve of the pairs, each in an order that is drawn."""
     draw = np.random.default_rng(18)
     neighbours = medians(name)
     found = []
     for _ in range(TIMES):
-        picked = draw.permutation(len(neighbours))[:DEFAULT_PAIRS]
+        picked = draw.permutation(len(neighbours))[:12]
         pairs = [neighbours[at][:: int(draw.choice((1, -1)))] for at in picked]
         found += gate_pairs({"q50": [(a, slower * b) for a, b in pairs]}, DEFAULT_MARGINS)
     return found
