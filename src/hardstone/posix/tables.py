@@ -37,8 +37,8 @@ from hardstone.wording import (
     time_mark,
 )
 
-POINTS_TITLE = "real-time features, as HP listed them in 1987"
-POINTS_MEANING = (
+_POINTS_TITLE = "real-time features, as HP listed them in 1987"
+_POINTS_MEANING = (
     "by options: yes if a real call of each works, no if none does; one that was not tried is "
     "neither. measured: the claims and figures of this run; figures alone are no yes."
 )
@@ -166,7 +166,7 @@ def _options(calls: Mapping[str, str]) -> str:
 
 _STUDY = "obenland-2000"
 _TABLE = "posix_coverage"
-RULE = (
+_RULE = (
     "This system, from POS-B-INV: full if a real call of every option of the part works; partial "
     "with the options that do not, or only in part. What was not tried or not reported never "
     "counts as working. The study has what each system claimed; POSIX has changed since."
@@ -191,7 +191,7 @@ class CoverageTable:
     study: str
     columns: list[str]
     rows: list[CoverageRow]
-    rule: str = RULE
+    rule: str = _RULE
 
 
 def _coverage_table(document: RunDocument, own: Sequence[PartCoverage]) -> CoverageTable:
@@ -246,7 +246,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(map(spoken, names))
 
 
-PROFILES_MEANING = (
+_PROFILES_MEANING = (
     "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose. "
     "Lists of PSE51 to PSE53 by public documents that quote the standard; PSE54 is our reading, "
     "and units that POS-B-INV has no call for (system database, wide characters) are not in it."
@@ -302,13 +302,13 @@ def _profile_names(names: Sequence[str]) -> str:
     return ", ".join(spoken(name) for name in dict.fromkeys(names))
 
 
-MEANS = (
+_MEANS = (
     "headers: value of the macro _POSIX_...; none: not defined, -1: absent, 0: asked at run time. "
     "sysconf: what the running system claims; none: not supported, unknown: it has no name for it. "
     "chown restricted, no trunc and vdisable: pathconf, where 0 is a claim. call: what a real call "
     "did."
 )
-CLOCKS_MEANING = (
+_CLOCKS_MEANING = (
     "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; of a timer, "
     "between two expiries, and its resolution is at most that."
 )
@@ -383,11 +383,11 @@ class PosixTable:
     coverage: CoverageTable
     named_only: str
     problems: list[str]
-    means: str = MEANS
-    clocks_meaning: str = CLOCKS_MEANING
-    profiles_meaning: str = PROFILES_MEANING
-    points_title: str = POINTS_TITLE
-    points_meaning: str = POINTS_MEANING
+    means: str = _MEANS
+    clocks_meaning: str = _CLOCKS_MEANING
+    profiles_meaning: str = _PROFILES_MEANING
+    points_title: str = _POINTS_TITLE
+    points_meaning: str = _POINTS_MEANING
 
 
 def posix_tables(document: RunDocument) -> list[PosixTable]:

@@ -21,7 +21,7 @@ import msgspec
 from hardstone import event_names
 from hardstone.model import Interval, Result, Series, Trace, Worst
 
-LEAST_OTHERS = 4  # fewer values have no spread worth the name
+_LEAST_OTHERS = 4  # fewer values have no spread worth the name
 _NORMAL = 1.4826  # a standard deviation by the median distance, of a normal distribution
 
 
@@ -103,10 +103,10 @@ def _rest_rate(
 def _spread(rates: Sequence[float], usual: float) -> float | None:
     """The standard deviation, from the rates below the usual only: the listed seconds were chosen
     for their worst values, and what made those raised the other rates."""
-    if len(rates) < LEAST_OTHERS:
+    if len(rates) < _LEAST_OTHERS:
         return None
     below = [usual - rate for rate in rates if rate <= usual]
-    return _NORMAL * median(below) if len(below) >= LEAST_OTHERS else None
+    return _NORMAL * median(below) if len(below) >= _LEAST_OTHERS else None
 
 
 # A name may hold anything but a line end, also what looks like the next field. The kernel cuts it
@@ -173,9 +173,9 @@ Kind = Literal[
     "delay",
 ]
 TICK_NS = 10_000_000  # the step in which the kernel counts steal time
-CHANCE = 0.01  # that the usual rate alone counts as much in that second
-SPREADS = 4
-FLOOD_PER_S = 1000
+_CHANCE = 0.01  # that the usual rate alone counts as much in that second
+_SPREADS = 4
+_FLOOD_PER_S = 1000
 _SHARE = 0.5  # of the value that a cause must be able to explain
 # More than one such event takes; only what cannot have made the value is to be left out.
 _MOST_NS = {
@@ -433,7 +433,7 @@ def _causes_of(
 
 def _is_beyond(count: Count) -> bool:
     """Beyond what the usual varies by; twice the usual where that is not known."""
-    varies = count.expected if count.spread is None else SPREADS * count.spread
+    varies = count.expected if count.spread is None else _SPREADS * count.spread
     return count.excess > 0 and count.excess >= varies
 
 
@@ -441,7 +441,7 @@ def _is_rare(events: float, expected: float) -> bool:
     """Whether the usual rate alone counts as many only by chance (Poisson)."""
     from scipy import special
 
-    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < CHANCE)
+    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < _CHANCE)
 
 
 def _cause(
@@ -515,10 +515,10 @@ def _interrupts(
     value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
 ) -> Iterator[Cause]:
     count = counts.get("interrupts_count")
-    if count is None or count.excess < max(FLOOD_PER_S * span_ns / 1e9, count.expected):
+    if count is None or count.excess < max(_FLOOD_PER_S * span_ns / 1e9, count.expected):
         return
     most_ns = count.excess * _MOST_NS["interrupts"]
-    is_far = count.excess >= SPREADS * max(count.spread or 0.0, count.expected**0.5)
+    is_far = count.excess >= _SPREADS * max(count.spread or 0.0, count.expected**0.5)
     if is_far and most_ns >= _SHARE * value_ns:
         yield _cause("interrupts", count, most_ns, value_ns, busiest=_busiest(seconds, count))
 

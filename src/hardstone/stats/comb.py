@@ -27,7 +27,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MERGED_NS = 1_000  # two gaps closer than this are one
+_MERGED_NS = 1_000  # two gaps closer than this are one
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def gaps_of(windows: Sequence[Window]) -> Gaps:
 
 
 def merged_gaps(gaps: Gaps) -> Gaps:
-    """Gaps closer than MERGED_NS as one, from the begin of the first to the end of the last.
+    """Gaps closer than _MERGED_NS as one, from the begin of the first to the end of the last.
 
     What took the CPU twice in a row is one disturbance to the thread. Gaps of two windows stay
     two: between them the loop did not watch.
@@ -78,7 +78,7 @@ def merged_gaps(gaps: Gaps) -> Gaps:
         return gaps
     window = np.searchsorted(gaps.window_begin, gaps.begin, side="right")
     is_new = np.ones(gaps.begin.size, dtype=np.bool_)
-    is_new[1:] = (gaps.begin[1:] - gaps.end[:-1] >= MERGED_NS) | (window[1:] != window[:-1])
+    is_new[1:] = (gaps.begin[1:] - gaps.end[:-1] >= _MERGED_NS) | (window[1:] != window[:-1])
     first = np.flatnonzero(is_new)
     last = np.append(first[1:] - 1, gaps.begin.size - 1)
     begin = gaps.begin[first]
@@ -95,8 +95,8 @@ def share_within(gaps: Gaps, tolerance_ns: float) -> float:
 
 
 TOLERANCES_NS = (25_000, 100_000, 400_000)
-LEAST_COVERAGE = 0.9
-LEAST_SLOTS = 20
+_LEAST_COVERAGE = 0.9
+_LEAST_SLOTS = 20
 MOST_SLOTS = 1 << 22  # four times the gaps that a recording may have
 _FIRST_SLOTS = 80
 _MOST_STEPS = 2_000
@@ -155,7 +155,7 @@ def comb_near(
     gaps: Gaps, taken: BoolArray, rate_hz: float, uncertainty: float, tolerance_ns: int
 ) -> Comb | None:
     """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`: the first that is a
-    comb (`is_comb`), else the one with the fullest slots; None if nothing is.
+    comb (`_is_comb`), else the one with the fullest slots; None if nothing is.
 
     `taken`: gaps that belong to another comb. They fill no slot, and hide one at their time.
     """
@@ -164,32 +164,32 @@ def comb_near(
     fullest: Comb | None = None
     if gaps.watched_ns > MOST_SLOTS * period_ns:
         return None
-    if tolerance_ns > period_ns / 8 or free.begin.size < LEAST_SLOTS:
+    if tolerance_ns > period_ns / 8 or free.begin.size < _LEAST_SLOTS:
         return None
     for line in _locked(free, period_ns, uncertainty, tolerance_ns):
-        comb = comb_on(gaps, taken, line, tolerance_ns)
-        if is_comb(comb):
+        comb = _comb_on(gaps, taken, line, tolerance_ns)
+        if _is_comb(comb):
             return comb
-        if is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
+        if _is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
             fullest = comb
     return fullest
 
 
-def is_comb(comb: Comb) -> bool:
+def _is_comb(comb: Comb) -> bool:
     """Whether nine of ten slots have their gap, and chance would not have brought that."""
-    return comb.coverage >= LEAST_COVERAGE and is_periodic(comb)
+    return comb.coverage >= _LEAST_COVERAGE and _is_periodic(comb)
 
 
-def is_periodic(comb: Comb) -> bool:
+def _is_periodic(comb: Comb) -> bool:
     """Whether chance would not have filled as many slots, though some may be empty."""
     count, chance, coverage = int(comb.is_clear.sum()), comb.chance, comb.coverage
-    if count < LEAST_SLOTS or chance >= 1:
+    if count < _LEAST_SLOTS or chance >= 1:
         return False
     beyond = (coverage - chance) / (1 - chance)
     return beyond >= _LEAST_BEYOND_CHANCE and count * _nats(coverage, chance) >= _LEAST_EVIDENCE
 
 
-def comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb:
+def _comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb:
     """What the gaps look like on this line."""
     slots = _slots(gaps, line, tolerance_ns)
     at = line.at(slots)
@@ -287,7 +287,7 @@ def _folded(
 ) -> Line | None:
     """The period and phase with most gaps; None where even there many slots have none."""
     begin = begin[np.diff(begin, prepend=-tolerance_ns) >= tolerance_ns]  # of a burst the first
-    if begin.size < LEAST_SLOTS / 2:
+    if begin.size < _LEAST_SLOTS / 2:
         return None
     since = (begin - start_ns).astype(np.float64)
     span = max(float(since[-1]), period_ns)
@@ -298,7 +298,7 @@ def _folded(
         count, phase_ns = _fullest(since % period, float(period), tolerance_ns)
         if count > best:
             best, found = count, Line(float(period), start_ns + phase_ns)
-    is_good = 2 * best >= min(LEAST_SLOTS, span / period_ns)
+    is_good = 2 * best >= min(_LEAST_SLOTS, span / period_ns)
     return found if is_good else None
 
 
@@ -338,9 +338,9 @@ def _fitted(begin: IntArray, line: Line, reach_ns: float) -> Line:
     return Line(line.period_ns + slope, line.phase_ns + offset)
 
 
-USUAL_HZ = (1000.0, 300.0, 250.0, 100.0)
-USUAL_UNCERTAINTY = 300e-6
-LEAST_HZ, MOST_HZ = 4.0, 5_000.0
+_USUAL_HZ = (1000.0, 300.0, 250.0, 100.0)
+_USUAL_UNCERTAINTY = 300e-6
+_LEAST_HZ, _MOST_HZ = 4.0, 5_000.0
 _BIN_NS = 50_000
 _MOST_BINS = 1 << 19  # 26 s
 _MOST_PEAKS = 16
@@ -368,11 +368,11 @@ def _candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> 
     free = gaps.only(~taken)
     if free.begin.size < 2:
         return []
-    usual = {*USUAL_HZ, *([kernels_hz] if kernels_hz else [])}
+    usual = {*_USUAL_HZ, *([kernels_hz] if kernels_hz else [])}
     found: list[Rate] = []
     for share in _SHARES:
         spectrum = _spectrum(free.only(free.length >= np.quantile(free.length, share)))
-        rates = [Rate(hz, USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
+        rates = [Rate(hz, _USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
         for rate in [*rates, *_peaks(spectrum)]:
             if all(abs(rate.hz / one.hz - 1) > one.uncertainty / 2 for one in found):
                 found.append(rate)
@@ -390,7 +390,7 @@ class _Spectrum:
 
     def may_have(self, hz: float) -> bool:
         """Whether the amplitude near a usual rate is that of a comb."""
-        reach = int(np.ceil(hz * USUAL_UNCERTAINTY / self.step_hz)) + 1
+        reach = int(np.ceil(hz * _USUAL_UNCERTAINTY / self.step_hz)) + 1
         place = round(hz / self.step_hz)
         near = self.amplitude[max(place - reach, 1) : place + reach + 1]
         least = _LEAST_FILLED * _BETWEEN_BINS * hz * self.watched_s
@@ -406,7 +406,7 @@ def _peaks(spectrum: _Spectrum) -> list[Rate]:
     from scipy.ndimage import uniform_filter1d
 
     amplitude, step_hz = spectrum.amplitude, spectrum.step_hz
-    first, last = int(LEAST_HZ / step_hz) + 1, min(int(MOST_HZ / step_hz), amplitude.size - 2)
+    first, last = int(_LEAST_HZ / step_hz) + 1, min(int(_MOST_HZ / step_hz), amplitude.size - 2)
     if first >= last:
         return []
     middle = amplitude[first:last]
@@ -415,7 +415,7 @@ def _peaks(spectrum: _Spectrum) -> list[Rate]:
     is_peak = (middle > left) & (middle >= right)
     is_peak &= middle > _LEAST_FILLED * _BETWEEN_BINS * slots
     around = np.sqrt(uniform_filter1d(amplitude**2, _AROUND_BINS)[first:last])
-    is_peak &= (middle > _LEAST_OVER_NOISE * around) & (slots >= LEAST_SLOTS)
+    is_peak &= (middle > _LEAST_OVER_NOISE * around) & (slots >= _LEAST_SLOTS)
     places = np.flatnonzero(is_peak)
     places = places[np.argsort(-middle[places])][:_MOST_PEAKS] + first
     found = [_finer(spectrum, int(place)) for place in places]
@@ -431,7 +431,7 @@ def _finer(spectrum: _Spectrum, place: int) -> Rate | None:
     rate_hz = float(hz[top])
     if amplitude[top] < _LEAST_FILLED * rate_hz * spectrum.watched_s:
         return None
-    return Rate(rate_hz, max(USUAL_UNCERTAINTY, step_hz / rate_hz))
+    return Rate(rate_hz, max(_USUAL_UNCERTAINTY, step_hz / rate_hz))
 
 
 def _spectrum(gaps: Gaps) -> _Spectrum:
@@ -452,7 +452,7 @@ def _spectrum(gaps: Gaps) -> _Spectrum:
     return _Spectrum(amplitude, 1e9 / (_BIN_NS * size), total * _BIN_NS / 1e9, at_s)
 
 
-MOST_COMBS = 8
+_MOST_COMBS = 8
 _MOST_EVERY = 20
 _LEAST_MARKED = 20
 _LEAST_RANKED = 0.9  # probability that a marked gap is longer than another one
@@ -481,12 +481,12 @@ def find_combs(gaps: Gaps, kernels_hz: float | None, known: BoolArray) -> list[F
     `known`: what it hides is not missing."""
     taken = known.copy()
     found: list[FoundComb] = []
-    while len(found) < MOST_COMBS:
+    while len(found) < _MOST_COMBS:
         comb = _next(gaps, taken, kernels_hz, [one.comb for one in found])
         if comb is None:
             break
         taken[comb.gap[comb.gap >= 0]] = True
-        found.append(FoundComb(comb, marks_of(gaps, comb)))
+        found.append(FoundComb(comb, _marks_of(gaps, comb)))
     return found
 
 
@@ -503,7 +503,7 @@ def _next(gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Co
             comb = comb_near(gaps, taken, rate.hz, rate.uncertainty, tolerance_ns)
             if comb is None or any(_follows(comb, other) for other in found):
                 continue
-            if is_comb(comb):
+            if _is_comb(comb):
                 return comb
             irregular.append(comb)
     return irregular[0] if irregular else None
@@ -515,7 +515,7 @@ def _follows(comb: Comb, other: Comb) -> bool:
     return is_same and comb.tolerance_ns > other.tolerance_ns
 
 
-def marks_of(gaps: Gaps, comb: Comb) -> list[Mark]:
+def _marks_of(gaps: Gaps, comb: Comb) -> list[Mark]:
     """The divisors of a comb's rate at which its gaps are longer."""
     hit = comb.gap >= 0
     slots, length = comb.slots[hit], gaps.length[comb.gap[hit]]
@@ -636,14 +636,14 @@ def _kernel_timers(
         return _KernelTimers(None, None, is_enough=False)
     ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
     timer_hz = kernel.timer_hz - ticks_hz
-    rates = [seen_hz(gaps, one) for one in others]
+    rates = [_seen_hz(gaps, one) for one in others]
     rates = [hz for hz in rates if timer_hz >= _COUNTED * hz]
     return _KernelTimers(
         timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates)
     )
 
 
-def seen_hz(gaps: Gaps, comb: Comb) -> float:
+def _seen_hz(gaps: Gaps, comb: Comb) -> float:
     """Gaps of a comb a second: fewer than its rate where long gaps hide slots. A kernel that was
     away for many periods of a timer counts one interrupt too."""
     return float((comb.gap >= 0).sum()) * 1e9 / max(gaps.watched_ns, 1)
@@ -657,12 +657,12 @@ def _tick(
     Among several combs of the tick's rate, the one with the longest gaps is taken: which one is
     this kernel's is not known, and a figure must not flatter.
     """
-    rates = (kernel.tick_hz,) if kernel.tick_hz else USUAL_HZ
-    steady = [(place, one) for place, one in enumerate(found) if is_comb(one.comb)]
+    rates = (kernel.tick_hz,) if kernel.tick_hz else _USUAL_HZ
+    steady = [(place, one) for place, one in enumerate(found) if _is_comb(one.comb)]
     whole = [
         place
         for place, one in steady
-        if _is_one_of(one.comb.rate_hz, rates) and _may_count(seen_hz(gaps, one.comb), kernel)
+        if _is_one_of(one.comb.rate_hz, rates) and _may_count(_seen_hz(gaps, one.comb), kernel)
     ]
     if whole:
         return max(whole, key=lambda place: _median_gap_ns(gaps, found[place].comb)), None
@@ -671,7 +671,7 @@ def _tick(
         for place, one in steady
         for mark in one.marks
         if _is_one_of(one.comb.rate_hz / mark.every, rates)
-        and _may_count(seen_hz(gaps, marked(one.comb, mark)), kernel)
+        and _may_count(_seen_hz(gaps, marked(one.comb, mark)), kernel)
     ]
     return parts[0] if parts else None
 
@@ -692,13 +692,13 @@ def _may_count(seen: float, kernel: Counted) -> bool:
 def _name(gaps: Gaps, comb: Comb, left: _KernelTimers) -> str:
     """The name of a comb that is not the tick. Where the timer interrupts are too few for all combs
     that might be timers, none is called one."""
-    if not is_comb(comb):
+    if not _is_comb(comb):
         return IRREGULAR
     if left.timer_hz is None or left.all_hz is None:
         return PERIODIC
-    least_hz = _COUNTED * seen_hz(gaps, comb)
+    least_hz = _COUNTED * _seen_hz(gaps, comb)
     if left.timer_hz >= least_hz:
         return TIMER if left.is_enough else PERIODIC
     if left.all_hz >= least_hz:
         return PERIODIC
-    return HOST_TICK if _is_one_of(comb.rate_hz, USUAL_HZ) else UNCOUNTED
+    return HOST_TICK if _is_one_of(comb.rate_hz, _USUAL_HZ) else UNCOUNTED

@@ -172,7 +172,7 @@ def _survival(exceedance: float, shapes: FloatArray, scales: FloatArray) -> Floa
 
 
 LEAST_EXCEEDANCES = 100
-MOST_EXCEEDANCES = 1000
+_MOST_EXCEEDANCES = 1000
 SHARE = 0.01
 
 
@@ -194,11 +194,11 @@ class Tail(msgspec.Struct, frozen=True):
         return np.asarray(self.exceedances[size - kept :] - self.exceedances[size - kept - 1])
 
 
-def tail_of(bins: Bins, largest: int) -> Tail | None:
-    """The largest 1 % of the values, at most MOST_EXCEEDANCES; None if they are fewer than
+def _tail_of(bins: Bins, largest: int) -> Tail | None:
+    """The largest 1 % of the values, at most _MOST_EXCEEDANCES; None if they are fewer than
     LEAST_EXCEEDANCES, or some of them overflowed."""
-    wanted = min(int(bins.total * SHARE), MOST_EXCEEDANCES)
-    place = edge_above(bins, wanted)
+    wanted = min(int(bins.total * SHARE), _MOST_EXCEEDANCES)
+    place = _edge_above(bins, wanted)
     if bins.overflow or place is None:
         return None
     count = bins.count[place + 1 :]
@@ -216,7 +216,7 @@ def tail_of(bins: Bins, largest: int) -> Tail | None:
     return Tail(threshold, values - threshold, int((count * (count - 1)).sum()) // 2)
 
 
-def edge_above(bins: Bins, wanted: int) -> int | None:
+def _edge_above(bins: Bins, wanted: int) -> int | None:
     """The place of the lowest bucket with at most `wanted` values above it; None without one."""
     above = bins.total - bins.underflow - np.cumsum(bins.count)
     places = np.flatnonzero(above <= wanted)
@@ -224,8 +224,8 @@ def edge_above(bins: Bins, wanted: int) -> int | None:
 
 
 LEAST_BLOCKS = 100
-FOLDS = 10
-LEAST_FOLDS_HELD = 8
+_FOLDS = 10
+_LEAST_FOLDS_HELD = 8
 _PARTS = 4
 _BACK_TEST_QUANTILE = 0.7
 _MOST_ABOVE = 1000  # more say no more, and a fit takes memory for each
@@ -273,7 +273,7 @@ def close_gaps_p(places: IntArray, count: int) -> float:
 
 
 def folds_held(maxima: IntArray, confidence: float) -> int:
-    """How many of FOLDS tenths have their maximum where the other nine foresee it.
+    """How many of _FOLDS tenths have their maximum where the other nine foresee it.
 
     The tail is fitted to the maxima above the 70 % quantile of the nine tenths, at most 1000. Each
     tenth is left out once, so that the ten outcomes hardly depend on each other: a cut into first
@@ -281,8 +281,8 @@ def folds_held(maxima: IntArray, confidence: float) -> int:
     """
     held = 0
     side = (1 - confidence) / 2
-    for number, fold in enumerate(np.array_split(maxima, FOLDS)):
-        parts = np.array_split(maxima, FOLDS)
+    for number, fold in enumerate(np.array_split(maxima, _FOLDS)):
+        parts = np.array_split(maxima, _FOLDS)
         rest = np.concatenate(parts[:number] + parts[number + 1 :])
         threshold = float(np.quantile(rest, max(_BACK_TEST_QUANTILE, 1 - _MOST_ABOVE / rest.size)))
         above = np.asarray(rest[rest > threshold] - threshold, dtype=np.float64)
@@ -350,7 +350,7 @@ def _reasons_before(series: Series, result: Result, document: RunDocument) -> li
         found.append(Reason("unit", f"the unit is {series.unit}"))
     if bins.overflow:
         found.append(Reason("overflow", f"{bins.overflow} values are beyond the histogram"))
-    elif tail_of(bins, series.max or 0) is None:
+    elif _tail_of(bins, series.max or 0) is None:
         few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
         found.append(Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values"))
     count = maxima_of(series).size
@@ -464,7 +464,7 @@ def _not_stationary(maxima: IntArray) -> Reason | None:
 
 
 def _crowded(maxima: IntArray, bins: Bins) -> Reason | None:
-    place = edge_above(bins, maxima.size)
+    place = _edge_above(bins, maxima.size)
     if place is None:
         return None
     threshold = int(bins.upper[place])
@@ -485,9 +485,9 @@ def _close(series: Series) -> Reason | None:
 
 def _not_foreseen(maxima: IntArray) -> Reason | None:
     held = folds_held(maxima, CONFIDENCE)
-    if held >= LEAST_FOLDS_HELD:
+    if held >= _LEAST_FOLDS_HELD:
         return None
-    return Reason("back-test", f"the back-test holds in {held} of {FOLDS} tenths of the run")
+    return Reason("back-test", f"the back-test holds in {held} of {_FOLDS} tenths of the run")
 
 
 def _rare_mode(series: Series, bins: Bins) -> Reason | None:
@@ -499,7 +499,7 @@ def _rare_mode(series: Series, bins: Bins) -> Reason | None:
     return Reason("rare mode", f"{far}, which {_MODE_BEYOND} values exceed")
 
 
-MOST_TIMES = 10
+_MOST_TIMES = 10
 
 
 class Projection(msgspec.Struct, kw_only=True, frozen=True):
@@ -537,13 +537,13 @@ def project(
     """The next maximum of a series of `result`, which is one of `document`: of `times` as many
     values as it has.
 
-    ValueError unless 0 < times <= MOST_TIMES; InputError if the histogram is unreadable.
+    ValueError unless 0 < times <= _MOST_TIMES; InputError if the histogram is unreadable.
     """
-    if not 0 < times <= MOST_TIMES:
-        raise ValueError(f"{times:g} times the data: at most {MOST_TIMES} are projected")
+    if not 0 < times <= _MOST_TIMES:
+        raise ValueError(f"{times:g} times the data: at most {_MOST_TIMES} are projected")
     reasons = _reasons_before(series, result, document)
     bins = bins_of(series.histogram)
-    tail = tail_of(bins, series.max or 0)
+    tail = _tail_of(bins, series.max or 0)
     if tail is not None:
         reasons += _reasons_of_tail(tail, series, bins)
     if reasons or tail is None:

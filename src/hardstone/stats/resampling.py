@@ -214,7 +214,7 @@ DRAWS = 2000
 _MOST_OF_ONE = 0.1
 _DEPEND_LEVEL = 0.05
 
-Statistic = Callable[[FloatArray], float]
+_Statistic = Callable[[FloatArray], float]
 
 
 class Interval(msgspec.Struct, kw_only=True, frozen=True):
@@ -230,7 +230,7 @@ class Interval(msgspec.Struct, kw_only=True, frozen=True):
 def block_bootstrap(
     values: ArrayLike,
     block_length: int,
-    statistic: Statistic,
+    statistic: _Statistic,
     *,
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
@@ -302,7 +302,7 @@ def _sample(raw: FloatArray, block_length: int, draw: np.random.Generator) -> Fl
     return np.asarray(raw[places[: raw.size]])
 
 
-def _refuse_extremes(raw: FloatArray, statistic: Statistic) -> None:
+def _refuse_extremes(raw: FloatArray, statistic: _Statistic) -> None:
     """ValueError for a statistic that follows its largest or its smallest value alone."""
     before = statistic(raw)
     step = float(np.ptp(raw)) + 1.0

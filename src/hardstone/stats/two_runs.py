@@ -190,7 +190,7 @@ def _outcome(
     return "not decided"
 
 
-SHIFT_CONFIDENCE = 0.95
+_SHIFT_CONFIDENCE = 0.95
 LEVELS = (
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
     *(1 - part * 10.0**-power for power in (2, 3, 4, 5) for part in (1, 0.5, 0.2)),
@@ -216,7 +216,7 @@ class ShiftPoint(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def shift_function(
-    first: Histogram, other: Histogram, *, confidence: float = SHIFT_CONFIDENCE
+    first: Histogram, other: Histogram, *, confidence: float = _SHIFT_CONFIDENCE
 ) -> list[ShiftPoint]:
     """The ratios of `other` to `first`, q ascending, where both have at least 10 values beyond q.
 
@@ -247,7 +247,7 @@ def shift_function(
     return points
 
 
-DEPENDENT_CONFIDENCE = 0.95
+_DEPENDENT_CONFIDENCE = 0.95
 _NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution is below
 
 
@@ -271,7 +271,7 @@ def supports(q: float, count: int) -> bool:
 
 def quantile_estimate(series: Series, q: float) -> Estimate | None:
     """The quantile `q` with its interval; None for an empty series. InputError if unreadable."""
-    found = widened_quantile(bins_of(series.histogram), q, DEPENDENT_CONFIDENCE)
+    found = widened_quantile(bins_of(series.histogram), q, _DEPENDENT_CONFIDENCE)
     if found is None or series.max is None:
         return None
     value, high = (
@@ -294,7 +294,7 @@ def mean_estimate(series: Series) -> Estimate | None:
 def share_estimate(least: int, most: int, total: int) -> Estimate:
     """The share of `least` to `most` of `total` values, which is above 0; two-sided."""
     worth = worth_of(total)
-    error = (1 - DEPENDENT_CONFIDENCE) / 2
+    error = (1 - _DEPENDENT_CONFIDENCE) / 2
     if not worth:
         return Estimate(most / total, 0.0, 1.0)
     fewest, all_most = least // AS_ONE, min(ceil(most / AS_ONE), worth)
@@ -310,7 +310,7 @@ def values_needed(q: float) -> int:
 
 def values_for_share(share: float) -> int:
     """How many values, none of them above, bound the share above by `share`."""
-    error = (1 - DEPENDENT_CONFIDENCE) / 2
+    error = (1 - _DEPENDENT_CONFIDENCE) / 2
     return ceil(log(error) / log1p(-share)) * AS_ONE if 0 < share < 1 else 0
 
 
