@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardstone.model import Window
-from hardstone.stats.resampling import mean_ranks
+from hardstone.stats.histogram import IntArray
+from hardstone.stats.resampling import FloatArray, mean_ranks
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 _MERGED_NS = 1_000  # two gaps closer than this are one

@@ -69,11 +69,6 @@ def edges_of(index: int, bits: int = DEFAULT_BITS) -> tuple[int, int]:
     return base << shift, ((base + 1) << shift) - 1
 
 
-def last_index(bits: int = DEFAULT_BITS) -> int:
-    """Index of the last bucket that a value can have."""
-    return index_of(MAX_VALUE, bits)
-
-
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
 _index, _count = itemgetter(0), itemgetter(1)
 
@@ -123,7 +118,7 @@ def _histogram_problem(
     histogram: Histogram, total: int, indices: list[int], counts: list[int]
 ) -> str | None:
     try:
-        last = last_index(parse_layout(histogram.layout))
+        last = index_of(MAX_VALUE, parse_layout(histogram.layout))
     except InputError as error:
         return error.cause
     if min(histogram.underflow, histogram.overflow) < 0:

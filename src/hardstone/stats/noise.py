@@ -33,7 +33,6 @@ from hardstone.stats.comb import (
     BoolArray,
     Counted,
     Gaps,
-    IntArray,
     NamedComb,
     find_combs,
     gaps_of,
@@ -41,7 +40,7 @@ from hardstone.stats.comb import (
     merged_gaps,
     named_combs,
 )
-from hardstone.stats.histogram import histogram_of
+from hardstone.stats.histogram import IntArray, histogram_of
 from hardstone.stats.identity import has_observed
 from hardstone.units import format_ns
 

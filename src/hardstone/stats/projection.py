@@ -26,17 +26,16 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from hardstone import event_names
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.histogram import Bins, IntArray, bins_of
 from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins
-from hardstone.stats.resampling import mean_ranks, neighbour_p
+from hardstone.stats.resampling import FloatArray, mean_ranks, neighbour_p
 from hardstone.units import format_count, format_ns
 
-FloatArray = NDArray[np.float64]
+CONFIDENCE = 0.95
 _GRID = 400
 _GOLDEN = (5**0.5 - 1) / 2
 _STEPS = 60
@@ -230,8 +229,6 @@ _PARTS = 4
 _BACK_TEST_QUANTILE = 0.7
 _MOST_ABOVE = 1000  # more say no more, and a fit takes memory for each
 
-IntArray = NDArray[np.int64]
-
 
 def level_p(maxima: IntArray) -> float:
     """p of "four equal parts have the same level": Kruskal and Wallis 1952, ties corrected."""
@@ -272,15 +269,15 @@ def close_gaps_p(places: IntArray, count: int) -> float:
     return float(special.bdtrc(int(is_close.sum()) - 1, gaps.size, -np.expm1(-0.1)))
 
 
-def folds_held(maxima: IntArray, confidence: float) -> int:
+def folds_held(maxima: IntArray) -> int:
     """How many of _FOLDS tenths have their maximum where the other nine foresee it.
 
     The tail is fitted to the maxima above the 70 % quantile of the nine tenths, at most 1000. Each
     tenth is left out once, so that the ten outcomes hardly depend on each other: a cut into first
     part and rest would ask for the same few maxima again and again.
     """
-    held = 0
-    side = (1 - confidence) / 2
+    count = 0
+    side = (1 - CONFIDENCE) / 2
     for number, fold in enumerate(np.array_split(maxima, _FOLDS)):
         parts = np.array_split(maxima, _FOLDS)
         rest = np.concatenate(parts[:number] + parts[number + 1 :])
@@ -289,11 +286,10 @@ def folds_held(maxima: IntArray, confidence: float) -> int:
         if above.size < 2:
             continue
         foreseen = next_maximum(above, fold.size / rest.size)
-        held += side <= foreseen.below(max(float(fold.max()) - threshold, 0.0)) <= 1 - side
-    return held
+        count += side <= foreseen.below(max(float(fold.max()) - threshold, 0.0)) <= 1 - side
+    return count
 
 
-CONFIDENCE = 0.95
 _LEVEL = 0.005  # of each check of stationarity
 _CLUSTER_LEVEL = 0.001
 _FAR = 3.0  # standard deviations
@@ -484,7 +480,7 @@ def _close(series: Series) -> Reason | None:
 
 
 def _not_foreseen(maxima: IntArray) -> Reason | None:
-    held = folds_held(maxima, CONFIDENCE)
+    held = folds_held(maxima)
     if held >= _LEAST_FOLDS_HELD:
         return None
     return Reason("back-test", f"the back-test holds in {held} of {_FOLDS} tenths of the run")

@@ -202,27 +202,27 @@ def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
 
-def values_to_bound(share: float, confidence: float = CONFIDENCE) -> int:
+def values_to_bound(share: float) -> int:
     """The fewest values that, none of them above, bound the share above by `share`: see
     `upper_bound`. About 3/share at 95 %."""
-    return ceil(log1p(-confidence) / log1p(-share) * (1 - 1e-12))
+    return ceil(log1p(-CONFIDENCE) / log1p(-share) * (1 - 1e-12))
 
 
-def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:
-    """Bound on the probability of an event that occurred `events` times in `total` samples.
+def upper_bound(events: int, total: int) -> float:
+    """The bound, at 95 %, on the probability of an event seen `events` times in `total` samples.
 
-    Without an event: 1 - (1 - confidence)**(1/total), about 3/total at 95 %. Otherwise
-    chi2.ppf(confidence, 2(events + 1)) / (2 total) (Poisson). Never above 1.
+    Without an event: 1 - 0.05**(1/total), about 3/total. Otherwise chi2.ppf(0.95, 2(events + 1)) /
+    (2 total) (Poisson). Never above 1.
     """
     if not 0 <= events <= total:
         raise ValueError(f"{events} events in {total} samples")
     if total == 0:
         return 1.0
     if events == 0:
-        return float(-np.expm1(np.log1p(-confidence) / total))
+        return float(-np.expm1(np.log1p(-CONFIDENCE) / total))
     from scipy import special
 
-    return min(1.0, float(special.gammaincinv(events + 1, confidence)) / total)
+    return min(1.0, float(special.gammaincinv(events + 1, CONFIDENCE)) / total)
 
 
 AT_LIMIT_RATIO = 5

@@ -41,7 +41,7 @@ Satterthwaite (1946); a baseline is held against those of other boots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import asinh, ceil, exp, inf, log1p, log2, sinh, sqrt
@@ -56,7 +56,7 @@ Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 ALPHA = 0.01
 LEAST_PAIRS = 10
 DEFAULT_MARGINS = {"q50": 0.10, "q99": 0.25, "q99.9": 0.50, "above": 0.50}
-COUNTS = frozenset({"above"})
+_COUNTS = frozenset({"above"})
 _MAXIMA = frozenset({"max", "maximum", "worst"})
 OUTCOMES = {
     "PASS": "the pairs show that B is not worse than A by the margin",
@@ -118,18 +118,17 @@ def gate_pairs(
     margins: Mapping[str, float],
     *,
     alpha: float = ALPHA,
-    counts: Collection[str] = COUNTS,
 ) -> list[PairGate]:
     """One outcome for each statistic of `values`, which has (A, B) of each pair.
 
-    `counts` names those that count events. `margins` has the margin of each, 0.1 for 10 %. A
-    statistic with fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
+    `margins` has the margin of each, 0.1 for 10 %; those of _COUNTS count events. A statistic with
+    fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
     with the reason. ValueError for a margin that is missing or not above 0, for a maximum, for more
     than MOST_PAIRS pairs, and unless 0 < alpha < 0.5.
     """
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
-    asked = [_question(name, values[name], margins, name in counts) for name in values]
+    asked = [_question(name, values[name], margins, name in _COUNTS) for name in values]
     tested = [one for one in asked if not one.problem]
     raw = [p(one.terms(log1p(one.margin))) for one in tested for p in (p_below, p_above)]
     adjusted = iter(holm(raw))
@@ -308,7 +307,6 @@ def gate_run(
     figures: Sequence[Figure],
     boots: Sequence[str],
     *,
-    alpha: float = ALPHA,
     difference: float = DIFFERENCE,
     alone: float = DIFFERENCE_ALONE,
 ) -> RunGate:
@@ -333,15 +331,9 @@ def gate_run(
     parts = fastest.beyond_the_shared().only(longer)
     if len(parts.run) >= _LEAST_SERIES:
         scores.append(parts.furthest(others, boots))
-    is_out = _are_out(scores, alpha)
-    level = alpha / len(scores)
-    together = _gated_together(
-        scores[0],
-        is_out[0],
-        level,
-        difference,
-        len(baselines),
-    )
+    is_out = _are_out(scores)
+    level = ALPHA / len(scores)
+    together = _gated_together(scores[0], is_out[0], level, difference, len(baselines))
     each = []
     if len(scores) > 1:
         bound = scores[1].prediction.bound(level)
@@ -350,7 +342,7 @@ def gate_run(
             parts.gated(at, bound, alone, is_out=is_out[1] and above[at] > log1p(LEAST_CHANGE))
             for at in range(len(parts.run))
         ]
-    return RunGate(together, each, _suspects(baselines, run, figures, others, boots, alpha))
+    return RunGate(together, each, _suspects(baselines, run, figures, others, boots))
 
 
 def _suspects(
@@ -359,7 +351,6 @@ def _suspects(
     figures: Sequence[Figure],
     others: Sequence[list[int]],
     boots: Sequence[str],
-    alpha: float,
 ) -> list[Suspect]:
     """Medians together, and medians and tails alone, that are out."""
     medians = _Columns(baselines, run, figures, {MEDIAN})
@@ -368,12 +359,12 @@ def _suspects(
         medians.together(lambda shifts: float(np.median(shifts)), others, boots),
         rest.furthest(others, boots),
     ]
-    is_out = _are_out(scores, alpha)
+    is_out = _are_out(scores)
     found = []
     if is_out[0] and scores[0].value > log1p(LEAST_CHANGE):
-        bound = max(scores[0].prediction.bound(alpha / 2), scores[0].most)
+        bound = max(scores[0].prediction.bound(ALPHA / 2), scores[0].most)
         found.append(Suspect(None, exp(scores[0].value), exp(bound)))
-    bound = max(scores[1].prediction.bound(alpha / 2), scores[1].most)
+    bound = max(scores[1].prediction.bound(ALPHA / 2), scores[1].most)
     for at, column in enumerate(rest.columns if is_out[1] else []):
         gated = rest.gated(at, bound, inf, is_out=True)
         if gated.outcome == "FAIL":
@@ -381,9 +372,9 @@ def _suspects(
     return found
 
 
-def _are_out(scores: Sequence[_Scored], alpha: float) -> list[bool]:
+def _are_out(scores: Sequence[_Scored]) -> list[bool]:
     p_values = holm([one.prediction.p_above(one.value) for one in scores])
-    return [p <= alpha and one.value > one.most for one, p in zip(scores, p_values, strict=True)]
+    return [p <= ALPHA and one.value > one.most for one, p in zip(scores, p_values, strict=True)]
 
 
 def _least(shifts: FloatArray) -> float:

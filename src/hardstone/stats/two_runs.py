@@ -50,6 +50,7 @@ from hardstone.stats.resampling import Shift, hodges_lehmann, holm, signed_rank_
 AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5
 CONFIDENCE = 0.98
+_MARGIN = 0.10
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 
 
@@ -85,33 +86,31 @@ def compare_quantile(
     other: Series,
     q: float,
     *,
-    margin: float = 0.10,
-    confidence: float = CONFIDENCE,
     quantum: float = 0.0,
     ends: tuple[QuantileEnds, QuantileEnds] | None = None,
 ) -> QuantileRatio:
     """The quantile `q` of `other` over that of `first`.
 
-    Each side gets half of what `confidence` leaves (Bonferroni), so that the ratio of the ends
-    holds at `confidence`. `quantum` is the step of the clock in the unit of the series: both ends
-    are open by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments,
-    where that is known. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
-    InputError if a histogram is unreadable.
+    Each side gets half of what CONFIDENCE leaves (Bonferroni), so that the ratio of the ends holds
+    at CONFIDENCE. `quantum` is the step of the clock in the unit of the series: both ends are open
+    by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments, where
+    that is known. ValueError unless 0 < q < 1 and quantum >= 0. InputError if a histogram is
+    unreadable.
     """
-    if not (0 < q < 1 and 0 < confidence < 1 and margin > 0 and quantum >= 0):
-        raise ValueError("0 < q < 1, 0 < confidence < 1, margin > 0 and quantum >= 0 are needed")
+    if not (0 < q < 1 and quantum >= 0):
+        raise ValueError("0 < q < 1 and quantum >= 0 are needed")
     ratio = low = high = None
     reason = _why_none(first, other, q)
     if not reason:
         below, above = ends or (
-            quantile_ends(first, q, confidence, quantum),
-            quantile_ends(other, q, confidence, quantum),
+            quantile_ends(first, q, quantum),
+            quantile_ends(other, q, quantum),
         )
         ratio = above.value / below.value if above.value and below.value else None
         low = above.low / below.high if below.high else None
         high = above.high / below.low if above.high is not None and below.low > 0 else None
         reason = "" if ratio else "a quantile is 0 or outside of the histogram: no ratio"
-    outcome = _outcome(ratio, low, high, margin)
+    outcome = _outcome(ratio, low, high)
     if outcome == "not decided" and not reason:
         reason = _why_open(min(first.count, other.count), low, high)
     return QuantileRatio(
@@ -119,8 +118,8 @@ def compare_quantile(
         ratio=ratio,
         low=low,
         high=high,
-        margin=margin,
-        confidence=confidence,
+        margin=_MARGIN,
+        confidence=CONFIDENCE,
         outcome=outcome,
         reason=reason,
     )
@@ -141,11 +140,9 @@ def widened_quantile(bins: RankedValues, q: float, confidence: float) -> Quantil
     return quantile_between(bins, q, (low, high), confidence)
 
 
-def quantile_ends(
-    series: Series, q: float, confidence: float = CONFIDENCE, quantum: float = 0.0
-) -> QuantileEnds:
-    """One side of a ratio that holds at `confidence`. InputError if the histogram is unreadable."""
-    found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + confidence) / 2)
+def quantile_ends(series: Series, q: float, quantum: float = 0.0) -> QuantileEnds:
+    """One side of a ratio that holds at CONFIDENCE. InputError if the histogram is unreadable."""
+    found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + CONFIDENCE) / 2)
     if found is None or series.min is None or series.max is None:
         return QuantileEnds(None, 0.0, None)
     value = None if found.value is None else max(min(found.value, series.max), series.min)
@@ -175,10 +172,8 @@ def _why_open(count: int, low: float | None, high: float | None) -> str:
     return f"{low:.3g} to {high:.3g} reaches across a margin"
 
 
-def _outcome(
-    ratio: float | None, low: float | None, high: float | None, margin: float
-) -> Difference:
-    most = 1 + margin
+def _outcome(ratio: float | None, low: float | None, high: float | None) -> Difference:
+    most = 1 + _MARGIN
     if ratio is None:
         return "not decided"
     if low is not None and low > most:
@@ -215,21 +210,17 @@ class ShiftPoint(msgspec.Struct, kw_only=True, frozen=True):
     high: float | None
 
 
-def shift_function(
-    first: Histogram, other: Histogram, *, confidence: float = _SHIFT_CONFIDENCE
-) -> list[ShiftPoint]:
+def shift_function(first: Histogram, other: Histogram) -> list[ShiftPoint]:
     """The ratios of `other` to `first`, q ascending, where both have at least 10 values beyond q.
 
-    The band holds at `confidence` for all points together (Bonferroni), if the values depend on
-    each other no more than stats.two_runs.DEPENDENCE allows. Where a quantile is 0 or outside of
-    the buckets there is no point. ValueError unless 0 < confidence < 1; InputError if unreadable.
+    The band holds at 95 % for all points together (Bonferroni), if the values depend on each other
+    no more than DEPENDENCE allows. Where a quantile is 0 or outside of the buckets there is no
+    point. InputError if unreadable.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
     below, above = bins_of(first), bins_of(other)
     count = min(below.total, above.total)
     levels = [q for q in LEVELS if is_printable(q, count) and is_printable(1 - q, count)]
-    of_each = 1 - (1 - confidence) / 2 / max(len(levels), 1)
+    of_each = 1 - (1 - _SHIFT_CONFIDENCE) / 2 / max(len(levels), 1)
     points = []
     for q in levels:
         one = widened_quantile(below, q, of_each)
