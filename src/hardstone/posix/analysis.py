@@ -217,7 +217,7 @@ def inventory_of(result: Result) -> PosixInventory:
 
 
 class _Reader:
-    """Takes events one after another, within the bounds."""
+    """Collects what events say, within the bounds."""
 
     def __init__(self) -> None:
         self.options: dict[str, PosixOption] = {}
@@ -371,8 +371,7 @@ def _plain(word: str) -> str:
 
 
 def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
-    """The places where two of the three means say the opposite. What was not tried contradicts
-    nothing."""
+    """Where two of the three means say the opposite. What was not tried contradicts nothing."""
     if option.is_claimed and option.call in _FAILING:
         yield "claimed_but_fails"
     if option.is_claimed and option.call == "partly":
@@ -635,7 +634,7 @@ def _judgement(result: Result, *, has_figure: bool, has_failed: bool) -> Judgeme
 
 
 def _series(asked: Measurement, result: Result) -> Series | None:
-    """The series with the most extreme value: of those asked for, or for a timing test of all."""
+    """The series with the most extreme value, of those asked for; for a timing test, of all."""
     timed = [one for one in result.series if one.unit == "ns" and one.count and one.max is not None]
     timed = [one for one in timed if asked.labels.items() <= one.labels.items()]
     if asked.series:

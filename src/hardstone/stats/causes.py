@@ -46,7 +46,7 @@ class Count:
 def counts_of(
     intervals: Sequence[Interval], seconds: Sequence[Interval], cpu: int | None
 ) -> dict[str, Count]:
-    """The counters of `seconds`, which are among `intervals`, each beside its usual.
+    """The counters of `seconds`, which are among `intervals`, each with its usual count.
 
     The usual is the rate of the whole measurement less all listed seconds. Where nothing is left
     of it, it is the median rate of the other listed seconds. A counter without either is absent.
@@ -238,7 +238,7 @@ class Lateness(msgspec.Struct, frozen=True):
 
 
 def is_watched(result: Result) -> bool:
-    """Whether a result says anything about its seconds, if only that nobody watched them."""
+    """Whether a result says anything about its seconds, even that nobody watched them."""
     if result.intervals or result.traces or not_watched(result) is not None:
         return True
     return any(one.before_thread is not None for series in result.series for one in series.worst)
@@ -254,7 +254,7 @@ def not_watched(result: Result) -> str | None:
 
 
 def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
-    """The `most` largest timed values of `result` (None: all that it lists) with their causes, the
+    """The `most` largest timed values of `result` (None: all listed ones) with their causes, the
     largest first.
 
     Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
@@ -311,7 +311,7 @@ def cpu_of(series: Series, result: Result) -> int | None:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Some seconds, with their counters beside the usual; `that_apply`: those that can make a
+    """Some seconds, with their counters and the usual; `that_apply`: those that can make a
     thread late. `is_usual`: there is no cause, however short the value."""
 
     seconds: list[Interval]
@@ -403,8 +403,8 @@ def _causes_of(
     span_ns: int,
     rank: int = 1,
 ) -> list[Cause]:
-    """The causes of a value, those first that only this second has, and of these those that can
-    explain most of it; empty where none was seen."""
+    """The causes of a value; empty where none was seen. Those that only this second has come first,
+    ordered by how much of the value they can explain."""
     found = [
         *_throttled(value_ns, counts, span_ns),
         *_steal(value_ns, counts, span_ns),
@@ -432,7 +432,8 @@ def _causes_of(
 
 
 def _is_beyond(count: Count) -> bool:
-    """Beyond what the usual varies by; twice the usual where that is not known."""
+    """Whether a count exceeds the usual by what that varies by; twice the usual where its spread is
+    not known."""
     varies = count.expected if count.spread is None else _SPREADS * count.spread
     return count.excess > 0 and count.excess >= varies
 
@@ -458,7 +459,8 @@ def _cause(
 
 
 def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) -> Iterator[Cause]:
-    """Time that an undisturbed system does not lose; `is_more`: than in the rest of the run."""
+    """The cause in lost time, which an undisturbed system does not have. `is_more`: more than in the
+    rest of the run."""
     if count.seen > 0 and count.seen >= _SHARE * value_ns:
         yield Cause(
             kind,

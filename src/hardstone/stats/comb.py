@@ -175,12 +175,12 @@ def comb_near(
 
 
 def _is_comb(comb: Comb) -> bool:
-    """Whether nine of ten slots have their gap, and chance would not have brought that."""
+    """Whether nine of ten slots have their gap, and chance does not explain that."""
     return comb.coverage >= _LEAST_COVERAGE and _is_periodic(comb)
 
 
 def _is_periodic(comb: Comb) -> bool:
-    """Whether chance would not have filled as many slots, though some may be empty."""
+    """Whether more slots are filled than chance explains, though some may be empty."""
     count, chance, coverage = int(comb.is_clear.sum()), comb.chance, comb.coverage
     if count < _LEAST_SLOTS or chance >= 1:
         return False
@@ -189,7 +189,7 @@ def _is_periodic(comb: Comb) -> bool:
 
 
 def _comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb:
-    """What the gaps look like on this line."""
+    """The comb that the gaps form on this line."""
     slots = _slots(gaps, line, tolerance_ns)
     at = line.at(slots)
     free = np.flatnonzero(~taken)
@@ -396,7 +396,7 @@ class _Spectrum:
         return bool(near.size) and float(near.max()) >= least
 
     def around(self, hz: FloatArray) -> FloatArray:
-        """Amplitudes at any rates."""
+        """The amplitudes at any rates."""
         turns: FloatArray = np.abs(np.exp(-2j * np.pi * np.outer(hz, self.at_s)).sum(axis=1))
         return turns
 
@@ -540,7 +540,7 @@ def marked(comb: Comb, mark: Mark) -> Comb:
 
 
 def _mark(slots: IntArray, length: IntArray) -> Mark | None:
-    """The class of slots whose gaps are longer than the others', most clearly of all classes."""
+    """The class of slots whose gaps are most clearly longer than the others'."""
     best, found = _LEAST_RANKED, None
     ranks = mean_ranks(length)
     for every in range(2, _MOST_EVERY + 1):
@@ -559,7 +559,7 @@ def _mark(slots: IntArray, length: IntArray) -> Mark | None:
 
 
 def _ranked(classes: IntArray, ranks: FloatArray, every: int) -> FloatArray:
-    """The probability for each class that one of it is longer than one of the others."""
+    """For each class the probability that one of its gaps is longer than one of the others."""
     count = np.bincount(classes, minlength=every)
     total = np.bincount(classes, weights=ranks, minlength=every)
     others = classes.size - count
@@ -620,7 +620,7 @@ def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list
 
 @dataclass(frozen=True)
 class _KernelTimers:
-    """What the kernel counted beside its tick, a second; None: not known. `is_enough`: its timer
+    """What the kernel counted without its tick, a second; None: not known. `is_enough`: its timer
     interrupts are enough for all combs that they might be."""
 
     timer_hz: float | None

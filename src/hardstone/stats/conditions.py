@@ -82,7 +82,7 @@ def _planned(document: RunDocument) -> list[Condition]:
 
 
 def planned_conditions(plan: Plan) -> list[Condition]:
-    """The conditions of a plan, of a sweep also those that its results may still lead to."""
+    """The conditions of a plan; for a sweep also those that its results may still lead to."""
     later = []
     if plan.sweep is not None:
         later = [Condition(load, config) for load in plan.loads for config in plan.cpu_configs]
@@ -250,7 +250,7 @@ class DifferingParameter(NamedTuple):
 
 
 def differing_parameters(first: Result, other: Result) -> list[DifferingParameter]:
-    """Single values that differ, calibrated ones apart; the values of a list are labels of series.
+    """Single values that differ, without calibrated ones. Values of a list are labels of series.
 
     What a document does not have is not known, and does not differ.
     """

@@ -89,7 +89,7 @@ def _result_contradictions(result: Result) -> Iterator[Contradiction]:
 
 
 def series_contradictions(result: Result) -> Iterator[Contradiction]:
-    """Those of the series of a result. What is computed from a wrong one is wrong, too."""
+    """The contradictions in the series of a result. What is computed from a wrong one is wrong."""
     is_source_wrong = False
     derived = []
     for series in result.series:
@@ -107,8 +107,8 @@ def series_contradictions(result: Result) -> Iterator[Contradiction]:
 def contradiction_messages(
     document: RunDocument, known: Sequence[Contradiction] | None = None
 ) -> list[str]:
-    """A line for each of the first contradictions, then the number of the others. `known`: those
-    of `contradictions`, where they are."""
+    """A line for each of the first contradictions, then the number of the others. `known`: the
+    contradictions, if already computed."""
     found = iter(contradictions(document) if known is None else known)
     lines = [one.text for one in islice(found, _MOST_MESSAGES)]
     more = sum(1 for _ in found)
@@ -160,7 +160,7 @@ def _said(series: Series, value: int) -> str:
 
 
 def _count_in(series: Series, least: int, most: int) -> int:
-    """Values in the buckets that lie between both."""
+    """The number of values in the buckets that lie within `least` to `most`."""
     bits = parse_layout(series.histogram.layout)
     ends = ((edges_of(index, bits), count) for index, count in series.histogram.buckets)
     return sum(count for (low, high), count in ends if least <= low and high <= most)
@@ -168,7 +168,7 @@ def _count_in(series: Series, least: int, most: int) -> int:
 
 def trust_of(document: RunDocument, known: Sequence[Contradiction] | None = None) -> Trust:
     """The stored trust, but always untrustworthy if figures contradict each other. `known`: the
-    contradictions, where they were looked for before."""
+    contradictions, if already computed."""
     first = next(iter(contradictions(document) if known is None else known), None)
     if first is None or first.text in document.trust.reasons:
         return document.trust

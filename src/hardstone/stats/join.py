@@ -78,13 +78,13 @@ def joined_series(first: Series, second: Series, shift_ns: int) -> Series:
 
 
 def _most_possible(found: Sequence[Series]) -> int | None:
-    """What no value of any of them can be above: each is of one of the measurements."""
+    """The limit that no value of any of them can exceed."""
     most = [one.possible_max for one in found if one.possible_max is not None]
     return max(most) if len(most) == len(found) else None
 
 
 def _joined_stopped(found: Iterable[Series]) -> Stopped | UnsetType:
-    """What stops of the program kept out of all of them."""
+    """The values that stops of the program kept out of all of them."""
     apart = [one.stopped for one in found if isinstance(one.stopped, Stopped)]
     if not apart:
         return UNSET
@@ -519,7 +519,7 @@ def _pairs(document: RunDocument) -> list[_Pair]:
 
 
 def unmeasured_tests(document: RunDocument) -> list[PlannedTest]:
-    """What was planned and not measured to its end, each once."""
+    """The tests that were planned and not measured to their end, each once."""
     cut = [one.planned for one in _pairs(document) if not is_whole(one.result)]
     tests = [*cut, *document.plan.tests[len(document.results) :]]
     return list({_point_key(one): one for one in tests}.values())
@@ -797,7 +797,7 @@ def _difference(was: Facts, now: Facts, names: tuple[str, ...]) -> str:
 
 
 def _other_conditions(was: Conditions, now: Conditions) -> str:
-    """The first that both know and that differs."""
+    """The first condition that both know and that differs, in words."""
     for name in _CONDITIONS:
         one, other = getattr(was, name), getattr(now, name)
         if one is not None and other is not None and one != other:

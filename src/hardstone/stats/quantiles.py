@@ -109,7 +109,7 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
 def quantile_of_bins(
     bins: RankedValues, q: float, confidence: float = CONFIDENCE
 ) -> Quantile | None:
-    """As `quantile`, for bins that were taken out of a histogram before."""
+    """The same as `quantile`, for bins of a histogram."""
     if bins.total == 0:
         return None
     return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
@@ -291,7 +291,7 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
 
 
 def median_limit(median: float | None, instrument: Instrument | None) -> str | None:
-    """The same of a median in ns that is known already."""
+    """The same note, for a median in ns that is already known."""
     if instrument is None or median is None:
         return None
     cost_ns = instrument.pair.median

@@ -13,14 +13,14 @@ by its runs, and cannot be compared.
 
 A maximum has no margin: it is gated against a deadline, where one value above it is a proof.
 
-Baselines: the run is the unit again. Each baseline is held against the other baselines just as the
-run is held against all of them, so that it is known how far apart runs of one system are; the run
+Baselines: the run is the unit again. Each baseline is compared with the other baselines just as the
+run is compared with all of them, which shows how far apart runs of one system are; the run
 is out only beyond the prediction interval for one more of them, mean + t * s * sqrt(1 + 1/k) (Hahn
 and Meeker 1991). Values are logarithms, and larger ones are worse.
 
-What disturbs a run makes its medians and tails longer, and for one run that cannot be told from a
-slower system. Its fastest values it leaves alone, most of all in every series (Chen and Revels
-2016): a system that is slower is slower there too. So a run fails by the fastest values only:
+What disturbs a run makes its medians and tails longer, and in one run that looks like a slower
+system. It leaves the fastest values alone, most of all those of every series (Chen and Revels
+2016), and a slower system is slower there too. So a run fails by the fastest values only:
 
 - together: the shift that all series have but the least one in eight.
 - alone: beyond the median shift of all series, how far out the series is that is furthest out, in
@@ -36,7 +36,7 @@ Nothing is out that is not beyond every baseline.
 
 Where the baselines are of several boots, a boot is a random effect and the run is of one more. The
 variance comes from the mean squares between and within boots, with the degrees of freedom of
-Satterthwaite (1946); a baseline is held against those of other boots.
+Satterthwaite (1946); a baseline is compared with those of other boots.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def gate_run(
     difference: float = DIFFERENCE,
     alone: float = DIFFERENCE_ALONE,
 ) -> RunGate:
-    """Holds the run `own`, of shape (m,), against the baselines `runs`, (k, m), of `boots`.
+    """Compare the run `own`, of shape (m,), with the baselines `runs`, (k, m), of `boots`.
 
     `figures` has what each of the m columns is; each series has one of its fastest values and one
     of its median. The run passes if a change of all series by `difference`, of one by `alone`,
@@ -352,7 +352,7 @@ def _suspects(
     others: Sequence[list[int]],
     boots: Sequence[str],
 ) -> list[Suspect]:
-    """Medians together, and medians and tails alone, that are out."""
+    """The medians together, and each median and tail, that are out."""
     medians = _Columns(baselines, run, figures, {MEDIAN})
     rest = _Columns(baselines, run, figures, {one.kind for one in figures} - {FASTEST})
     scores = [
@@ -378,7 +378,7 @@ def _are_out(scores: Sequence[_Scored]) -> list[bool]:
 
 
 def _least(shifts: FloatArray) -> float:
-    """What all series are above but the least one in ONE_IN."""
+    """The shift that all series exceed but the least one in ONE_IN."""
     return float(np.sort(shifts)[len(shifts) // ONE_IN])
 
 
@@ -431,7 +431,7 @@ def _with_groups(
 
 
 def _others(boots: Sequence[str]) -> list[list[int]]:
-    """The baselines that each one is held against: those of other boots, if these are enough."""
+    """The baselines that each one is compared with: those of other boots, if these are enough."""
     found = []
     for at, boot in enumerate(boots):
         elsewhere = [one for one, other in enumerate(boots) if other != boot]
@@ -483,7 +483,7 @@ class _Columns:
         boots: Sequence[str],
     ) -> _Scored:
         """`of_shifts` of how far all columns of a run are above the medians of the baselines that
-        it is held against: `others` of each baseline, all of the run. Logarithms of ratios."""
+        it is compared with: `others` of each baseline, all of the run. Logarithms of ratios."""
         scores = np.array(
             [
                 of_shifts(one - np.median(self.baselines[rest], axis=0))
@@ -494,7 +494,7 @@ class _Columns:
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def furthest(self, others: Sequence[list[int]], boots: Sequence[str]) -> _Scored:
-        """How far out the one is that is furthest out, as asinh."""
+        """How far out the column is that is furthest out, as asinh."""
         scores = np.array(
             [
                 asinh(self._out(one, self.baselines[rest]))
@@ -505,7 +505,7 @@ class _Columns:
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def gated(self, at: int, bound: float, alone: float, *, is_out: bool) -> GatedFigure:
-        """One of them; `bound` is that of the furthest, `is_out` whether that is beyond it."""
+        """One column. `bound` is that of the furthest one, `is_out` whether that exceeds it."""
         own = float(self.run[at] - self.baselines[:, at].mean())
         scatter = max(float(self.baselines[:, at].std(ddof=1)), float(self._steps[at]))
         scale = scatter * self._width

@@ -362,7 +362,7 @@ def _unloaded(document: RunDocument) -> str | None:
 
 
 def _of_event(name: str, text: str) -> Claim:
-    """Claims `text`, with the names of the tests that have the event `name`."""
+    """The claim that tests have the event `name`: `text`, with their names."""
 
     def claim(document: RunDocument) -> str | None:
         tests = _with_event(document, name)

@@ -251,7 +251,7 @@ class Estimate(NamedTuple):
 
 
 def worth_of(count: int) -> int:
-    """As many independent values as `count` values of one run are worth."""
+    """How many independent values `count` values of one run are worth."""
     return count // AS_ONE
 
 
@@ -321,7 +321,7 @@ class PairValues(msgspec.Struct, kw_only=True):
     with_setting: int
 
 
-Verdict = Literal["lower", "higher", "none seen", "not judged"]
+_Verdict = Literal["lower", "higher", "none seen", "not judged"]
 
 
 class Effect(msgspec.Struct, kw_only=True):
@@ -339,7 +339,7 @@ class Effect(msgspec.Struct, kw_only=True):
     shift: Shift
     p: float
     p_adjusted: float
-    verdict: Verdict
+    verdict: _Verdict
 
 
 class Maxima(msgspec.Struct, kw_only=True):
@@ -500,7 +500,7 @@ def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
     ):
         # The interval is corrected for all figures, like the verdict.
         shift = hodges_lehmann(changes, 1 - ALPHA / len(levels))
-        verdict: Verdict = "none seen"
+        verdict: _Verdict = "none seen"
         if len(pairs) < LEAST_PAIRS:
             verdict = "not judged"
         elif p_adjusted <= ALPHA and shift.estimate != 0:
