@@ -459,8 +459,8 @@ def _cause(
 
 
 def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) -> Iterator[Cause]:
-    """The cause in lost time, which an undisturbed system does not have. `is_more`: more than in the
-    rest of the run."""
+    """The cause in lost time, which an undisturbed system does not have; `is_more`: more than in
+    the rest of the run."""
     if count.seen > 0 and count.seen >= _SHARE * value_ns:
         yield Cause(
             kind,
