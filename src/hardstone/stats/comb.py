@@ -380,7 +380,7 @@ def _candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> 
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """Amplitudes of the begins of gaps, `step_hz` apart; `at_s` are those of the same time."""
+    """Amplitudes of the begins of gaps, at rates `step_hz` apart; `at_s` are these begins."""
 
     amplitude: FloatArray
     step_hz: float
@@ -394,11 +394,6 @@ class _Spectrum:
         near = self.amplitude[max(place - reach, 1) : place + reach + 1]
         least = _LEAST_FILLED * _BETWEEN_BINS * hz * self.watched_s
         return bool(near.size) and float(near.max()) >= least
-
-    def around(self, hz: FloatArray) -> FloatArray:
-        """The amplitudes at any rates."""
-        turns: FloatArray = np.abs(np.exp(-2j * np.pi * np.outer(hz, self.at_s)).sum(axis=1))
-        return turns
 
 
 def _peaks(spectrum: _Spectrum) -> list[Rate]:
@@ -425,7 +420,7 @@ def _finer(spectrum: _Spectrum, place: int) -> Rate | None:
     """The top of a peak between the bins beside it; None where it is too low."""
     step_hz = spectrum.step_hz / _FINER
     hz: FloatArray = (place * _FINER + np.arange(-_FINER, _FINER + 1.0)) * step_hz
-    amplitude = spectrum.around(hz)
+    amplitude: FloatArray = np.abs(np.exp(-2j * np.pi * np.outer(hz, spectrum.at_s)).sum(axis=1))
     top = int(np.argmax(amplitude))
     rate_hz = float(hz[top])
     if amplitude[top] < _LEAST_FILLED * rate_hz * spectrum.watched_s:

@@ -71,20 +71,13 @@ def contradictions(document: RunDocument) -> Iterator[Contradiction]:
 
 
 def _result_contradictions(result: Result) -> Iterator[Contradiction]:
-    problem = duration_problem(result.duration_ns)
-    if problem is not None:
-        yield Contradiction("", problem)
-    problem = observation_problem(result)
-    if problem is not None:
-        yield Contradiction("", problem)
+    found = [("", duration_problem(result.duration_ns)), ("", observation_problem(result))]
     if result.instrument is not None:
-        problem = pair_problem(result.instrument.pair)
+        found.append(("instrument", pair_problem(result.instrument.pair)))
+    found += [(f"load {_shortened(one.element)}", load_problem(one)) for one in result.load]
+    for where, problem in found:
         if problem is not None:
-            yield Contradiction("instrument", problem)
-    for reached in result.load:
-        problem = load_problem(reached)
-        if problem is not None:
-            yield Contradiction(f"load {_shortened(reached.element)}", problem)
+            yield Contradiction(where, problem)
     yield from series_contradictions(result)
 
 

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from hardstone.model import Histogram, Instrument, Series, Unit
-from hardstone.stats.histogram import Bins, IntArray, above, bins_of
+from hardstone.stats.histogram import IntArray, above, bins_of
 from hardstone.units import format_count
 
 # Of every largest value.
@@ -256,6 +256,7 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
     bins = bins_of(series.histogram)
+    quantiles = [quantile_of_bins(bins, q) for q in printable_quantiles(bins.total, deepest)]
     return SeriesSummary(
         name=series.name,
         labels=series.labels,
@@ -265,7 +266,7 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
         mean=series.mean,
         stddev=series.stddev,
         max=series.max,
-        quantiles=_quantiles(series, bins, printable_quantiles(bins.total, deepest)),
+        quantiles=[_within_extremes(one, series) for one in quantiles if one is not None],
         p_exceed_bound=upper_bound(0, max(series.count, 0)),
         overflow=series.histogram.overflow,
         underflow=series.histogram.underflow,
@@ -275,8 +276,8 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
 
 def median_of(series: Series) -> int | None:
     """Upper edge of the bucket of the median, at most the maximum; None if out of range."""
-    found = _quantiles(series, bins_of(series.histogram), [0.5])
-    return found[0].value if found else None
+    found = quantile_of_series(series, 0.5)
+    return found.value if found else None
 
 
 def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
@@ -307,11 +308,6 @@ def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE)
     values. InputError if its histogram is unreadable."""
     found = quantile_of_bins(bins_of(series.histogram), q, confidence)
     return None if found is None else _within_extremes(found, series)
-
-
-def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile]:
-    found = [quantile_of_bins(bins, q) for q in wanted]
-    return [_within_extremes(entry, series) for entry in found if entry is not None]
 
 
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
