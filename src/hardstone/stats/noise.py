@@ -8,7 +8,7 @@ them. Without windows a result is returned as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,7 +17,7 @@ import numpy as np
 from hardstone.model import (
     MOST_MAXIMA,
     CombMark,
-    Event,
+    DataValue,
     Noise,
     NoiseComb,
     Result,
@@ -261,12 +261,13 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     whole = [one for one in result.windows if one.dropped_count == 0]
     raw = gaps_of(whole)
     gaps = merged_gaps(raw)
-    watch = _watch_data(result)
-    kernel = _counted(whole, watch.get("tick_ns"))
+    # The event in which the probe says how it watched.
+    watch = next((one.data for one in result.events if one.name == _WATCH), {})
+    kernel = _counted(whole, _positive(watch.get("tick_ns")))
     if _is_mostly_away(int(raw.length.sum()), gaps.watched_ns):
         # The kernel counts for the CPU, which idles without a tick, or runs others, meanwhile.
         kernel = Counted(kernel.tick_ns, None, None)
-    budget = _budget(result)
+    budget = _budget(watch)
     is_throttled = _throttled_gaps(gaps, budget)
     if result.conditions.policy == _TIME_SHARED:
         is_throttled &= False
@@ -309,19 +310,9 @@ def _series(gaps: Gaps, tick: NamedComb | None) -> list[Series]:
 # ---- what is known of the kernel ----
 
 
-def _event(result: Result) -> Event | None:
-    return next((one for one in result.events if one.name == _WATCH), None)
-
-
-def _watch_data(result: Result) -> dict[str, int]:
-    """The positive integers of the event in which the probe says how it watched."""
-    event = _event(result)
-    data = event.data if event is not None else {}
-    return {
-        key: value
-        for key, value in data.items()
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0
-    }
+def _positive(value: DataValue) -> int | None:
+    is_bool = isinstance(value, bool)
+    return value if isinstance(value, int) and not is_bool and value > 0 else None
 
 
 def _counted(windows: Sequence[Window], tick_ns: int | None) -> Counted:
@@ -342,15 +333,17 @@ def _sum(windows: Sequence[Window], name: str) -> int | None:
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _budget(result: Result) -> Budget:
-    watch, event = _watch_data(result), _event(result)
-    data = event.data if event is not None else {}
+def _budget(data: Mapping[str, DataValue]) -> Budget:
     numbers = str(data.get("release", "")).split("-")[0].split(".")
     is_linux = data.get("system") == "Linux" and len(numbers) >= 2
     is_linux = is_linux and all(one.isascii() and one.isdigit() for one in numbers[:2])
     release = (int(numbers[0][:9]), int(numbers[1][:9])) if is_linux else None
-    is_of_group = data.get("is_budget_of_group") is True
-    return Budget(watch.get("rt_runtime_ns"), watch.get("rt_period_ns"), release, is_of_group)
+    return Budget(
+        runtime_ns=_positive(data.get("rt_runtime_ns")),
+        period_ns=_positive(data.get("rt_period_ns")),
+        release=release,
+        is_of_group=data.get("is_budget_of_group") is True,
+    )
 
 
 # ---- combs as the document has them ----
