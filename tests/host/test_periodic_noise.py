@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from hardstone.model import Noise, NoiseComb, Result, StreamWindow
-from hardstone.stats.comb import IntArray
+from hardstone.stats.histogram import IntArray
 from hardstone.stats.identity import windows_problem
 from hardstone.stats.noise import with_noise
 from tests import machine

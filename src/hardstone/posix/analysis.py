@@ -187,7 +187,7 @@ _PART = re.compile(r"1003\.[0-9a-z-]{1,12}", re.ASCII)
 _PROFILE_NAME = re.compile(r"PSE5[1-4]", re.ASCII)
 _NONE, _UNKNOWN = "none", "unknown"
 
-ABSENT = -1
+_ABSENT = -1
 _CALLS = get_args(CallState)
 _FAILING = ("fails", "missing")
 
@@ -217,7 +217,7 @@ def inventory_of(result: Result) -> PosixInventory:
 
 
 class _Reader:
-    """Takes events one after another, within the bounds."""
+    """Collects what events say, within the bounds."""
 
     def __init__(self) -> None:
         self.options: dict[str, PosixOption] = {}
@@ -280,11 +280,11 @@ class _Reader:
     def _take_why(self, data: Mapping[str, DataValue]) -> None:
         name = data.get("option")
         texts = [text for key in ("call", "why") if isinstance(text := data.get(key), str)]
-        told = [text for text in texts if text and text not in _CALLS]  # no call, but a state
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or not told:
+        texts = [text for text in texts if text and text not in _CALLS]  # no call, but a state
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or not texts:
             self._miss("reason of option", name, "no option or no text")
         elif len(self._whys) < MOST_OPTIONS:
-            self._whys.setdefault(name, ": ".join(told)[:_WHY_CHARACTERS])
+            self._whys.setdefault(name, ": ".join(texts)[:_WHY_CHARACTERS])
 
     def _take_limits(self, data: Mapping[str, DataValue]) -> None:
         for name, value in _counts(data):
@@ -371,8 +371,7 @@ def _plain(word: str) -> str:
 
 
 def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
-    """The places where two of the three means say the opposite. What was not tried contradicts
-    nothing."""
+    """Where two of the three means say the opposite. What was not tried contradicts nothing."""
     if option.is_claimed and option.call in _FAILING:
         yield "claimed_but_fails"
     if option.is_claimed and option.call == "partly":
@@ -381,7 +380,7 @@ def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
     if not option.is_claimed and option.call == "works" and not is_left_open:
         yield "works_but_not_claimed"
     by_headers, by_sysconf = option.claims(option.headers), option.claims(option.sysconf)
-    is_stated = by_headers or option.headers == ABSENT
+    is_stated = by_headers or option.headers == _ABSENT
     if is_stated and option.is_sysconf_known and by_headers != by_sysconf:
         yield "headers_and_sysconf_differ"
 
@@ -499,11 +498,25 @@ class PosixDocument(msgspec.Struct, kw_only=True):
 def answers_in(document: RunDocument) -> list[PosixAnswer]:
     """An answer for each result of POS-B-INV, in the order of the run."""
     names = names_in(document)
-    return [
-        _answer(document, one, names.label(condition_of(one)))
-        for one in document.results
-        if one.test == TEST
-    ]
+    answers = []
+    for result in document.results:
+        if result.test != TEST:
+            continue
+        condition = condition_of(result)
+        results = [one for one in document.results if condition_of(one) == condition]
+        inventory = inventory_of(result)
+        answers.append(
+            PosixAnswer(
+                run=document.id,
+                target=document.plan.target,
+                under=names.label(condition),
+                inventory=inventory,
+                coverage=[coverage_of(inventory, part) for part in _COVERED],
+                clocks=list(_clocks(inventory, results)),
+                points=[_point(point, inventory, results) for point in posix_data().points],
+            )
+        )
+    return answers
 
 
 def to_measure(answer: PosixAnswer) -> list[str]:
@@ -515,20 +528,6 @@ def to_measure(answer: PosixAnswer) -> list[str]:
     return [test for test in dict.fromkeys(lacking) if test in known]
 
 
-def _answer(document: RunDocument, result: Result, under: str) -> PosixAnswer:
-    inventory = inventory_of(result)
-    alike = [one for one in document.results if condition_of(one) == condition_of(result)]
-    return PosixAnswer(
-        run=document.id,
-        target=document.plan.target,
-        under=under,
-        inventory=inventory,
-        coverage=[coverage_of(inventory, part) for part in _COVERED],
-        clocks=list(_clocks(inventory, alike)),
-        points=[_point(point, inventory, alike) for point in posix_data().points],
-    )
-
-
 # ---- options ----
 
 
@@ -538,27 +537,26 @@ def coverage_of(inventory: PosixInventory, part: str) -> PartCoverage:
     reported = [one for one in inventory.options if one.part == part]
     named = {one.name for one in reported}
     absent = [name for name in posix_data().parts[part].options if name not in named]
-    works = [one.name for one in reported if one.call == "works"]
+    works = [one for one in reported if one.call == "works"]
     partly = [one.name for one in reported if one.call == "partly"]
-    missing = [one.name for one in reported if one.call in ("fails", "missing")]
+    missing = [one.name for one in reported if one.call in _FAILING]
     not_known = [one.name for one in reported if one.call in _NOT_TRIED] + absent
+    coverage: Coverage
+    if missing and not (works or partly or not_known):
+        coverage = "none"
+    elif missing or partly:
+        coverage = "partial"
+    else:
+        coverage = "full" if works and not not_known else "not known"
     return PartCoverage(
         part=part,
-        coverage=_coverage(len(works), len(partly), len(missing), len(not_known)),
+        coverage=coverage,
         options_count=len(reported) + len(absent),
         working_count=len(works),
         partly=partly,
         missing=missing,
         not_known=not_known,
     )
-
-
-def _coverage(works: int, partly: int, missing: int, not_known: int) -> Coverage:
-    if missing and not works and not partly and not not_known:
-        return "none"
-    if missing or partly:
-        return "partial"
-    return "not known" if not_known or not works else "full"
 
 
 def _point(point: Point, inventory: PosixInventory, results: list[Result]) -> PointAnswer:
@@ -636,7 +634,7 @@ def _judgement(result: Result, *, has_figure: bool, has_failed: bool) -> Judgeme
 
 
 def _series(asked: Measurement, result: Result) -> Series | None:
-    """The series with the most extreme value: of those asked for, or for a timing test of all."""
+    """The series with the most extreme value, of those asked for; for a timing test, of all."""
     timed = [one for one in result.series if one.unit == "ns" and one.count and one.max is not None]
     timed = [one for one in timed if asked.labels.items() <= one.labels.items()]
     if asked.series:

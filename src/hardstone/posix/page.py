@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from hardstone.posix.tables import OptionRow, PartTable, PointRow, PosixTable
+from hardstone.posix.tables import PartTable, PosixTable
 from hardstone.report.sheet import Sheet
-
-if TYPE_CHECKING:
-    pass
 
 _ROWS_EACH = 50  # of a page, most of one line
 
@@ -33,14 +29,16 @@ def _options(subject: str, table: PosixTable) -> Iterator[Sheet]:
         rows = []
         for part in parts:
             rows.append([part.title, "", "", "", ""])
-            rows += [_option(row) for row in part.rows]
+            for row in part.rows:
+                remark = "; ".join(filter(None, (row.remark, row.why)))
+                rows.append([f"  {row.option}", row.headers, row.sysconf, row.call, remark])
         head = ["Option", "Headers", "sysconf", "Call", "Remark"]
         sheet.table(head, rows, is_numeric=False)
         yield sheet
 
 
 def _together(parts: Sequence[PartTable]) -> Iterator[list[PartTable]]:
-    """The parts of one page each; one page at least."""
+    """The parts of each page; at least one page."""
     page: list[PartTable] = []
     for part in parts:
         if page and sum(len(one.rows) + 1 for one in page) + len(part.rows) > _ROWS_EACH:
@@ -70,25 +68,20 @@ def _limits(subject: str, table: PosixTable) -> Sheet:
     return sheet
 
 
-def _option(row: OptionRow) -> list[str]:
-    remark = "; ".join(part for part in (row.remark, row.why) if part)
-    return [f"  {row.option}", row.headers, row.sysconf, row.call, remark]
-
-
 def _features(subject: str, table: PosixTable) -> Sheet:
     sheet = Sheet.headed(subject, f"{table.title}: {table.points_title}")
+    rows = []
+    for row in table.points:
+        answer = f"{row.answer}: {row.options}" if row.options else row.answer
+        measured = "; ".join(f"{one.test} {one.text}" for one in row.measured)
+        rows.append([row.name, answer, measured])
     head = ["Feature", "By options of POSIX", "Measured in this run"]
-    sheet.table(head, [_point(row) for row in table.points], is_numeric=False)
+    sheet.table(head, rows, is_numeric=False)
     sheet.text(table.points_meaning, 7.5, colour="quiet")
     sheet.gap(8)
     found = table.coverage
     sheet.text(f"Coverage, beside {found.study}", 11, bold=True)
-    rows = [[row.system, *row.cells] for row in found.rows]
-    sheet.table(["System", *found.columns], rows, is_numeric=False)
+    systems = [[row.system, *row.cells] for row in found.rows]
+    sheet.table(["System", *found.columns], systems, is_numeric=False)
     sheet.text(found.rule, 7.5, colour="quiet")
     return sheet
-
-
-def _point(row: PointRow) -> list[str]:
-    answer = f"{row.answer}: {row.options}" if row.options else row.answer
-    return [row.name, answer, "; ".join(f"{one.test} {one.text}" for one in row.measured)]

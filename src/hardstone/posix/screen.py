@@ -15,7 +15,6 @@ from hardstone.model import RunDocument
 from hardstone.posix.tables import (
     CoverageTable,
     MeasuredText,
-    OptionRow,
     PointRow,
     PosixTable,
     posix_tables,
@@ -33,12 +32,12 @@ _STYLES = {"passed": "green", "failed": "bold red", "partly": "yellow", "quiet":
 
 
 def print_posix(document: RunDocument, stream: IO[str] | None = None) -> None:
-    """Prints both views of each result of POS-B-INV to `stream` (default: standard output)."""
+    """Print both views of each result of POS-B-INV to `stream` (default: standard output)."""
     console = make_console(stream)
     for line in contradiction_lines(document):
         console.print(line)
-    for number, text in enumerate((document.id, target_text(document))):
-        console.print(words(text, "" if number else "bold"))
+    console.print(words(document.id, "bold"))
+    console.print(words(target_text(document)))
     console.print(words(kernel_text(document.system)))
     console.print()
     show_posix(console, document)
@@ -51,34 +50,30 @@ def print_posix(document: RunDocument, stream: IO[str] | None = None) -> None:
 
 def show_posix(console: Console, document: RunDocument) -> None:
     """The same without the machine; nothing where the run has no such result."""
-    is_one = len(conditions_in(document)) < 2
+    has_several = len(conditions_in(document)) > 1
     for table in posix_tables(document):
-        if not is_one:
+        if has_several:
             console.print(words(table.title, "bold"))
-        _show(console, table)
-
-
-def _show(console: Console, table: PosixTable) -> None:
-    if table.state:
-        console.print(words(f"not whole: {table.state}", "yellow"))
-    for problem in table.problems:
-        console.print(words(problem, "yellow"))
-    if table.parts:
-        print_table(console, _options(table, console.width))
-        for text in filter(None, (table.means, table.named_only)):
-            console.print(words(text, "dim"))
+        if table.state:
+            console.print(words(f"not whole: {table.state}", "yellow"))
+        for problem in table.problems:
+            console.print(words(problem, "yellow"))
+        if table.parts:
+            print_table(console, _options(table, console.width))
+            for text in filter(None, (table.means, table.named_only)):
+                console.print(words(text, "dim"))
+            console.print()
+        _show_limits(console, table)
+        _show_clocks(console, table)
+        _show_profiles(console, table)
+        console.print(words(table.points_title, "bold"))
+        print_table(console, _points(table.points))
+        console.print(words(table.points_meaning, "dim"))
+        if table.command:
+            console.print(words("to measure what this run lacks:"))
+            print_command(console, table.command)
         console.print()
-    _show_limits(console, table)
-    _show_clocks(console, table)
-    _show_profiles(console, table)
-    console.print(words(table.points_title, "bold"))
-    print_table(console, _points(table.points))
-    console.print(words(table.points_meaning, "dim"))
-    if table.command:
-        console.print(words("to measure what this run lacks:"))
-        print_command(console, table.command)
-    console.print()
-    _show_coverage(console, table.coverage)
+        _show_coverage(console, table.coverage)
 
 
 # ---- options ----
@@ -95,21 +90,16 @@ def _options(found: PosixTable, width: int) -> Table:
         title, _, works = part.title.partition(": ")
         table.add_row(words(title, "bold"), "", "", words(works.partition(" options")[0], "bold"))
         for row in part.rows:
-            table.add_row(*_option(row))
+            remark = words(row.remark, "bold yellow")
+            below = Text("\n") if row.remark and row.why else Text("")
+            table.add_row(
+                Text(" ") + words(row.option),
+                words(row.headers),
+                words(row.sysconf),
+                words(row.call, _STYLES[row.look]),
+                remark + below + words(row.why, "dim"),
+            )
     return table
-
-
-def _option(row: OptionRow) -> Sequence[Text]:
-    remark = words(row.remark, "bold yellow")
-    why = words(row.why, "dim")
-    below = Text("\n") if row.remark and row.why else Text("")
-    return (
-        Text(" ") + words(row.option),
-        words(row.headers),
-        words(row.sysconf),
-        words(row.call, _STYLES[row.look]),
-        remark + below + why,
-    )
 
 
 # ---- limits, clocks, profiles ----

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hardstone.model import RunDocument, Scalar, Verdict
+from hardstone.model import RunDocument, Verdict
 from hardstone.posix.analysis import (
     NO_LIMIT,
     TEST,
@@ -15,7 +15,6 @@ from hardstone.posix.analysis import (
     PartCoverage,
     PointAnswer,
     PosixAnswer,
-    PosixClaim,
     PosixInventory,
     PosixLimit,
     PosixOption,
@@ -38,8 +37,8 @@ from hardstone.wording import (
     time_mark,
 )
 
-POINTS_TITLE = "real-time features, as HP listed them in 1987"
-POINTS_MEANING = (
+_POINTS_TITLE = "real-time features, as HP listed them in 1987"
+_POINTS_MEANING = (
     "by options: yes if a real call of each works, no if none does; one that was not tried is "
     "neither. measured: the claims and figures of this run; figures alone are no yes."
 )
@@ -84,7 +83,7 @@ class PointRow:
     measured: list[MeasuredText]
 
 
-def point_rows(document: RunDocument, points: Sequence[PointAnswer]) -> list[PointRow]:
+def _point_rows(document: RunDocument, points: Sequence[PointAnswer]) -> list[PointRow]:
     """A row for each of `points`, answers of `document`."""
     mark = time_mark(document.system)
     return [
@@ -103,29 +102,27 @@ def point_rows(document: RunDocument, points: Sequence[PointAnswer]) -> list[Poi
 def _measured(found: Sequence[Measured], mark: str) -> list[MeasuredText]:
     """A text for each test; those that the run lacks share one."""
     absent = list(dict.fromkeys(one.test for one in found if one.judgement == "absent"))
-    told: list[MeasuredText] = []
+    texts: list[MeasuredText] = []
     for one in found:
         if one.judgement != "absent":
-            is_first = all(before.test != one.test for before in told)
-            told.append(measured_text(one, mark, has_claims=is_first))
+            is_first = all(before.test != one.test for before in texts)
+            texts.append(_measured_text(one, mark, has_claims=is_first))
     if absent:
-        told.append(MeasuredText(", ".join(absent), _ABSENT, "quiet", is_absent=True))
-    return told
+        texts.append(MeasuredText(", ".join(absent), _ABSENT, "quiet", is_absent=True))
+    return texts
 
 
-def measured_text(found: Measured, mark: str = "", *, has_claims: bool = True) -> MeasuredText:
+def _measured_text(found: Measured, mark: str, *, has_claims: bool) -> MeasuredText:
     """`mark` stands behind figures that are not those of hardware."""
     look = _POINT_LOOKS[found.judgement]
+    is_measured = found.status == "measured"
     if found.judgement == "nothing":
-        text = ": ".join(filter(None, (_ended(found), shorten(found.reason, 120))))
+        ended = "measured, but not this" if is_measured else found.status
+        text = ": ".join(filter(None, (ended, shorten(found.reason, 120))))
         return MeasuredText(found.test, text, look)
-    cut = found.status if found.status != "measured" else ""
+    cut = "" if is_measured else found.status
     figure = "; ".join(filter(None, (_figure(found, mark), cut)))
     return MeasuredText(found.test, _claims(found) if has_claims else "", look, figure)
-
-
-def _ended(found: Measured) -> str:
-    return "measured, but not this" if found.status == "measured" else found.status
 
 
 def _claims(found: Measured) -> str:
@@ -143,21 +140,20 @@ def _claims(found: Measured) -> str:
 def _figure(found: Measured, mark: str) -> str:
     if not found.series:
         return ""
-    labels = {key: _label(key, value) for key, value in found.labels.items()}
+    # A label whose value says nothing alone has its name: "locked yes".
+    labels = {
+        key: f"{spoken(key)} {value}" if value in ("yes", "no") else value
+        for key, value in found.labels.items()
+    }
     name = ", ".join(filter(None, (spoken(found.series), labels_text(labels))))
     value = format_value(found.value, found.unit)
     if found.statistic == "min":
-        told = f"smallest {value}"
+        text = f"smallest {value}"
     else:
         median = format_value(found.median, found.unit)
-        told = f"median {median}, worst observed {value}"
+        text = f"median {median}, worst observed {value}"
     count = format_count(found.values_count)
-    return " ".join(filter(None, (f"{told} ({shorten(name, 60)}; {count} values)", mark)))
-
-
-def _label(key: str, value: int | str) -> int | str:
-    """A label whose value says nothing alone has its name: "locked yes"."""
-    return f"{spoken(key)} {value}" if value in ("yes", "no") else value
+    return " ".join(filter(None, (f"{text} ({shorten(name, 60)}; {count} values)", mark)))
 
 
 def _options(calls: Mapping[str, str]) -> str:
@@ -170,7 +166,7 @@ def _options(calls: Mapping[str, str]) -> str:
 
 _STUDY = "obenland-2000"
 _TABLE = "posix_coverage"
-RULE = (
+_RULE = (
     "This system, from POS-B-INV: full if a real call of every option of the part works; partial "
     "with the options that do not, or only in part. What was not tried or not reported never "
     "counts as working. The study has what each system claimed; POSIX has changed since."
@@ -195,23 +191,25 @@ class CoverageTable:
     study: str
     columns: list[str]
     rows: list[CoverageRow]
-    rule: str = RULE
+    rule: str = _RULE
 
 
-def coverage_table(document: RunDocument, own: Sequence[PartCoverage]) -> CoverageTable:
+def _coverage_table(document: RunDocument, own: Sequence[PartCoverage]) -> CoverageTable:
     """The run's system first, then those of the study, as it was transcribed."""
     study = load_studies()[_STUDY]
     table = study.tables[_TABLE]
     by_part = {one.part: one for one in own}
     columns: list[str] = table["columns"]
     mine = [by_part.get(column.partition(" ")[0]) for column in columns]
+    facts = document.system
+    kernel = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
     return CoverageTable(
         study=f"{study.reading.short}, {study.title}",
         columns=columns,
         rows=[
             CoverageRow(
-                system=f"this system, {_kernel(document.system)}",
-                cells=[coverage_text(one) if one else "-" for one in mine],
+                system=f"this system, {kernel or 'kernel not known'}",
+                cells=[_coverage_text(one) if one else "-" for one in mine],
                 looks=[_SUPPORT_LOOKS[one.coverage] if one else "quiet" for one in mine],
                 is_own=True,
             ),
@@ -223,7 +221,7 @@ def coverage_table(document: RunDocument, own: Sequence[PartCoverage]) -> Covera
     )
 
 
-def coverage_text(found: PartCoverage) -> str:
+def _coverage_text(found: PartCoverage) -> str:
     """ "full (14 options)", "partial: no message passing; not known: fsync"."""
     if found.coverage == "full":
         return f"full ({found.options_count} options)"
@@ -248,12 +246,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(map(spoken, names))
 
 
-def _kernel(facts: Mapping[str, Scalar]) -> str:
-    told = f"{short(facts.get('kernel.name'))} {short(facts.get('kernel.release'))}".strip()
-    return told or "kernel not known"
-
-
-PROFILES_MEANING = (
+_PROFILES_MEANING = (
     "1003.13 profiles: PSE51 minimal, PSE52 controller, PSE53 dedicated, PSE54 multi-purpose. "
     "Lists of PSE51 to PSE53 by public documents that quote the standard; PSE54 is our reading, "
     "and units that POS-B-INV has no call for (system database, wide characters) are not in it."
@@ -271,33 +264,31 @@ class ProfileRow:
     is_next: bool
 
 
-def profile_rows(found: Sequence[PosixProfile]) -> list[ProfileRow]:
+def _profile_rows(found: Sequence[PosixProfile]) -> list[ProfileRow]:
     """A row for each profile, in their order."""
     first = next((one.name for one in found if not one.is_satisfied), "")
     rows: list[ProfileRow] = []
     for place, one in enumerate(found):
+        is_next = one.name == first
+        state = "satisfied"
+        if not one.is_satisfied:
+            denied = f", {one.denied_count} of them not tried" if one.denied_count else ""
+            state = f"{'next: ' if is_next else ''}{one.missing_count} missing{denied}"
         rows.append(
             ProfileRow(
                 profile=one.name,
-                state=_profile_state(one, is_next=one.name == first),
+                state=state,
                 missing=_missing(one, found[place - 1] if place else None),
                 is_satisfied=one.is_satisfied,
-                is_next=one.name == first,
+                is_next=is_next,
             )
         )
     return rows
 
 
-def _profile_state(one: PosixProfile, *, is_next: bool) -> str:
-    if one.is_satisfied:
-        return "satisfied"
-    denied = f", {one.denied_count} of them not tried" if one.denied_count else ""
-    return f"{'next: ' if is_next else ''}{one.missing_count} missing{denied}"
-
-
 def _missing(one: PosixProfile, before: PosixProfile | None) -> str:
-    """What is missing; of a profile that lacks all that the one before it does, what it lacks
-    beyond that."""
+    """What is missing. For a profile that lacks all that the one before it lacks: only what it
+    lacks beyond that."""
     more = one.missing_count - len(one.missing)
     rest = f" and {more} more" if more > 0 else ""
     beyond = [name for name in one.missing if before is None or name not in before.missing]
@@ -307,25 +298,17 @@ def _missing(one: PosixProfile, before: PosixProfile | None) -> str:
     return f"as {before.name}{also}{rest}"
 
 
-def satisfied_text(found: Sequence[PosixProfile]) -> str:
-    """ "satisfies PSE51, PSE52"; empty if no profile was judged."""
-    if not found:
-        return ""
-    names = [one.name for one in found if one.is_satisfied]
-    return f"satisfies {', '.join(names)}" if names else "satisfies no profile"
-
-
 def _profile_names(names: Sequence[str]) -> str:
     return ", ".join(spoken(name) for name in dict.fromkeys(names))
 
 
-MEANS = (
+_MEANS = (
     "headers: value of the macro _POSIX_...; none: not defined, -1: absent, 0: asked at run time. "
     "sysconf: what the running system claims; none: not supported, unknown: it has no name for it. "
     "chown restricted, no trunc and vdisable: pathconf, where 0 is a claim. call: what a real call "
     "did."
 )
-CLOCKS_MEANING = (
+_CLOCKS_MEANING = (
     "claimed: clock_getres. seen: the smallest step that CLK-B-RES of this run saw; of a timer, "
     "between two expiries, and its resolution is at most that."
 )
@@ -337,7 +320,7 @@ _REMARKS = {
 }
 _MISSING_CALL = "claimed, but missing"
 _LEAST_PRIORITIES = 32
-_PRIORITIES = (("priorities_fifo_count", "SCHED_FIFO"), ("priorities_rr_count", "SCHED_RR"))
+_PRIORITIES = {"priorities_fifo_count": "SCHED_FIFO", "priorities_rr_count": "SCHED_RR"}
 _MOST_LINES = 2
 _MOST_NAMED = 4
 _SHORT = ("1003.1b", "1003.1c")
@@ -400,44 +383,44 @@ class PosixTable:
     coverage: CoverageTable
     named_only: str
     problems: list[str]
-    means: str = MEANS
-    clocks_meaning: str = CLOCKS_MEANING
-    profiles_meaning: str = PROFILES_MEANING
-    points_title: str = POINTS_TITLE
-    points_meaning: str = POINTS_MEANING
+    means: str = _MEANS
+    clocks_meaning: str = _CLOCKS_MEANING
+    profiles_meaning: str = _PROFILES_MEANING
+    points_title: str = _POINTS_TITLE
+    points_meaning: str = _POINTS_MEANING
 
 
 def posix_tables(document: RunDocument) -> list[PosixTable]:
     """A table for each result of POS-B-INV; none where the run has none."""
-    return [posix_table(document, answer) for answer in answers_in(document)]
+    return [_posix_table(document, answer) for answer in answers_in(document)]
 
 
-def posix_table(document: RunDocument, answer: PosixAnswer) -> PosixTable:
-    """The texts of one answer of `document`."""
+def _posix_table(document: RunDocument, answer: PosixAnswer) -> PosixTable:
     found = answer.inventory
+    claims = [
+        Verdict(name=one.name, passed=one.is_true, evidence=shorten(one.evidence, 300))
+        for one in found.claims
+    ]
     lacking = to_measure(answer)
+    command = f"hardstone run {TEST} {' '.join(lacking)}" if lacking else ""
+    if len(lacking) > _MOST_NAMED:
+        command = "hardstone evaluate"
     return PosixTable(
         title=f"{TEST} under {answer.under}" if answer.under else TEST,
         state=_state(found),
         summary=summary(found),
         parts=[_part(part, options) for part, options in found.parts().items()],
-        limits=[_limit(one) for one in found.limits if not _is_priority(one)],
+        limits=[_limit(one) for one in found.limits if one.name not in _PRIORITIES],
         priorities=_priorities(found.limits),
         clocks=[_clock(one) for one in answer.clocks],
-        profiles=profile_rows(found.profiles),
-        claims=[_claim(one) for one in found.claims],
-        points=point_rows(document, answer.points),
-        command=_command(lacking),
-        coverage=coverage_table(document, answer.coverage),
+        profiles=_profile_rows(found.profiles),
+        claims=[claim_of(one, TEST) for one in claims],
+        points=_point_rows(document, answer.points),
+        command=command,
+        coverage=_coverage_table(document, answer.coverage),
         named_only=_named_only(found.named_only),
         problems=[one_line(text) for text in found.problems],
     )
-
-
-def _command(lacking: Sequence[str]) -> str:
-    if len(lacking) > _MOST_NAMED:
-        return "hardstone evaluate"
-    return f"hardstone run {TEST} {' '.join(lacking)}" if lacking else ""
 
 
 def posix_lines(document: RunDocument) -> list[str]:
@@ -460,20 +443,18 @@ def summary(found: PosixInventory, of: Sequence[str] | None = None) -> str:
     )
     contradictory = sum(bool(one.contradictions) for one in found.options)
     apart = f" ({counts})" if counts else ""
-    parts = [f"{_working(found.options)} options work{apart}", satisfied_text(found.profiles)]
+    parts = [f"{_working(found.options)} options work{apart}"]
+    if found.profiles:
+        satisfied = ", ".join(one.name for one in found.profiles if one.is_satisfied)
+        parts.append(f"satisfies {satisfied or 'no profile'}")
     if contradictory:
         are = "contradicts" if contradictory == 1 else "contradict"
         parts.append(f"{contradictory} {are} the claim")
-    return "; ".join(part for part in parts if part)
+    return "; ".join(parts)
 
 
 def _working(options: Sequence[PosixOption]) -> str:
     return f"{sum(one.call == 'works' for one in options)} of {len(options)}"
-
-
-def _claim(one: PosixClaim) -> Claim:
-    evidence = shorten(one.evidence, 300)
-    return claim_of(Verdict(name=one.name, passed=one.is_true, evidence=evidence), TEST)
 
 
 def _state(found: PosixInventory) -> str:
@@ -496,29 +477,27 @@ def _part(part: str, options: Sequence[PosixOption]) -> PartTable:
 
 def _named_only(parts: Sequence[str]) -> str:
     """Empty if the test names none."""
-    are = "is" if len(parts) == 1 else "are"
-    of = "it" if len(parts) == 1 else "them"
-    told = " and ".join(parts)
-    return f"{told} {are} named only: POSIX has no macro and no call of {of}." if parts else ""
+    are, of = ("is", "it") if len(parts) == 1 else ("are", "them")
+    names = " and ".join(parts)
+    return f"{names} {are} named only: POSIX has no macro and no call of {of}." if parts else ""
 
 
 def _row(option: PosixOption) -> OptionRow:
     sysconf = "none" if option.is_sysconf_known else "unknown"
+    is_missing = option.call == "missing"
+    remarks = [
+        _MISSING_CALL if is_missing and one == "claimed_but_fails" else _REMARKS[one]
+        for one in option.contradictions
+    ]
     return OptionRow(
         option=spoken(option.name),
         headers="none" if option.headers is None else str(option.headers),
         sysconf=sysconf if option.sysconf is None else str(option.sysconf),
         call=option.call,
         look=_PART_LOOKS.get(option.call, "quiet"),
-        remark=", ".join(_remarks(option)),
+        remark=", ".join(remarks),
         why=shorten(option.why, 200),
     )
-
-
-def _remarks(option: PosixOption) -> Iterator[str]:
-    for one in option.contradictions:
-        is_missing = one == "claimed_but_fails" and option.call == "missing"
-        yield _MISSING_CALL if is_missing else _REMARKS[one]
 
 
 # ---- limits, clocks ----
@@ -531,17 +510,13 @@ def _limit(one: PosixLimit) -> LimitRow:
     return LimitRow(spoken(one.name), value, least, one.is_below)
 
 
-def _is_priority(one: PosixLimit) -> bool:
-    return one.name in dict(_PRIORITIES)
-
-
 def _priorities(limits: Sequence[PosixLimit]) -> str:
     """ "SCHED_FIFO 99, SCHED_RR 99 priorities; POSIX requires 32"."""
     found = {one.name: one.value for one in limits}
-    told = [f"{policy} {found[name]}" for name, policy in _PRIORITIES if name in found]
-    if not told:
+    counts = [f"{policy} {found[name]}" for name, policy in _PRIORITIES.items() if name in found]
+    if not counts:
         return ""
-    return f"{', '.join(told)} priorities; POSIX requires {_LEAST_PRIORITIES}"
+    return f"{', '.join(counts)} priorities; POSIX requires {_LEAST_PRIORITIES}"
 
 
 def _clock(one: ClockStep) -> tuple[str, str, str]:

@@ -21,7 +21,7 @@ import msgspec
 from hardstone import event_names
 from hardstone.model import Interval, Result, Series, Trace, Worst
 
-LEAST_OTHERS = 4  # fewer values have no spread worth the name
+_LEAST_OTHERS = 4  # fewer values have no spread worth the name
 _NORMAL = 1.4826  # a standard deviation by the median distance, of a normal distribution
 
 
@@ -46,7 +46,7 @@ class Count:
 def counts_of(
     intervals: Sequence[Interval], seconds: Sequence[Interval], cpu: int | None
 ) -> dict[str, Count]:
-    """The counters of `seconds`, which are among `intervals`, each beside its usual.
+    """The counters of `seconds`, which are among `intervals`, each with its usual count.
 
     The usual is the rate of the whole measurement less all listed seconds. Where nothing is left
     of it, it is the median rate of the other listed seconds. A counter without either is absent.
@@ -77,7 +77,7 @@ def counts_of(
 
 
 def compared_ns(intervals: Sequence[Interval], seconds: Sequence[Interval], cpu: int | None) -> int:
-    """How much time the usual of `counts_of` was taken from."""
+    """The length of the time that `counts_of` takes the usual from."""
     own = [one for one in intervals if one.cpu == cpu]
     listed = list({(one.at_ns, one.span_ns): one for one in own if not one.whole}.values())
     left_ns = sum(one.span_ns for one in own if one.whole) - sum(one.span_ns for one in listed)
@@ -101,12 +101,12 @@ def _rest_rate(
 
 
 def _spread(rates: Sequence[float], usual: float) -> float | None:
-    """From the rates below the usual only: the listed seconds were chosen for their worst values,
-    and what made those raised the others."""
-    if len(rates) < LEAST_OTHERS:
+    """The standard deviation, from the rates below the usual only: the listed seconds were chosen
+    for their worst values, and what made those raised the other rates."""
+    if len(rates) < _LEAST_OTHERS:
         return None
     below = [usual - rate for rate in rates if rate <= usual]
-    return _NORMAL * median(below) if len(below) >= LEAST_OTHERS else None
+    return _NORMAL * median(below) if len(below) >= _LEAST_OTHERS else None
 
 
 # A name may hold anything but a line end, also what looks like the next field. The kernel cuts it
@@ -173,9 +173,9 @@ Kind = Literal[
     "delay",
 ]
 TICK_NS = 10_000_000  # the step in which the kernel counts steal time
-CHANCE = 0.01  # that the usual rate alone counts as much in that second
-SPREADS = 4
-FLOOD_PER_S = 1000
+_CHANCE = 0.01  # that the usual rate alone counts as much in that second
+_SPREADS = 4
+_FLOOD_PER_S = 1000
 _SHARE = 0.5  # of the value that a cause must be able to explain
 # More than one such event takes; only what cannot have made the value is to be left out.
 _MOST_NS = {
@@ -238,7 +238,7 @@ class Lateness(msgspec.Struct, frozen=True):
 
 
 def is_watched(result: Result) -> bool:
-    """Whether a result says anything about its seconds, if only that nobody watched them."""
+    """Whether a result says anything about its seconds, even that nobody watched them."""
     if result.intervals or result.traces or not_watched(result) is not None:
         return True
     return any(one.before_thread is not None for series in result.series for one in series.worst)
@@ -254,7 +254,7 @@ def not_watched(result: Result) -> str | None:
 
 
 def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
-    """The `most` largest timed values of `result` (None: all that it lists) with their causes, the
+    """The `most` largest timed values of `result` (None: all listed ones) with their causes, the
     largest first.
 
     Series that list the same moment of a CPU (each release of a late wake-up, the parts of one)
@@ -274,12 +274,32 @@ def latenesses(result: Result, most: int | None = None) -> list[Lateness]:
             break
         first.setdefault((cpu, worst.at_ns), (series, worst, cpu))
     usuals = _UsualCounters(result)
-    ranks: Counter[int] = Counter()  # of values that share their seconds
+    ranks: Counter[int] = Counter()  # of values that share their seconds, from 1
     found = []
     for series, worst, cpu in first.values():
-        beside = usuals.beside(series, worst, cpu)
-        ranks[id(beside)] += 1
-        found.append(_lateness_of(result, beside, ranks[id(beside)], series, worst, cpu))
+        compared = usuals.compared(series, worst, cpu)
+        ranks[id(compared)] += 1
+        causes = []
+        if not compared.is_usual:
+            causes = _causes_of(
+                worst.value_ns,
+                compared.seconds,
+                compared.that_apply,
+                compared.span_ns,
+                ranks[id(compared)],
+            )
+        found.append(
+            Lateness(
+                series=series,
+                worst=worst,
+                cpu=cpu,
+                seconds=compared.seconds,
+                counts=compared.counts,
+                compared_ns=compared.usual_of_ns,
+                causes=causes,
+                trace=_trace_of(result, worst, cpu),
+            )
+        )
     return found
 
 
@@ -291,7 +311,7 @@ def cpu_of(series: Series, result: Result) -> int | None:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Some seconds, with their counters beside the usual; `that_apply`: those that can make a
+    """Some seconds, with their counters and the usual; `that_apply`: those that can make a
     thread late. `is_usual`: there is no cause, however short the value."""
 
     seconds: list[Interval]
@@ -303,8 +323,8 @@ class _Compared:
 
 
 class _UsualCounters:
-    """The counters of seconds beside their usual. Many values share a second: each set of seconds
-    is counted once."""
+    """The counters of seconds, compared with their usual. Many values share a second: each set of
+    seconds is counted once."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -318,7 +338,7 @@ class _UsualCounters:
         self._is_of_machine = set(self._of_cpu) <= {None}
         self._known: dict[tuple[int | None, bool, tuple[int, ...]], _Compared] = {}
 
-    def beside(self, series: Series, worst: Worst, cpu: int | None) -> _Compared:
+    def compared(self, series: Series, worst: Worst, cpu: int | None) -> _Compared:
         """The seconds of a value of `cpu`, or of the machine where no other are known."""
         is_limited = is_limited_by_quota(series, self._result)
         of = None if self._is_of_machine else cpu
@@ -336,42 +356,29 @@ class _UsualCounters:
     def _counted(self, seconds: list[Interval], of: int | None, is_limited: bool) -> _Compared:
         intervals = self._of_cpu.get(of, [])
         counts = counts_of(intervals, seconds, of)
+        # What an undisturbed system does not lose counts without anything to compare it with.
+        lost = {
+            name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
+            for name in ("steal_ns", "throttled_ns", *_SLOWED)
+            if seconds and all(name in one.counters for one in seconds)
+        }
         that_apply = {
             name: one
-            for name, one in (_uncompared(seconds) | counts).items()
+            for name, one in (lost | counts).items()
             if is_limited or name not in _BANDWIDTH
         }
         span_ns = sum(one.span_ns for one in seconds)
+        # Throttling is the one cause that a value can also be too short for.
+        throttled = that_apply.get("throttled_ns")
+        has_lost_time = throttled is not None and throttled.seen > 0
         return _Compared(
             seconds=seconds,
             counts=counts,
             that_apply=that_apply,
             usual_of_ns=compared_ns(intervals, seconds, of) if counts else 0,
             span_ns=span_ns,
-            is_usual=not _has_lost_time(that_apply)
-            and not _causes_of(0, seconds, that_apply, span_ns),
+            is_usual=not has_lost_time and not _causes_of(0, seconds, that_apply, span_ns),
         )
-
-
-def _lateness_of(
-    result: Result, beside: _Compared, rank: int, series: Series, worst: Worst, cpu: int | None
-) -> Lateness:
-    """What is known of the second of `worst`, the `rank`-th largest value there (from 1)."""
-    causes = (
-        []
-        if beside.is_usual
-        else _causes_of(worst.value_ns, beside.seconds, beside.that_apply, beside.span_ns, rank)
-    )
-    return Lateness(
-        series=series,
-        worst=worst,
-        cpu=cpu,
-        seconds=beside.seconds,
-        counts=beside.counts,
-        compared_ns=beside.usual_of_ns,
-        causes=causes,
-        trace=_trace_of(result, worst, cpu),
-    )
 
 
 def is_limited_by_quota(series: Series, result: Result) -> bool:
@@ -396,8 +403,8 @@ def _causes_of(
     span_ns: int,
     rank: int = 1,
 ) -> list[Cause]:
-    """The causes of a value, those first that only this second has, and of these those that can
-    explain most of it; empty where none was seen."""
+    """The causes of a value; empty where none was seen. Those that only this second has come first,
+    ordered by how much of the value they can explain."""
     found = [
         *_throttled(value_ns, counts, span_ns),
         *_steal(value_ns, counts, span_ns),
@@ -405,30 +412,29 @@ def _causes_of(
         *_interrupts(value_ns, seconds, counts, span_ns),
         *_rare(value_ns, counts, rank),
     ]
-    if not any(
+    is_explained = any(
         one.kind in ("throttled", "steal")
         and not one.constant_ns
         and one.most_ns >= _SHARE * value_ns
         for one in found
+    )
+    delay = counts.get("run_delay_ns")
+    if (
+        not is_explained
+        and delay is not None
+        and delay.excess >= _SHARE * value_ns
+        and _is_beyond(delay)
     ):
-        found += _delay(value_ns, counts)
+        found.append(_cause("delay", delay, delay.excess, value_ns, is_time=True))
     return sorted(
         found, key=lambda one: (one.constant_ns > 0, -one.most_ns, _ORDER.index(one.kind))
     )
 
 
-def _uncompared(seconds: list[Interval]) -> dict[str, Count]:
-    """What an undisturbed system has not, where the run has nothing to compare with."""
-    return {
-        name: Count(sum(one.counters[name] for one in seconds), 0, None, is_compared=False)
-        for name in ("steal_ns", "throttled_ns", *_SLOWED)
-        if seconds and all(name in one.counters for one in seconds)
-    }
-
-
 def _is_beyond(count: Count) -> bool:
-    """Beyond what the usual varies by; twice the usual where that is not known."""
-    varies = count.expected if count.spread is None else SPREADS * count.spread
+    """Whether a count exceeds the usual by what that varies by; twice the usual where its spread is
+    not known."""
+    varies = count.expected if count.spread is None else _SPREADS * count.spread
     return count.excess > 0 and count.excess >= varies
 
 
@@ -436,7 +442,7 @@ def _is_rare(events: float, expected: float) -> bool:
     """Whether the usual rate alone counts as many only by chance (Poisson)."""
     from scipy import special
 
-    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < CHANCE)
+    return events > 0 and (expected <= 0 or special.gammainc(events, expected) < _CHANCE)
 
 
 def _cause(
@@ -453,7 +459,8 @@ def _cause(
 
 
 def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) -> Iterator[Cause]:
-    """Time that an undisturbed system does not lose; `is_more`: than in the rest of the run."""
+    """The cause in lost time, which an undisturbed system does not have; `is_more`: more than in
+    the rest of the run."""
     if count.seen > 0 and count.seen >= _SHARE * value_ns:
         yield Cause(
             kind,
@@ -463,12 +470,6 @@ def _lost(kind: Kind, count: Count, value_ns: int, span_ns: int, is_more: bool) 
             is_time=True,
             constant_ns=0 if is_more else round(count.expected * 1e9 / span_ns),
         )
-
-
-def _has_lost_time(counts: Mapping[str, Count]) -> bool:
-    """Whether throttling took time: that alone is held against the value from both sides."""
-    lost = counts.get("throttled_ns")
-    return lost is not None and lost.seen > 0
 
 
 def _throttled(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[Cause]:
@@ -501,12 +502,6 @@ def _heat(value_ns: int, counts: Mapping[str, Count], span_ns: int) -> Iterator[
         yield Cause("heat", times.seen, usual, value_ns, is_time=False)
 
 
-def _delay(value_ns: int, counts: Mapping[str, Count]) -> Iterator[Cause]:
-    delay = counts.get("run_delay_ns")
-    if delay is not None and delay.excess >= _SHARE * value_ns and _is_beyond(delay):
-        yield _cause("delay", delay, delay.excess, value_ns, is_time=True)
-
-
 def _rare(value_ns: int, counts: Mapping[str, Count], rank: int) -> Iterator[Cause]:
     """An event makes one value late, so two make the two largest of their second at most."""
     for name, kind in _RARE.items():
@@ -522,10 +517,10 @@ def _interrupts(
     value_ns: int, seconds: list[Interval], counts: Mapping[str, Count], span_ns: int
 ) -> Iterator[Cause]:
     count = counts.get("interrupts_count")
-    if count is None or count.excess < max(FLOOD_PER_S * span_ns / 1e9, count.expected):
+    if count is None or count.excess < max(_FLOOD_PER_S * span_ns / 1e9, count.expected):
         return
     most_ns = count.excess * _MOST_NS["interrupts"]
-    is_far = count.excess >= SPREADS * max(count.spread or 0.0, count.expected**0.5)
+    is_far = count.excess >= _SPREADS * max(count.spread or 0.0, count.expected**0.5)
     if is_far and most_ns >= _SHARE * value_ns:
         yield _cause("interrupts", count, most_ns, value_ns, busiest=_busiest(seconds, count))
 

@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardstone.model import Window
-from hardstone.stats.resampling import mean_ranks
+from hardstone.stats.histogram import IntArray
+from hardstone.stats.resampling import FloatArray, mean_ranks
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MERGED_NS = 1_000  # two gaps closer than this are one
+_MERGED_NS = 1_000  # two gaps closer than this are one
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def gaps_of(windows: Sequence[Window]) -> Gaps:
 
 
 def merged_gaps(gaps: Gaps) -> Gaps:
-    """Gaps closer than MERGED_NS as one, from the begin of the first to the end of the last.
+    """Gaps closer than _MERGED_NS as one, from the begin of the first to the end of the last.
 
     What took the CPU twice in a row is one disturbance to the thread. Gaps of two windows stay
     two: between them the loop did not watch.
@@ -78,7 +77,7 @@ def merged_gaps(gaps: Gaps) -> Gaps:
         return gaps
     window = np.searchsorted(gaps.window_begin, gaps.begin, side="right")
     is_new = np.ones(gaps.begin.size, dtype=np.bool_)
-    is_new[1:] = (gaps.begin[1:] - gaps.end[:-1] >= MERGED_NS) | (window[1:] != window[:-1])
+    is_new[1:] = (gaps.begin[1:] - gaps.end[:-1] >= _MERGED_NS) | (window[1:] != window[:-1])
     first = np.flatnonzero(is_new)
     last = np.append(first[1:] - 1, gaps.begin.size - 1)
     begin = gaps.begin[first]
@@ -95,15 +94,15 @@ def share_within(gaps: Gaps, tolerance_ns: float) -> float:
 
 
 TOLERANCES_NS = (25_000, 100_000, 400_000)
-LEAST_COVERAGE = 0.9
-LEAST_SLOTS = 20
+_LEAST_COVERAGE = 0.9
+_LEAST_SLOTS = 20
 MOST_SLOTS = 1 << 22  # four times the gaps that a recording may have
 _FIRST_SLOTS = 80
 _MOST_STEPS = 2_000
 _LEAST_BEYOND_CHANCE = 0.6  # of the slots that chance would leave empty
 _LEAST_EVIDENCE = 40.0  # nats: with some 1e5 trials a false one in 1e12 searches
 _NARROWEST_NS = 1_000.0
-_HIDDEN_NS = 25_000  # that near to another gap one may be part of it, or late because of it
+_HIDDEN_NS = 25_000  # a gap that near to another may be part of it, or late because of it
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class Line:
     def at(self, numbers: IntArray) -> FloatArray:
         return np.asarray(self.phase_ns + numbers * self.period_ns, dtype=np.float64)
 
-    def beside(self, at_ns: IntArray) -> FloatArray:
+    def offsets(self, at_ns: IntArray) -> FloatArray:
         """How long after its nearest slot each moment is."""
         return at_ns - self.at(self.numbers(at_ns))
 
@@ -154,49 +153,54 @@ class Comb:
 def comb_near(
     gaps: Gaps, taken: BoolArray, rate_hz: float, uncertainty: float, tolerance_ns: int
 ) -> Comb | None:
-    """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`, the first that is a
-    comb (`is_comb`), else the one with the fullest slots; None if nothing is.
-    `taken`: gaps that belong to another comb. They neither fill a slot, nor can one at their time
-    be seen.
+    """What is periodic with a rate within `uncertainty` (a ratio) of `rate_hz`: the first that is a
+    comb (`_is_comb`), else the one with the fullest slots; None if nothing is.
+
+    `taken`: gaps that belong to another comb. They fill no slot, and hide one at their time.
     """
     free = gaps.only(~taken)
     period_ns = 1e9 / rate_hz
     fullest: Comb | None = None
     if gaps.watched_ns > MOST_SLOTS * period_ns:
         return None
-    if tolerance_ns > period_ns / 8 or free.begin.size < LEAST_SLOTS:
+    if tolerance_ns > period_ns / 8 or free.begin.size < _LEAST_SLOTS:
         return None
     for line in _locked(free, period_ns, uncertainty, tolerance_ns):
-        comb = comb_on(gaps, taken, line, tolerance_ns)
-        if is_comb(comb):
+        comb = _comb_on(gaps, taken, line, tolerance_ns)
+        if _is_comb(comb):
             return comb
-        if is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
+        if _is_periodic(comb) and (fullest is None or comb.coverage > fullest.coverage):
             fullest = comb
     return fullest
 
 
-def is_comb(comb: Comb) -> bool:
-    """Whether nine of ten slots have their gap, and chance would not have brought that."""
-    return comb.coverage >= LEAST_COVERAGE and is_periodic(comb)
+def _is_comb(comb: Comb) -> bool:
+    """Whether nine of ten slots have their gap, and chance does not explain that."""
+    return comb.coverage >= _LEAST_COVERAGE and _is_periodic(comb)
 
 
-def is_periodic(comb: Comb) -> bool:
-    """Whether chance would not have filled as many slots, though some may be empty."""
+def _is_periodic(comb: Comb) -> bool:
+    """Whether more slots are filled than chance explains, though some may be empty."""
     count, chance, coverage = int(comb.is_clear.sum()), comb.chance, comb.coverage
-    if count < LEAST_SLOTS or chance >= 1:
+    if count < _LEAST_SLOTS or chance >= 1:
         return False
     beyond = (coverage - chance) / (1 - chance)
     return beyond >= _LEAST_BEYOND_CHANCE and count * _nats(coverage, chance) >= _LEAST_EVIDENCE
 
 
-def comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb:
-    """What the gaps look like on this line."""
+def _comb_on(gaps: Gaps, taken: BoolArray, line: Line, tolerance_ns: int) -> Comb:
+    """The comb that the gaps form on this line."""
     slots = _slots(gaps, line, tolerance_ns)
     at = line.at(slots)
     free = np.flatnonzero(~taken)
     gap = _nearest(gaps.begin[free], at, tolerance_ns)
     gap = np.where(gap >= 0, free[gap] if free.size else -1, -1)
-    is_hidden = _inside(gaps, at, tolerance_ns) | _hidden(gaps.only(taken), at, tolerance_ns)
+    # What came while a gap was under way could not be seen. Near a gap of another comb it may be
+    # part of that, and late where that is a long one.
+    others = gaps.only(taken)
+    long = others.only(others.length > 2 * tolerance_ns)
+    is_hidden = _reached(gaps, at, -tolerance_ns)
+    is_hidden |= _reached(others, at, _HIDDEN_NS) | _reached(long, at, tolerance_ns)
     chance = share_within(gaps.only(~taken), tolerance_ns)
     comb = Comb(line, tolerance_ns, slots, gap, ~is_hidden, chance)
     return _with_longest(gaps, taken, comb)
@@ -239,20 +243,8 @@ def _nearest(begin: IntArray, at: FloatArray, tolerance_ns: float) -> IntArray:
     return np.where(np.abs(begin[place] - at) <= tolerance_ns, place, -1)
 
 
-def _inside(gaps: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
-    """Whether a gap was under way, so that what came in it could not be seen."""
-    before = np.searchsorted(gaps.begin, at - tolerance_ns) - 1
-    return (before >= 0) & (gaps.end[np.maximum(before, 0)] + _HIDDEN_NS > at)
-
-
-def _hidden(others: Gaps, at: FloatArray, tolerance_ns: int) -> BoolArray:
-    """Whether a gap of another comb was there, or a long one began where one may be late."""
-    long = others.only(others.length > 2 * tolerance_ns)
-    return _reached(others, at, _HIDDEN_NS) | _reached(long, at, tolerance_ns)
-
-
 def _reached(gaps: Gaps, at: FloatArray, before_ns: int) -> BoolArray:
-    """Whether a gap was under way, from `before_ns` before its begin."""
+    """Whether a gap was under way at each moment, from `before_ns` before its begin."""
     before = np.searchsorted(gaps.begin, at + before_ns) - 1
     if gaps.begin.size == 0:
         return before >= 0
@@ -267,10 +259,10 @@ def _with_longest(gaps: Gaps, taken: BoolArray, comb: Comb) -> Comb:
     hit = comb.gap >= 0
     if not hit.any():
         return comb
-    apart = np.abs(comb.line.beside(gaps.begin[comb.gap[hit]]))
+    apart = np.abs(comb.line.offsets(gaps.begin[comb.gap[hit]]))
     reach_ns = float(np.clip(8 * np.median(apart), _NARROWEST_NS, comb.tolerance_ns))
     numbers = comb.line.numbers(gaps.begin)
-    near = np.flatnonzero(~taken & (np.abs(comb.line.beside(gaps.begin)) <= reach_ns))
+    near = np.flatnonzero(~taken & (np.abs(comb.line.offsets(gaps.begin)) <= reach_ns))
     order = near[np.lexsort((gaps.length[near], numbers[near]))]  # the longest of a slot is last
     place = np.searchsorted(numbers[order], comb.slots, side="right") - 1
     best = order[np.maximum(place, 0)] if order.size else np.zeros(place.size, dtype=np.int64)
@@ -294,7 +286,7 @@ def _folded(
 ) -> Line | None:
     """The period and phase with most gaps; None where even there many slots have none."""
     begin = begin[np.diff(begin, prepend=-tolerance_ns) >= tolerance_ns]  # of a burst the first
-    if begin.size < LEAST_SLOTS / 2:
+    if begin.size < _LEAST_SLOTS / 2:
         return None
     since = (begin - start_ns).astype(np.float64)
     span = max(float(since[-1]), period_ns)
@@ -305,7 +297,7 @@ def _folded(
         count, phase_ns = _fullest(since % period, float(period), tolerance_ns)
         if count > best:
             best, found = count, Line(float(period), start_ns + phase_ns)
-    is_good = 2 * best >= min(LEAST_SLOTS, span / period_ns)
+    is_good = 2 * best >= min(_LEAST_SLOTS, span / period_ns)
     return found if is_good else None
 
 
@@ -333,30 +325,30 @@ def _lengthened(
 
 def _fitted(begin: IntArray, line: Line, reach_ns: float) -> Line:
     """Least squares through the gaps within reach of the line."""
-    beside = line.beside(begin)
-    near = np.abs(beside) <= reach_ns
+    offsets = line.offsets(begin)
+    near = np.abs(offsets) <= reach_ns
     numbers = line.numbers(begin)[near].astype(np.float64)
     if numbers.size < 2 or numbers[0] == numbers[-1]:
         return line
     middle = numbers.mean()
     apart = numbers - middle
-    slope = float((apart * beside[near]).sum() / (apart**2).sum())
-    offset = float(beside[near].mean() - slope * middle)
+    slope = float((apart * offsets[near]).sum() / (apart**2).sum())
+    offset = float(offsets[near].mean() - slope * middle)
     return Line(line.period_ns + slope, line.phase_ns + offset)
 
 
-USUAL_HZ = (1000.0, 300.0, 250.0, 100.0)
-USUAL_UNCERTAINTY = 300e-6
-LEAST_HZ, MOST_HZ = 4.0, 5_000.0
+_USUAL_HZ = (1000.0, 300.0, 250.0, 100.0)
+_USUAL_UNCERTAINTY = 300e-6
+_LEAST_HZ, _MOST_HZ = 4.0, 5_000.0
 _BIN_NS = 50_000
 _MOST_BINS = 1 << 19  # 26 s
 _MOST_PEAKS = 16
 _LEAST_OVER_NOISE = 2.5  # times the amplitude of the rates around
 _AROUND_BINS = 129
-# Of the gaps are shorter: long ones stand out without them. Each leaves half of the one before, so
-# that whatever the number of long gaps is, one of the rest has them and hardly more others.
+# Shares of the gaps that are left out because they are shorter, so that long ones stand out. Each
+# leaves half of what the one before leaves: whatever the number of long gaps is, one of the rests
+# has them and hardly any others.
 _SHARES = tuple(1 - 0.5**halvings for halvings in range(9))
-_LEAST_SLOTS = 20
 _LEAST_FILLED = 0.6  # amplitude at the top of a peak, in slots
 _BETWEEN_BINS = 0.6  # of the amplitude is left half-way between two bins
 _FINER = 16
@@ -370,16 +362,16 @@ class Rate:
     uncertainty: float
 
 
-def candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> list[Rate]:
-    """The highest first."""
+def _candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> list[Rate]:
+    """Rates that a comb may have, the highest first."""
     free = gaps.only(~taken)
     if free.begin.size < 2:
         return []
-    usual = {*USUAL_HZ, *([kernels_hz] if kernels_hz else [])}
+    usual = {*_USUAL_HZ, *([kernels_hz] if kernels_hz else [])}
     found: list[Rate] = []
     for share in _SHARES:
         spectrum = _spectrum(free.only(free.length >= np.quantile(free.length, share)))
-        rates = [Rate(hz, USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
+        rates = [Rate(hz, _USUAL_UNCERTAINTY) for hz in usual if spectrum.may_have(hz)]
         for rate in [*rates, *_peaks(spectrum)]:
             if all(abs(rate.hz / one.hz - 1) > one.uncertainty / 2 for one in found):
                 found.append(rate)
@@ -388,7 +380,7 @@ def candidate_rates(gaps: Gaps, taken: BoolArray, kernels_hz: float | None) -> l
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """Amplitudes of the begins of gaps, `step_hz` apart; `at_s` are those of the same time."""
+    """Amplitudes of the begins of gaps, at rates `step_hz` apart; `at_s` are these begins."""
 
     amplitude: FloatArray
     step_hz: float
@@ -397,23 +389,18 @@ class _Spectrum:
 
     def may_have(self, hz: float) -> bool:
         """Whether the amplitude near a usual rate is that of a comb."""
-        reach = int(np.ceil(hz * USUAL_UNCERTAINTY / self.step_hz)) + 1
+        reach = int(np.ceil(hz * _USUAL_UNCERTAINTY / self.step_hz)) + 1
         place = round(hz / self.step_hz)
         near = self.amplitude[max(place - reach, 1) : place + reach + 1]
         least = _LEAST_FILLED * _BETWEEN_BINS * hz * self.watched_s
         return bool(near.size) and float(near.max()) >= least
-
-    def around(self, hz: FloatArray) -> FloatArray:
-        """Amplitudes at any rates."""
-        turns: FloatArray = np.abs(np.exp(-2j * np.pi * np.outer(hz, self.at_s)).sum(axis=1))
-        return turns
 
 
 def _peaks(spectrum: _Spectrum) -> list[Rate]:
     from scipy.ndimage import uniform_filter1d
 
     amplitude, step_hz = spectrum.amplitude, spectrum.step_hz
-    first, last = int(LEAST_HZ / step_hz) + 1, min(int(MOST_HZ / step_hz), amplitude.size - 2)
+    first, last = int(_LEAST_HZ / step_hz) + 1, min(int(_MOST_HZ / step_hz), amplitude.size - 2)
     if first >= last:
         return []
     middle = amplitude[first:last]
@@ -433,12 +420,12 @@ def _finer(spectrum: _Spectrum, place: int) -> Rate | None:
     """The top of a peak between the bins beside it; None where it is too low."""
     step_hz = spectrum.step_hz / _FINER
     hz: FloatArray = (place * _FINER + np.arange(-_FINER, _FINER + 1.0)) * step_hz
-    amplitude = spectrum.around(hz)
+    amplitude: FloatArray = np.abs(np.exp(-2j * np.pi * np.outer(hz, spectrum.at_s)).sum(axis=1))
     top = int(np.argmax(amplitude))
     rate_hz = float(hz[top])
     if amplitude[top] < _LEAST_FILLED * rate_hz * spectrum.watched_s:
         return None
-    return Rate(rate_hz, max(USUAL_UNCERTAINTY, step_hz / rate_hz))
+    return Rate(rate_hz, max(_USUAL_UNCERTAINTY, step_hz / rate_hz))
 
 
 def _spectrum(gaps: Gaps) -> _Spectrum:
@@ -459,7 +446,7 @@ def _spectrum(gaps: Gaps) -> _Spectrum:
     return _Spectrum(amplitude, 1e9 / (_BIN_NS * size), total * _BIN_NS / 1e9, at_s)
 
 
-MOST_COMBS = 8
+_MOST_COMBS = 8
 _MOST_EVERY = 20
 _LEAST_MARKED = 20
 _LEAST_RANKED = 0.9  # probability that a marked gap is longer than another one
@@ -488,41 +475,41 @@ def find_combs(gaps: Gaps, kernels_hz: float | None, known: BoolArray) -> list[F
     `known`: what it hides is not missing."""
     taken = known.copy()
     found: list[FoundComb] = []
-    while len(found) < MOST_COMBS:
+    while len(found) < _MOST_COMBS:
         comb = _next(gaps, taken, kernels_hz, [one.comb for one in found])
         if comb is None:
             break
         taken[comb.gap[comb.gap >= 0]] = True
-        found.append(FoundComb(comb, marks_of(gaps, comb)))
+        found.append(FoundComb(comb, _marks_of(gaps, comb)))
     return found
 
 
 def _next(gaps: Gaps, taken: BoolArray, kernels_hz: float | None, found: list[Comb]) -> Comb | None:
-    """The comb of the highest rate among those of the narrowest tolerance; without any, what is
+    """The comb of the highest rate among those of the narrowest tolerance; without any, one that is
     periodic and leaves too many slots empty.
 
     At a wide tolerance two combs, each of half the rate, can look like one.
     """
-    rates = candidate_rates(gaps, taken, kernels_hz)
+    rates = _candidate_rates(gaps, taken, kernels_hz)
     irregular: list[Comb] = []
     for tolerance_ns in TOLERANCES_NS:
         for rate in rates:
             comb = comb_near(gaps, taken, rate.hz, rate.uncertainty, tolerance_ns)
             if comb is None or any(_follows(comb, other) for other in found):
                 continue
-            if is_comb(comb):
+            if _is_comb(comb):
                 return comb
             irregular.append(comb)
     return irregular[0] if irregular else None
 
 
 def _follows(comb: Comb, other: Comb) -> bool:
-    """Whether it is only what often comes some time after the gaps of another comb."""
+    """Whether a comb is only what often comes some time after the gaps of another."""
     is_same = abs(comb.rate_hz / other.rate_hz - 1) < _SAME_RATE
     return is_same and comb.tolerance_ns > other.tolerance_ns
 
 
-def marks_of(gaps: Gaps, comb: Comb) -> list[Mark]:
+def _marks_of(gaps: Gaps, comb: Comb) -> list[Mark]:
     """The divisors of a comb's rate at which its gaps are longer."""
     hit = comb.gap >= 0
     slots, length = comb.slots[hit], gaps.length[comb.gap[hit]]
@@ -548,7 +535,7 @@ def marked(comb: Comb, mark: Mark) -> Comb:
 
 
 def _mark(slots: IntArray, length: IntArray) -> Mark | None:
-    """The class of slots whose gaps are longer than the others', most clearly of all classes."""
+    """The class of slots whose gaps are most clearly longer than the others'."""
     best, found = _LEAST_RANKED, None
     ranks = mean_ranks(length)
     for every in range(2, _MOST_EVERY + 1):
@@ -556,13 +543,18 @@ def _mark(slots: IntArray, length: IntArray) -> Mark | None:
             break
         share = _ranked(slots % every, ranks, every)
         offset = int(np.argmax(share))
-        if share[offset] > best and (mark := _mark_of(slots, length, every, offset)) is not None:
-            best, found = float(share[offset]), mark
+        if share[offset] <= best:
+            continue
+        is_marked = slots % every == offset
+        median_ns = float(np.median(length[is_marked]))
+        rest_median_ns = float(np.median(length[~is_marked]))
+        if median_ns > 1.05 * rest_median_ns:
+            best, found = float(share[offset]), Mark(every, offset, median_ns, rest_median_ns)
     return found
 
 
 def _ranked(classes: IntArray, ranks: FloatArray, every: int) -> FloatArray:
-    """The probability for each class that one of it is longer than one of the others."""
+    """For each class the probability that one of its gaps is longer than one of the others."""
     count = np.bincount(classes, minlength=every)
     total = np.bincount(classes, weights=ranks, minlength=every)
     others = classes.size - count
@@ -571,16 +563,9 @@ def _ranked(classes: IntArray, ranks: FloatArray, every: int) -> FloatArray:
     return np.where((count >= _LEAST_MARKED / 2) & (others > 0), share, 0.0)
 
 
-def _mark_of(slots: IntArray, length: IntArray, every: int, offset: int) -> Mark | None:
-    is_marked = slots % every == offset
-    median = float(np.median(length[is_marked]))
-    rest = float(np.median(length[~is_marked]))
-    return Mark(every, offset, median, rest) if median > 1.05 * rest else None
-
-
 TICK, HOST_TICK, TIMER = "tick", "host tick", "timer"
 PERIODIC, UNCOUNTED, IRREGULAR = "periodic", "uncounted", "irregular"
-USUAL_TICKS_HZ = (100, 250, 300, 1000)
+
 _RATE_OF_ONE_SOURCE = 400e-6
 _COUNTED = 0.9  # of a comb's slots, by the kernel
 
@@ -630,7 +615,7 @@ def named_combs(gaps: Gaps, found: Sequence[FoundComb], kernel: Counted) -> list
 
 @dataclass(frozen=True)
 class _KernelTimers:
-    """What the kernel counted beside its tick, a second; None: not known. `is_enough`: its timer
+    """What the kernel counted without its tick, a second; None: not known. `is_enough`: its timer
     interrupts are enough for all combs that they might be."""
 
     timer_hz: float | None
@@ -645,14 +630,14 @@ def _kernel_timers(
         return _KernelTimers(None, None, is_enough=False)
     ticks_hz = (kernel.tick_hz or 0.0) if has_tick else 0.0
     timer_hz = kernel.timer_hz - ticks_hz
-    rates = [seen_hz(gaps, one) for one in others]
+    rates = [_seen_hz(gaps, one) for one in others]
     rates = [hz for hz in rates if timer_hz >= _COUNTED * hz]
     return _KernelTimers(
         timer_hz, kernel.all_hz - ticks_hz, is_enough=timer_hz >= _COUNTED * sum(rates)
     )
 
 
-def seen_hz(gaps: Gaps, comb: Comb) -> float:
+def _seen_hz(gaps: Gaps, comb: Comb) -> float:
     """Gaps of a comb a second: fewer than its rate where long gaps hide slots. A kernel that was
     away for many periods of a timer counts one interrupt too."""
     return float((comb.gap >= 0).sum()) * 1e9 / max(gaps.watched_ns, 1)
@@ -661,29 +646,31 @@ def seen_hz(gaps: Gaps, comb: Comb) -> float:
 def _tick(
     gaps: Gaps, found: Sequence[FoundComb], kernel: Counted
 ) -> tuple[int, Mark | None] | None:
-    """Place of the comb that is the tick, and the mark whose slots are it if not all are."""
-    rates = [kernel.tick_hz] if kernel.tick_hz else [float(hz) for hz in USUAL_TICKS_HZ]
-    steady = [(place, one) for place, one in enumerate(found) if is_comb(one.comb)]
+    """Place of the comb that is the tick, and the mark whose slots are the tick if not all are.
+
+    Among several combs of the tick's rate, the one with the longest gaps is taken: which one is
+    this kernel's is not known, and a figure must not flatter.
+    """
+    rates = (kernel.tick_hz,) if kernel.tick_hz else _USUAL_HZ
+    steady = [(place, one) for place, one in enumerate(found) if _is_comb(one.comb)]
     whole = [
         place
         for place, one in steady
-        if _is_one_of(one.comb.rate_hz, rates) and _may_count(seen_hz(gaps, one.comb), kernel)
+        if _is_one_of(one.comb.rate_hz, rates) and _may_count(_seen_hz(gaps, one.comb), kernel)
     ]
     if whole:
-        return max(whole, key=lambda place: _likelihood(gaps, found[place].comb)), None
+        return max(whole, key=lambda place: _median_gap_ns(gaps, found[place].comb)), None
     parts = [
         (place, mark)
         for place, one in steady
         for mark in one.marks
         if _is_one_of(one.comb.rate_hz / mark.every, rates)
-        and _may_count(seen_hz(gaps, marked(one.comb, mark)), kernel)
+        and _may_count(_seen_hz(gaps, marked(one.comb, mark)), kernel)
     ]
     return parts[0] if parts else None
 
 
-def _likelihood(gaps: Gaps, comb: Comb) -> float:
-    """Of several combs of the tick's rate the one with the longer gaps is taken for it: which one
-    is this kernel's cannot be told, and a figure must not flatter."""
+def _median_gap_ns(gaps: Gaps, comb: Comb) -> float:
     return float(np.median(gaps.length[comb.gap[comb.gap >= 0]]))
 
 
@@ -697,16 +684,15 @@ def _may_count(seen: float, kernel: Counted) -> bool:
 
 
 def _name(gaps: Gaps, comb: Comb, left: _KernelTimers) -> str:
-    """Of a comb that is not the tick. Where the timer interrupts are too few for all combs that
-    might be timers, none is called one."""
-    if not is_comb(comb):
+    """The name of a comb that is not the tick. Where the timer interrupts are too few for all combs
+    that might be timers, none is called one."""
+    if not _is_comb(comb):
         return IRREGULAR
     if left.timer_hz is None or left.all_hz is None:
         return PERIODIC
-    least_hz = _COUNTED * seen_hz(gaps, comb)
+    least_hz = _COUNTED * _seen_hz(gaps, comb)
     if left.timer_hz >= least_hz:
         return TIMER if left.is_enough else PERIODIC
     if left.all_hz >= least_hz:
         return PERIODIC
-    usual = _is_one_of(comb.rate_hz, [float(hz) for hz in USUAL_TICKS_HZ])
-    return HOST_TICK if usual else UNCOUNTED
+    return HOST_TICK if _is_one_of(comb.rate_hz, _USUAL_HZ) else UNCOUNTED

@@ -1,5 +1,5 @@
 """Names for the results of one test under several conditions, their comparison series by series,
-and what must be alike for two of them to be compared.
+and what must be the same for two of them to be compared.
 
 A condition is a load, a CPU configuration and, where it is switched, a preemption model. A run may
 contain one test under several conditions, so the test ID alone does not identify a result. `Names`
@@ -82,7 +82,7 @@ def _planned(document: RunDocument) -> list[Condition]:
 
 
 def planned_conditions(plan: Plan) -> list[Condition]:
-    """The conditions of a plan, of a sweep also those that its results may still lead to."""
+    """The conditions of a plan; for a sweep also those that its results may still lead to."""
     later = []
     if plan.sweep is not None:
         later = [Condition(load, config) for load in plan.loads for config in plan.cpu_configs]
@@ -143,16 +143,13 @@ class Names:
 
     def name(self, one: Result | PlannedTest) -> str:
         """The test and what distinguishes this result: "TMR-P-LAT [heavy, shielded]"."""
-        parts = [self.label(condition_of(one)), _alone(one)]
+        parts = [self.label(condition_of(one))]
+        where = one.conditions if isinstance(one, Result) else one
+        # The name of a shield implies its settings; those that were switched without one are named.
+        if where.settings and where.cpu_config == "shared":
+            parts.append(f"with {', '.join(where.settings)}")
         label = ", ".join(part for part in parts if part)
         return f"{one.test} [{label}]" if label else one.test
-
-
-def _alone(one: Result | PlannedTest) -> str:
-    """Settings that were switched without a shield. Those of a shield are implied by its name."""
-    where = one.conditions if isinstance(one, Result) else one
-    is_alone = where.settings and where.cpu_config == "shared"
-    return f"with {', '.join(where.settings)}" if is_alone else ""
 
 
 def names_in(document: RunDocument) -> Names:
@@ -181,11 +178,11 @@ def _shortened(loads: list[str]) -> dict[str, str]:
     }
 
 
-def _differing(load: str, alike: list[str]) -> str:
-    """The start of `load`, and what follows the prefix that all of `alike` share."""
-    if len(alike) == 1:
+def _differing(load: str, same_start: list[str]) -> str:
+    """The start of `load`, and what follows the prefix that all of `same_start` share."""
+    if len(same_start) == 1:
         return _cut(load)
-    common = commonprefix(alike)  # noqa: RUF071 - compares characters, not paths
+    common = commonprefix(same_start)  # noqa: RUF071 - compares characters, not paths
     # start at an option or element: "--cpu 12", not "2"
     start = max(common.rfind(" -"), common.rfind(",")) + 1
     return _cut(load[:_HEAD_CHARACTERS] + _CUT + load[max(start, _HEAD_CHARACTERS) :])
@@ -253,7 +250,7 @@ class DifferingParameter(NamedTuple):
 
 
 def differing_parameters(first: Result, other: Result) -> list[DifferingParameter]:
-    """Single values that differ, calibrated ones apart; the values of a list are labels of series.
+    """Single values that differ, without calibrated ones. Values of a list are labels of series.
 
     What a document does not have is not known, and does not differ.
     """
@@ -366,7 +363,12 @@ def comparisons_in(document: RunDocument) -> list[Comparison]:
         if number in points:
             continue
         found.setdefault(result.test, {})[condition_of(result)] = result
-    return [_comparison(test, conditions, results) for test, results in found.items()]
+    comparisons = []
+    for test, by_condition in found.items():
+        results = [by_condition.get(condition) for condition in conditions]
+        series, verdicts = series_rows(results), _verdict_rows(results)
+        comparisons.append(Comparison(test, conditions, results, series, verdicts))
+    return comparisons
 
 
 def decisive_row(one: Comparison) -> SeriesRow | None:
@@ -382,16 +384,15 @@ def worst_on_any_cpu(row: SeriesRow, result: Result | None) -> Worst | None:
 
     Under `single` a test may run on another CPU, and its series then have other labels.
     """
-    alike = [
-        one for key, one in _by_key(result).items() if without_cpu(key) == without_cpu(row.key)
-    ]
-    if not alike:
+    own = _without_cpu(row.key)
+    same = [one for key, one in _by_key(result).items() if _without_cpu(key) == own]
+    if not same:
         return None
-    cpus = frozenset(one.labels.get(_CPU) for one in alike)
-    return Worst(max(alike, key=lambda one: one.max or 0), cpus)
+    cpus = frozenset(one.labels.get(_CPU) for one in same)
+    return Worst(max(same, key=lambda one: one.max or 0), cpus)
 
 
-def without_cpu(key: Key) -> Key:
+def _without_cpu(key: Key) -> Key:
     """The key that a series has on any CPU."""
     name, labels = key
     return name, tuple(label for label in labels if label[0] != _CPU)
@@ -409,19 +410,6 @@ def _ratio(this: Series, first: Series) -> float | None:
     return this.max / first.max
 
 
-def _comparison(
-    test: str, conditions: list[Condition], results: dict[Condition, Result]
-) -> Comparison:
-    ordered = [results.get(condition) for condition in conditions]
-    return Comparison(
-        test=test,
-        conditions=conditions,
-        results=ordered,
-        series=series_rows(ordered),
-        verdicts=verdict_rows(ordered),
-    )
-
-
 def series_rows(results: Sequence[Result | None]) -> list[SeriesRow]:
     """Each series of any of `results`, in their order."""
     found = [_by_key(result) for result in results]
@@ -429,7 +417,7 @@ def series_rows(results: Sequence[Result | None]) -> list[SeriesRow]:
     return [SeriesRow(key, [one.get(key) for one in found]) for key in keys]
 
 
-def verdict_rows(results: Sequence[Result | None]) -> list[VerdictRow]:
+def _verdict_rows(results: Sequence[Result | None]) -> list[VerdictRow]:
     """Each verdict of any of `results`, in their order."""
     found = [{one.name: one for one in result.verdicts} if result else {} for result in results]
     names = dict.fromkeys(name for one in found for name in one)
@@ -461,10 +449,12 @@ def across_runs(documents: Sequence[RunDocument]) -> list[AcrossRuns]:
     found = [
         {(result.test, condition_of(result)): result for result in one.results} for one in documents
     ]
-    return [
-        _across(test, condition, [one.get((test, condition)) for one in found])
-        for test, condition in dict.fromkeys(key for one in found for key in one)
-    ]
+    across = []
+    for test, condition in dict.fromkeys(key for one in found for key in one):
+        results = [one.get((test, condition)) for one in found]
+        series, verdicts = _rows_on_any_cpu(results), _verdict_rows(results)
+        across.append(AcrossRuns(test, condition, results, series, verdicts))
+    return across
 
 
 def conditions_of(documents: Sequence[RunDocument]) -> list[Condition]:
@@ -474,22 +464,17 @@ def conditions_of(documents: Sequence[RunDocument]) -> list[Condition]:
 
 def most_interesting_first(rows: Sequence[SeriesRow]) -> list[SeriesRow]:
     """Timed series before derived ones and counts, each with the highest values first."""
-    return sorted(rows, key=lambda row: (*_rank(row.first), -row.highest))
+    return sorted(
+        rows,
+        key=lambda row: (row.first.unit != "ns", row.first.derived is not None, -row.highest),
+    )
 
 
-def _rank(series: Series) -> tuple[bool, bool]:
-    return series.unit != "ns", series.derived is not None
-
-
-def _across(test: str, condition: Condition, results: list[Result | None]) -> AcrossRuns:
-    return AcrossRuns(test, condition, results, _rows(results), verdict_rows(results))
-
-
-def _rows(results: list[Result | None]) -> list[SeriesRow]:
-    alike: dict[Key, list[SeriesRow]] = {}
+def _rows_on_any_cpu(results: list[Result | None]) -> list[SeriesRow]:
+    same: dict[Key, list[SeriesRow]] = {}
     for row in series_rows(results):
-        alike.setdefault(without_cpu(row.key), []).append(row)
-    return [row for key, rows in alike.items() for row in _merged(key, rows)]
+        same.setdefault(_without_cpu(row.key), []).append(row)
+    return [row for key, rows in same.items() for row in _merged(key, rows)]
 
 
 def _merged(key: Key, rows: list[SeriesRow]) -> list[SeriesRow]:

@@ -40,7 +40,7 @@ _WRONG_CLOCK = "the clock or a timer is wrong: run CLK-B-RES TMR-B-EDGE"
 _OF_WRONG = "computed from figures that cannot be true"
 # The counter may run as far from CLOCK_MONOTONIC before the probe refuses it (base/clock.h).
 _CLOCKS_APART = 500e-6
-_MOST_TOLD = 20
+_MOST_MESSAGES = 20
 _MOST_CHARACTERS = 100
 
 
@@ -71,25 +71,18 @@ def contradictions(document: RunDocument) -> Iterator[Contradiction]:
 
 
 def _result_contradictions(result: Result) -> Iterator[Contradiction]:
-    problem = duration_problem(result.duration_ns)
-    if problem is not None:
-        yield Contradiction("", problem)
-    problem = observation_problem(result)
-    if problem is not None:
-        yield Contradiction("", problem)
+    found = [("", duration_problem(result.duration_ns)), ("", observation_problem(result))]
     if result.instrument is not None:
-        problem = pair_problem(result.instrument.pair)
+        found.append(("instrument", pair_problem(result.instrument.pair)))
+    found += [(f"load {_shortened(one.element)}", load_problem(one)) for one in result.load]
+    for where, problem in found:
         if problem is not None:
-            yield Contradiction("instrument", problem)
-    for reached in result.load:
-        problem = load_problem(reached)
-        if problem is not None:
-            yield Contradiction(f"load {_shortened(reached.element)}", problem)
+            yield Contradiction(where, problem)
     yield from series_contradictions(result)
 
 
 def series_contradictions(result: Result) -> Iterator[Contradiction]:
-    """Those of the series of a result. What is computed from a wrong one is wrong, too."""
+    """The contradictions in the series of a result. What is computed from a wrong one is wrong."""
     is_source_wrong = False
     derived = []
     for series in result.series:
@@ -107,10 +100,10 @@ def series_contradictions(result: Result) -> Iterator[Contradiction]:
 def contradiction_messages(
     document: RunDocument, known: Sequence[Contradiction] | None = None
 ) -> list[str]:
-    """A line for each of the first contradictions, then the number of the others. `known`: those
-    of `contradictions`, where they are."""
+    """A line for each of the first contradictions, then the number of the others. `known`: the
+    contradictions, if already computed."""
     found = iter(contradictions(document) if known is None else known)
-    lines = [one.text for one in islice(found, _MOST_TOLD)]
+    lines = [one.text for one in islice(found, _MOST_MESSAGES)]
     more = sum(1 for _ in found)
     return [*lines, f"and {more} more"] if more else lines
 
@@ -160,7 +153,7 @@ def _said(series: Series, value: int) -> str:
 
 
 def _count_in(series: Series, least: int, most: int) -> int:
-    """Values in the buckets that lie between both."""
+    """The number of values in the buckets that lie within `least` to `most`."""
     bits = parse_layout(series.histogram.layout)
     ends = ((edges_of(index, bits), count) for index, count in series.histogram.buckets)
     return sum(count for (low, high), count in ends if least <= low and high <= most)
@@ -168,7 +161,7 @@ def _count_in(series: Series, least: int, most: int) -> int:
 
 def trust_of(document: RunDocument, known: Sequence[Contradiction] | None = None) -> Trust:
     """The stored trust, but always untrustworthy if figures contradict each other. `known`: the
-    contradictions, where they were looked for before."""
+    contradictions, if already computed."""
     first = next(iter(contradictions(document) if known is None else known), None)
     if first is None or first.text in document.trust.reasons:
         return document.trust
@@ -303,7 +296,7 @@ def _clock_wrong(document: RunDocument) -> str | None:
     return clocks_apart(document.clock_check) if document.clock_check else None
 
 
-# Counts further apart than this are not alike: more values usually show a larger worst.
+# Counts further apart than this differ: more values usually show a larger worst.
 UNLIKE_COUNTS = 1.1
 UNEQUAL = "unequal work, so the times are not comparable"
 UNSTEADY = "the CPU was busy, or its frequency changed after the calibration"
@@ -312,7 +305,6 @@ _BLOCKS = "RSP-P-FIX"
 # computes (interrupts and the tick take less than 1 %). What moves every second block by more is
 # other work, or another frequency than that of the calibration.
 _BLOCK_TOLERANCE = 0.1
-Key = tuple[str, str]
 
 
 def has_same_request(params: Mapping[str, ParamValue], result: Result) -> bool:
@@ -331,18 +323,18 @@ def _fixed(params: Mapping[str, ParamValue], result: Result) -> dict[str, ParamV
 
 def unequal_work(document: RunDocument) -> dict[str, list[str]]:
     """Calibrated parameters that differ between results of equal requests, by test."""
-    firsts: dict[Key, list[Result]] = {}
+    firsts: dict[tuple[str, str], list[Result]] = {}
     unequal: dict[str, list[str]] = {}
     for result in document.results:
         for name, value in result.calibrated.items():
-            alike = [
+            same = [
                 one
                 for one in firsts.setdefault((result.test, name), [])
                 if has_same_request(one.params, result)
             ]
-            if not alike:
+            if not same:
                 firsts[result.test, name].append(result)
-            elif alike[0].calibrated[name] != value:
+            elif same[0].calibrated[name] != value:
                 unequal.setdefault(result.test, []).append(name)
     return {test: list(dict.fromkeys(names)) for test, names in unequal.items()}
 
@@ -376,13 +368,13 @@ def unsteady_blocks(document: RunDocument) -> Iterator[tuple[Result, str]]:
             and not is_contradictory(series)
             and _is_calibrated_here(series, result, document)
         }
-        unlike = [
+        outside = [
             f"{format_ns(median_ns)} ({kind})"
             for kind, median_ns in medians.items()
             if not least_ns <= median_ns <= most_ns
         ]
-        if unlike:
-            took = f"the median block took {', '.join(unlike)}"
+        if outside:
+            took = f"the median block took {', '.join(outside)}"
             yield result, f"without load {took}, calibrated to {format_ns(block_ns)}"
 
 

@@ -58,12 +58,12 @@ class Bins:
 class _HistogramState:
     """A histogram as it is now, by identity."""
 
-    __slots__ = ("buckets", "held", "histogram")
+    __slots__ = ("buckets", "content", "histogram")
 
     def __init__(self, histogram: Histogram) -> None:
         self.histogram, self.buckets = histogram, histogram.buckets
         ends = histogram.underflow, histogram.overflow
-        self.held = histogram.layout, len(histogram.buckets), *ends
+        self.content = histogram.layout, len(histogram.buckets), *ends
 
     def __hash__(self) -> int:
         return id(self.histogram)
@@ -72,7 +72,7 @@ class _HistogramState:
         if not isinstance(other, _HistogramState):
             return NotImplemented
         is_same = other.histogram is self.histogram and other.buckets is self.buckets
-        return is_same and other.held == self.held
+        return is_same and other.content == self.content
 
 
 def bins_of(histogram: Histogram) -> Bins:
@@ -82,7 +82,7 @@ def bins_of(histogram: Histogram) -> Bins:
     return _bins_of(_HistogramState(histogram))
 
 
-@lru_cache(maxsize=128)  # of one series its table, its chart and its notes ask in turn
+@lru_cache(maxsize=128)  # the table, the chart and the notes of a series ask in turn
 def _bins_of(same: _HistogramState) -> Bins:
     histogram = same.histogram
     bits = parse_layout(histogram.layout)
@@ -164,6 +164,6 @@ def above(series: Series, limit: int) -> Above:
 
 
 def above_all(found: Iterable[Series], limit: int) -> Above:
-    """As `above`, for the values of several series together: what each decides is kept."""
+    """As `above`, for the values of several series together."""
     counts = [above(series, limit) for series in found]
     return Above(limit, sum(one.low for one in counts), sum(one.high for one in counts))

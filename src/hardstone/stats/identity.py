@@ -69,21 +69,16 @@ def edges_of(index: int, bits: int = DEFAULT_BITS) -> tuple[int, int]:
     return base << shift, ((base + 1) << shift) - 1
 
 
-def last_index(bits: int = DEFAULT_BITS) -> int:
-    """Index of the last bucket that a value can have."""
-    return index_of(MAX_VALUE, bits)
-
-
 _ROUNDING = 1e-9  # of a mean that was added up in floating point
 _index, _count = itemgetter(0), itemgetter(1)
 
 
 class _Cached(NamedTuple):
-    """What was found in a histogram, and what it held then."""
+    """What was found in a histogram, and what it contained then."""
 
     histogram: KeyedRef[int, Histogram]
     buckets: list[tuple[int, int]]
-    held: tuple[str, int, int, int]
+    content: tuple[str, int, int, int]
     problem: str | None
     total_count: int
 
@@ -95,7 +90,7 @@ _CACHED: dict[int, _Cached] = {}
 def histogram_problem(histogram: Histogram) -> str | None:
     """What makes a histogram unreadable (layout, order, range, sign), or None.
 
-    Looked for once as long as it holds the same list of buckets, and as many.
+    Checked once, as long as it has the same list of buckets, and as many.
     """
     return _cached(histogram).problem
 
@@ -107,27 +102,23 @@ def total_count(histogram: Histogram) -> int:
 
 def _cached(histogram: Histogram) -> _Cached:
     key, buckets = id(histogram), histogram.buckets
-    held = (histogram.layout, len(buckets), histogram.underflow, histogram.overflow)
+    content = (histogram.layout, len(buckets), histogram.underflow, histogram.overflow)
     known = _CACHED.get(key)
-    if known is not None and known.buckets is buckets and known.held == held:
+    if known is not None and known.buckets is buckets and known.content == content:
         return known
     indices, counts = list(map(_index, buckets)), list(map(_count, buckets))
     total = histogram.underflow + sum(counts) + histogram.overflow
     problem = _histogram_problem(histogram, total, indices, counts)
-    found = _Cached(KeyedRef(histogram, _forget, key), buckets, held, problem, total)
-    _CACHED[key] = found
-    return found
-
-
-def _forget(gone: KeyedRef[int, Histogram]) -> None:
-    _CACHED.pop(gone.key, None)
+    reference = KeyedRef(histogram, lambda gone: _CACHED.pop(gone.key, None), key)
+    _CACHED[key] = _Cached(reference, buckets, content, problem, total)
+    return _CACHED[key]
 
 
 def _histogram_problem(
     histogram: Histogram, total: int, indices: list[int], counts: list[int]
 ) -> str | None:
     try:
-        last = last_index(parse_layout(histogram.layout))
+        last = index_of(MAX_VALUE, parse_layout(histogram.layout))
     except InputError as error:
         return error.cause
     if min(histogram.underflow, histogram.overflow) < 0:
@@ -151,7 +142,7 @@ def _bucket_problem(buckets: list[tuple[int, int]], last: int) -> str | None:
 
 
 def _is_sound(indices: list[int], counts: list[int], last: int) -> bool:
-    """The same at the speed that long histograms need, without a word of what is wrong."""
+    """Whether the buckets are in order: fast, for long histograms, without what is wrong."""
     if not indices:
         return True
     ascends = all(map(lt, indices, islice(indices, 1, None)))
@@ -173,9 +164,9 @@ def series_problem(series: Series) -> str | None:
     )
     if problem is not None:
         return problem
-    held = total_count(series.histogram)
-    if held != series.count:
-        return f"the histogram holds {held} values but the count is {series.count}"
+    total = total_count(series.histogram)
+    if total != series.count:
+        return f"the histogram holds {total} values but the count is {series.count}"
     return _figure_problem(series)
 
 
@@ -271,7 +262,7 @@ def has_observed(result: Result) -> bool:
 
 
 def observation_problem(result: Result) -> str | None:
-    """What a result says that rests on nothing, or None."""
+    """The contradiction in a result that observed nothing, or None."""
     if result.status != "measured" or has_observed(result):
         return None
     return "measured, without a value or a verdict: nothing was observed"
@@ -283,7 +274,7 @@ def duration_problem(duration_ns: int) -> str | None:
 
 
 def load_problem(reached: LoadReached) -> str | None:
-    """What the load that an element reached says against itself, or None."""
+    """The contradiction in the load that an element reached, or None."""
     is_below = min(reached.reached, reached.asked or 0.0, reached.processes) < 0
     return "below nothing" if is_below else None
 
@@ -333,7 +324,7 @@ def _gap_problem(window: Window) -> str | None:
 
 
 def _is_in_order(window: Window) -> bool:
-    """The same at the speed that many gaps need, without a word of what is wrong."""
+    """Whether the gaps follow each other: fast, for many gaps, without what is wrong."""
     distances, lengths = window.distance_ns, window.length_ns
     if not distances:
         return True
@@ -353,7 +344,7 @@ def table_problem(table: Table) -> str | None:
 
 
 def windows_problem(windows: Sequence[Window]) -> str | None:
-    """The same of each window, and of their order."""
+    """What makes one of the windows, or their order, impossible; or None."""
     end_ns = 0
     for number, window in enumerate(windows):
         problem = window_problem(window)
@@ -365,7 +356,6 @@ def windows_problem(windows: Sequence[Window]) -> str | None:
     return None
 
 
-_count = itemgetter(1)
 _STEP = 256
 
 
@@ -418,7 +408,7 @@ def ranked_counts_of(histogram: Histogram) -> RankedCounts:
 
 
 def check_readable(histogram: Histogram) -> None:
-    """InputError, with the reason, if no figure can be taken from a histogram."""
+    """Raise InputError, with the reason, if no figure can be taken from a histogram."""
     problem = histogram_problem(histogram)
     if problem is not None:
         raise InputError(f"unreadable histogram: {problem}", "measure again or repair the file")

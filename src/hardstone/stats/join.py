@@ -40,8 +40,6 @@ from hardstone.model import (
     Table,
     Tool,
     Trace,
-    Window,
-    Worst,
 )
 from hardstone.stats.conditions import environment_moved
 from hardstone.stats.identity import edges_of, index_of, parse_layout
@@ -57,6 +55,12 @@ def joined_series(first: Series, second: Series, shift_ns: int) -> Series:
     """The series of all values of both, which have the same name and labels."""
     mean, stddev = _moments(first, second)
     maxima, interval_ns = _maxima(first, second, shift_ns)
+    later = [
+        msgspec.structs.replace(one, at_ns=one.at_ns + shift_ns, index=one.index + first.count)
+        for one in second.worst
+    ]
+    worst = sorted([*first.worst, *later], key=lambda one: (-one.value_ns, one.at_ns))
+    most_worst = max(_WORST_COUNT, len(first.worst), len(second.worst))
     return msgspec.structs.replace(
         first,
         count=first.count + second.count,
@@ -64,23 +68,23 @@ def joined_series(first: Series, second: Series, shift_ns: int) -> Series:
         mean=mean,
         stddev=stddev,
         max=max((one.max for one in (first, second) if one.max is not None), default=None),
-        histogram=_histogram(first.histogram, second.histogram),
-        worst=_worst(first, second, shift_ns),
+        histogram=_joined_histogram([first.histogram, second.histogram]),
+        worst=worst[:most_worst],
         maxima_per_s=maxima,
         maxima_interval_ns=interval_ns,
-        possible_max=most_possible([first, second]),
-        stopped=joined_stopped((first, second)),
+        possible_max=_most_possible([first, second]),
+        stopped=_joined_stopped((first, second)),
     )
 
 
-def most_possible(found: Sequence[Series]) -> int | None:
-    """What no value of any of them can be above: each is of one of the measurements."""
+def _most_possible(found: Sequence[Series]) -> int | None:
+    """The limit that no value of any of them can exceed."""
     most = [one.possible_max for one in found if one.possible_max is not None]
     return max(most) if len(most) == len(found) else None
 
 
-def joined_stopped(found: Iterable[Series]) -> Stopped | UnsetType:
-    """What stops of the program kept out of all of them."""
+def _joined_stopped(found: Iterable[Series]) -> Stopped | UnsetType:
+    """The values that stops of the program kept out of all of them."""
     apart = [one.stopped for one in found if isinstance(one.stopped, Stopped)]
     if not apart:
         return UNSET
@@ -118,30 +122,25 @@ def _moments(first: Series, second: Series) -> tuple[float | None, float | None]
     return mean, sqrt(squares / (total - 1))
 
 
-def _histogram(first: Histogram, second: Histogram) -> Histogram:
-    """The histogram in the coarser layout: a bucket of the finer one lies in one of its buckets."""
-    bits = min(parse_layout(first.layout), parse_layout(second.layout))
+def _joined_histogram(found: Sequence[Histogram]) -> Histogram:
+    """The histogram in the coarsest layout: a bucket of a finer one lies in one of its buckets."""
+    layout = found[0].layout
+    if any(one.layout != layout for one in found):
+        layout = min((one.layout for one in found), key=parse_layout)
     counts: dict[int, int] = {}
-    for one in (first, second):
-        own = parse_layout(one.layout)
-        for index, count in one.buckets:
-            place = index if own == bits else index_of(edges_of(index, own)[0], bits)
-            counts[place] = counts.get(place, 0) + count
+    for one in found:
+        buckets = one.buckets
+        if one.layout != layout:
+            own, bits = parse_layout(one.layout), parse_layout(layout)
+            buckets = [(index_of(edges_of(at, own)[0], bits), count) for at, count in buckets]
+        for index, count in buckets:
+            counts[index] = counts.get(index, 0) + count
     return Histogram(
-        layout=first.layout if parse_layout(first.layout) == bits else second.layout,
+        layout=layout,
         buckets=sorted(counts.items()),
-        underflow=first.underflow + second.underflow,
-        overflow=first.overflow + second.overflow,
+        underflow=sum(one.underflow for one in found),
+        overflow=sum(one.overflow for one in found),
     )
-
-
-def _worst(first: Series, second: Series, shift_ns: int) -> list[Worst]:
-    later = [
-        msgspec.structs.replace(one, at_ns=one.at_ns + shift_ns, index=one.index + first.count)
-        for one in second.worst
-    ]
-    most = max(_WORST_COUNT, len(first.worst), len(second.worst))
-    return sorted([*first.worst, *later], key=lambda one: (-one.value_ns, one.at_ns))[:most]
 
 
 def _maxima(first: Series, second: Series, shift_ns: int) -> tuple[list[int | None], int]:
@@ -191,31 +190,14 @@ def merged(found: Sequence[Series]) -> Series | None:
         mean=mean,
         stddev=_deviation(filled, mean, count),
         max=max(one.max for one in filled if one.max is not None),
-        histogram=_merged_histogram([one.histogram for one in filled]),
+        histogram=_joined_histogram([one.histogram for one in filled]),
         worst=nlargest(
             kept, (one for part in filled for one in part.worst), key=lambda one: one.value_ns
         ),
         derived=first.derived,
         possible_min=first.possible_min,
-        possible_max=most_possible(filled),
-        stopped=joined_stopped(found),
-    )
-
-
-def _merged_histogram(found: Sequence[Histogram]) -> Histogram:
-    counts: dict[int, int] = {}
-    for one in found:
-        own = dict(one.buckets)
-        if not counts and len(own) == len(one.buckets):
-            counts = own
-            continue
-        for index, count in one.buckets:
-            counts[index] = counts.get(index, 0) + count
-    return Histogram(
-        layout=found[0].layout,
-        buckets=sorted(counts.items()),
-        underflow=sum(one.underflow for one in found),
-        overflow=sum(one.overflow for one in found),
+        possible_max=_most_possible(filled),
+        stopped=_joined_stopped(found),
     )
 
 
@@ -265,17 +247,7 @@ _LONGEST, _MOST_EVENT_DATA = 65_000, 63  # a document may hold little more
 _WORST = "parts_worst"  # the one with a moment that is the worst of its part only
 
 
-def part_after(first: Result) -> int:
-    """The number of the part that is joined to `first`, counted within the result from 1."""
-    return 2 + sum(event.name == JOINED for event in first.events)
-
-
-def of_part(text: str | None, number: int) -> str | None:
-    """Words of one part, as such."""
-    return f"part {number}: {text}" if text else text
-
-
-def joined_events(
+def _joined_events(
     first: Sequence[Event], mark: Event, later: Sequence[Event], number: int
 ) -> list[Event]:
     """`later`, the events of part `number`, after those of the parts before it and `mark`.
@@ -337,12 +309,15 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
     of one part; the text of `mark` says so. `duration_ns` is the time that was recorded, without
     the gap.
     """
-    number = part_after(first)
+    number = 2 + sum(event.name == JOINED for event in first.events)  # of parts, from 1
     ends = first if first.status == "failed" and first.complete else second
+    reason = first.reason if ends is first else second.reason
+    if ends is second and reason:
+        reason = f"part {number}: {reason}"
     kept = Result(
         test=first.test,
         status=ends.status,
-        reason=of_part(second.reason, number) if ends is second else first.reason,
+        reason=reason,
         remedy=ends.remedy,
         command=ends.command,
         complete=second.complete,
@@ -361,23 +336,18 @@ def joined_results(first: Result, second: Result, shift_ns: int, mark: Event) ->
         foreign_lines=first.foreign_lines or second.foreign_lines,
     )
     kept.series = _series(first, second, shift_ns)
-    kept.events = joined_events(first.events, mark, _shifted(second.events, shift_ns), number)
+    kept.events = _joined_events(first.events, mark, _shifted(second.events, shift_ns), number)
     kept.intervals = _intervals(first, second, shift_ns, kept)
-    windows = [*first.windows, *_shifted_windows(second.windows, shift_ns)]
-    kept.windows = windows[:_MOST_WINDOWS]
+    later_windows = [
+        msgspec.structs.replace(one, begin_ns=one.begin_ns + shift_ns, end_ns=one.end_ns + shift_ns)
+        for one in second.windows
+    ]
+    kept.windows = [*first.windows, *later_windows][:_MOST_WINDOWS]
     kept.noise = [*first.noise, *second.noise]
     kept.tables = [*first.tables, *_tables_of_part(second.tables, number)][:MOST_TABLES]
     traces = [*first.traces, *_shifted(second.traces, shift_ns)]
     kept.traces = traces if len(traces) <= _MOST_TIMED else _of_worst(traces, kept)
     return kept
-
-
-def unknown_of_one(first: Result, second: Result) -> list[str]:
-    """What is known of one of both only, in words."""
-    pairs = (("counters of the kernel", "environment"), ("the load reached", "load"))
-    return [
-        words for words, name in pairs if bool(getattr(first, name)) != bool(getattr(second, name))
-    ]
 
 
 def _series(first: Result, second: Result, shift_ns: int) -> list[Series]:
@@ -402,15 +372,8 @@ def _shifted(found: Sequence[Timed], shift_ns: int) -> list[Timed]:
     ]
 
 
-def _shifted_windows(windows: Sequence[Window], shift_ns: int) -> list[Window]:
-    return [
-        msgspec.structs.replace(one, begin_ns=one.begin_ns + shift_ns, end_ns=one.end_ns + shift_ns)
-        for one in windows
-    ]
-
-
 def _tables_of_part(tables: Sequence[Table], number: int) -> list[Table]:
-    """Their times count from moments of their own part, so they are not shifted but named."""
+    """The times of a table count from moments of its own part: it is not shifted, but names it."""
     return [
         msgspec.structs.replace(one, data={"part": number, **one.data})
         if len(one.data) <= _MOST_DATA
@@ -420,7 +383,7 @@ def _tables_of_part(tables: Sequence[Table], number: int) -> list[Table]:
 
 
 def _counters(first: Result, second: Result) -> dict[str, int]:
-    """Sums; a sum of one part only is a lower bound, and better than no word of it."""
+    """Sums; a sum of one part only is a lower bound, and better than nothing."""
     added = dict(first.environment)
     for name, value in second.environment.items():
         added[name] = value if name in _LEVELS else added.get(name, 0) + value
@@ -451,13 +414,13 @@ def _mean_load(one: LoadReached, first: Result, other: LoadReached, second: Resu
 
 
 def _instrument(first: Instrument | None, second: Instrument | None) -> Instrument | None:
-    """The one that is not trusted, if any is."""
+    """The instrument that is not trusted, if one is."""
     known = [one for one in (first, second) if one is not None]
     return next((one for one in known if not one.trusted), known[0] if known else None)
 
 
 def _intervals(first: Result, second: Result, shift_ns: int, kept: Result) -> list[Interval]:
-    """Single seconds as they are; the sums over the whole measurement are added for each CPU."""
+    """Single seconds as they are; for each CPU the sums over the whole measurement, added."""
     singles = [one for one in first.intervals if not one.whole]
     singles += _shifted([one for one in second.intervals if not one.whole], shift_ns)
     if len(singles) > _MOST_TIMED:
@@ -486,7 +449,7 @@ def _added(before: Interval, one: Interval) -> Interval:
 
 
 def _of_worst(found: list[Timed], kept: Result) -> list[Timed]:
-    """Those in which a worst value lies that is still kept."""
+    """Those that contain a worst value that is still kept."""
     at = [worst.at_ns for series in kept.series for worst in series.worst]
     near = []
     for one in found:
@@ -500,7 +463,7 @@ def _of_worst(found: list[Timed], kept: Result) -> list[Timed]:
 class JoinedPoints(NamedTuple):
     """Planned tests and results in the same order, then the tests that have no result.
 
-    `parts` are those of before; the points of the new one begin at `place`, None: it has none.
+    `parts` are the parts before; the points of the new one begin at `place`, None: it has none.
     """
 
     tests: list[PlannedTest]
@@ -530,14 +493,18 @@ def joined_points(
         if is_whole(one.result) or _point_key(one.planned) not in again:
             kept.append(one)
     if later and why_apart is not None:
-        later[0] = _Pair(later[0].planned, _marked(later[0].result, part.id, why_apart))
+        later[0] = _Pair(later[0].planned, _as_new_part(later[0].result, part.id, why_apart))
     joined = [*kept, *later]
     cut = {_point_key(one.planned) for one in joined if not is_whole(one.result)}
-    left = [one for one in _without_result(part) if _point_key(one) not in cut]
+    skipped = [one.planned for one in _pairs(part) if one.result.status == "skipped"]
+    left = [*skipped, *part.plan.tests[len(part.results) :]]
     return JoinedPoints(
-        tests=[*(one.planned for one in joined), *left],
+        tests=[
+            *(one.planned for one in joined),
+            *(one for one in left if _point_key(one) not in cut),
+        ],
         results=[one.result for one in joined],
-        parts=[_moved(one, places, len(kept)) for one in parts],
+        parts=[_placed(one, places, len(kept)) for one in parts],
         place=len(kept) if later else None,
     )
 
@@ -552,15 +519,10 @@ def _pairs(document: RunDocument) -> list[_Pair]:
 
 
 def unmeasured_tests(document: RunDocument) -> list[PlannedTest]:
-    """What was planned and not measured to its end, each once."""
+    """The tests that were planned and not measured to their end, each once."""
     cut = [one.planned for one in _pairs(document) if not is_whole(one.result)]
     tests = [*cut, *document.plan.tests[len(document.results) :]]
     return list({_point_key(one): one for one in tests}.values())
-
-
-def _without_result(document: RunDocument) -> list[PlannedTest]:
-    skipped = [one.planned for one in _pairs(document) if one.result.status == "skipped"]
-    return [*skipped, *document.plan.tests[len(document.results) :]]
 
 
 def _point_key(planned: PlannedTest) -> tuple[object, ...]:
@@ -569,15 +531,15 @@ def _point_key(planned: PlannedTest) -> tuple[object, ...]:
     return planned.test, planned.load, planned.cpu_config, params
 
 
-def _moved(part: Part, places: Sequence[int], end: int) -> Part:
-    """`part` at the place where its first result is now."""
+def _placed(part: Part, places: Sequence[int], end: int) -> Part:
+    """`part` with the place where its first result is now."""
     if part.result is None:
         return part
     place = places[part.result] if 0 <= part.result < len(places) else end
     return msgspec.structs.replace(part, result=place if place < end else None)
 
 
-def _marked(result: Result, part: str, why: str) -> Result:
+def _as_new_part(result: Result, part: str, why: str) -> Result:
     mark = Event(name=NEW_PART, text=f"a new part: {why}", data={"part": part, "reason": why})
     return msgspec.structs.replace(result, events=[mark, *result.events])
 
@@ -586,9 +548,9 @@ _NONE = "none"
 _SOURCES = frozenset({"tracepoints", "timerlat"})
 
 
-def other_tracing(was: Result, now: Result) -> str:
-    """What traced `was` and not `now`, or the other way round, in words; empty where it was the
-    same, or is not known of both."""
+def _other_tracing(was: Result, now: Result) -> str:
+    """What traced only `was`, or only `now`, in words; empty where it was the same, or is not known
+    of both."""
     one, other = _sources(was), _sources(now)
     if one and other and not one & other:
         return f"the source of the parts was {_source_names(one)}, is {_source_names(other)}"
@@ -599,27 +561,25 @@ def other_tracing(was: Result, now: Result) -> str:
 
 
 def _sources(result: Result) -> frozenset[str]:
-    """Those that may have shown the parts; empty: not known.
+    """The sources that may have shown the parts; empty: not known.
 
     The probe says at the end which one it was, and before it measures that there is none. A
-    recording that was cut off tells by its values of the parts that there was one.
+    recording that was cut off had one if it has values of the parts.
     """
-    told = {_NONE for event in result.events if event.name == PARTS_NOT_SEEN}
-    told |= {str(event.data.get("source")) for event in result.events if event.name == PARTS_SEEN}
+    sources = {_NONE for event in result.events if event.name == PARTS_NOT_SEEN}
+    sources |= {
+        str(event.data.get("source")) for event in result.events if event.name == PARTS_SEEN
+    }
+    if sources:
+        return frozenset(sources)
     asked = str(result.params.get("parts", ""))
-    if not told and _has_parts(result):
-        told = {asked} & _SOURCES or set(_SOURCES)
-    elif not told and asked == _NONE:
-        told = {_NONE}
-    return frozenset(told)
-
-
-def _has_parts(result: Result) -> bool:
-    return any(one.count and one.labels.get("part", "total") != "total" for one in result.series)
+    if any(one.count and one.labels.get("part", "total") != "total" for one in result.series):
+        return frozenset({asked} & _SOURCES or _SOURCES)
+    return frozenset({_NONE} if asked == _NONE else ())
 
 
 def _is_traced(result: Result) -> bool:
-    """Told before memory is locked, so that a recording which was cut off has it too."""
+    """The event comes before memory is locked: a recording that was cut off has it too."""
     return any(event.name == TRACED for event in result.events)
 
 
@@ -689,7 +649,7 @@ def joined_run(whole: RunDocument, part: RunDocument) -> RunDocument:
 
 
 def _joined_sweep(whole: RunDocument, part: RunDocument, parts: list[Part]) -> RunDocument:
-    """Points are added and never pooled: each has a begin of its own."""
+    """Points are added and never pooled: each has its own begin."""
     why = _why_other_system(_facts_of(parts[-1], whole), part.system)
     found = joined_points(whole, part, parts, why)
     first = part.results[0] if part.results else None
@@ -724,7 +684,7 @@ def _grown(
 def _place(
     results: list[Result], parts: list[Part], whole: RunDocument, part: RunDocument
 ) -> int | None:
-    """Puts the result of `part` into `results`: the place, or None if it recorded nothing."""
+    """Put the result of `part` into `results`. Return its place, or None if it recorded nothing."""
     if not part.results or not _has_values(part.results[0]):
         said = part.results[0].reason if part.results else None
         text = f"it was resumed and recorded nothing: {said or 'no reason given'}"
@@ -739,7 +699,11 @@ def _place(
     if not filled:
         results[:] = [result]
         return 0
-    before = next((one for one in reversed(filled) if _is_same_boot(one, whole, part)), filled[-1])
+    boot = part.system.get(_BOOT)
+    before = filled[-1]
+    if boot is not None:
+        same = [one for one in filled if _facts_of(one, whole).get(_BOOT) == boot]
+        before = same[-1] if same else before
     place = before.result or 0
     why = _why_apart(before, whole, part)
     if why is None:
@@ -747,8 +711,7 @@ def _place(
         mark = _join_mark(before, first, part, results[place])
         results[place] = joined_results(results[place], result, mark.at_ns or 0, mark)
         return place
-    mark = Event(name=NEW_PART, text=f"a new part: {why}", data={"part": part.id, "reason": why})
-    results.append(msgspec.structs.replace(result, events=[mark, *result.events]))
+    results.append(_as_new_part(result, part.id, why))
     return len(results) - 1
 
 
@@ -762,7 +725,11 @@ def _join_mark(before: Part, first: Part, part: RunDocument, result: Result) -> 
     if before.uncertainty_ns:
         recorded = min(before.uncertainty_ns, gap_ns)
         text += f", the first {_span(recorded)} of which may be recorded: it was cut off"
-    unknown = unknown_of_one(result, later)
+    unknown = []
+    if bool(result.environment) != bool(later.environment):
+        unknown.append("counters of the kernel")
+    if bool(result.load) != bool(later.load):
+        unknown.append("the load reached")
     if unknown:
         text += f"; of one part only: {', '.join(unknown)}"
     if _build(before.tool) != _build(part.tool):
@@ -799,7 +766,7 @@ def _why_apart(before: Part, whole: RunDocument, part: RunDocument) -> str | Non
         return "the clock that counts from boot went back: an earlier state was restored"
     earlier = whole.results[before.result or 0]
     changed = _other_conditions(earlier.conditions, later.conditions)
-    changed = changed or other_tracing(earlier, later)
+    changed = changed or _other_tracing(earlier, later)
     return f"other conditions: {changed}" if changed else None
 
 
@@ -830,17 +797,12 @@ def _difference(was: Facts, now: Facts, names: tuple[str, ...]) -> str:
 
 
 def _other_conditions(was: Conditions, now: Conditions) -> str:
-    """The first that both know and that differs."""
+    """The first condition that both know and that differs, in words."""
     for name in _CONDITIONS:
         one, other = getattr(was, name), getattr(now, name)
         if one is not None and other is not None and one != other:
             return f"{name} was {one}, is {other}"
     return ""
-
-
-def _is_same_boot(one: Part, whole: RunDocument, part: RunDocument) -> bool:
-    boot = part.system.get(_BOOT)
-    return boot is not None and _facts_of(one, whole).get(_BOOT) == boot
 
 
 def _facts_of(part: Part, whole: RunDocument) -> dict[str, Scalar]:
@@ -869,7 +831,7 @@ def _part(document: RunDocument, result: Result | None, place: int | None, known
 
 
 def _uncertainty_ns(result: Result | None) -> int:
-    """A recording that was cut off tells its length in whole intervals of its maxima."""
+    """The length of a recording that was cut off is known in whole intervals of its maxima."""
     if result is None or result.complete:
         return 0
     return max((one.maxima_interval_ns for one in result.series if one.maxima_per_s), default=0)
@@ -889,7 +851,7 @@ def _probe_name(tool: Tool) -> str:
 
 
 def _clock_check(first: ClockCheck | None, second: ClockCheck | None) -> ClockCheck | None:
-    """Over both spans; None where one was not held against another clock."""
+    """The check over both spans; None where one was not checked against another clock."""
     if first is None or second is None:
         return None
     return ClockCheck(

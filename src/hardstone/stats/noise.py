@@ -8,7 +8,7 @@ them. Without windows a result is returned as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,7 +17,7 @@ import numpy as np
 from hardstone.model import (
     MOST_MAXIMA,
     CombMark,
-    Event,
+    DataValue,
     Noise,
     NoiseComb,
     Result,
@@ -33,7 +33,6 @@ from hardstone.stats.comb import (
     BoolArray,
     Counted,
     Gaps,
-    IntArray,
     NamedComb,
     find_combs,
     gaps_of,
@@ -41,7 +40,7 @@ from hardstone.stats.comb import (
     merged_gaps,
     named_combs,
 )
-from hardstone.stats.histogram import histogram_of
+from hardstone.stats.histogram import IntArray, histogram_of
 from hardstone.stats.identity import has_observed
 from hardstone.units import format_ns
 
@@ -127,12 +126,12 @@ _AWAY = 0.5
 _USUAL_NS = 10_000_000  # the longest period of a usual tick
 
 
-def is_mostly_away(noise_ns: int, watched_ns: int) -> bool:
+def _is_mostly_away(noise_ns: int, watched_ns: int) -> bool:
     """Whether gaps took more than half of the time: a quota, a budget, other tasks."""
     return noise_ns > _AWAY * watched_ns
 
 
-def no_tick_words(noise: Noise) -> str:
+def _no_tick_words(noise: Noise) -> str:
     """Why the series `tick` has no values."""
     if noise.watched_ns == 0:
         return "no window has all its gaps: raise gaps_count"
@@ -150,7 +149,7 @@ def no_tick_words(noise: Noise) -> str:
     expected = noise.counted_ns / kernel
     text += f": the kernel counted {noise.timer_interrupts_count} timer interrupts in "
     text += f"{format_ns(noise.counted_ns)}, a tick would have made {expected:.0f}"
-    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+    if _is_mostly_away(noise.noise_ns, noise.watched_ns):
         return f"{text}. The loop had the CPU for less than half of the time: this tells of no tick"
     if noise.timer_interrupts_count < _TICK_GONE * expected:
         text += ". It stops the tick on this CPU (nohz_full)"
@@ -159,7 +158,7 @@ def no_tick_words(noise: Noise) -> str:
     return text
 
 
-def notes_of(noise: Noise, result: Result) -> list[str]:
+def _notes_of(noise: Noise, result: Result) -> list[str]:
     """What makes these figures doubtful, or narrower than they seem."""
     notes = []
     if noise.left_out_windows:
@@ -169,7 +168,7 @@ def notes_of(noise: Noise, result: Result) -> list[str]:
         )
     if result.conditions.realtime is False:
         notes.append("the thread was not real-time: gaps include other tasks of the CPU")
-    if is_mostly_away(noise.noise_ns, noise.watched_ns):
+    if _is_mostly_away(noise.noise_ns, noise.watched_ns):
         notes.append(
             "gaps took more than half of the time: what recurs may follow from what took the CPU "
             "(a quota, a budget, other tasks), and is not held against the kernel's counts"
@@ -187,7 +186,7 @@ def notes_of(noise: Noise, result: Result) -> list[str]:
     return notes
 
 
-THROTTLING, FAIR_SERVER = "throttling", "fair server"
+_THROTTLING, _FAIR_SERVER = "throttling", "fair server"
 _DEFAULT_NS = (950_000_000, 1_000_000_000)
 _SHORTEST, _LONGEST = 0.8, 1.3  # of what the period leaves to others
 _BESIDE = 0.05  # of a period, for each period between two
@@ -218,12 +217,12 @@ class Budget:
         """From Linux 6.12 on only the fair server, and the budget of a control group, take CPU time
         from real-time threads."""
         if self.is_of_group:
-            return THROTTLING
+            return _THROTTLING
         is_new = self.release is not None and self.release >= _FAIR_SINCE
-        return FAIR_SERVER if is_new or self.runtime_ns is None else THROTTLING
+        return _FAIR_SERVER if is_new or self.runtime_ns is None else _THROTTLING
 
 
-def throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
+def _throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
     """The gaps as long as what the budget leaves to others, if two or more are a whole number of
     periods apart. They often begin in a tick, which counts what the thread used."""
     left_ns, period_ns = budget.left_ns
@@ -241,9 +240,9 @@ def throttled_gaps(gaps: Gaps, budget: Budget) -> BoolArray:
     return found
 
 
-METHOD = "periodic-noise/1"
-TICK_SERIES, OTHER_SERIES = "tick", "other"
-_DERIVED = {TICK_SERIES: "gaps at the ticks found", OTHER_SERIES: "gaps at no tick"}
+_METHOD = "periodic-noise/1"
+_TICK_SERIES, _OTHER_SERIES = "tick", "other"
+_DERIVED = {_TICK_SERIES: "gaps at the ticks found", _OTHER_SERIES: "gaps at no tick"}
 _WATCH = "gap_watch"
 _TIME_SHARED = "other"  # a real-time budget takes nothing from such a thread
 
@@ -262,13 +261,14 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     whole = [one for one in result.windows if one.dropped_count == 0]
     raw = gaps_of(whole)
     gaps = merged_gaps(raw)
-    watch = _watch_data(result)
-    kernel = _counted(whole, watch.get("tick_ns"))
-    if is_mostly_away(int(raw.length.sum()), gaps.watched_ns):
+    # The event in which the probe says how it watched.
+    watch = next((one.data for one in result.events if one.name == _WATCH), {})
+    kernel = _counted(whole, _positive(watch.get("tick_ns")))
+    if _is_mostly_away(int(raw.length.sum()), gaps.watched_ns):
         # The kernel counts for the CPU, which idles without a tick, or runs others, meanwhile.
         kernel = Counted(kernel.tick_ns, None, None)
-    budget = _budget(result)
-    is_throttled = throttled_gaps(gaps, budget)
+    budget = _budget(watch)
+    is_throttled = _throttled_gaps(gaps, budget)
     if result.conditions.policy == _TIME_SHARED:
         is_throttled &= False
     named = named_combs(gaps, find_combs(gaps, kernel.tick_hz, is_throttled), kernel)
@@ -278,7 +278,7 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
     tick = next((one for one in named if one.name == TICK), None)
     period_ns = tick.comb.line.period_ns if tick is not None else None
     noise = Noise(
-        method=METHOD,
+        method=_METHOD,
         watched_ns=gaps.watched_ns,
         noise_ns=int(raw.length.sum()),
         gaps_count=int(raw.begin.size),
@@ -292,8 +292,8 @@ def _analysed(result: Result) -> tuple[Noise, list[Series]]:
         timer_interrupts_count=_sum(whole, "timer_interrupts_count"),
         combs=combs,
     )
-    noise.no_tick = no_tick_words(noise) if tick is None else None
-    noise.notes = notes_of(noise, result)
+    noise.no_tick = _no_tick_words(noise) if tick is None else None
+    noise.notes = _notes_of(noise, result)
     return noise, _series(gaps, tick)
 
 
@@ -303,26 +303,16 @@ def _series(gaps: Gaps, tick: NamedComb | None) -> list[Series]:
         is_tick[tick.comb.gap[tick.comb.gap >= 0]] = True
     return [
         made_series(name, _DERIVED[name], gaps.length[chosen], gaps.end[chosen])
-        for name, chosen in ((TICK_SERIES, is_tick), (OTHER_SERIES, ~is_tick))
+        for name, chosen in ((_TICK_SERIES, is_tick), (_OTHER_SERIES, ~is_tick))
     ]
 
 
 # ---- what is known of the kernel ----
 
 
-def _event(result: Result) -> Event | None:
-    return next((one for one in result.events if one.name == _WATCH), None)
-
-
-def _watch_data(result: Result) -> dict[str, int]:
-    """The positive integers of the event in which the probe says how it watched."""
-    event = _event(result)
-    data = event.data if event is not None else {}
-    return {
-        key: value
-        for key, value in data.items()
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0
-    }
+def _positive(value: DataValue) -> int | None:
+    is_bool = isinstance(value, bool)
+    return value if isinstance(value, int) and not is_bool and value > 0 else None
 
 
 def _counted(windows: Sequence[Window], tick_ns: int | None) -> Counted:
@@ -343,15 +333,17 @@ def _sum(windows: Sequence[Window], name: str) -> int | None:
     return sum(known) if known and len(known) == len(values) else None
 
 
-def _budget(result: Result) -> Budget:
-    watch, event = _watch_data(result), _event(result)
-    data = event.data if event is not None else {}
+def _budget(data: Mapping[str, DataValue]) -> Budget:
     numbers = str(data.get("release", "")).split("-")[0].split(".")
     is_linux = data.get("system") == "Linux" and len(numbers) >= 2
     is_linux = is_linux and all(one.isascii() and one.isdigit() for one in numbers[:2])
     release = (int(numbers[0][:9]), int(numbers[1][:9])) if is_linux else None
-    is_of_group = data.get("is_budget_of_group") is True
-    return Budget(watch.get("rt_runtime_ns"), watch.get("rt_period_ns"), release, is_of_group)
+    return Budget(
+        runtime_ns=_positive(data.get("rt_runtime_ns")),
+        period_ns=_positive(data.get("rt_period_ns")),
+        release=release,
+        is_of_group=data.get("is_budget_of_group") is True,
+    )
 
 
 # ---- combs as the document has them ----

@@ -20,23 +20,22 @@ in the same way on the same system in the same state. It is never a worst case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import exp, sqrt
 from typing import Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from hardstone import event_names
 from hardstone.model import Result, RunDocument, Series
-from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.histogram import Bins, IntArray, bins_of
 from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import PATH_NOT_TAKEN, quantile_of_bins
-from hardstone.stats.resampling import mean_ranks, neighbour_p
+from hardstone.stats.resampling import FloatArray, mean_ranks, neighbour_p
 from hardstone.units import format_count, format_ns
 
-FloatArray = NDArray[np.float64]
+CONFIDENCE = 0.95
 _GRID = 400
 _GOLDEN = (5**0.5 - 1) / 2
 _STEPS = 60
@@ -172,7 +171,7 @@ def _survival(exceedance: float, shapes: FloatArray, scales: FloatArray) -> Floa
 
 
 LEAST_EXCEEDANCES = 100
-MOST_EXCEEDANCES = 1000
+_MOST_EXCEEDANCES = 1000
 SHARE = 0.01
 
 
@@ -194,11 +193,11 @@ class Tail(msgspec.Struct, frozen=True):
         return np.asarray(self.exceedances[size - kept :] - self.exceedances[size - kept - 1])
 
 
-def tail_of(bins: Bins, largest: int) -> Tail | None:
-    """The largest 1 % of the values, at most MOST_EXCEEDANCES; None if they are fewer than
+def _tail_of(bins: Bins, largest: int) -> Tail | None:
+    """The largest 1 % of the values, at most _MOST_EXCEEDANCES; None if they are fewer than
     LEAST_EXCEEDANCES, or some of them overflowed."""
-    wanted = min(int(bins.total * SHARE), MOST_EXCEEDANCES)
-    place = edge_above(bins, wanted)
+    wanted = min(int(bins.total * SHARE), _MOST_EXCEEDANCES)
+    place = _edge_above(bins, wanted)
     if bins.overflow or place is None:
         return None
     count = bins.count[place + 1 :]
@@ -216,7 +215,7 @@ def tail_of(bins: Bins, largest: int) -> Tail | None:
     return Tail(threshold, values - threshold, int((count * (count - 1)).sum()) // 2)
 
 
-def edge_above(bins: Bins, wanted: int) -> int | None:
+def _edge_above(bins: Bins, wanted: int) -> int | None:
     """The place of the lowest bucket with at most `wanted` values above it; None without one."""
     above = bins.total - bins.underflow - np.cumsum(bins.count)
     places = np.flatnonzero(above <= wanted)
@@ -224,13 +223,11 @@ def edge_above(bins: Bins, wanted: int) -> int | None:
 
 
 LEAST_BLOCKS = 100
-FOLDS = 10
-LEAST_FOLDS_HELD = 8
+_FOLDS = 10
+_LEAST_FOLDS_HELD = 8
 _PARTS = 4
 _BACK_TEST_QUANTILE = 0.7
 _MOST_ABOVE = 1000  # more say no more, and a fit takes memory for each
-
-IntArray = NDArray[np.int64]
 
 
 def level_p(maxima: IntArray) -> float:
@@ -272,28 +269,27 @@ def close_gaps_p(places: IntArray, count: int) -> float:
     return float(special.bdtrc(int(is_close.sum()) - 1, gaps.size, -np.expm1(-0.1)))
 
 
-def folds_held(maxima: IntArray, confidence: float) -> int:
-    """How many of FOLDS tenths have their maximum where the other nine foresee it.
+def folds_held(maxima: IntArray) -> int:
+    """How many of _FOLDS tenths have their maximum where the other nine foresee it.
 
     The tail is fitted to the maxima above the 70 % quantile of the nine tenths, at most 1000. Each
     tenth is left out once, so that the ten outcomes hardly depend on each other: a cut into first
     part and rest would ask for the same few maxima again and again.
     """
-    held = 0
-    side = (1 - confidence) / 2
-    for number, fold in enumerate(np.array_split(maxima, FOLDS)):
-        parts = np.array_split(maxima, FOLDS)
+    count = 0
+    side = (1 - CONFIDENCE) / 2
+    for number, fold in enumerate(np.array_split(maxima, _FOLDS)):
+        parts = np.array_split(maxima, _FOLDS)
         rest = np.concatenate(parts[:number] + parts[number + 1 :])
         threshold = float(np.quantile(rest, max(_BACK_TEST_QUANTILE, 1 - _MOST_ABOVE / rest.size)))
         above = np.asarray(rest[rest > threshold] - threshold, dtype=np.float64)
         if above.size < 2:
             continue
         foreseen = next_maximum(above, fold.size / rest.size)
-        held += side <= foreseen.below(max(float(fold.max()) - threshold, 0.0)) <= 1 - side
-    return held
+        count += side <= foreseen.below(max(float(fold.max()) - threshold, 0.0)) <= 1 - side
+    return count
 
 
-CONFIDENCE = 0.95
 _LEVEL = 0.005  # of each check of stationarity
 _CLUSTER_LEVEL = 0.001
 _FAR = 3.0  # standard deviations
@@ -342,16 +338,27 @@ class Reason(msgspec.Struct, frozen=True):
     text: str
 
 
-def reasons_before(series: Series, result: Result, document: RunDocument) -> list[Reason]:
+def _reasons_before(series: Series, result: Result, document: RunDocument) -> list[Reason]:
     """What refuses a projection whatever the tail looks like."""
+    found = []
     bins = bins_of(series.histogram)
-    found = [*_unfit(series, bins), *_no_order(series)]
+    if series.unit != "ns":
+        found.append(Reason("unit", f"the unit is {series.unit}"))
+    if bins.overflow:
+        found.append(Reason("overflow", f"{bins.overflow} values are beyond the histogram"))
+    elif _tail_of(bins, series.max or 0) is None:
+        few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
+        found.append(Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values"))
+    count = maxima_of(series).size
+    if count < LEAST_BLOCKS:
+        needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"
+        found.append(Reason("order", f"maxima of {count} intervals are known, {needed}"))
     return found + [Reason("moved", text) for text in _interference(result, document)]
 
 
-def reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
+def _reasons_of_tail(tail: Tail, series: Series, bins: Bins) -> list[Reason]:
     """What refuses a projection from this tail."""
-    found = [check(tail) for check in _OF_TAIL]
+    found = [_tied(tail), _heavy(tail), _unstable(tail), _disagree(tail)]
     maxima = maxima_of(series)
     if maxima.size >= LEAST_BLOCKS:
         found += [
@@ -368,25 +375,8 @@ def maxima_of(series: Series) -> IntArray:
     return np.array([one for one in series.maxima_per_s if one is not None], dtype=np.int64)
 
 
-def _unfit(series: Series, bins: Bins) -> Iterator[Reason]:
-    if series.unit != "ns":
-        yield Reason("unit", f"the unit is {series.unit}")
-    if bins.overflow:
-        yield Reason("overflow", f"{bins.overflow} values are beyond the histogram")
-    elif tail_of(bins, series.max or 0) is None:
-        few = f"fewer than {LEAST_EXCEEDANCES} exceedances"
-        yield Reason("few", f"{few}: {SHARE:.0%} of {bins.total} values")
-
-
-def _no_order(series: Series) -> Iterator[Reason]:
-    count = maxima_of(series).size
-    if count < LEAST_BLOCKS:
-        needed = f"{LEAST_BLOCKS} are needed to see whether it is stationary"
-        yield Reason("order", f"maxima of {count} intervals are known, {needed}")
-
-
 def _interference(result: Result, document: RunDocument) -> Iterator[str]:
-    """What interfered, or moved, while the series was measured."""
+    """What interfered, or changed, while the series was measured."""
     counters = result.environment
     if any(event.name == event_names.THROTTLED for event in result.events):
         yield f"the test {event_names.CPU_LOST}"
@@ -400,7 +390,7 @@ def _interference(result: Result, document: RunDocument) -> Iterator[str]:
     if document.system.get("power.frequency_is_fixed") is False:
         yield "the frequency of the CPU is not fixed"
     if document.environment_moved:
-        facts = ", ".join(sorted({moved.fact for moved in document.environment_moved}))
+        facts = ", ".join(sorted({changed.fact for changed in document.environment_moved}))
         yield f"the machine changed during the run: {facts}"
     if joins_of(result):
         yield "the recording was resumed, with a gap"
@@ -416,10 +406,10 @@ _COUNTERS = {
 
 
 def _tied(tail: Tail) -> Reason | None:
-    """How wide the steps are in which values come: from how many pairs of them share a bucket.
+    """Estimates the step in which values come from the number of pairs that share a bucket.
 
-    For a density f and steps w a pair shares one with the probability of the integral of f squared,
-    times w: here w / (scale (2 + shape)).
+    For a density f and steps w, a pair shares a bucket with a probability of w times the integral
+    of f squared: here w / (scale (2 + shape)).
     """
     fit = zhang_stephens(tail.exceedances)
     count = tail.exceedances.size
@@ -461,9 +451,6 @@ def _disagree(tail: Tail) -> Reason | None:
     return Reason("disagree", f"the estimators disagree about the shape: {shapes}")
 
 
-_OF_TAIL: tuple[Callable[[Tail], Reason | None], ...] = (_tied, _heavy, _unstable, _disagree)
-
-
 def _not_stationary(maxima: IntArray) -> Reason | None:
     if level_p(maxima) < _LEVEL:
         return Reason("not stationary", "the maxima of the quarters of the run differ in level")
@@ -473,7 +460,7 @@ def _not_stationary(maxima: IntArray) -> Reason | None:
 
 
 def _crowded(maxima: IntArray, bins: Bins) -> Reason | None:
-    place = edge_above(bins, maxima.size)
+    place = _edge_above(bins, maxima.size)
     if place is None:
         return None
     threshold = int(bins.upper[place])
@@ -493,10 +480,10 @@ def _close(series: Series) -> Reason | None:
 
 
 def _not_foreseen(maxima: IntArray) -> Reason | None:
-    held = folds_held(maxima, CONFIDENCE)
-    if held >= LEAST_FOLDS_HELD:
+    held = folds_held(maxima)
+    if held >= _LEAST_FOLDS_HELD:
         return None
-    return Reason("back-test", f"the back-test holds in {held} of {FOLDS} tenths of the run")
+    return Reason("back-test", f"the back-test holds in {held} of {_FOLDS} tenths of the run")
 
 
 def _rare_mode(series: Series, bins: Bins) -> Reason | None:
@@ -508,7 +495,7 @@ def _rare_mode(series: Series, bins: Bins) -> Reason | None:
     return Reason("rare mode", f"{far}, which {_MODE_BEYOND} values exceed")
 
 
-MOST_TIMES = 10
+_MOST_TIMES = 10
 
 
 class Projection(msgspec.Struct, kw_only=True, frozen=True):
@@ -546,17 +533,18 @@ def project(
     """The next maximum of a series of `result`, which is one of `document`: of `times` as many
     values as it has.
 
-    ValueError unless 0 < times <= MOST_TIMES; InputError if the histogram is unreadable.
+    ValueError unless 0 < times <= _MOST_TIMES; InputError if the histogram is unreadable.
     """
-    if not 0 < times <= MOST_TIMES:
-        raise ValueError(f"{times:g} times the data: at most {MOST_TIMES} are projected")
-    reasons = reasons_before(series, result, document)
+    if not 0 < times <= _MOST_TIMES:
+        raise ValueError(f"{times:g} times the data: at most {_MOST_TIMES} are projected")
+    reasons = _reasons_before(series, result, document)
     bins = bins_of(series.histogram)
-    tail = tail_of(bins, series.max or 0)
+    tail = _tail_of(bins, series.max or 0)
     if tail is not None:
-        reasons += reasons_of_tail(tail, series, bins)
+        reasons += _reasons_of_tail(tail, series, bins)
     if reasons or tail is None:
-        return Refusal(reasons=reasons, text=_refused(reasons))
+        texts = "; ".join(one.text for one in reasons)
+        return Refusal(reasons=reasons, text=f"No projection: {texts}. {PATH_NOT_TAKEN}")
     return _projected(series, tail, times)
 
 
@@ -588,8 +576,3 @@ def _projected(series: Series, tail: Tail, times: float) -> Projection:
             ]
         ),
     )
-
-
-def _refused(reasons: list[Reason]) -> str:
-    told = "; ".join(one.text for one in reasons)
-    return f"No projection: {told}. {PATH_NOT_TAKEN}"

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from hardstone.model import Histogram, Instrument, Series, Unit
-from hardstone.stats.histogram import Bins, IntArray, above, bins_of
+from hardstone.stats.histogram import IntArray, above, bins_of
 from hardstone.units import format_count
 
 # Of every largest value.
@@ -79,8 +79,8 @@ def values_for(q: float, share: float = 1.0) -> int:
 
 
 def lacking(needed: int, count: int) -> str:
-    """What a figure says in its place that is missing: "needs 1000 values, has 100"; "" if none
-    is."""
+    """What stands in the place of a missing figure: "needs 1000 values, has 100"; "" where there
+    are enough."""
     return f"needs {format_count(needed)} values, has {format_count(count)}" * (count < needed)
 
 
@@ -109,7 +109,7 @@ def quantile(histogram: Histogram, q: float, *, confidence: float = CONFIDENCE) 
 def quantile_of_bins(
     bins: RankedValues, q: float, confidence: float = CONFIDENCE
 ) -> Quantile | None:
-    """As `quantile`, for bins that were taken out of a histogram before."""
+    """The same as `quantile`, for bins of a histogram."""
     if bins.total == 0:
         return None
     return quantile_between(bins, q, rank_interval(bins.total, q, confidence), confidence)
@@ -118,16 +118,19 @@ def quantile_of_bins(
 def quantile_between(
     bins: RankedValues, q: float, ranks: tuple[int, int], confidence: float
 ) -> Quantile:
-    """The quantile of bins that are not empty, with the values of `ranks` (as `rank_interval` has
-    them) as its interval at `confidence`."""
+    """The quantile of bins that are not empty. Its interval at `confidence` are the values of
+    `ranks`, which `rank_interval` gives."""
     rank = nearest_rank(bins.total, q)
     top = bins.top
     value = _edge(bins, rank, upper=True)
+    first, last = ranks
+    is_overflow = first > bins.total - bins.overflow
+    is_underflow = 0 < last <= bins.underflow
     return Quantile(
         q=q,
         value=value,
-        low=_low_end(bins, ranks[0], top),
-        high=_high_end(bins, ranks[1]),
+        low=top if is_overflow else _edge(bins, first, upper=False),
+        high=0 if is_underflow else _edge(bins, last, upper=True),
         above=top if value is None and rank > bins.underflow else None,
         below=0 if value is None and rank <= bins.underflow else None,
         confidence=confidence,
@@ -137,15 +140,6 @@ def quantile_between(
 def nearest_rank(count: int, q: float) -> int:
     """Smallest rank, from 1, at or below which the share `q` of `count` values lies."""
     return min(max(int(np.ceil(count * q * (1 - 1e-15))), 1), count)
-
-
-def _low_end(bins: RankedValues, rank: int, top: int) -> int | None:
-    in_overflow = rank > bins.total - bins.overflow
-    return top if in_overflow else _edge(bins, rank, upper=False)
-
-
-def _high_end(bins: RankedValues, rank: int) -> int | None:
-    return 0 if 0 < rank <= bins.underflow else _edge(bins, rank, upper=True)
 
 
 def _edge(bins: RankedValues, rank: int, *, upper: bool) -> int | None:
@@ -208,27 +202,27 @@ def counts_above(histogram: Histogram) -> tuple[IntArray, IntArray, int]:
     return bins.upper, bins.total - bins.underflow - bins.reached, bins.total
 
 
-def values_to_bound(share: float, confidence: float = CONFIDENCE) -> int:
+def values_to_bound(share: float) -> int:
     """The fewest values that, none of them above, bound the share above by `share`: see
     `upper_bound`. About 3/share at 95 %."""
-    return ceil(log1p(-confidence) / log1p(-share) * (1 - 1e-12))
+    return ceil(log1p(-CONFIDENCE) / log1p(-share) * (1 - 1e-12))
 
 
-def upper_bound(events: int, total: int, confidence: float = CONFIDENCE) -> float:
-    """Bound on the probability of an event that occurred `events` times in `total` samples.
+def upper_bound(events: int, total: int) -> float:
+    """The bound, at 95 %, on the probability of an event seen `events` times in `total` samples.
 
-    Without an event: 1 - (1 - confidence)**(1/total), about 3/total at 95 %. Otherwise
-    chi2.ppf(confidence, 2(events + 1)) / (2 total) (Poisson). Never above 1.
+    Without an event: 1 - 0.05**(1/total), about 3/total. Otherwise chi2.ppf(0.95, 2(events + 1)) /
+    (2 total) (Poisson). Never above 1.
     """
     if not 0 <= events <= total:
         raise ValueError(f"{events} events in {total} samples")
     if total == 0:
         return 1.0
     if events == 0:
-        return float(-np.expm1(np.log1p(-confidence) / total))
+        return float(-np.expm1(np.log1p(-CONFIDENCE) / total))
     from scipy import special
 
-    return min(1.0, float(special.gammaincinv(events + 1, confidence)) / total)
+    return min(1.0, float(special.gammaincinv(events + 1, CONFIDENCE)) / total)
 
 
 AT_LIMIT_RATIO = 5
@@ -262,6 +256,7 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
     """The summary of `series`, with no quantile beyond `deepest`. InputError if its histogram is
     unreadable."""
     bins = bins_of(series.histogram)
+    quantiles = [quantile_of_bins(bins, q) for q in printable_quantiles(bins.total, deepest)]
     return SeriesSummary(
         name=series.name,
         labels=series.labels,
@@ -271,7 +266,7 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
         mean=series.mean,
         stddev=series.stddev,
         max=series.max,
-        quantiles=_quantiles(series, bins, printable_quantiles(bins.total, deepest)),
+        quantiles=[_within_extremes(one, series) for one in quantiles if one is not None],
         p_exceed_bound=upper_bound(0, max(series.count, 0)),
         overflow=series.histogram.overflow,
         underflow=series.histogram.underflow,
@@ -281,8 +276,8 @@ def summarise(series: Series, *, deepest: float = LADDER[-1]) -> SeriesSummary:
 
 def median_of(series: Series) -> int | None:
     """Upper edge of the bucket of the median, at most the maximum; None if out of range."""
-    found = _quantiles(series, bins_of(series.histogram), [0.5])
-    return found[0].value if found else None
+    found = quantile_of_series(series, 0.5)
+    return found.value if found else None
 
 
 def instrument_limit(series: Series, instrument: Instrument | None) -> str | None:
@@ -297,7 +292,7 @@ def instrument_limit(series: Series, instrument: Instrument | None) -> str | Non
 
 
 def median_limit(median: float | None, instrument: Instrument | None) -> str | None:
-    """The same of a median in ns that is known already."""
+    """The same note, for a median in ns that is already known."""
     if instrument is None or median is None:
         return None
     cost_ns = instrument.pair.median
@@ -315,13 +310,8 @@ def quantile_of_series(series: Series, q: float, confidence: float = CONFIDENCE)
     return None if found is None else _within_extremes(found, series)
 
 
-def _quantiles(series: Series, bins: Bins, wanted: list[float]) -> list[Quantile]:
-    found = [quantile_of_bins(bins, q) for q in wanted]
-    return [_within_extremes(entry, series) for entry in found if entry is not None]
-
-
 def _within_extremes(entry: Quantile, series: Series) -> Quantile:
-    """Limits a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
+    """Limit a quantile to the exact minimum and maximum, which are tighter than bucket edges."""
     if series.min is None or series.max is None:
         return entry
     return msgspec.structs.replace(
@@ -357,23 +347,15 @@ class ShareInterval(msgspec.Struct, kw_only=True, frozen=True):
     least_count: int | None = None
 
 
-def miss_interval(count: int, total: int, confidence: float = CONFIDENCE) -> ShareInterval:
-    """The two-sided interval of the share of misses, `count` of `total`.
-
-    ValueError unless 0 <= count <= total, total > 0 and 0 < confidence < 1.
-    """
-    error = _error_of_a_side(confidence)
-    low, high = share_low(count, total, error), share_high(count, total, error)
-    return ShareInterval(count=count, total=total, low=low, high=high, confidence=confidence)
-
-
 def misses_of(series: Series, deadline: int, confidence: float = CONFIDENCE) -> ShareInterval:
     """The share of values above `deadline`, in the unit of the series. Where its bucket leaves the
     count open, the interval holds for the least and for the most that it can be.
 
-    ValueError for an empty series; InputError if it is unreadable.
+    ValueError for an empty series, and unless 0 < confidence < 1; InputError if it is unreadable.
     """
-    error = _error_of_a_side(confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
+    error = (1 - confidence) / 2
     found = above(series, deadline)
     return ShareInterval(
         count=found.high,
@@ -411,9 +393,3 @@ def share_high(count: int, total: int, error: float) -> float:
 def _check(count: int, total: int) -> None:
     if not 0 <= count <= total or total < 1:
         raise ValueError(f"{count} of {total} cannot be missed")
-
-
-def _error_of_a_side(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
-    return (1 - confidence) / 2

@@ -54,7 +54,8 @@ class Shift(msgspec.Struct, kw_only=True, frozen=True):
 
 def signed_rank_p(differences: Sequence[float]) -> float:
     """Two-sided p of "the differences are symmetric about 0"; 1.0 where all are 0."""
-    ranks = _doubled_ranks([abs(one) for one in differences])
+    # Doubled, so that averaged ranks are whole numbers.
+    ranks = [int(rank) for rank in 2 * mean_ranks(np.abs(differences))]
     used = [rank for rank, one in zip(ranks, differences, strict=True) if one]
     if not used:
         return 1.0
@@ -117,21 +118,6 @@ def _sign_sums(ranks: Sequence[int] | range) -> list[int]:
             grown[value + rank] += ways
         counts = grown
     return counts
-
-
-def _doubled_ranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each value, so that averaged ranks stay whole."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    ranks = [0] * len(values)
-    first = 0
-    while first < len(order):
-        last = first
-        while last + 1 < len(order) and values[order[last + 1]] == values[order[first]]:
-            last += 1
-        for at in order[first : last + 1]:
-            ranks[at] = first + last + 2
-        first = last + 1
-    return ranks
 
 
 MOST_PAIRS = 30  # 2**15 sums of each half
@@ -202,6 +188,7 @@ def _share_of_sets(terms: FloatArray) -> float:
 
 
 def _sums(terms: FloatArray) -> FloatArray:
+    """The sums of all sets of terms, shape (2**n,)."""
     sums = np.zeros(1 << terms.size)
     for at, term in enumerate(terms.tolist()):
         np.add(sums[: 1 << at], term, out=sums[1 << at : 2 << at])
@@ -227,7 +214,7 @@ DRAWS = 2000
 _MOST_OF_ONE = 0.1
 _DEPEND_LEVEL = 0.05
 
-Statistic = Callable[[FloatArray], float]
+_Statistic = Callable[[FloatArray], float]
 
 
 class Interval(msgspec.Struct, kw_only=True, frozen=True):
@@ -243,7 +230,7 @@ class Interval(msgspec.Struct, kw_only=True, frozen=True):
 def block_bootstrap(
     values: ArrayLike,
     block_length: int,
-    statistic: Statistic,
+    statistic: _Statistic,
     *,
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
@@ -315,14 +302,14 @@ def _sample(raw: FloatArray, block_length: int, draw: np.random.Generator) -> Fl
     return np.asarray(raw[places[: raw.size]])
 
 
-def _refuse_extremes(raw: FloatArray, statistic: Statistic) -> None:
-    """Whether the statistic follows its largest or its smallest value alone."""
+def _refuse_extremes(raw: FloatArray, statistic: _Statistic) -> None:
+    """ValueError for a statistic that follows its largest or its smallest value alone."""
     before = statistic(raw)
     step = float(np.ptp(raw)) + 1.0
     for place, way in ((int(raw.argmax()), step), (int(raw.argmin()), -step)):
-        moved = raw.copy()
-        moved[place] += way
-        if not abs(statistic(moved) - before) <= _MOST_OF_ONE * step:
+        changed = raw.copy()
+        changed[place] += way
+        if not abs(statistic(changed) - before) <= _MOST_OF_ONE * step:
             raise ValueError(
                 "a statistic that one extreme value decides has no interval from its own values"
             )

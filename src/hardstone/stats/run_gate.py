@@ -13,14 +13,14 @@ by its runs, and cannot be compared.
 
 A maximum has no margin: it is gated against a deadline, where one value above it is a proof.
 
-Baselines: the run is the unit again. Each baseline is held against the other baselines just as the
-run is held against all of them, so that it is known how far apart runs of one system are; the run
+Baselines: the run is the unit again. Each baseline is compared with the other baselines just as the
+run is compared with all of them, which shows how far apart runs of one system are; the run
 is out only beyond the prediction interval for one more of them, mean + t * s * sqrt(1 + 1/k) (Hahn
 and Meeker 1991). Values are logarithms, and larger ones are worse.
 
-What disturbs a run makes its medians and tails longer, and for one run that cannot be told from a
-slower system. Its fastest values it leaves alone, most of all in every series (Chen and Revels
-2016): a system that is slower is slower there too. So a run fails by the fastest values only:
+What disturbs a run makes its medians and tails longer, and in one run that looks like a slower
+system. It leaves the fastest values alone, most of all those of every series (Chen and Revels
+2016), and a slower system is slower there too. So a run fails by the fastest values only:
 
 - together: the shift that all series have but the least one in eight.
 - alone: beyond the median shift of all series, how far out the series is that is furthest out, in
@@ -36,12 +36,12 @@ Nothing is out that is not beyond every baseline.
 
 Where the baselines are of several boots, a boot is a random effect and the run is of one more. The
 variance comes from the mean squares between and within boots, with the degrees of freedom of
-Satterthwaite (1946); a baseline is held against those of other boots.
+Satterthwaite (1946); a baseline is compared with those of other boots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import asinh, ceil, exp, inf, log1p, log2, sinh, sqrt
@@ -55,9 +55,8 @@ from hardstone.stats.resampling import MOST_PAIRS, FloatArray, holm, p_above, p_
 Outcome = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 ALPHA = 0.01
 LEAST_PAIRS = 10
-DEFAULT_PAIRS = 12
 DEFAULT_MARGINS = {"q50": 0.10, "q99": 0.25, "q99.9": 0.50, "above": 0.50}
-COUNTS = frozenset({"above"})
+_COUNTS = frozenset({"above"})
 _MAXIMA = frozenset({"max", "maximum", "worst"})
 OUTCOMES = {
     "PASS": "the pairs show that B is not worse than A by the margin",
@@ -119,18 +118,17 @@ def gate_pairs(
     margins: Mapping[str, float],
     *,
     alpha: float = ALPHA,
-    counts: Collection[str] = COUNTS,
 ) -> list[PairGate]:
     """One outcome for each statistic of `values`, which has (A, B) of each pair.
 
-    `counts` names those that count events. `margins` has the margin of each, 0.1 for 10 %. A
-    statistic with fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
+    `margins` has the margin of each, 0.1 for 10 %; those of _COUNTS count events. A statistic with
+    fewer than LEAST_PAIRS pairs, or with a value that has no ratio, is INCONCLUSIVE
     with the reason. ValueError for a margin that is missing or not above 0, for a maximum, for more
     than MOST_PAIRS pairs, and unless 0 < alpha < 0.5.
     """
     if not 0 < alpha < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
-    asked = [_question(name, values[name], margins, name in counts) for name in values]
+    asked = [_question(name, values[name], margins, name in _COUNTS) for name in values]
     tested = [one for one in asked if not one.problem]
     raw = [p(one.terms(log1p(one.margin))) for one in tested for p in (p_below, p_above)]
     adjusted = iter(holm(raw))
@@ -202,17 +200,13 @@ def _gate(one: _Hypothesis, p: tuple[float, float], questions: int, alpha: float
 def _reason(one: _Hypothesis, outcome: Outcome, questions: int, alpha: float) -> str:
     if outcome != "INCONCLUSIVE":
         return OUTCOMES[outcome]
-    said = sum(any(pair) for pair in one.pairs)
+    used = sum(any(pair) for pair in one.pairs)
     needed = ceil(log2(questions / alpha) - 1e-9)
-    if said < needed:
-        shown = f"{said} pairs" if said == len(one.pairs) else f"{said} pairs with an event"
+    if used < needed:
+        is_all = used == len(one.pairs)
+        shown = f"{used} pairs" if is_all else f"{used} pairs with an event"
         return f"{shown} cannot decide {questions // 2} statistics at {alpha:g}: {needed} could"
     return OUTCOMES[outcome]
-
-
-def least_pairs(statistics_count: int, alpha: float = ALPHA) -> int:
-    """How many pairs can decide as many statistics at all, if every pair says the same."""
-    return max(LEAST_PAIRS, ceil(log2(2 * statistics_count / alpha) - 1e-9))
 
 
 LEAST_RUNS = 10
@@ -223,8 +217,8 @@ DIFFERENCE_ALONE = 1.0  # of one series
 FASTEST, MEDIAN = "fastest", "p50"
 ONE_IN = 8  # of the series may be less slow than a slower system
 _LEAST_SERIES = 3  # of which one can stand out
-POWER = 0.95
-_BEYOND_POWER = 1.6448536269514722  # POWER of a standard normal distribution is below
+_POWER = 0.95
+_BEYOND_POWER = 1.6448536269514722  # _POWER of a standard normal distribution is below
 _LEAST_SCALE = 0.001  # of a logarithm: the width of a bucket of the histogram
 _LEAST_OTHERS = LEAST_RUNS // 2
 
@@ -248,7 +242,7 @@ class Prediction(NamedTuple):
     freedom: float
 
     def bound(self, alpha: float) -> float:
-        """What one more value is above with the probability `alpha`."""
+        """What one more value exceeds with the probability `alpha`."""
         from scipy import special
 
         return self.centre + float(special.stdtrit(self.freedom, 1 - alpha)) * self.scale
@@ -264,7 +258,7 @@ class GatedFigure:
     """What the baselines say of the run.
 
     `ratio`: by how much it is above them. It fails from `fails_from` on; a change by `found_from`
-    would have been found with the probability POWER. Both are ratios, None where there are too few
+    would have been found with the probability _POWER. Both are ratios, None where there are too few
     baselines. `scatter`: the standard deviation of the logarithm between runs. `runs_needed`: about
     how many baselines find the difference; None: no number does, or these do.
     """
@@ -313,11 +307,10 @@ def gate_run(
     figures: Sequence[Figure],
     boots: Sequence[str],
     *,
-    alpha: float = ALPHA,
     difference: float = DIFFERENCE,
     alone: float = DIFFERENCE_ALONE,
 ) -> RunGate:
-    """Holds the run `own`, of shape (m,), against the baselines `runs`, (k, m), of `boots`.
+    """Compare the run `own`, of shape (m,), with the baselines `runs`, (k, m), of `boots`.
 
     `figures` has what each of the m columns is; each series has one of its fastest values and one
     of its median. The run passes if a change of all series by `difference`, of one by `alone`,
@@ -330,33 +323,26 @@ def gate_run(
     fastest = _Columns(baselines, run, figures, {FASTEST})
     medians = _Columns(baselines, run, figures, {MEDIAN})
     if len(baselines) < LEAST_RUNS:
-        ratio = exp(_least(fastest.run - np.median(fastest.held, axis=0)))
+        ratio = exp(_least(fastest.above))
         return RunGate(GatedFigure("INCONCLUSIVE", ratio), [], [])
     others = _others(boots)
-    is_longer = medians.run - np.median(medians.held, axis=0)
     scores = [fastest.together(_least, others, boots)]
     longer = [at for at, column in enumerate(fastest.columns) if not figures[column].is_brief]
     parts = fastest.beyond_the_shared().only(longer)
     if len(parts.run) >= _LEAST_SERIES:
         scores.append(parts.furthest(others, boots))
-    is_out = _are_out(scores, alpha)
-    level = alpha / len(scores)
-    together = _gated_together(
-        scores[0],
-        is_out[0],
-        level,
-        difference,
-        len(baselines),
-    )
+    is_out = _are_out(scores)
+    level = ALPHA / len(scores)
+    together = _gated_together(scores[0], is_out[0], level, difference, len(baselines))
     each = []
     if len(scores) > 1:
         bound = scores[1].prediction.bound(level)
-        above = np.minimum(is_longer, fastest.run - np.median(fastest.held, axis=0))[longer]
+        above = np.minimum(medians.above, fastest.above)[longer]
         each = [
             parts.gated(at, bound, alone, is_out=is_out[1] and above[at] > log1p(LEAST_CHANGE))
             for at in range(len(parts.run))
         ]
-    return RunGate(together, each, _suspects(baselines, run, figures, others, boots, alpha))
+    return RunGate(together, each, _suspects(baselines, run, figures, others, boots))
 
 
 def _suspects(
@@ -365,18 +351,20 @@ def _suspects(
     figures: Sequence[Figure],
     others: Sequence[list[int]],
     boots: Sequence[str],
-    alpha: float,
 ) -> list[Suspect]:
-    """Medians together, and medians and tails alone, that are out."""
+    """The medians together, and each median and tail, that are out."""
     medians = _Columns(baselines, run, figures, {MEDIAN})
     rest = _Columns(baselines, run, figures, {one.kind for one in figures} - {FASTEST})
-    scores = [medians.together(_middle, others, boots), rest.furthest(others, boots)]
-    is_out = _are_out(scores, alpha)
+    scores = [
+        medians.together(lambda shifts: float(np.median(shifts)), others, boots),
+        rest.furthest(others, boots),
+    ]
+    is_out = _are_out(scores)
     found = []
     if is_out[0] and scores[0].value > log1p(LEAST_CHANGE):
-        bound = max(scores[0].prediction.bound(alpha / 2), scores[0].most)
+        bound = max(scores[0].prediction.bound(ALPHA / 2), scores[0].most)
         found.append(Suspect(None, exp(scores[0].value), exp(bound)))
-    bound = max(scores[1].prediction.bound(alpha / 2), scores[1].most)
+    bound = max(scores[1].prediction.bound(ALPHA / 2), scores[1].most)
     for at, column in enumerate(rest.columns if is_out[1] else []):
         gated = rest.gated(at, bound, inf, is_out=True)
         if gated.outcome == "FAIL":
@@ -384,18 +372,14 @@ def _suspects(
     return found
 
 
-def _are_out(scores: Sequence[_Scored], alpha: float) -> list[bool]:
+def _are_out(scores: Sequence[_Scored]) -> list[bool]:
     p_values = holm([one.prediction.p_above(one.value) for one in scores])
-    return [p <= alpha and one.value > one.most for one, p in zip(scores, p_values, strict=True)]
+    return [p <= ALPHA and one.value > one.most for one, p in zip(scores, p_values, strict=True)]
 
 
 def _least(shifts: FloatArray) -> float:
-    """What all series are above but the least one in ONE_IN."""
+    """The shift that all series exceed but the least one in ONE_IN."""
     return float(np.sort(shifts)[len(shifts) // ONE_IN])
-
-
-def _middle(shifts: FloatArray) -> float:
-    return float(np.median(shifts))
 
 
 def predict(values: FloatArray, groups: Sequence[str], least_scale: float = 0.0) -> Prediction:
@@ -430,12 +414,12 @@ def _with_groups(
     count, number = len(values), len(labels)
     if number < 2 or number == count:
         return None
-    held = [values[[one == label for one in groups]] for label in labels]
-    within = sum(float(((one - one.mean()) ** 2).sum()) for one in held) / (count - number)
+    grouped = [values[[one == label for one in groups]] for label in labels]
+    within = sum(float(((one - one.mean()) ** 2).sum()) for one in grouped) / (count - number)
     between = (total - within * (count - number)) / (number - 1)
     if between <= within:
         return None
-    squares = sum(len(one) ** 2 for one in held)
+    squares = sum(len(one) ** 2 for one in grouped)
     size = (count - squares / count) / (number - 1)
     share = (1 + squares / count**2) / size
     rest = max(1 + 1 / count - share, 0.0)
@@ -447,7 +431,7 @@ def _with_groups(
 
 
 def _others(boots: Sequence[str]) -> list[list[int]]:
-    """The baselines that each one is held against: those of other boots, if these are enough."""
+    """The baselines that each one is compared with: those of other boots, if these are enough."""
     found = []
     for at, boot in enumerate(boots):
         elsewhere = [one for one, other in enumerate(boots) if other != boot]
@@ -467,15 +451,20 @@ class _Columns:
         kinds: set[str],
     ) -> None:
         self.columns = [at for at, one in enumerate(figures) if one.kind in kinds]
-        self.held, self.run = baselines[:, self.columns], run[self.columns]
+        self.baselines, self.run = baselines[:, self.columns], run[self.columns]
         self._steps = np.maximum([figures[at].step for at in self.columns], _LEAST_SCALE)
         self._width = sqrt(1 + 1 / len(baselines))
+
+    @property
+    def above(self) -> FloatArray:
+        """How far the run is above the median of the baselines, in each column."""
+        return np.asarray(self.run - np.median(self.baselines, axis=0))
 
     def beyond_the_shared(self) -> _Columns:
         """What is left of each without the median shift of all."""
         found = copy(self)
-        middle = np.median(self.held, axis=0)
-        found.held = self.held - np.median(self.held - middle, axis=1)[:, np.newaxis]
+        middle = np.median(self.baselines, axis=0)
+        found.baselines = self.baselines - np.median(self.baselines - middle, axis=1)[:, np.newaxis]
         found.run = self.run - np.median(self.run - middle)
         return found
 
@@ -483,7 +472,7 @@ class _Columns:
         """Those at `places`."""
         found = copy(self)
         found.columns = [self.columns[at] for at in places]
-        found.held, found.run = self.held[:, places], self.run[list(places)]
+        found.baselines, found.run = self.baselines[:, places], self.run[list(places)]
         found._steps = self._steps[list(places)]
         return found
 
@@ -494,31 +483,31 @@ class _Columns:
         boots: Sequence[str],
     ) -> _Scored:
         """`of_shifts` of how far all columns of a run are above the medians of the baselines that
-        it is held against: `others` of each baseline, all of the run. Logarithms of ratios."""
+        it is compared with: `others` of each baseline, all of the run. Logarithms of ratios."""
         scores = np.array(
             [
-                of_shifts(one - np.median(self.held[rest], axis=0))
-                for one, rest in zip(self.held, others, strict=True)
+                of_shifts(one - np.median(self.baselines[rest], axis=0))
+                for one, rest in zip(self.baselines, others, strict=True)
             ]
         )
-        value = of_shifts(self.run - np.median(self.held, axis=0))
+        value = of_shifts(self.above)
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def furthest(self, others: Sequence[list[int]], boots: Sequence[str]) -> _Scored:
-        """How far out the one is that is furthest out, as asinh."""
+        """How far out the column is that is furthest out, as asinh."""
         scores = np.array(
             [
-                asinh(self._out(one, self.held[rest]))
-                for one, rest in zip(self.held, others, strict=True)
+                asinh(self._out(one, self.baselines[rest]))
+                for one, rest in zip(self.baselines, others, strict=True)
             ]
         )
-        value = asinh(self._out(self.run, self.held))
+        value = asinh(self._out(self.run, self.baselines))
         return _Scored(value, predict(scores, boots, _LEAST_SCALE), scores)
 
     def gated(self, at: int, bound: float, alone: float, *, is_out: bool) -> GatedFigure:
-        """One of them; `bound` is that of the furthest, `is_out` whether that is beyond it."""
-        own = float(self.run[at] - self.held[:, at].mean())
-        scatter = max(float(self.held[:, at].std(ddof=1)), float(self._steps[at]))
+        """One column. `bound` is that of the furthest one, `is_out` whether that exceeds it."""
+        own = float(self.run[at] - self.baselines[:, at].mean())
+        scatter = max(float(self.baselines[:, at].std(ddof=1)), float(self._steps[at]))
         scale = scatter * self._width
         limit = max((sinh(bound) if bound < 20 else inf) * scale, log1p(LEAST_CHANGE))
         found = limit + _BEYOND_POWER * scale

@@ -10,6 +10,7 @@ from math import ceil, log, log2
 
 from hardstone.event_names import THRESHOLD
 from hardstone.model import Event, Result
+from hardstone.stats.causes import cpu_of
 
 SUSTAINED = "IRQ-S-SUS"
 STEP = "sustained_step"
@@ -47,7 +48,7 @@ class Bracket:
 
 
 def steps_of(results: Sequence[Result]) -> list[Step]:
-    """All finished steps, in the order of time; events that are none are left out."""
+    """All finished steps, in the order of time; malformed events are left out."""
     steps = (_step(event) for result in results for event in result.events if event.name == STEP)
     return [step for step in steps if step is not None]
 
@@ -130,7 +131,7 @@ class Breach:
 def worst_breach(result: Result, threshold_ns: int) -> Breach | None:
     """The largest latency of a wake-up above the threshold."""
     found = [
-        Breach(one.value_ns, threshold_ns, one.at_ns, _cpu(series.labels.get("cpu"), result))
+        Breach(one.value_ns, threshold_ns, one.at_ns, cpu_of(series, result))
         for series in result.series
         if series.name == _WAKEUP
         for one in series.worst[:1]
@@ -140,7 +141,7 @@ def worst_breach(result: Result, threshold_ns: int) -> Breach | None:
 
 
 def reported_breach(result: Result) -> Breach | None:
-    """The first breach that the events of `result` tell."""
+    """The first breach that is an event of `result`."""
     for event in result.events:
         value, limit = event.data.get("value_ns"), event.data.get("threshold_ns")
         if event.name == THRESHOLD and isinstance(value, int) and isinstance(limit, int):
@@ -150,7 +151,7 @@ def reported_breach(result: Result) -> Breach | None:
 
 
 def mark_breach(result: Result, threshold_ns: int | None) -> None:
-    """Adds the event of a breach that has none: the probe did not know the threshold."""
+    """Add the event of a breach that has none: the probe did not know the threshold."""
     breach = None if threshold_ns is None else worst_breach(result, threshold_ns)
     if breach is None or any(event.name == THRESHOLD for event in result.events):
         return
@@ -162,7 +163,3 @@ def mark_breach(result: Result, threshold_ns: int | None) -> None:
             data={"value_ns": breach.value_ns, "threshold_ns": threshold_ns, "cpu": breach.cpu},
         )
     )
-
-
-def _cpu(label: int | str | None, result: Result) -> int | None:
-    return label if isinstance(label, int) else result.conditions.cpu

@@ -1,4 +1,4 @@
-"""Grades how far a run can be trusted: a table of rules, each with its grade and reason."""
+"""Grades how far a run can be trusted: for each grade a table of claims, which give reasons."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hardstone import event_names
-from hardstone.catalogue import (
-    has_short_profile,
-    shorter_than_standard,
-)
-from hardstone.model import (
-    Instrument,
-    Result,
-    RunDocument,
-    Stopped,
-    Trust,
-    TrustGrade,
-)
+from hardstone.catalogue import has_short_profile, shorter_than_standard
+from hardstone.model import Instrument, Result, RunDocument, Stopped, Trust, TrustGrade
 from hardstone.stats.causes import is_limited_by_quota
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.consistency import (
@@ -58,36 +48,15 @@ def lacks_realtime(result: Result) -> bool:
     return has_run(result) and result.conditions.realtime is False
 
 
-class Rule(NamedTuple):
-    """`claim` returns the reason why a run gets at most `grade`, or None."""
-
-    grade: TrustGrade
-    claim: Callable[[RunDocument], str | None]
+Claim = Callable[[RunDocument], str | None]  # the reason, or None
 
 
 def grade_run(document: RunDocument) -> Trust:
     """The grade of a run with every reason, most severe first; grade "full" has no reasons."""
-    found = [(rule.grade, rule.claim(document)) for rule in RULES]
-    grave = [text for grade, text in found if text and grade == "untrustworthy"]
-    light = [text for grade, text in found if text and grade == "indicative"]
+    grave = list(filter(None, (claim(document) for claim in UNTRUSTWORTHY)))
+    light = list(filter(None, (claim(document) for claim in INDICATIVE)))
     grade: TrustGrade = "untrustworthy" if grave else "indicative" if light else "full"
     return Trust(grade=grade, reasons=grave + light)
-
-
-def _left_changed(document: RunDocument) -> str | None:
-    """The tests after it ran with settings that the request did not name."""
-    tests = _with_event(document, event_names.LEFT)
-    return tests and f"settings not restored after {tests}: {event_names.LEFT_REMEDY}"
-
-
-def _throttled(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.THROTTLED)
-    return tests and f"{tests} {event_names.CPU_LOST}"
-
-
-def _other_conditions(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.DIFFER)
-    return tests and f"the conditions differed from the request: {tests}"
 
 
 def _unequal_work(document: RunDocument) -> str | None:
@@ -97,14 +66,14 @@ def _unequal_work(document: RunDocument) -> str | None:
 
 
 def _blocks_unsteady(document: RunDocument) -> str | None:
-    """What a load does is held against these."""
+    """The effect of a load is compared with these."""
     names = names_in(document)
     found = [f"{names.name(result)}: {text}" for result, text in unsteady_blocks(document)]
     return f"{'; '.join(found)}: {UNSTEADY}" if found else None
 
 
 def _load_short(document: RunDocument) -> str | None:
-    """Its share is that of all the time of the test, a stop too."""
+    """The share of a load counts all the time of the test, a stop too."""
     names = [{event.name for event in result.events} for result in document.results]
     short = [
         (result, event_names.STOPPED in has)
@@ -184,20 +153,10 @@ def _stolen(document: RunDocument) -> str | None:
 
 
 def _stopped(document: RunDocument) -> str | None:
-    """What a stop made late is in no figure; that it happened is said all the same."""
+    """What a stop made late is in no figure, but the stop is reported."""
     names = names_in(document)
-    said = [text for one in document.results if (text := _stops_of(names.name(one), one))]
-    return "; ".join(said) or None
-
-
-def _stops_mixed(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.STOPS_MIXED)
-    return tests and f"values of a stop of the program are in the figures of {tests}"
-
-
-def _stops_unseen(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.STOPS_NOT_WATCHED)
-    return tests and f"a stop of the program would look like a latency, none is noticed: {tests}"
+    texts = [_stops_of(names.name(one), one) for one in document.results]
+    return "; ".join(filter(None, texts)) or None
 
 
 def _stops_of(test: str, result: Result) -> str | None:
@@ -215,8 +174,8 @@ def _stops_of(test: str, result: Result) -> str | None:
 
 
 def stopped_least_ns(result: Result) -> int:
-    """How long the program was stopped during a test, at least: of each stop what its longest
-    value has beyond the longest other one."""
+    """How long the program was stopped during a test, at least: the sum over the stops of what the
+    longest value of each has beyond the longest other one."""
     lengths = [
         event.data.get("least_ns") for event in result.events if event.name == event_names.STOPPED
     ]
@@ -232,19 +191,18 @@ def _kept_apart(result: Result) -> str:
     apart = [(one, one.stopped) for one in result.series if isinstance(one.stopped, Stopped)]
     if not apart:
         return "no value was under way"
-    said = [
+    texts = [
         f"{format_count(stopped.count)} of {series.name} (worst "
         f"{_brief(stopped.worst) if series.unit == 'ns' else format_count(stopped.worst)})"
         for series, stopped in apart[:_MOST_SERIES]
     ]
-    more = len(apart) - len(said)
+    more = len(apart) - len(texts)
     rest = [f"{more} more series"] if more else []
-    return f"kept apart {', '.join([*said, *rest])}"
+    return f"kept apart {', '.join([*texts, *rest])}"
 
 
 def _quota_used_up(document: RunDocument) -> str | None:
-    """The reason that a quota was used up, for tests with time-shared threads: it stops no
-    others."""
+    """A quota stops time-shared threads only."""
     stopped = [
         result
         for result in document.results
@@ -270,7 +228,7 @@ def _not_realtime(document: RunDocument) -> str | None:
 
 
 def _conditions_unknown(document: RunDocument) -> str | None:
-    """What a figure says without them is about no system that can be named."""
+    """Without them a figure is about no system that can be named."""
     unknown = (
         result
         for result in document.results
@@ -290,7 +248,7 @@ def _counter_refused(document: RunDocument) -> str | None:
 
 
 def _changed_facts(document: RunDocument) -> str | None:
-    facts = sorted({moved.fact for moved in document.environment_moved})
+    facts = sorted({changed.fact for changed in document.environment_moved})
     return f"the machine changed during the run: {listed(facts)}" if facts else None
 
 
@@ -309,7 +267,7 @@ def _unfinished(document: RunDocument) -> str | None:
 
 
 def _resumed(document: RunDocument) -> str | None:
-    """What happened in a gap nobody knows: the worst value may lie there."""
+    """Nobody knows what happened in a gap: the worst value may lie there."""
     tests = _with_event(document, event_names.JOINED, event_names.NEW_PART)
     gaps = [
         gap
@@ -326,7 +284,7 @@ def _resumed(document: RunDocument) -> str | None:
 
 
 def _totals_lost(document: RunDocument) -> str | None:
-    """timerlat tells a release in its events only: without them its wake-up has no total."""
+    """timerlat reports a release only in its events: without them its wake-up has no total."""
     losing = [one for one in _parts_seen(document) if one.is_timerlat and one.without > 0]
     tests = _names(document, [one.result for one in losing])
     lost = format_count(sum(one.without for one in losing))
@@ -334,8 +292,8 @@ def _totals_lost(document: RunDocument) -> str | None:
 
 
 def _interrupts_early(document: RunDocument) -> str | None:
-    """Whose delivery would be negative: it stands as 0, which is no time that was measured."""
-    said = []
+    """Their delivery would be negative. It is recorded as 0, which is no time that was measured."""
+    texts = []
     for result in document.results:
         for event in result.events:
             seen, early = (event.data.get(name) for name in ("seen_count", "early_count"))
@@ -344,22 +302,16 @@ def _interrupts_early(document: RunDocument) -> str | None:
             if isinstance(seen, int) and early > _EARLY * seen:
                 most = event.data.get("earliest_ns")
                 by = f", by up to {format_ns(most)}" if isinstance(most, int) else ""
-                said.append(
+                texts.append(
                     f"{result.test} {event.data.get('source')}: {format_count(early)} of "
                     f"{format_count(seen)} interrupts took the CPU before they were due{by}, as "
                     "where a hypervisor leaves its guest early, and stand as 0"
                 )
-    return "; ".join(said) or None
-
-
-def _events_dropped(document: RunDocument) -> str | None:
-    """What they would have said is not among the reasons here."""
-    tests = _with_event(document, event_names.DROPPED)
-    return tests and f"more events than fit, some are not known: {tests}"
+    return "; ".join(texts) or None
 
 
 def _parts_seldom(document: RunDocument) -> str | None:
-    """Parts of a few wake-ups are those of some kind of them."""
+    """The parts of a few wake-ups may be those of one kind of wake-up."""
     tests = _names(
         document,
         [
@@ -394,16 +346,6 @@ def _parts_seen(document: RunDocument) -> Iterator[_PartsSeen]:
                 )
 
 
-def _in_memory(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.IN_MEMORY)
-    return tests and f"files in memory, where synchronisation means nothing: {tests}"
-
-
-def _on_network(document: RunDocument) -> str | None:
-    tests = _with_event(document, event_names.ON_NETWORK)
-    return tests and f"files on a network file system, which is in the figures: {tests}"
-
-
 def _short(document: RunDocument) -> str | None:
     """Lengths decide: -D and --samples replace those of the profile."""
     lengths = shorter_than_standard(document)
@@ -419,42 +361,65 @@ def _unloaded(document: RunDocument) -> str | None:
     return "no load" if loads == {"none"} else None
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("untrustworthy", _left_changed),
-    Rule("untrustworthy", _throttled),
-    Rule("untrustworthy", _other_conditions),
-    Rule("untrustworthy", _unequal_work),
-    Rule("untrustworthy", _counter_wrong),
-    Rule("untrustworthy", _skew_wrong),
-    Rule("untrustworthy", _clock_wrong),
-    Rule("untrustworthy", _stops_mixed),
-    Rule("untrustworthy", _identity_broken),
-    Rule("indicative", _stopped),
-    Rule("indicative", _quota_used_up),
-    Rule("indicative", _stops_unseen),
-    Rule("indicative", _instructions),
-    Rule("indicative", _emulated),
-    Rule("indicative", _virtual),
-    Rule("indicative", _stolen),
-    Rule("indicative", _clocked_down),
-    Rule("indicative", _load_short),
-    Rule("indicative", _blocks_unsteady),
-    Rule("indicative", _not_realtime),
-    Rule("indicative", _conditions_unknown),
-    Rule("indicative", _counter_refused),
-    Rule("indicative", _clock_unsure),
-    Rule("indicative", _changed_facts),
-    Rule("indicative", _clock_set_back),
-    Rule("indicative", _unfinished),
-    Rule("indicative", _resumed),
-    Rule("indicative", _totals_lost),
-    Rule("indicative", _parts_seldom),
-    Rule("indicative", _interrupts_early),
-    Rule("indicative", _events_dropped),
-    Rule("indicative", _in_memory),
-    Rule("indicative", _on_network),
-    Rule("indicative", _short),
-    Rule("indicative", _unloaded),
+def _of_event(name: str, text: str) -> Claim:
+    """The claim that tests have the event `name`: `text`, with their names."""
+
+    def claim(document: RunDocument) -> str | None:
+        tests = _with_event(document, name)
+        return tests and text.format(tests=tests)
+
+    return claim
+
+
+UNTRUSTWORTHY: tuple[Claim, ...] = (
+    _of_event(
+        event_names.LEFT, f"settings not restored after {{tests}}: {event_names.LEFT_REMEDY}"
+    ),
+    _of_event(event_names.THROTTLED, f"{{tests}} {event_names.CPU_LOST}"),
+    _of_event(event_names.DIFFER, "the conditions differed from the request: {tests}"),
+    _unequal_work,
+    _counter_wrong,
+    _skew_wrong,
+    _clock_wrong,
+    _of_event(
+        event_names.STOPS_MIXED, "values of a stop of the program are in the figures of {tests}"
+    ),
+    _identity_broken,
+)
+INDICATIVE: tuple[Claim, ...] = (
+    _stopped,
+    _quota_used_up,
+    _of_event(
+        event_names.STOPS_NOT_WATCHED,
+        "a stop of the program would look like a latency, none is noticed: {tests}",
+    ),
+    _instructions,
+    _emulated,
+    _virtual,
+    _stolen,
+    _clocked_down,
+    _load_short,
+    _blocks_unsteady,
+    _not_realtime,
+    _conditions_unknown,
+    _counter_refused,
+    _clock_unsure,
+    _changed_facts,
+    _clock_set_back,
+    _unfinished,
+    _resumed,
+    _totals_lost,
+    _parts_seldom,
+    _interrupts_early,
+    _of_event(event_names.DROPPED, "more events than fit, some are not known: {tests}"),
+    _of_event(
+        event_names.IN_MEMORY, "files in memory, where synchronisation means nothing: {tests}"
+    ),
+    _of_event(
+        event_names.ON_NETWORK, "files on a network file system, which is in the figures: {tests}"
+    ),
+    _short,
+    _unloaded,
 )
 
 

@@ -31,7 +31,7 @@ import msgspec
 from hardstone.event_names import LEFT, LEFT_REMEDY, SHIELDED
 from hardstone.model import Histogram, PlannedTest, Result, RunDocument, Series, Unit
 from hardstone.stats.consistency import time_meaning
-from hardstone.stats.histogram import Bins, bins_of
+from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import ranked_counts_of
 from hardstone.stats.quantiles import (
     Quantile,
@@ -50,6 +50,7 @@ from hardstone.stats.resampling import Shift, hodges_lehmann, holm, signed_rank_
 AS_ONE = 125
 DEPENDENCE = AS_ONE**0.5
 CONFIDENCE = 0.98
+_MARGIN = 0.10
 Difference = Literal["higher", "lower", "no difference seen", "not decided"]
 
 
@@ -85,33 +86,31 @@ def compare_quantile(
     other: Series,
     q: float,
     *,
-    margin: float = 0.10,
-    confidence: float = CONFIDENCE,
     quantum: float = 0.0,
     ends: tuple[QuantileEnds, QuantileEnds] | None = None,
 ) -> QuantileRatio:
     """The quantile `q` of `other` over that of `first`.
 
-    Each side gets half of what `confidence` leaves (Bonferroni), so that the ratio of the ends
-    holds at `confidence`. `quantum` is the step of the clock in the unit of the series: both ends
-    are open by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments,
-    where that is known. ValueError unless 0 < q < 1, 0 < confidence < 1, margin > 0, quantum >= 0.
-    InputError if a histogram is unreadable.
+    Each side gets half of what CONFIDENCE leaves (Bonferroni), so that the ratio of the ends holds
+    at CONFIDENCE. `quantum` is the step of the clock in the unit of the series: both ends are open
+    by as much. `ends`: what `quantile_ends` gives for both sides with the same arguments, where
+    that is known. ValueError unless 0 < q < 1 and quantum >= 0. InputError if a histogram is
+    unreadable.
     """
-    if not (0 < q < 1 and 0 < confidence < 1 and margin > 0 and quantum >= 0):
-        raise ValueError("0 < q < 1, 0 < confidence < 1, margin > 0 and quantum >= 0 are needed")
+    if not (0 < q < 1 and quantum >= 0):
+        raise ValueError("0 < q < 1 and quantum >= 0 are needed")
     ratio = low = high = None
     reason = _why_none(first, other, q)
     if not reason:
         below, above = ends or (
-            quantile_ends(first, q, confidence, quantum),
-            quantile_ends(other, q, confidence, quantum),
+            quantile_ends(first, q, quantum),
+            quantile_ends(other, q, quantum),
         )
         ratio = above.value / below.value if above.value and below.value else None
         low = above.low / below.high if below.high else None
         high = above.high / below.low if above.high is not None and below.low > 0 else None
         reason = "" if ratio else "a quantile is 0 or outside of the histogram: no ratio"
-    outcome = _outcome(ratio, low, high, margin)
+    outcome = _outcome(ratio, low, high)
     if outcome == "not decided" and not reason:
         reason = _why_open(min(first.count, other.count), low, high)
     return QuantileRatio(
@@ -119,8 +118,8 @@ def compare_quantile(
         ratio=ratio,
         low=low,
         high=high,
-        margin=margin,
-        confidence=confidence,
+        margin=_MARGIN,
+        confidence=CONFIDENCE,
         outcome=outcome,
         reason=reason,
     )
@@ -141,11 +140,9 @@ def widened_quantile(bins: RankedValues, q: float, confidence: float) -> Quantil
     return quantile_between(bins, q, (low, high), confidence)
 
 
-def quantile_ends(
-    series: Series, q: float, confidence: float = CONFIDENCE, quantum: float = 0.0
-) -> QuantileEnds:
-    """One side of a ratio that holds at `confidence`. InputError if the histogram is unreadable."""
-    found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + confidence) / 2)
+def quantile_ends(series: Series, q: float, quantum: float = 0.0) -> QuantileEnds:
+    """One side of a ratio that holds at CONFIDENCE. InputError if the histogram is unreadable."""
+    found = widened_quantile(ranked_counts_of(series.histogram), q, (1 + CONFIDENCE) / 2)
     if found is None or series.min is None or series.max is None:
         return QuantileEnds(None, 0.0, None)
     value = None if found.value is None else max(min(found.value, series.max), series.min)
@@ -175,10 +172,8 @@ def _why_open(count: int, low: float | None, high: float | None) -> str:
     return f"{low:.3g} to {high:.3g} reaches across a margin"
 
 
-def _outcome(
-    ratio: float | None, low: float | None, high: float | None, margin: float
-) -> Difference:
-    most = 1 + margin
+def _outcome(ratio: float | None, low: float | None, high: float | None) -> Difference:
+    most = 1 + _MARGIN
     if ratio is None:
         return "not decided"
     if low is not None and low > most:
@@ -190,7 +185,7 @@ def _outcome(
     return "not decided"
 
 
-SHIFT_CONFIDENCE = 0.95
+_SHIFT_CONFIDENCE = 0.95
 LEVELS = (
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
     *(1 - part * 10.0**-power for power in (2, 3, 4, 5) for part in (1, 0.5, 0.2)),
@@ -215,39 +210,35 @@ class ShiftPoint(msgspec.Struct, kw_only=True, frozen=True):
     high: float | None
 
 
-def shift_function(
-    first: Histogram, other: Histogram, *, confidence: float = SHIFT_CONFIDENCE
-) -> list[ShiftPoint]:
+def shift_function(first: Histogram, other: Histogram) -> list[ShiftPoint]:
     """The ratios of `other` to `first`, q ascending, where both have at least 10 values beyond q.
 
-    The band holds at `confidence` for all points together (Bonferroni), if the values depend on
-    each other no more than stats.two_runs.DEPENDENCE allows. Where a quantile is 0 or outside of
-    the buckets there is no point. ValueError unless 0 < confidence < 1; InputError if unreadable.
+    The band holds at 95 % for all points together (Bonferroni), if the values depend on each other
+    no more than DEPENDENCE allows. Where a quantile is 0 or outside of the buckets there is no
+    point. InputError if unreadable.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"the confidence must lie between 0 and 1, not {confidence}")
     below, above = bins_of(first), bins_of(other)
     count = min(below.total, above.total)
     levels = [q for q in LEVELS if is_printable(q, count) and is_printable(1 - q, count)]
-    of_each = 1 - (1 - confidence) / 2 / max(len(levels), 1)
-    points = (_point(below, above, q, of_each) for q in levels)
-    return [point for point in points if point is not None]
+    of_each = 1 - (1 - _SHIFT_CONFIDENCE) / 2 / max(len(levels), 1)
+    points = []
+    for q in levels:
+        one = widened_quantile(below, q, of_each)
+        two = widened_quantile(above, q, of_each)
+        if one is None or two is None or not one.value or not two.value:
+            continue
+        points.append(
+            ShiftPoint(
+                q=q,
+                ratio=two.value / one.value,
+                low=(two.low or 0) / one.high if one.high else None,
+                high=two.high / one.low if one.low and two.high is not None else None,
+            )
+        )
+    return points
 
 
-def _point(below: Bins, above: Bins, q: float, confidence: float) -> ShiftPoint | None:
-    one = widened_quantile(below, q, confidence)
-    two = widened_quantile(above, q, confidence)
-    if one is None or two is None or not one.value or not two.value:
-        return None
-    return ShiftPoint(
-        q=q,
-        ratio=two.value / one.value,
-        low=(two.low or 0) / one.high if one.high else None,
-        high=two.high / one.low if one.low and two.high is not None else None,
-    )
-
-
-DEPENDENT_CONFIDENCE = 0.95
+_DEPENDENT_CONFIDENCE = 0.95
 _NORMAL = 1.959963984540054  # 97.5 % of a standard normal distribution is below
 
 
@@ -260,7 +251,7 @@ class Estimate(NamedTuple):
 
 
 def worth_of(count: int) -> int:
-    """As many independent values as `count` values of one run are worth."""
+    """How many independent values `count` values of one run are worth."""
     return count // AS_ONE
 
 
@@ -271,7 +262,7 @@ def supports(q: float, count: int) -> bool:
 
 def quantile_estimate(series: Series, q: float) -> Estimate | None:
     """The quantile `q` with its interval; None for an empty series. InputError if unreadable."""
-    found = widened_quantile(bins_of(series.histogram), q, DEPENDENT_CONFIDENCE)
+    found = widened_quantile(bins_of(series.histogram), q, _DEPENDENT_CONFIDENCE)
     if found is None or series.max is None:
         return None
     value, high = (
@@ -294,7 +285,7 @@ def mean_estimate(series: Series) -> Estimate | None:
 def share_estimate(least: int, most: int, total: int) -> Estimate:
     """The share of `least` to `most` of `total` values, which is above 0; two-sided."""
     worth = worth_of(total)
-    error = (1 - DEPENDENT_CONFIDENCE) / 2
+    error = (1 - _DEPENDENT_CONFIDENCE) / 2
     if not worth:
         return Estimate(most / total, 0.0, 1.0)
     fewest, all_most = least // AS_ONE, min(ceil(most / AS_ONE), worth)
@@ -310,7 +301,7 @@ def values_needed(q: float) -> int:
 
 def values_for_share(share: float) -> int:
     """How many values, none of them above, bound the share above by `share`."""
-    error = (1 - DEPENDENT_CONFIDENCE) / 2
+    error = (1 - _DEPENDENT_CONFIDENCE) / 2
     return ceil(log(error) / log1p(-share)) * AS_ONE if 0 < share < 1 else 0
 
 
@@ -330,6 +321,9 @@ class PairValues(msgspec.Struct, kw_only=True):
     with_setting: int
 
 
+_Verdict = Literal["lower", "higher", "none seen", "not judged"]
+
+
 class Effect(msgspec.Struct, kw_only=True):
     """The effect of the setting on one figure. A difference is "with" minus "without".
 
@@ -345,7 +339,7 @@ class Effect(msgspec.Struct, kw_only=True):
     shift: Shift
     p: float
     p_adjusted: float
-    verdict: Literal["lower", "higher", "none seen", "not judged"]
+    verdict: _Verdict
 
 
 class Maxima(msgspec.Struct, kw_only=True):
@@ -394,7 +388,8 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         problem = _NOT_PUT_BACK if is_left and len(pair) == 2 else _problem(pair, settings)
         if problem is None:
             without, with_setting = sorted(pair, key=lambda one: bool(one[0].settings))
-            counted.append((_first(without[1]), _first(with_setting[1])))
+            # The main series of a test comes first.
+            counted.append((without[1].series[0], with_setting[1].series[0]))
         else:
             left_out.setdefault(problem, []).append(number + 1)
     effects = _effects(counted)
@@ -410,7 +405,7 @@ def prove(document: RunDocument, rule: str, settings: Sequence[str]) -> Proof:
         effects=effects,
         maxima=_maxima(counted),
         left_out=[f"{_pairs_text(pairs)}: {problem}" for problem, pairs in left_out.items()],
-        notes=[*_notes(document, len(counted)), *_lacking(counted)],
+        notes=_notes(document, counted),
     )
 
 
@@ -488,11 +483,6 @@ def _has_values(result: Result) -> bool:
     return bool(result.series) and result.series[0].count > 0
 
 
-def _first(result: Result) -> Series:
-    """The main series of a test comes first."""
-    return result.series[0]
-
-
 def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
     if not pairs:
         return []
@@ -502,39 +492,31 @@ def _effects(pairs: Sequence[tuple[Series, Series]]) -> list[Effect]:
         [PairValues(without=_quantile(a, q), with_setting=_quantile(b, q)) for a, b in pairs]
         for q in levels
     ]
-    p_values = [signed_rank_p(_differences(figure)) for figure in values]
-    unit = pairs[0][0].unit
-    return [
-        _effect(_FIGURES[q], unit, found, p, adjusted, 1 - ALPHA / len(levels))
-        for q, found, p, adjusted in zip(levels, values, p_values, holm(p_values), strict=True)
-    ]
-
-
-def _effect(
-    figure: str,
-    unit: Unit,
-    values: list[PairValues],
-    p: float,
-    p_adjusted: float,
-    confidence: float,
-) -> Effect:
-    """`confidence` of the interval is corrected for all figures, like the verdict."""
-    shift = hodges_lehmann(_differences(values), confidence)
-    is_seen = p_adjusted <= ALPHA and shift.estimate != 0
-    verdict: Literal["lower", "higher", "none seen", "not judged"] = "none seen"
-    if len(values) < LEAST_PAIRS:
-        verdict = "not judged"
-    elif is_seen:
-        verdict = "lower" if shift.estimate < 0 else "higher"
-    return Effect(
-        figure=figure,
-        unit=unit,
-        pairs=values,
-        shift=shift,
-        p=p,
-        p_adjusted=p_adjusted,
-        verdict=verdict,
-    )
+    differences = [[one.with_setting - one.without for one in figure] for figure in values]
+    p_values = [signed_rank_p(figure) for figure in differences]
+    effects = []
+    for q, figures, changes, p, p_adjusted in zip(
+        levels, values, differences, p_values, holm(p_values), strict=True
+    ):
+        # The interval is corrected for all figures, like the verdict.
+        shift = hodges_lehmann(changes, 1 - ALPHA / len(levels))
+        verdict: _Verdict = "none seen"
+        if len(pairs) < LEAST_PAIRS:
+            verdict = "not judged"
+        elif p_adjusted <= ALPHA and shift.estimate != 0:
+            verdict = "lower" if shift.estimate < 0 else "higher"
+        effects.append(
+            Effect(
+                figure=_FIGURES[q],
+                unit=pairs[0][0].unit,
+                pairs=figures,
+                shift=shift,
+                p=p,
+                p_adjusted=p_adjusted,
+                verdict=verdict,
+            )
+        )
+    return effects
 
 
 def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
@@ -551,10 +533,6 @@ def _maxima(pairs: Sequence[tuple[Series, Series]]) -> Maxima | None:
     )
 
 
-def _differences(values: Sequence[PairValues]) -> list[int]:
-    return [one.with_setting - one.without for one in values]
-
-
 def _quantile(series: Series, q: float) -> int:
     """A quantile beyond the histogram is at most the maximum."""
     worst = series.max or 0
@@ -562,21 +540,20 @@ def _quantile(series: Series, q: float) -> int:
     return worst if found is None or found.value is None else min(found.value, worst)
 
 
-def _lacking(pairs: Sequence[tuple[Series, Series]]) -> list[str]:
-    """The quantiles that are not judged, as the shortest run has too few values."""
-    least = min((series.count for pair in pairs for series in pair), default=0)
-    told = [(name, lacking(values_for(q), least)) for q, name in _FIGURES.items()]
-    return [f"{name} {what}" for name, what in told if pairs and what and name != "median"]
-
-
-def _notes(document: RunDocument, pairs: int) -> list[str]:
+def _notes(document: RunDocument, pairs: Sequence[tuple[Series, Series]]) -> list[str]:
+    notes = []
+    count = len(pairs)
+    if count == 0:
+        notes.append("no complete pair: no result")
+    elif count < LEAST_PAIRS:
+        counts = "1 pair counts" if count == 1 else f"{count} pairs count"
+        notes.append(f"{counts}: {FEW_PAIRS}")
     meaning = time_meaning(document.system)
-    return [*_few(pairs), *([meaning] if meaning else [])]
-
-
-def _few(pairs: int) -> list[str]:
-    if pairs == 0:
-        return ["no complete pair: no result"]
-    if pairs < LEAST_PAIRS:
-        return [f"{'1 pair counts' if pairs == 1 else f'{pairs} pairs count'}: {FEW_PAIRS}"]
-    return []
+    if meaning:
+        notes.append(meaning)
+    if pairs:
+        # The shortest run has too few values for these quantiles: they are not judged.
+        least = min(series.count for pair in pairs for series in pair)
+        needs = {name: lacking(values_for(q), least) for q, name in _FIGURES.items()}
+        notes += [f"{name} {text}" for name, text in needs.items() if text and name != "median"]
+    return notes

@@ -20,7 +20,6 @@ from hardstone.stats.identity import (
     edges_of,
     histogram_problem,
     index_of,
-    last_index,
     pair_problem,
     parse_layout,
     ranked_counts_of,
@@ -57,7 +56,7 @@ def test_indices_are_those_of_the_closed_form(value: int, index: int) -> None:
 
 
 def test_buckets_end_at_0_and_at_the_largest_value() -> None:
-    assert edges_of(last_index())[1] == MAX_VALUE
+    assert edges_of(index_of(MAX_VALUE))[1] == MAX_VALUE
     for value in (-1, MAX_VALUE + 1):
         with pytest.raises(ValueError, match="has no bucket"):
             index_of(value)

@@ -555,4 +555,4 @@ def test_slots_of_a_line() -> None:
     line = Line(4_000.0, 100.0)
     at = np.array([100, 4_200, 7_900, -4_000])
     assert line.numbers(at).tolist() == [0, 1, 2, -1]
-    assert line.beside(at).tolist() == [0, 100, -200, -100]
+    assert line.offsets(at).tolist() == [0, 100, -200, -100]

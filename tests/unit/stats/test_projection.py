@@ -184,13 +184,13 @@ def test_close_gaps_are_counted_out() -> None:
 
 @pytest.mark.slow
 def test_independent_maxima_are_foreseen() -> None:
-    held = [folds_held(independent(seed), 0.95) for seed in range(60)]
+    held = [folds_held(independent(seed)) for seed in range(60)]
     assert np.mean(held) == pytest.approx(9.5, abs=0.35)
     assert sum(one < 8 for one in held) <= 4
 
 
 def test_equal_maxima_foresee_nothing() -> None:
-    assert folds_held(np.full(100, 9), 0.95) == 0
+    assert folds_held(np.full(100, 9)) == 0
 
 
 # ---- projection ----

@@ -21,7 +21,7 @@ from hardstone.model import Histogram, Series
 from hardstone.stats.histogram import bins_of, histogram_of
 from hardstone.stats.identity import DEFAULT_LAYOUT
 from hardstone.stats.quantiles import quantile_of_bins
-from hardstone.stats.run_gate import DEFAULT_MARGINS, DEFAULT_PAIRS, PairGate, gate_pairs
+from hardstone.stats.run_gate import DEFAULT_MARGINS, PairGate, gate_pairs
 from hardstone.stats.two_runs import (
     AS_ONE,
     DEPENDENCE,
@@ -133,9 +133,7 @@ def test_steps_of_a_coarse_clock_are_no_difference(value: int, quantum: int, out
     assert compare_quantile(one, other, 0.5, quantum=quantum).outcome == outcome
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"q": 0.0}, {"q": 1.0}, {"margin": 0.0}, {"confidence": 1.0}, {"quantum": -1.0}]
-)
+@pytest.mark.parametrize("wrong", [{"q": 0.0}, {"q": 1.0}, {"quantum": -1.0}])
 def test_wrong_levels_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="are needed"):
         compare_quantile(series([1]), series([1]), **{"q": 0.5} | wrong)
@@ -175,8 +173,6 @@ def test_no_point_without_a_ratio() -> None:
     points = shift_function(zeros, histogram_of([5] * 1000))
     assert points and min(one.q for one in points) > 0.6
     assert shift_function(Histogram(layout=DEFAULT_LAYOUT, buckets=[]), zeros) == []
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        shift_function(zeros, zeros, confidence=1.0)
 
 
 def steps(count: int = 400) -> Series:
@@ -294,12 +290,12 @@ def medians(name: str) -> list[tuple[float, float]]:
 
 @cache
 def pairs_drawn(name: str, slower: float) -> list[PairGate]:
-    """Gates of DEFAULT_PAIRS of the pairs, each in an order that is drawn."""
+    """Gates of twelve of the pairs, each in an order that is drawn."""
     draw = np.random.default_rng(18)
     neighbours = medians(name)
     found = []
     for _ in range(TIMES):
-        picked = draw.permutation(len(neighbours))[:DEFAULT_PAIRS]
+        picked = draw.permutation(len(neighbours))[:12]
         pairs = [neighbours[at][:: int(draw.choice((1, -1)))] for at in picked]
         found += gate_pairs({"q50": [(a, slower * b) for a, b in pairs]}, DEFAULT_MARGINS)
     return found
