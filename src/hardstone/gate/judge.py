@@ -54,7 +54,7 @@ class Doubts:
 class FoundSeries:
     """The series of a limit, with what makes it doubtful."""
 
-    held: MeasuredSeries
+    measured: MeasuredSeries
     doubts: Doubts
 
 
@@ -97,14 +97,14 @@ class WeighedRun:
             return Missing(error.cause.removeprefix(f"{limit.address}: "), error.remedy)
         if found.series is None:
             return Missing(f"{limit.address.test} has no figures, only claims")
-        held = MeasuredSeries(self.run.id, found.result, found.series)
+        measured = MeasuredSeries(self.run.id, found.result, found.series)
         doubts = self.doubts_for(limit, found.result)
-        other = [one for one in found.notes if one not in held.notes]
+        other = [one for one in found.notes if one not in measured.notes]
         if is_contradictory(found.series):
             doubts = Doubts(barring="cannot be true: see the top of its run")
         elif other:
             doubts = Doubts(barring=f"not what was asked for: {', '.join(other)}")
-        return FoundSeries(held, doubts)
+        return FoundSeries(measured, doubts)
 
     def doubts_for(self, limit: Limit, result: Result) -> Doubts:
         """What speaks against figures of `result` for `limit`; one that names no load would do
@@ -119,10 +119,10 @@ class WeighedRun:
         """What speaks against any figure of `result`; `is_emulated`: not that it is emulated."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
         barring = barring or self._refused_realtime(result)
-        weak = (
-            _incomplete(result) or self._unfinished or (_short_load(result) if needs_load else "")
-        )
-        return Doubts(barring, weak)
+        weakening = _incomplete(result) or self._unfinished
+        if not weakening and needs_load and any(event.name in SHORT for event in result.events):
+            weakening = "the load fell short of the request: ask for less"
+        return Doubts(barring, weakening)
 
     @cached_property
     def _untrustworthy(self) -> str:
@@ -164,18 +164,13 @@ def _incomplete(result: Result) -> str:
     return ""
 
 
-def _short_load(result: Result) -> str:
-    is_short = any(event.name in SHORT for event in result.events)
-    return "the load fell short of the request: ask for less" if is_short else ""
-
-
 def published_series(system: PublishedSystem, address: Address) -> PublishedSeries | Missing:
     """The series of a study at `address`: label values in any order, then the series."""
     wanted = sorted([*address.labels.values(), *address.parts])
     of_test = [one for one in system.held() if one.test == address.test]
-    alike = [one for one in of_test if _values(one) == wanted or _values(one)[:-1] == wanted]
-    exact = [one for one in alike if _values(one) == wanted]
-    found = exact or alike
+    fitting = [one for one in of_test if wanted in (_values(one), _values(one)[:-1])]
+    exact = [one for one in fitting if _values(one) == wanted]
+    found = exact or fitting
     if len(found) == 1:
         return found[0]
     if found:
@@ -277,12 +272,15 @@ def _judge_estimate(limit: Limit, series: Series, estimate: Estimate | None, nam
     if estimate is None:
         return Finding("INCONCLUSIVE", "-", "the series has no values")
     value, low, high = estimate
-    found = f"{_end(value, series.unit)} ({_range(low, high, series.unit)})"
+    shown, lowest, highest = (_end(one, series.unit) for one in estimate)
+    found = f"{shown} ({lowest} to {highest})"
     bound = limit.bound.number
     outcome = _within(low, high, bound, is_at_most=limit.is_at_most)
     reason = ""
     if outcome == "INCONCLUSIVE":
-        reason = _straddles(low, high, limit)
+        reason = "the limit lies within the interval: measure for longer"
+        if low is None and high is None:
+            reason = "too few values for an interval: measure for longer"
         is_open = (high if limit.is_at_most else low) is None
         if is_open and name != "mean" and (q := limit.quantile) is not None:
             reason = f"{_count(series.count)} dependent values do not bound {name}: it takes "
@@ -298,12 +296,6 @@ def _within(low: float | None, high: float | None, bound: float, *, is_at_most: 
     if low is not None and low >= bound:
         return "PASS"
     return "FAIL" if high is not None and high < bound else "INCONCLUSIVE"
-
-
-def _straddles(low: float | None, high: float | None, limit: Limit) -> str:
-    if low is None and high is None:
-        return "too few values for an interval: measure for longer"
-    return "the limit lies within the interval: measure for longer"
 
 
 def _judge_above(limit: Limit, series: Series) -> Finding:
@@ -336,10 +328,6 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
 
 def _end(value: float | None, unit: Unit) -> str:
     return "unbounded" if value is None else amount_text(value, unit)
-
-
-def _range(low: float | None, high: float | None, unit: Unit) -> str:
-    return f"{_end(low, unit)} to {_end(high, unit)}"
 
 
 def _count(number: int) -> str:

@@ -5,6 +5,7 @@ GitHub.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 from xml.etree import ElementTree as Tree
@@ -97,6 +98,13 @@ class GateDocument(msgspec.Struct, kw_only=True):
     @property
     def exit_code(self) -> int:
         return _CODES[self.outcome]
+
+    @property
+    def counts_text(self) -> str:
+        """How many checks have each outcome, the worst first: "1 FAIL, 3 PASS"."""
+        counts = Counter(check.outcome for check in self.checks)
+        found = [f"{counts[one]} {one}" for one in WORST_FIRST if counts[one]]
+        return ", ".join(found) or "nothing was checked"
 
 
 def gate_document(
@@ -209,17 +217,12 @@ _SPECIAL = re.compile(r"[^A-Za-z0-9 .,;:/=%+()'-]")
 
 def github_summary(document: GateDocument) -> str:
     """A heading with the outcome, a row for each check, the worst first, then the notes."""
-    counts = {
-        one: sum(check.outcome == one for check in document.checks)
-        for one in ("FAIL", "INCONCLUSIVE", "PASS")
-    }
-    told = ", ".join(f"{count} {one}" for one, count in counts.items() if count)
     systems = ", ".join(map(_text, document.systems))
     against = ", ".join(map(_text, document.against))
     lines = [
         f"## hardstone gate: {_SIGNS.get(document.outcome, _OPEN)} {document.outcome}",
         "",
-        f"{systems} against {against}: {told or 'nothing was checked'}.",
+        f"{systems} against {against}: {document.counts_text}.",
         "",
         "| outcome | figure | found | limit | why |",
         "| --- | --- | --- | --- | --- |",
