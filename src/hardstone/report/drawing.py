@@ -323,7 +323,13 @@ def helpers_for(document: RunDocument) -> int:
 def packed(spec: Spec) -> dict[str, Any]:
     """The specification without its data, and the data in compact rows by line."""
     rows = spec["data"]["values"]
-    lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
+    lines = []
+    for _, line in groupby(rows, key=_line_key):
+        points = list(line)
+        fields = [key for key in points[0] if key in _OF_ROW]
+        keys = {key: value for key, value in points[0].items() if key not in _OF_ROW}
+        values = [[_short(row[key]) for key in fields] for row in points]
+        lines.append({"keys": keys, "fields": fields, "points": values})
     rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
     return {"spec": rest, "lines": lines}
 
@@ -337,13 +343,6 @@ def _line_key(row: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
 def _of_line(names: tuple[str, ...]) -> tuple[str, ...]:
     """What all points of a line share."""
     return tuple(name for name in names if name not in _OF_ROW)
-
-
-def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    fields = [key for key in rows[0] if key in _OF_ROW]
-    keys = {key: value for key, value in rows[0].items() if key not in _OF_ROW}
-    points = [[_short(row[key]) for key in fields] for row in rows]
-    return {"keys": keys, "fields": fields, "points": points}
 
 
 def _short(value: float | str | None) -> float | str | None:

@@ -152,10 +152,14 @@ def _page(
     title = f"{spoken(part).capitalize()}, {_VIEWS[view]}"
     views = [("all CPUs", [joined])] if joined else []
     views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
-    figures = [
-        _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer)
-        for at, (label, lines) in enumerate(views[:most])
-    ]
+    figures = []
+    for at, (label, series) in enumerate(views[:most]):
+        lines = group(series)
+        spec = charts.distribution_chart(lines, "ns", limits)
+        place = f"{name}-{at}"
+        figures.append(
+            figure_of_spec(f"{title}: {label}", _ABOUT, lines, spec, TEST, place, drawer)
+        )
     rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
     rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]
     if len(found) > 1 and joined is None:
@@ -166,21 +170,6 @@ def _page(
         rows=rows,
         figures=figures,
         note=note,
-    )
-
-
-def _figure(
-    title: str, found: list[Series], name: str, limits: list[int], drawer: Drawer
-) -> Figure:
-    lines = group(found)
-    return figure_of_spec(
-        title,
-        _ABOUT,
-        lines,
-        charts.distribution_chart(lines, "ns", limits),
-        TEST,
-        name,
-        drawer,
     )
 
 

@@ -39,9 +39,9 @@ from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.join import Join, joins_of
+from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
-from hardstone.stats.sustained import Step, steps_of
+from hardstone.stats.sustained import steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
@@ -82,19 +82,15 @@ def search_page(result: Result, anchor: str, drawer: Drawer) -> SearchPage | Non
     if not steps:
         return None
     spec = charts.loss_chart(steps)
+    lines = [f"{one.source} {one.period_ns} ns: {one.lost} lost" for one in steps[-_MOST_SPOKEN:]]
     figure = Figure(
         id=f"{anchor}-loss",
         title=_TITLE,
         about=_ABOUT,
-        alt=shorten(f"{_TITLE}. {_spoken(steps)}", 400),
+        alt=shorten(f"{_TITLE}. {'; '.join(lines)}", 400),
         drawing=drawer.draw(spec),
     )
     return SearchPage(step_rows([result]), [figure])
-
-
-def _spoken(steps: list[Step]) -> str:
-    shown = [f"{one.source} {one.period_ns} ns: {one.lost} lost" for one in steps[-_MOST_SPOKEN:]]
-    return "; ".join(shown)
 
 
 @dataclass(frozen=True)
@@ -378,11 +374,11 @@ def _charted(result: Result) -> Result:
 
 def _notes(result: Result, settings: Settings) -> list[str]:
     idle = idle_remark(result)
-    return [
-        *([idle] if idle else []),
-        *map(_join_text, joins_of(result)),
-        *notes_on_drawing(_charted(result).series, settings.charts_each),
-    ]
+    notes = [idle] if idle else []
+    for one in joins_of(result):
+        gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
+        notes.append(f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between.")
+    return notes + notes_on_drawing(_charted(result).series, settings.charts_each)
 
 
 def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
@@ -390,11 +386,6 @@ def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, st
     if settings.worst_each is not None:
         return by_cause(found)
     return [(f"{one.place}, {one.series}", one.cause) for one in found]
-
-
-def _join_text(one: Join) -> str:
-    gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
-    return f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between."
 
 
 def _duration(duration_ns: int) -> str:
@@ -422,7 +413,7 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
 
 def _setting(result: Result) -> list[tuple[str, str]]:
     conditions = result.conditions
-    held = conditions.dma_latency_us
+    latency_us = conditions.dma_latency_us
     found = [
         ("Load", conditions.load or NOT_KNOWN),
         ("Load reached", reached_text(result)),
@@ -433,7 +424,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text("realtime", conditions.realtime)),
         ("Memory locked", fact_text("memory_locked", conditions.memory_locked)),
-        ("cpu_dma_latency", "" if held is None else f"{held} us"),
+        ("cpu_dma_latency", "" if latency_us is None else f"{latency_us} us"),
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
@@ -466,7 +457,19 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
     listed = [one for one in found if one.worst and not is_rate(one.unit)][:MOST_WORST_TABLES]
-    return [WorstTable(series_text(one), _worst_rows(one, each)) for one in listed]
+    tables = []
+    for series in listed:
+        highest = sorted(series.worst, key=lambda one: -one.value_ns)[:each]
+        rows = [
+            (
+                format_value(one.value_ns, series.unit),
+                f"{one.at_ns / 1e9:.6f} s",
+                format_count(one.index),
+            )
+            for one in highest
+        ]
+        tables.append(WorstTable(series_text(series), rows))
+    return tables
 
 
 def _worst_summary(found: list[Series], settings: Settings) -> str:
@@ -485,17 +488,6 @@ def _worst_summary(found: list[Series], settings: Settings) -> str:
     if len(parts) == 1:
         return parts[0]
     return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
-
-
-def _worst_rows(series: Series, each: int | None) -> list[tuple[str, str, str]]:
-    return [
-        (
-            format_value(one.value_ns, series.unit),
-            f"{one.at_ns / 1e9:.6f} s",
-            format_count(one.index),
-        )
-        for one in sorted(series.worst, key=lambda one: -one.value_ns)[:each]
-    ]
 
 
 def event_row(event: Event) -> tuple[str, str, str]:

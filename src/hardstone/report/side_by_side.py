@@ -9,7 +9,7 @@ import msgspec
 from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
 from hardstone.figure_text import lacking_quantile, level_text, quantile_value
-from hardstone.model import Result, Series, Verdict
+from hardstone.model import Result, Series
 from hardstone.present.measured_tables import common_work, works_of
 from hardstone.present.notices import column_note
 from hardstone.report.charts import bar_chart, exceedance_chart
@@ -94,7 +94,10 @@ def side_tables(
             SideTable(
                 test=one.test,
                 title=spec.title if spec else "",
-                columns=_columns(one, anchors, names),
+                columns=[
+                    Column(names.label(condition), anchors.get(id(result), ""), column_note(result))
+                    for condition, result in zip(one.conditions, one.results, strict=True)
+                ],
                 rows=rows[:MOST_ROWS],
                 notes=_notes(one, names, len(rows)),
                 drawn=series_text(row.first) if row else "",
@@ -116,15 +119,9 @@ def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
 
 
 def _verdict_row(row: VerdictRow, test: str) -> SideRow:
-    cells = [_verdict_cell(one, test) for one in row.found]
+    claims = [None if one is None else claim_of(one, test) for one in row.found]
+    cells = [Cell("-") if one is None else Cell(one.word, look=one.look) for one in claims]
     return SideRow(shorten(row.name.replace("_", " ")), cells)
-
-
-def _verdict_cell(verdict: Verdict | None, test: str) -> Cell:
-    if verdict is None:
-        return Cell("-")
-    claim = claim_of(verdict, test)
-    return Cell(claim.word, look=claim.look)
 
 
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
@@ -146,13 +143,15 @@ def _series_cell(
             return Cell("-")
         return Cell(result.status, look="status-other")
     summary = summarise(series, deepest=min(deepest, _TAIL))
-    levels = (0.5, _common_level(row))
-    shown = [found for found in summary.quantiles if found.q in levels]
+    counts = [one.count for one in row.found if one is not None]
+    # The deepest quantile that the counts of all conditions support.
+    common = max(printable_quantiles(min(counts), _TAIL), default=0.5)
+    shown = [found for found in summary.quantiles if found.q in (0.5, common)]
     lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
     lacks = lacking_quantile(0.5, series.count)
     if lacks:
         lines.append(f"median {lacks}")
-    if _counts_differ(row):
+    if max(counts) > UNLIKE_COUNTS * min(counts):
         lines.append(f"{format_count(series.count)} values")
     if work:
         lines.append(work)
@@ -163,24 +162,6 @@ def _series_cell(
         "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
         tuple(lines),
     )
-
-
-def _common_level(row: SeriesRow) -> float:
-    """The deepest quantile that the counts of all conditions support, at most 99.9 %."""
-    fewest = min(series.count for series in row.found if series is not None)
-    return max(printable_quantiles(fewest, _TAIL), default=0.5)
-
-
-def _counts_differ(row: SeriesRow) -> bool:
-    counts = [series.count for series in row.found if series is not None]
-    return max(counts) > UNLIKE_COUNTS * min(counts)
-
-
-def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Column]:
-    return [
-        Column(names.label(condition), anchors.get(id(result), ""), column_note(result))
-        for condition, result in zip(one.conditions, one.results, strict=True)
-    ]
 
 
 def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
