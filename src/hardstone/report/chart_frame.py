@@ -315,6 +315,17 @@ def value_axis(low: float, high: float, unit: Unit) -> Spec:
     return {"values": ticks(low, high), "labelExpr": LABEL_OF_UNIT[unit], "grid": True}
 
 
+def value_channel(field: str, low: float, high: float, unit: Unit, title: str) -> Spec:
+    """The measured quantity on a logarithmic axis from `low` to `high`."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, unit),
+        "title": f"{title} (log)",
+    }
+
+
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
 _PLAIN_UNIT: dict[Unit, str] = {"ns": "ns", "bytes_per_s": "B/s"}
 _LEGEND_CHARACTERS = 62

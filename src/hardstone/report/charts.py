@@ -35,7 +35,7 @@ from hardstone.report.chart_frame import (
     ticks,
     tooltip,
     unit_title,
-    value_axis,
+    value_channel,
     value_scale,
     value_title,
 )
@@ -59,13 +59,7 @@ def bar_chart(group: Group, unit: Unit) -> Spec:
     lines = [line for line in group.lines if line.series.count]
     extremes = [value for line in lines for value in (line.series.min, line.series.max)]
     low, high = domain([value for value in extremes if value is not None], 1.15)
-    x: Spec = {
-        "field": "min",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
+    x: Spec = value_channel("min", low, high, unit, value_title(group, unit))
     axis = {"labelLimit": _WIDEST_LABEL, "grid": False, "ticks": False, "domain": False}
     y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}
     color: Spec = {**colour(group), "legend": None}
@@ -170,13 +164,7 @@ def histogram_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, draw_bins(line.series.histogram, edges)) for line in group.lines]
     low, high = domain(edges + [line.series.max or 0 for line in group.lines])
     top = max((one.count for _, bins in found for one in bins), default=1) * 1.6
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
+    x: Spec = value_channel("v", low, high, unit, value_title(group, unit))
     rows: list[Row] = []
     for line, bins in found:
         rows += [{**keys(line), "v": v, "n": n} for v, n in steps(bins)]
@@ -192,7 +180,7 @@ def _outline(group: Group, x: Spec, top: float, unit: Unit) -> Spec:
     y: Spec = {
         "field": "n",
         "type": "quantitative",
-        "scale": {"type": "log", "domain": [FLOOR, top], "nice": False, "clamp": True},
+        "scale": value_scale(FLOOR, top),
         "axis": {"values": [1, *ticks(2, top)], "format": ",d", "grid": True},
         "title": "values per bin (log)",
     }
@@ -271,13 +259,7 @@ def exceedance_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, curve(line.series)) for line in group.lines]
     low, high = domain([value for _, points in found for value, _ in points], 1.08)
     least = min((share for _, points in found for _, share in points), default=0.1)
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
+    x: Spec = value_channel("v", low, high, unit, value_title(group, unit))
     rows: list[Row] = []
     for line, points in found:
         if points:
@@ -297,7 +279,7 @@ def _curves(group: Group, x: Spec, least: float, unit: Unit) -> Spec:
             "y": {
                 "field": "s",
                 "type": "quantitative",
-                "scale": {"type": "log", "domain": [least, 1], "nice": False, "clamp": True},
+                "scale": value_scale(least, 1),
                 "axis": {"values": marks, "labelExpr": SHARE_LABEL, "grid": True},
                 "title": "share above (log)",
             },
@@ -418,13 +400,7 @@ def time_chart(group: Group, unit: Unit) -> Spec:
         "axis": {"grid": False, "tickCount": 6},
         "scale": {"nice": False, "zero": True},
     }
-    y: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"largest {value_title(group, unit)} (log)",
-    }
+    y: Spec = value_channel("v", low, high, unit, f"largest {value_title(group, unit)}")
     tips = tooltip(group, ("t", "second", ",.1f"), ("v", "largest", ",.0f"))
     encoding = {"x": x, "y": y, "color": colour(group), **apart(group), "tooltip": tips}
     look = mark("line", invalid="break-paths-show-path-domains")
@@ -475,13 +451,7 @@ def phase_chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
         "axis": {"grid": False, "tickCount": 7},
         "scale": {"nice": False, "zero": False},
     }
-    y: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, "ns"),
-        "title": "length of the gap (log)",
-    }
+    y: Spec = value_channel("v", low, high, "ns", "length of the gap")
     colour: Spec = {
         "field": "c",
         "type": "nominal",
@@ -510,13 +480,7 @@ def loss_chart(steps: Sequence[Step]) -> Spec:
     group = Group([], colours=list(dict.fromkeys(str(row["c"]) for row in rows)))
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
     encoding: Spec = {
-        "x": {
-            "field": "v",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "period (log)",
-        },
+        "x": value_channel("v", low, high, "ns", "period"),
         "y": {
             "field": "l",
             "type": "quantitative",
@@ -566,13 +530,7 @@ def glance_chart(found: list[Timing]) -> Spec:
     """A line from median to worst observed: a tick at the median, a point at the worst."""
     values = [value for one in found for value in (one.median_ns, one.worst_ns) if value]
     low, high = domain(values, 1.3)
-    x: Spec = {
-        "field": "w",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, "ns"),
-        "title": "median to worst observed (log)",
-    }
+    x: Spec = value_channel("w", low, high, "ns", "median to worst observed")
     axis: Spec = {
         "labelLimit": _WIDEST_LABEL,
         "labelOverlap": False,

@@ -239,8 +239,8 @@ def test_of_a_rate_no_chart_shows_its_largest_values_as_the_worst(run: RunDocume
 
 def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
     few = [result for result in run.results if result.series]
-    assert charts_each(few) == len(KINDS)
-    assert charts_each(few * 4) * len(few) * 4 <= MOST_CHARTS
+    assert charts_each(few, MOST_CHARTS) == len(KINDS)
+    assert charts_each(few * 4, MOST_CHARTS) * len(few) * 4 <= MOST_CHARTS
 
 
 def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
