@@ -158,8 +158,8 @@ def _missing(what: Missing) -> Finding:
 
 
 def _other_unit(limit: Limit, unit: Unit) -> Finding | None:
-    """A limit in another unit would hold of everything or of nothing: InputError where a person
-    wrote it, INCONCLUSIVE for a figure of a study."""
+    """Everything or nothing would pass a limit in another unit: InputError where a person wrote
+    it, INCONCLUSIVE for a figure of a study; None for a limit in the same unit."""
     asked = "ns" if limit.statistic == ABOVE else limit.bound.kind
     if asked == unit:
         return None
@@ -200,8 +200,8 @@ _AT_MOST, _AT_LEAST = ("max", "mean"), ("min", "mean")
 
 
 def limits_of_study(system: PublishedSystem, pattern: str = "*") -> tuple[list[Limit], list[str]]:
-    """Limits that ask for what `system` was published to reach, in tests that fit `pattern`; and
-    what of it is no limit, in words. Their numbers are 0: they are in no file."""
+    """Limits that ask for what `system` was published to reach, in tests that match `pattern`;
+    and a note on the figures that give no limit. Their numbers are 0: they are in no file."""
     found: list[Limit] = []
     open_ended = 0
     for series in system.held():
@@ -253,9 +253,9 @@ class _Reached:
 def suggest_limits(runs: Sequence[Sequence[MeasuredRun]], margin: float) -> list[Suggestion]:
     """Limits that all of `runs` pass, each given as its systems, with a `margin` of 0.25 for 25 %.
 
-    Of times the largest value and the quantiles that the runs bound, of rates the least; claims
-    that hold in each. A limit that one of the runs does not pass is left out, with the reason. A
-    limit names no preemption model, so that it is made from all of them.
+    Times are limited by their largest value and the quantiles that the runs bound, rates by their
+    least value, tests of behaviour by their claims. A limit that one of the runs does not pass is
+    left out, with the reason. A limit names no preemption model, so it is made from all of them.
     """
     everything = [one for run in runs for one in run]
     found: list[Suggestion] = []

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from hardstone.event_names import SHORT
 from hardstone.gate.limits import ABOVE, Limit, amount_text, share_text
-from hardstone.model import Result, Series, Unit
+from hardstone.model import Result, Series
 from hardstone.stats.consistency import KindOfTime, is_contradictory, kind_of_time, trust_of
 from hardstone.stats.histogram import above
 from hardstone.stats.quantiles import is_printable, upper_bound, values_for
@@ -107,8 +107,7 @@ class WeighedRun:
         return FoundSeries(measured, doubts)
 
     def doubts_for(self, limit: Limit, result: Result) -> Doubts:
-        """What speaks against figures of `result` for `limit`; one that names no load would do
-        without any."""
+        """The doubts about figures of `result` for `limit`; one that names no load needs none."""
         return self.doubts_of(
             result, is_emulated=limit.is_emulated, needs_load=limit.load is not None
         )
@@ -116,7 +115,7 @@ class WeighedRun:
     def doubts_of(
         self, result: Result, *, is_emulated: bool = True, needs_load: bool = True
     ) -> Doubts:
-        """What speaks against any figure of `result`; `is_emulated`: not that it is emulated."""
+        """The doubts about any figure of `result`; with `is_emulated` emulation is none."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
         barring = barring or self._refused_realtime(result)
         weakening = _incomplete(result) or self._unfinished
@@ -132,8 +131,8 @@ class WeighedRun:
         return f"the run is untrustworthy: {trust.reasons[0] if trust.reasons else 'no reason'}"
 
     def _refused_realtime(self, result: Result) -> str:
-        """Where real-time scheduling was asked for and not given, a figure is of other work; one
-        that was asked for under another policy is what it is."""
+        """Figures of work that was to be scheduled as real-time, and was not, decide nothing; those
+        of work that was to run under another policy do."""
         if not lacks_realtime(result) or self.run.document.plan.policy == result.conditions.policy:
             return ""
         return "not scheduled as real-time, as was asked for"
@@ -187,8 +186,8 @@ def _values(one: PublishedSeries) -> list[str]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found; as in Check. `is_proof`: single values decided it, which nothing that is
-    not known can change."""
+    """What a check found; as in Check. `is_proof`: single values decided it, so that nothing
+    unknown can change it."""
 
     outcome: Outcome
     found: str
@@ -237,10 +236,10 @@ def judge_published(limit: Limit, amount: Amount) -> Finding:
         is_beyond = high is not None and (high < bound or high == bound == amount.below)
     outcome: Outcome = "PASS" if is_within else "FAIL" if is_beyond else "INCONCLUSIVE"
     reason = "" if outcome != "INCONCLUSIVE" else "the study gives a bound, which leaves it open"
-    return Finding(outcome, published_text(amount), reason, amount.value, low, high)
+    return Finding(outcome, _published_text(amount), reason, amount.value, low, high)
 
 
-def published_text(amount: Amount) -> str:
+def _published_text(amount: Amount) -> str:
     """A published figure: "2.2 us", "< 100 ns"."""
     if amount.value is not None:
         return amount_text(amount.value, amount.unit)
@@ -272,7 +271,9 @@ def _judge_estimate(limit: Limit, series: Series, estimate: Estimate | None, nam
     if estimate is None:
         return Finding("INCONCLUSIVE", "-", "the series has no values")
     value, low, high = estimate
-    shown, lowest, highest = (_end(one, series.unit) for one in estimate)
+    shown, lowest, highest = (
+        "unbounded" if one is None else amount_text(one, series.unit) for one in estimate
+    )
     found = f"{shown} ({lowest} to {highest})"
     bound = limit.bound.number
     outcome = _within(low, high, bound, is_at_most=limit.is_at_most)
@@ -324,10 +325,6 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         if not seen.high and needed:
             reason += f": with none above it takes {_count(needed)} values"
     return Finding(outcome, found, reason, share.value, share.low, share.high)
-
-
-def _end(value: float | None, unit: Unit) -> str:
-    return "unbounded" if value is None else amount_text(value, unit)
 
 
 def _count(number: int) -> str:

@@ -124,7 +124,7 @@ def gate_document(
     return GateDocument(
         schema=GATE_SCHEMA,
         kind=kind,
-        outcome=worst_outcome(one.outcome for one in ordered),
+        outcome=_worst_outcome(one.outcome for one in ordered),
         systems=list(systems),
         against=list(against),
         checks=ordered,
@@ -136,7 +136,7 @@ def gate_document(
     )
 
 
-def worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
+def _worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
     """FAIL before INCONCLUSIVE before PASS; nothing checked is INCONCLUSIVE."""
     found = set(outcomes) or {"INCONCLUSIVE"}
     return next(one for one in WORST_FIRST if one in found)

@@ -197,7 +197,7 @@ def _decided(
     margins: Mapping[str, float],
     alpha: float,
 ) -> list[PairGate]:
-    """`gates`, but that values above a deadline only fail if they do with the shares `least`."""
+    """`gates`; values above a deadline fail only if they also do with the shares `least`."""
     if not any(one.statistic == _ABOVE and one.outcome == "FAIL" for one in gates):
         return list(gates)
     other = gate_pairs({**values, _ABOVE: least}, margins, alpha=alpha)
@@ -292,7 +292,7 @@ class MeasuredPairs:
 
 
 def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
-    """Those of the document `data`, which is called `name`. InputError for anything else."""
+    """The pairs of the document `data`, which errors call `name`. InputError for anything else."""
     try:
         document = msgspec.json.decode(data, type=GateDocument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -319,7 +319,7 @@ def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
 
 
 def run_name(side: str, number: int, pairs_count: int) -> str:
-    """What the run of "A" or "B" in pair `number`, from 1, is stored as."""
+    """The name under which the run of "A" or "B" in pair `number`, from 1, is stored."""
     return f"gate {side} {number} of {pairs_count}"
 
 

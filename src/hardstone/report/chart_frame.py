@@ -207,13 +207,13 @@ def _panel_key(found: list[Series], keys: list[str]) -> str | None:
     )
 
 
-def _largest(found: list[Series], keys: list[str], limit: int) -> list[Series]:
-    """The series whose colours are the `limit` with the highest values, in their order."""
+def _largest(found: list[Series], keys: list[str]) -> list[Series]:
+    """The series of the MOST_COLOURS colours with the highest values, in their order."""
     highest: dict[str, float] = {}
     for series in found:
         colour = _combined(series, keys)
         highest[colour] = max(highest.get(colour, 0), series.max or 0)
-    kept = set(sorted(highest, key=lambda colour: -highest[colour])[:limit])
+    kept = set(sorted(highest, key=lambda colour: -highest[colour])[:MOST_COLOURS])
     return [series for series in found if _combined(series, keys) in kept]
 
 
@@ -242,7 +242,7 @@ def group(found: list[Series]) -> Group:
     highest = [found[place] for place in sorted(places)]
     panel = _panel_key(highest, keys)
     coloured = [key for key in keys if key != panel]
-    drawn = _largest(highest, coloured, MOST_COLOURS)
+    drawn = _largest(highest, coloured)
     lines: list[Line] = []
     for number, series in enumerate(drawn):
         place = shorten(_value(series, panel)) if panel else ""

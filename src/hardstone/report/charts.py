@@ -59,7 +59,7 @@ def bar_chart(group: Group, unit: Unit) -> Spec:
     lines = [line for line in group.lines if line.series.count]
     extremes = [value for line in lines for value in (line.series.min, line.series.max)]
     low, high = domain([value for value in extremes if value is not None], 1.15)
-    x: Spec = value_channel("min", low, high, unit, value_title(group, unit))
+    x = value_channel("min", low, high, unit, value_title(group, unit))
     axis = {"labelLimit": _WIDEST_LABEL, "grid": False, "ticks": False, "domain": False}
     y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}
     color: Spec = {**colour(group), "legend": None}
@@ -164,7 +164,7 @@ def histogram_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, draw_bins(line.series.histogram, edges)) for line in group.lines]
     low, high = domain(edges + [line.series.max or 0 for line in group.lines])
     top = max((one.count for _, bins in found for one in bins), default=1) * 1.6
-    x: Spec = value_channel("v", low, high, unit, value_title(group, unit))
+    x = value_channel("v", low, high, unit, value_title(group, unit))
     rows: list[Row] = []
     for line, bins in found:
         rows += [{**keys(line), "v": v, "n": n} for v, n in steps(bins)]
@@ -259,7 +259,7 @@ def exceedance_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, curve(line.series)) for line in group.lines]
     low, high = domain([value for _, points in found for value, _ in points], 1.08)
     least = min((share for _, points in found for _, share in points), default=0.1)
-    x: Spec = value_channel("v", low, high, unit, value_title(group, unit))
+    x = value_channel("v", low, high, unit, value_title(group, unit))
     rows: list[Row] = []
     for line, points in found:
         if points:
@@ -400,7 +400,7 @@ def time_chart(group: Group, unit: Unit) -> Spec:
         "axis": {"grid": False, "tickCount": 6},
         "scale": {"nice": False, "zero": True},
     }
-    y: Spec = value_channel("v", low, high, unit, f"largest {value_title(group, unit)}")
+    y = value_channel("v", low, high, unit, f"largest {value_title(group, unit)}")
     tips = tooltip(group, ("t", "second", ",.1f"), ("v", "largest", ",.0f"))
     encoding = {"x": x, "y": y, "color": colour(group), **apart(group), "tooltip": tips}
     look = mark("line", invalid="break-paths-show-path-domains")
@@ -451,7 +451,7 @@ def phase_chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
         "axis": {"grid": False, "tickCount": 7},
         "scale": {"nice": False, "zero": False},
     }
-    y: Spec = value_channel("v", low, high, "ns", "length of the gap")
+    y = value_channel("v", low, high, "ns", "length of the gap")
     colour: Spec = {
         "field": "c",
         "type": "nominal",
@@ -530,7 +530,7 @@ def glance_chart(found: list[Timing]) -> Spec:
     """A line from median to worst observed: a tick at the median, a point at the worst."""
     values = [value for one in found for value in (one.median_ns, one.worst_ns) if value]
     low, high = domain(values, 1.3)
-    x: Spec = value_channel("w", low, high, "ns", "median to worst observed")
+    x = value_channel("w", low, high, "ns", "median to worst observed")
     axis: Spec = {
         "labelLimit": _WIDEST_LABEL,
         "labelOverlap": False,

@@ -151,8 +151,8 @@ def _value(key: str, value: str) -> str:
 
 
 def _stepped(path: str) -> str:
-    """A path of lines with H and V for those along the axes, as curves of steps have many; a
-    point that repeats the one before is left out, but for the first, which may be a dot."""
+    """The path with H and V for lines along the axes, of which curves of steps have many. A point
+    that repeats the one before is left out, but not the first one, which may be a dot."""
     parts: list[str] = []
     at = ("", "")
     for command, x, y in _POINT.findall(path):
@@ -251,7 +251,7 @@ class Drawer:
         return self._submit(spec)
 
     def _start(self) -> None:
-        """The pool; none, now or later, where it cannot be."""
+        """Starts the pool. Where it cannot start, it is not tried again."""
         # What most reports do without takes a while to load.
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context

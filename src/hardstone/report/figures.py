@@ -107,7 +107,7 @@ class Figure:
     subject: str = ""
 
 
-def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
+def charts_each(results: list[Result], most: int) -> int:
     """The number of charts per test that keeps the page at about `most` charts."""
     timing = sum(1 for result in results if any(_has_any(one) for one in result.series))
     return max(1, min(len(KINDS), most // max(timing, 1)))

@@ -75,7 +75,7 @@ def pages_of(
     for series in filter(_is_shown, result.series):
         found.setdefault(_key(series), []).append(series)
     chosen = sorted(set(limits)) or default_limits(result, watched_ns)
-    too_few = _too_few_words([one for one in result.series if _is_view(one) and not _is_shown(one)])
+    too_few = _too_few_text([one for one in result.series if _is_view(one) and not _is_shown(one)])
     return [
         _page(
             part,
@@ -114,8 +114,8 @@ def _is_shown(series: Series) -> bool:
     return _is_view(series) and is_filled
 
 
-def _too_few_words(series: Sequence[Series]) -> str:
-    """What has no page or row; "": all that was measured has."""
+def _too_few_text(series: Sequence[Series]) -> str:
+    """A note that names the series without a page or row; "" if there are none."""
     if not series:
         return ""
     named = [

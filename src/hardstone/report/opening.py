@@ -91,9 +91,6 @@ def _facts(document: RunDocument) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-Rows = list[tuple[str, str]]
-
-
 def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Facts (name, value, meaning) grouped by the part before the first dot, in order of arrival.
     The meaning is empty if the register does not have the fact."""
@@ -115,7 +112,7 @@ def changed_rows(changed: list[ChangedFact]) -> list[tuple[str, str, str]]:
     ]
 
 
-def instrument_rows(instrument: Instrument) -> Rows:
+def instrument_rows(instrument: Instrument) -> list[tuple[str, str]]:
     """What the probe measured about its own clock."""
     reason = f" ({instrument.reason})" if instrument.reason else ""
     found = [
@@ -219,7 +216,7 @@ def opening_of(document: RunDocument, drawer: Drawer) -> Opening:
 
 
 def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
-    """None where nothing is rated: points of a sweep measure how large a simulation may be."""
+    """The ratings, or none: points of a sweep measure how large a simulation may be."""
     rated = [] if document.plan.sweep is not None else rate_run(document)
     is_any = any(one.stars is not None for _, rating in rated for one in rating.categories)
     return rated if is_any else []

@@ -166,7 +166,7 @@ def _context(
     return {
         "head": head,
         "opening": opening_of(document, drawer),
-        "beside": tables,
+        "side_tables": tables,
         **_features(document),
         "is_sweep": bool(sweep_points(document)),
         "posix_anchors": _only_anchors(results, shown),
@@ -183,7 +183,7 @@ def _context(
         "skew": opening.skew_rows(instrument) if instrument else [],
         "pairs": opening.pair_rows(document),
         "fact_groups": opening.fact_groups(document.system),
-        "moved": opening.changed_rows(document.environment_moved),
+        "changed": opening.changed_rows(document.environment_moved),
         "advice": document.advice,
         "command": overview.run_command(document.plan),
         "commands": overview.test_commands(document),
@@ -219,7 +219,7 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
-        why_not_beside=why_not_comparable_to_hardware(document),
+        why_not_comparable=why_not_comparable_to_hardware(document),
     )
 
 

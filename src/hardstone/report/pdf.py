@@ -209,7 +209,7 @@ def _late(head: Head, conditions: str, section: Section) -> Sheet:
 
 
 def _other_late(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
-    said = section.late_alike
+    said = section.late_by_cause
     for start in range(0, len(said), _CAUSES_EACH):
         sheet = _headed(head, conditions, section, "why the other worst values were late")
         for values, cause in said[start : start + _CAUSES_EACH]:

@@ -246,7 +246,7 @@ class Section:
     kernel: KernelPage | None = None
     search: SearchPage | None = None
     late: list[LateValue] = field(default_factory=list)
-    late_alike: list[tuple[str, str]] = field(default_factory=list)
+    late_by_cause: list[tuple[str, str]] = field(default_factory=list)
     late_rows: list[tuple[str, str]] = field(default_factory=list)
     late_note: str = NOTE
     noise: list[NoiseTable] = field(default_factory=list)
@@ -272,7 +272,7 @@ class Settings:
     worst_each: int | None = None
     limits: Sequence[int] = ()
     watched_ns: int | None = None
-    why_not_beside: str | None = None
+    why_not_comparable: str | None = None
     projected: Callable[[Result], ProjectionText | None] = _not_projected
 
 
@@ -328,7 +328,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         notes=[] if behaves else _notes(result, settings),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
-        events=[event_row(event) for event in result.events if event.name not in _ELSEWHERE],
+        events=[_event_row(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
             for event in result.events
@@ -347,7 +347,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         kernel=_kernel_page(result, anchor, settings, is_brief=not has_room),
         search=search_page(result, anchor, settings.drawer),
         late=late[:LATE_AT_LENGTH],
-        late_alike=by_cause(late[LATE_AT_LENGTH:]),
+        late_by_cause=by_cause(late[LATE_AT_LENGTH:]),
         late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
@@ -361,7 +361,7 @@ def _kernel_page(
     from hardstone.kernel.page import kernel_page
 
     return kernel_page(
-        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_beside
+        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_comparable
     )
 
 
@@ -382,7 +382,7 @@ def _notes(result: Result, settings: Settings) -> list[str]:
 
 
 def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
-    """A row for each value; on a page of many series those of which the same is said share one."""
+    """A row for each value; on a page of many series the values of one cause share a row."""
     if settings.worst_each is not None:
         return by_cause(found)
     return [(f"{one.place}, {one.series}", one.cause) for one in found]
@@ -490,7 +490,7 @@ def _worst_summary(found: list[Series], settings: Settings) -> str:
     return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
 
 
-def event_row(event: Event) -> tuple[str, str, str]:
+def _event_row(event: Event) -> tuple[str, str, str]:
     """An event as (when, name, text)."""
     when = "outside the measurement" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
     return when, event.name, event.text

@@ -344,7 +344,7 @@ def write_chart_files(figures: Iterable[Figure], folder: Path, source: str = "")
     index = ChartTable(["file", "title", "what it shows", "figures in words"], rows)
     files: dict[str, bytes] = {INDEX: _csv(index)}
     for name, figure in named.items():
-        drawing = standing_alone(figure)
+        drawing = _standing_alone(figure)
         if drawing:
             files[f"{name}.svg"] = drawing.encode("utf-8", "replace")
             files[f"{name}.png"] = _png(drawing)
@@ -401,7 +401,7 @@ def _make(folder: Path, names: set[str]) -> None:
         check_regular(one.lstat().st_mode)
 
 
-def standing_alone(figure: Figure) -> str:
+def _standing_alone(figure: Figure) -> str:
     """The chart as an SVG file, in the colours of light; empty if it cannot be drawn."""
     drawn = figure.drawing.__html__()
     box = _BOX.search(drawn)

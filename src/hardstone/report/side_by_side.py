@@ -20,7 +20,6 @@ from hardstone.stats.conditions import (
     Condition,
     Names,
     SeriesRow,
-    VerdictRow,
     decisive_row,
     ratio_to_first,
 )
@@ -108,20 +107,16 @@ def side_tables(
 
 
 def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
-    claims = [
-        _verdict_row(row, one.test)
-        for row in one.verdicts
-        if not all(verdict is None or verdict.passed for verdict in row.found)
-    ]
+    claims = []
+    for row in one.verdicts:
+        if all(verdict is None or verdict.passed for verdict in row.found):
+            continue
+        found = [None if verdict is None else claim_of(verdict, one.test) for verdict in row.found]
+        cells = [Cell("-") if each is None else Cell(each.word, look=each.look) for each in found]
+        claims.append(SideRow(shorten(row.name.replace("_", " ")), cells))
     if kind_of(one.test) == "behaviour":
         return claims
-    return claims + [_series_row(one, row, settings) for row in one.series]
-
-
-def _verdict_row(row: VerdictRow, test: str) -> SideRow:
-    claims = [None if one is None else claim_of(one, test) for one in row.found]
-    cells = [Cell("-") if one is None else Cell(one.word, look=one.look) for one in claims]
-    return SideRow(shorten(row.name.replace("_", " ")), cells)
+    return claims + [_series_row(one, each, settings) for each in one.series]
 
 
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
