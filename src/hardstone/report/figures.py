@@ -203,7 +203,7 @@ def pictures(figures: Iterable[Figure]) -> list[tuple[str, str]]:
 CHART_CONFIG = json_for_script(CONFIG)
 
 
-def notes_on_drawing(found: list[Series], most: int = len(KINDS)) -> list[str]:
+def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     """Notes on what the first `most` charts of the series `found` do not show."""
     notes = []
     few = sum(1 for series in found if series.count and not _has_values(series))

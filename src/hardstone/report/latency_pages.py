@@ -46,7 +46,7 @@ class PartPage:
     limits: list[str]
     rows: list[PartRow]
     figures: list[Figure]
-    note: str = ""
+    note: str
 
 
 def has_pages(result: Result) -> bool:

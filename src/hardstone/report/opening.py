@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hardstone.facts import load_facts
 from hardstone.model import ChangedFact, Instrument, RunDocument, Scalar
@@ -48,7 +48,7 @@ class Head:
     trust: str
     trust_grade: str
     trust_reasons: list[str]
-    facts: list[tuple[str, str]] = field(default_factory=list)
+    facts: list[tuple[str, str]]
 
 
 def head_of(document: RunDocument) -> Head:

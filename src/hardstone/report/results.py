@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -240,22 +240,18 @@ class Section:
     worst: list[WorstTable]
     worst_summary: str
     events: list[tuple[str, str, str]]
-    folded: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parts: list[PartPage] = field(default_factory=list)
-    kernel: KernelPage | None = None
-    search: SearchPage | None = None
-    late: list[LateValue] = field(default_factory=list)
-    late_by_cause: list[tuple[str, str]] = field(default_factory=list)
-    late_rows: list[tuple[str, str]] = field(default_factory=list)
+    folded: list[tuple[str, str]]
+    warnings: list[str]
+    parts: list[PartPage]
+    kernel: KernelPage | None
+    search: SearchPage | None
+    late: list[LateValue]
+    late_by_cause: list[tuple[str, str]]
+    late_rows: list[tuple[str, str]]
+    noise: list[NoiseTable]
+    projection: ProjectionText | None
     late_note: str = NOTE
-    noise: list[NoiseTable] = field(default_factory=list)
     noise_columns: tuple[str, ...] = COLUMNS
-    projection: ProjectionText | None = None
-
-
-def _not_projected(_result: Result) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -268,12 +264,12 @@ class Settings:
     charts_each: int
     instrument: Instrument | None
     names: Names
-    run_id: str = ""
-    worst_each: int | None = None
-    limits: Sequence[int] = ()
-    watched_ns: int | None = None
-    why_not_comparable: str | None = None
-    projected: Callable[[Result], ProjectionText | None] = _not_projected
+    run_id: str
+    worst_each: int | None
+    limits: Sequence[int]
+    watched_ns: int | None
+    why_not_comparable: str | None
+    projected: Callable[[Result], ProjectionText | None]
 
 
 def worst_each(results: list[Result]) -> int | None:
