@@ -18,7 +18,7 @@ from statistics import geometric_mean
 
 import msgspec
 
-from hardstone.gate.judge import Doubts, Finding, WeighedRun, doubted
+from hardstone.gate.judge import Finding, WeighedRun, doubted
 from hardstone.gate.limits import CLAIMS
 from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
@@ -462,8 +462,7 @@ class _BaselineGroup:
             finding = Finding("FAIL", text, why, is_proof=True)
         for one in own.results:
             if one.test == test:
-                found = self._weighed.doubts_of(one)
-                finding = doubted(finding, Doubts(found.barring, found.weakening))
+                finding = doubted(finding, self._weighed.doubts_of(one))
         return finding
 
     def _check(

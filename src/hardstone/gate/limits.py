@@ -102,10 +102,10 @@ class Limit:
 
     @property
     def quantile(self) -> float | None:
-        return quantile_of(self.statistic)
+        return _quantile_of(self.statistic)
 
 
-def quantile_of(statistic: str) -> float | None:
+def _quantile_of(statistic: str) -> float | None:
     """0.999 of "p99.9"; None for any other statistic, and for "p0"."""
     if not _QUANTILE.fullmatch(statistic):
         return None
@@ -322,7 +322,7 @@ class _Entry:
             return None
         if given[0] != "statistic":
             return given[0]
-        is_known = isinstance(raw, str) and (raw in ("max", "min", "mean") or quantile_of(raw))
+        is_known = isinstance(raw, str) and (raw in ("max", "min", "mean") or _quantile_of(raw))
         if not is_known:
             self._add(f"unknown statistic {_quoted(raw)}; choose {_STATISTICS}")
         return str(raw) if is_known else None

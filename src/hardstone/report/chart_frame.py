@@ -20,9 +20,9 @@ Spec = dict[str, Any]
 
 WIDTH = 360
 HEIGHT = 190
-PANEL_HEIGHT = 104
+_PANEL_HEIGHT = 104
 PALETTE = [f"var(--series-{number})" for number in range(1, 9)]
-DASHES = [[1, 0], [5, 3]]
+_DASHES = [[1, 0], [5, 3]]
 _INK, _QUIET, _RULE = "var(--ink)", "var(--quiet)", "var(--rule)"
 _FONT = "system-ui, sans-serif"
 
@@ -123,7 +123,7 @@ def _with_tooltip(layer: Spec) -> Spec:
     return {**layer, "mark": {**marked, "point": {"opacity": 0, "size": 90, "aria": False}}}
 
 
-ONE_PANEL_LINES = 6
+_ONE_PANEL_LINES = 6
 MOST_COLOURS = 8
 MOST_LINES = 12
 MOST_PANELS = 6
@@ -192,7 +192,7 @@ def common_numbers(found: list[Series]) -> str:
 
 def _panel_key(found: list[Series], keys: list[str]) -> str | None:
     """The label that makes the panels: few of them, few colours left, sizes before names."""
-    if _count(found, keys) <= ONE_PANEL_LINES:
+    if _count(found, keys) <= _ONE_PANEL_LINES:
         return None
     fitting = [
         key
@@ -385,7 +385,7 @@ def apart(group: Group) -> Spec:
         "field": "d",
         "type": "nominal",
         "sort": None,
-        "scale": {"domain": group.dashes, "range": DASHES[: len(group.dashes)]},
+        "scale": {"domain": group.dashes, "range": _DASHES[: len(group.dashes)]},
         "legend": {"orient": "top", "offset": 2},
     }
     return detail
@@ -424,4 +424,10 @@ def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) ->
     if not group.panels:
         return {**base, **panel, "height": HEIGHT, **more}
     facet = {"field": "p", "type": "nominal", "sort": group.panels, "title": None}
-    return {**base, "facet": facet, "columns": 1, "spec": {**panel, "height": PANEL_HEIGHT}, **more}
+    return {
+        **base,
+        "facet": facet,
+        "columns": 1,
+        "spec": {**panel, "height": _PANEL_HEIGHT},
+        **more,
+    }

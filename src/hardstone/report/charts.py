@@ -48,8 +48,8 @@ from hardstone.wording import format_value, shorten
 if TYPE_CHECKING:
     from hardstone.stats.noise import GapPoint
 
-ROW_HEIGHT = 22
-AXIS_WIDTH = 44
+_ROW_HEIGHT = 22
+_AXIS_WIDTH = 44
 _WIDEST_LABEL = 150
 _CHARACTER_WIDTH = 7
 
@@ -76,7 +76,7 @@ def bar_chart(group: Group, unit: Unit) -> Spec:
             },
         },
         {
-            "mark": mark("tick", thickness=2.5, bandSize=ROW_HEIGHT * 0.6, color="var(--ink)"),
+            "mark": mark("tick", thickness=2.5, bandSize=_ROW_HEIGHT * 0.6, color="var(--ink)"),
             "encoding": {"x": {"field": "avg", "type": "quantitative"}, "y": y},
         },
         {
@@ -88,7 +88,7 @@ def bar_chart(group: Group, unit: Unit) -> Spec:
     longest = max((len(_name(line)) for line in lines), default=0)
     labels_width = min(longest * _CHARACTER_WIDTH, _WIDEST_LABEL)
     panel = spec.get("spec", spec)
-    panel.update(width=WIDTH + AXIS_WIDTH - labels_width, height={"step": ROW_HEIGHT})
+    panel.update(width=WIDTH + _AXIS_WIDTH - labels_width, height={"step": _ROW_HEIGHT})
     panel["usermeta"] = {"zoom": ["x"]}
     return spec
 
@@ -104,8 +104,8 @@ def _bar_row(line: Line) -> Row:
     return {**keys(line), "name": _name(line), **drawn_values}
 
 
-MOST_BINS = 72
-LEAST_BINS = 10
+_MOST_BINS = 72
+_LEAST_BINS = 10
 FLOOR = 0.5
 
 
@@ -129,7 +129,7 @@ def grid(histograms: list[Histogram]) -> list[int]:
     bits = min(parse_layout(histogram.layout) for histogram in histograms)
     low = min(int(bins.lower[0]) for bins in found)
     high = max(int(bins.upper[-1]) for bins in found)
-    most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), LEAST_BINS, MOST_BINS))
+    most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), _LEAST_BINS, _MOST_BINS))
     wanted = [min(int(edge), high) for edge in np.geomspace(max(low, 1), high + 1, most + 1)]
     edges = {edges_of(index_of(edge, bits), bits)[0] for edge in wanted}
     return sorted({low, high + 1, *(edge for edge in edges if low < edge <= high)})
@@ -356,14 +356,14 @@ def distribution_chart(group: Group, unit: Unit, limits: Sequence[int] = ()) -> 
 
 
 MOST_POINTS = 900
-LEAST_INTERVALS = 3
-LEAST_FILLED = 2
+_LEAST_INTERVALS = 3
+_LEAST_FILLED = 2
 
 
 def is_drawable(series: Series) -> bool:
     """Whether there is a course of time to see: at least three intervals, two with values."""
     filled = sum(1 for value in series.maxima_per_s if value is not None)
-    return len(series.maxima_per_s) >= LEAST_INTERVALS and filled >= LEAST_FILLED
+    return len(series.maxima_per_s) >= _LEAST_INTERVALS and filled >= _LEAST_FILLED
 
 
 def intervals_joined(group: Group) -> int:
@@ -522,7 +522,7 @@ def _marks(encoding: Spec, *, is_filled: bool) -> Spec:
     }
 
 
-GLANCE_ROW_HEIGHT = 18
+_GLANCE_ROW_HEIGHT = 18
 _LABEL = 40
 
 
@@ -571,7 +571,7 @@ def glance_chart(found: list[Timing]) -> Spec:
         "data": {"values": rows},
         "layer": layers,
         "width": WIDTH,
-        "height": {"step": GLANCE_ROW_HEIGHT},
+        "height": {"step": _GLANCE_ROW_HEIGHT},
         "usermeta": {"zoom": ["x"]},
     }
 

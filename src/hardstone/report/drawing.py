@@ -174,7 +174,7 @@ def _rounded(match: re.Match[str]) -> str:
 
 # What differs from row to row; the other fields are the same for many rows.
 _OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
-MANY_RESULTS = 4
+_MANY_RESULTS = 4
 MOST_HELPERS = 4
 
 
@@ -312,7 +312,7 @@ def helpers_for(document: RunDocument) -> int:
     """How many processes to start for the charts of a run, at most one per CPU and no more than
     `$HARDSTONE_CHART_HELPERS`, which may be 0."""
     timed = sum(1 for result in document.results if result.series)
-    if timed < MANY_RESULTS:
+    if timed < _MANY_RESULTS:
         return 0
     allowed = getattr(os, "sched_getaffinity", None)
     named = os.environ.get("HARDSTONE_CHART_HELPERS", "")

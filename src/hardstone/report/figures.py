@@ -134,7 +134,7 @@ def figures_of(
     return figures
 
 
-def drawn_group(found: list[Series]) -> Group:
+def _drawn_group(found: list[Series]) -> Group:
     """The lines for series of one unit. Colours are assigned before any line is left out."""
     return group([series for series in found if _has_any(series)])
 
@@ -150,7 +150,7 @@ def figure_of(
 ) -> Figure | None:
     """The chart of series of one unit; None if it can show none of them. `joins`: when a
     recording was resumed."""
-    whole = drawn_group(found)
+    whole = _drawn_group(found)
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
         return None
@@ -210,7 +210,7 @@ def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     if few:
         notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
-        notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]), most)
+        notes += _notes_on_group(_drawn_group([one for one in found if one.unit == unit]), most)
     return notes
 
 

@@ -88,7 +88,7 @@ _MOST_BYTES = 64 * 2**20
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
-def build_bundle() -> str | None:
+def _build_bundle() -> str | None:
     """Vega, Vega-Lite and Vega-Embed as one script; None if the build fails."""
     import vl_convert
 
@@ -100,7 +100,7 @@ def build_bundle() -> str | None:
 
 
 def load_bundle(
-    directory: Path | None = None, build: Callable[[], str | None] = build_bundle
+    directory: Path | None = None, build: Callable[[], str | None] = _build_bundle
 ) -> str | None:
     """The script of `build`, cached; None if the build fails.
 

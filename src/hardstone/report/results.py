@@ -190,10 +190,10 @@ def _series_notes(
 
 
 SpecLookup = Callable[[str], Descriptor | None]
-MOST_WORST_TABLES = 24
-MANY_SERIES = 40
-WORST_OF_MANY = 8
-LATE_AT_LENGTH = 10
+_MOST_WORST_TABLES = 24
+_MANY_SERIES = 40
+_WORST_OF_MANY = 8
+_LATE_AT_LENGTH = 10
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -274,7 +274,7 @@ class Settings:
 
 def worst_each(results: list[Result]) -> int | None:
     """How many of the highest values of a series the page lists; None: all recorded ones."""
-    return WORST_OF_MANY if sum(len(one.series) for one in results) > MANY_SERIES else None
+    return _WORST_OF_MANY if sum(len(one.series) for one in results) > _MANY_SERIES else None
 
 
 def is_shown(result: Result) -> bool:
@@ -342,9 +342,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         noise=noise_tables(result),
         kernel=_kernel_page(result, anchor, settings, is_brief=not has_room),
         search=search_page(result, anchor, settings.drawer),
-        late=late[:LATE_AT_LENGTH],
-        late_by_cause=by_cause(late[LATE_AT_LENGTH:]),
-        late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
+        late=late[:_LATE_AT_LENGTH],
+        late_by_cause=by_cause(late[_LATE_AT_LENGTH:]),
+        late_rows=_late_rows(late[_LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
 
@@ -452,7 +452,7 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
-    listed = [one for one in found if one.worst and not is_rate(one.unit)][:MOST_WORST_TABLES]
+    listed = [one for one in found if one.worst and not is_rate(one.unit)][:_MOST_WORST_TABLES]
     tables = []
     for series in listed:
         highest = sorted(series.worst, key=lambda one: -one.value_ns)[:each]
@@ -473,13 +473,13 @@ def _worst_summary(found: list[Series], settings: Settings) -> str:
     kept = [len(one.worst) for one in found if one.worst and not is_rate(one.unit)]
     most, each = max(kept, default=0), settings.worst_each
     parts = ["The highest values of each series, with their times"]
-    if len(kept) > MOST_WORST_TABLES:
+    if len(kept) > _MOST_WORST_TABLES:
         parts[0] = (
-            f"The highest values of {MOST_WORST_TABLES} of {len(kept)} series, with their times"
+            f"The highest values of {_MOST_WORST_TABLES} of {len(kept)} series, with their times"
         )
     if each is not None and most > each:
         parts.append(f"the {each} highest of each; all {most}")
-    elif len(kept) > MOST_WORST_TABLES:
+    elif len(kept) > _MOST_WORST_TABLES:
         parts.append("all")
     if len(parts) == 1:
         return parts[0]

@@ -29,8 +29,8 @@ from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
 
 MOST_ROWS = 40
-CHARTS_EACH = 2
-MOST_TESTS_DRAWN = 12
+_CHARTS_EACH = 2
+_MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
 _KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, bar_chart)]
 
@@ -74,7 +74,7 @@ class SideTable:
 def condition_chart_count(found: list[Comparison]) -> int:
     """The number of charts in this part of the page."""
     timed = sum(1 for one in found if one.series and kind_of(one.test) != "behaviour")
-    return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH
+    return min(timed, _MOST_TESTS_DRAWN) * _CHARTS_EACH
 
 
 def side_tables(
@@ -86,7 +86,7 @@ def side_tables(
         rows = _rows(one, settings)
         if not rows:
             continue
-        is_drawn = len(tables) < MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
+        is_drawn = len(tables) < _MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
         row = decisive_row(one) if is_drawn else None
         spec = settings.lookup(one.test)
         tables.append(
