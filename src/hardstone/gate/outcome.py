@@ -119,12 +119,12 @@ def gate_document(
     judged_by: JudgedBy | None = None,
     baselines: Sequence[str] = (),
 ) -> GateDocument:
-    """The document of `checks`, sorted by outcome."""
+    """The document of `checks`, the worst first; without any the outcome is INCONCLUSIVE."""
     ordered = sorted(checks, key=lambda one: WORST_FIRST.index(one.outcome))
     return GateDocument(
         schema=GATE_SCHEMA,
         kind=kind,
-        outcome=_worst_outcome(one.outcome for one in ordered),
+        outcome=ordered[0].outcome if ordered else "INCONCLUSIVE",
         systems=list(systems),
         against=list(against),
         checks=ordered,
@@ -134,12 +134,6 @@ def gate_document(
         notes=list(notes),
         baselines=list(baselines),
     )
-
-
-def _worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
-    """FAIL before INCONCLUSIVE before PASS; nothing checked is INCONCLUSIVE."""
-    found = set(outcomes) or {"INCONCLUSIVE"}
-    return next(one for one in WORST_FIRST if one in found)
 
 
 # What XML 1.0 cannot hold, not even escaped.
