@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 
 from hardstone.errors import InputError
+from hardstone.files import one_line
 from hardstone.gate.judge import (
     Finding,
     WeighedRun,
@@ -28,7 +29,7 @@ from hardstone.gate.limits import (
     typed_amount,
 )
 from hardstone.gate.outcome import Check
-from hardstone.model import Result, Unit, Verdict
+from hardstone.model import Unit, Verdict
 from hardstone.stats.conditions import Condition
 from hardstone.stats.consistency import KindOfTime, kind_of_time
 from hardstone.stats.two_runs import quantile_estimate, supports
@@ -38,7 +39,6 @@ from hardstone.systems.subjects import (
     MeasuredRun,
     MeasuredSeries,
     Missing,
-    PublishedSeries,
     PublishedSystem,
     published_system,
 )
@@ -90,31 +90,27 @@ def _series_of_run(limit: Limit, run: WeighedRun) -> Check:
     found = run.find(limit)
     if isinstance(found, Missing):
         return _check(limit, run.id, run.condition, _missing(found))
-    series = found.held.series
+    series = found.measured.series
     finding = _other_unit(limit, series.unit)
     finding = finding or doubted(judge_series(limit, series), found.doubts)
-    source = f"{run.id} {found.held.address} {limit.figure}"
+    source = f"{run.id} {found.measured.address} {limit.figure}"
     return _check(limit, run.id, run.condition, finding, series.unit, source)
 
 
 def _claims_of_run(limit: Limit, run: WeighedRun) -> Check:
     results = run.results_of(limit)
     verdicts = [verdict for one in results for verdict in one.verdicts]
-    if not verdicts:
-        why = results[0] if results else None
-        finding = _missing(Missing(_without(limit, why)))
-    else:
+    if verdicts:
         finding = _of_verdicts(verdicts)
         for one in results:
             finding = doubted(finding, run.doubts_for(limit, one))
+    elif results:
+        why = f"{results[0].status}: {results[0].reason or 'no claims'}"
+        finding = _missing(Missing(why))
+    else:
+        finding = _missing(Missing(f"the run has no {limit.address.test}"))
     source = f"{run.id} {limit.address.test}"
     return _check(limit, run.id, run.condition, finding, source=source)
-
-
-def _without(limit: Limit, result: Result | None) -> str:
-    if result is None:
-        return f"the run has no {limit.address.test}"
-    return f"{result.status}: {result.reason or 'no claims'}"
 
 
 def _of_verdicts(verdicts: Iterable[Verdict]) -> Finding:
@@ -143,17 +139,17 @@ def _on_study(limit: Limit, system: PublishedSystem) -> Check:
         verdicts = chosen.verdicts(limit.address.test)
         finding = _missing(verdicts) if isinstance(verdicts, Missing) else _of_verdicts(verdicts)
         return _check(limit, label, limit.load or _NONE, finding)
-    held = published_series(chosen, limit.address)
-    if isinstance(held, Missing):
-        return _check(limit, label, limit.load or _NONE, _missing(held))
-    amount = held.amount(limit.statistic)
+    series = published_series(chosen, limit.address)
+    if isinstance(series, Missing):
+        return _check(limit, label, limit.load or _NONE, _missing(series))
+    amount = series.amount(limit.statistic)
     if limit.statistic == ABOVE:
         amount = Missing("a study has no distribution: limit its max")
-    where = ", ".join(held.notes) or _NONE
+    where = ", ".join(series.notes) or _NONE
     if isinstance(amount, Missing):
-        return _check(limit, label, where, _missing(amount), held.unit)
-    judged = _other_unit(limit, held.unit) or judge_published(limit, amount)
-    return _check(limit, label, where, judged, held.unit, amount.source)
+        return _check(limit, label, where, _missing(amount), series.unit)
+    judged = _other_unit(limit, series.unit) or judge_published(limit, amount)
+    return _check(limit, label, where, judged, series.unit, amount.source)
 
 
 def _missing(what: Missing) -> Finding:
@@ -162,8 +158,8 @@ def _missing(what: Missing) -> Finding:
 
 
 def _other_unit(limit: Limit, unit: Unit) -> Finding | None:
-    """A limit in another unit would hold of everything or of nothing: InputError where a person
-    wrote it, INCONCLUSIVE for a figure of a study."""
+    """Everything or nothing would pass a limit in another unit: InputError where a person wrote
+    it, INCONCLUSIVE for a figure of a study; None for a limit in the same unit."""
     asked = "ns" if limit.statistic == ABOVE else limit.bound.kind
     if asked == unit:
         return None
@@ -204,39 +200,32 @@ _AT_MOST, _AT_LEAST = ("max", "mean"), ("min", "mean")
 
 
 def limits_of_study(system: PublishedSystem, pattern: str = "*") -> tuple[list[Limit], list[str]]:
-    """Limits that ask for what `system` was published to reach, in tests that fit `pattern`; and
-    what of it is no limit, in words. Their numbers are 0: they are in no file."""
+    """Limits that ask for what `system` was published to reach, in tests that match `pattern`;
+    and a note on the figures that give no limit. Their numbers are 0: they are in no file."""
     found: list[Limit] = []
     open_ended = 0
-    for held in system.held():
-        if not fnmatchcase(held.test, pattern):
+    for series in system.held():
+        if not fnmatchcase(series.test, pattern):
             continue
-        for statistic in held.statistics():
-            amount = held.amount(statistic)
-            wanted = _AT_LEAST if held.unit == "bytes_per_s" else _AT_MOST
-            if statistic not in wanted or held.unit == "count" or not isinstance(amount, Amount):
+        for statistic in series.statistics():
+            amount = series.amount(statistic)
+            wanted = _AT_LEAST if series.unit == "bytes_per_s" else _AT_MOST
+            if statistic not in wanted or series.unit == "count" or not isinstance(amount, Amount):
                 continue
-            bound = amount.lowest if held.unit == "bytes_per_s" else amount.highest
+            bound = amount.lowest if series.unit == "bytes_per_s" else amount.highest
             if bound is None:
                 open_ended += 1
                 continue
-            value = Value(bound, held.unit)
-            found.append(Limit(0, _address(held), statistic, value, wanted is _AT_MOST))
-    found += _claims(system, pattern)
-    notes = [f"no limit: {open_ended} figures of which only a lower bound was published"]
-    return found, notes if open_ended else []
-
-
-def _address(held: PublishedSeries) -> Address:
-    """Without the study's conditions: the run has those that it has."""
-    return replace(held.figures[0].address, conditions={})
-
-
-def _claims(system: PublishedSystem, pattern: str) -> Iterator[Limit]:
+            # Without the conditions of the study: the run has those that it has.
+            address = replace(series.figures[0].address, conditions={})
+            value = Value(bound, series.unit)
+            found.append(Limit(0, address, statistic, value, wanted is _AT_MOST))
     for test in system.tests():
         verdicts = system.verdicts(test) if fnmatchcase(test, pattern) else Missing("")
         if not isinstance(verdicts, Missing) and all(one.passed for one in verdicts):
-            yield Limit(0, Address(test), CLAIMS)
+            found.append(Limit(0, Address(test), CLAIMS))
+    notes = [f"no limit: {open_ended} figures of which only a lower bound was published"]
+    return found, notes if open_ended else []
 
 
 _QUANTILES = (0.5, 0.99, 0.999)
@@ -257,16 +246,16 @@ class _Reached:
 
     statistic: str
     value: float
-    said: str
+    text: str
     is_at_most: bool = True
 
 
 def suggest_limits(runs: Sequence[Sequence[MeasuredRun]], margin: float) -> list[Suggestion]:
     """Limits that all of `runs` pass, each given as its systems, with a `margin` of 0.25 for 25 %.
 
-    Of times the largest value and the quantiles that the runs bound, of rates the least; claims
-    that hold in each. A limit that one of the runs does not pass is left out, with the reason. A
-    limit names no preemption model, so that it is made from all of them.
+    Times are limited by their largest value and the quantiles that the runs bound, rates by their
+    least value, tests of behaviour by their claims. A limit that one of the runs does not pass is
+    left out, with the reason. A limit names no preemption model, so it is made from all of them.
     """
     everything = [one for run in runs for one in run]
     found: list[Suggestion] = []
@@ -274,15 +263,12 @@ def suggest_limits(runs: Sequence[Sequence[MeasuredRun]], margin: float) -> list
         own = [one for one in everything if one.condition[:2] == condition[:2]]
         found += _of_series(own, condition, margin)
         found += _of_claims(own, condition)
-    return _numbered(_checked(found, runs))
-
-
-def _numbered(found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those that may be used have the numbers that they will have in a file, others 0."""
-    numbers = accumulate(not one.left_out for one in found)
+    checked = _checked(found, runs)
+    # Those that may be used have the numbers that they will have in a file, others 0.
+    numbers = accumulate(not one.left_out for one in checked)
     return [
         replace(one, limit=replace(one.limit, number=0 if one.left_out else number))
-        for one, number in zip(found, numbers, strict=True)
+        for one, number in zip(checked, numbers, strict=True)
     ]
 
 
@@ -291,34 +277,33 @@ def _of_series(
 ) -> Iterator[Suggestion]:
     by_address: dict[str, list[MeasuredSeries]] = {}
     for run in runs:
-        for held in run.held():
-            by_address.setdefault(held.address, []).append(held)
-    for address, held_by in by_address.items():
-        first = held_by[0]
+        for series in run.held():
+            by_address.setdefault(series.address, []).append(series)
+    for address, measured in by_address.items():
+        first = measured[0]
         if first.unit == "count" or first.series.derived:
             continue
-        reached = [one for held in held_by for one in _reached(held)]
+        reached = [one for each in measured for one in _reached(each)]
         for statistic in dict.fromkeys(one.statistic for one in reached):
             same = [one for one in reached if one.statistic == statistic]
-            if len(same) == len(held_by):
+            if len(same) == len(measured):
                 yield from _suggestion(address, same, first.unit, condition, margin, runs)
 
 
-def _reached(held: MeasuredSeries) -> Iterator[_Reached]:
-    series = held.series
-    if held.unit == "bytes_per_s":
+def _reached(measured: MeasuredSeries) -> Iterator[_Reached]:
+    series, unit = measured.series, measured.unit
+    if unit == "bytes_per_s":
         if series.min:
-            said = amount_text(series.min, held.unit)
-            yield _Reached("min", series.min, said, is_at_most=False)
+            yield _Reached("min", series.min, amount_text(series.min, unit), is_at_most=False)
         return
     if series.max is not None:
-        yield _Reached("max", series.max, amount_text(series.max, held.unit))
+        yield _Reached("max", series.max, amount_text(series.max, unit))
     for q in _QUANTILES:
         estimate = quantile_estimate(series, q) if supports(q, series.count) else None
         if estimate is not None and estimate.high is not None and estimate.value is not None:
-            said = f"{amount_text(estimate.value, held.unit)}, interval to "
-            said += amount_text(estimate.high, held.unit)
-            yield _Reached(f"p{100 * q:.8g}", estimate.high, said)
+            text = f"{amount_text(estimate.value, unit)}, interval to "
+            text += amount_text(estimate.high, unit)
+            yield _Reached(f"p{100 * q:.8g}", estimate.high, text)
 
 
 def _suggestion(
@@ -334,7 +319,7 @@ def _suggestion(
     wanted = worst.value * (1 + margin) if is_at_most else worst.value / (1 + margin)
     bound = parse_value(typed_amount(max(wanted, 1), unit, is_up=is_at_most))
     count = f" (worst of {len(reached)} runs)" if len(reached) > 1 else ""
-    how = f"observed {worst.said}{count}; {'plus' if is_at_most else 'less'} {100 * margin:g} %"
+    how = f"observed {worst.text}{count}; {'plus' if is_at_most else 'less'} {100 * margin:g} %"
     if bound is None:
         return
     try:
@@ -347,10 +332,10 @@ def _suggestion(
 def _of_claims(runs: Sequence[MeasuredRun], condition: Condition) -> Iterator[Suggestion]:
     for test in dict.fromkeys(test for run in runs for test in run.tests()):
         verdicts = [run.verdicts(test) for run in runs]
-        told = [one for one in verdicts if not isinstance(one, Missing)]
-        if told:
+        with_claims = [one for one in verdicts if not isinstance(one, Missing)]
+        if with_claims:
             limit = Limit(0, parse_address(test), CLAIMS)
-            count = f"all claims hold in {len(told)} of {len(runs)} runs"
+            count = f"all claims hold in {len(with_claims)} of {len(runs)} runs"
             yield Suggestion(_under(limit, condition, runs), count)
 
 
@@ -393,7 +378,12 @@ def limits_text(suggestions: Sequence[Suggestion], runs: Sequence[str], margin: 
         "# application needs where you know that.",
     ]
     used = [line for one in suggestions if not one.left_out for line in _entry(one)]
-    left = [line for one in suggestions if one.left_out for line in _left_out(one)]
+    left: list[str] = []
+    for one in suggestions:
+        if one.left_out:
+            limit = one.limit
+            what = f"{limit.address} {limit.figure} {limit.wanted} (load {limit.load})"
+            left += ["", f"# left out: {_comment(what)}", f"#   {_comment(one.left_out)}"]
     return "\n".join([*head, *used, *left, ""])
 
 
@@ -403,23 +393,13 @@ def _entry(one: Suggestion) -> list[str]:
     if limit.statistic == CLAIMS:
         lines.append(f'{CLAIMS} = "hold"')
     else:
-        lines += [f'statistic = "{limit.statistic}"', _bound(limit)]
+        key, bound = "at_most" if limit.is_at_most else "at_least", str(limit.bound)
+        lines += [f'statistic = "{limit.statistic}"', f'{key} = "{bound.replace(" ", "")}"']
     for key in ("load", "cpu_config", "policy"):
         word = getattr(limit, key)
         if word is not None:
             lines.append(f"{key} = {_quoted(word)}")
     return [*lines, "emulated = true"] if limit.is_emulated else lines
-
-
-def _bound(limit: Limit) -> str:
-    return (
-        f'{"at_most" if limit.is_at_most else "at_least"} = "{str(limit.bound).replace(" ", "")}"'
-    )
-
-
-def _left_out(one: Suggestion) -> list[str]:
-    what = f"{one.limit.address} {one.limit.figure} {one.limit.wanted} (load {one.limit.load})"
-    return ["", f"# left out: {_comment(what)}", f"#   {_comment(one.left_out)}"]
 
 
 def _quoted(text: str) -> str:
@@ -428,5 +408,5 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    line = "".join(char if char.isprintable() else "?" for char in text)
+    line = one_line(text)
     return line if len(line) <= 400 else f"{line[:397]}..."

@@ -18,7 +18,7 @@ from statistics import geometric_mean
 
 import msgspec
 
-from hardstone.gate.judge import Doubts, Finding, WeighedRun, doubted
+from hardstone.gate.judge import Finding, WeighedRun, doubted
 from hardstone.gate.limits import CLAIMS
 from hardstone.gate.outcome import Check
 from hardstone.model import RunDocument, Series
@@ -246,24 +246,26 @@ class _BaselineGroup:
         """What can be compared; what cannot is counted, or a check that is INCONCLUSIVE."""
         subjects = [*self._bases, *([self._own] if self._own is not None else [])]
         if not self._bases:
-            return self._nothing(checks)
-        found = []
+            reason = "no baseline counts" + (f": {self._more}" if self._more else "")
+            checks.append(self._check("all series", "p50", Finding("INCONCLUSIVE", "-", reason)))
+            return []
+        rows = []
         for row in figure_rows(subjects):
             if not self._is_wanted(row.test):
                 continue
-            held = row.found[: len(self._bases)]
-            bases = [one for one in held if isinstance(one, MeasuredSeries)]
+            found = row.found[: len(self._bases)]
+            bases = [one for one in found if isinstance(one, MeasuredSeries)]
             own = row.found[-1] if self._own is not None else None
             why = _why_not(bases, len(self._bases))
             if why:
                 self._left_out.update([why] if bases else [])
                 continue
-            finding = self._why_unheld(row.address, bases, own)
+            finding = self._why_not_compared(row.address, bases, own)
             if finding is not None:
                 checks.append(self._check(row.address, MEDIAN, finding))
             elif isinstance(own, MeasuredSeries):
-                found.append(_Row(row.address, bases, own))
-        return self._long_enough(found)
+                rows.append(_Row(row.address, bases, own))
+        return self._long_enough(rows)
 
     def _long_enough(self, rows: list[_Row]) -> list[_Row]:
         found = []
@@ -277,18 +279,15 @@ class _BaselineGroup:
                 found.append(row)
         return found
 
-    def _why_unheld(self, address: str, bases: list[MeasuredSeries], own: object) -> Finding | None:
+    def _why_not_compared(
+        self, address: str, bases: list[MeasuredSeries], own: object
+    ) -> Finding | None:
         if self._own is None or not isinstance(own, MeasuredSeries):
             return Finding("INCONCLUSIVE", "missing", _absent(self._own, self._bases[0], address))
-        why = self._why_unlike(self._own.id, bases, own)
+        why = self._why_incomparable(self._own.id, bases, own)
         return Finding("INCONCLUSIVE", "-", why) if why else None
 
-    def _nothing(self, checks: list[Check]) -> list[_Row]:
-        reason = "no baseline counts" + (f": {self._more}" if self._more else "")
-        checks.append(self._check("all series", "p50", Finding("INCONCLUSIVE", "-", reason)))
-        return []
-
-    def _why_unlike(self, run: str, bases: list[MeasuredSeries], own: MeasuredSeries) -> str:
+    def _why_incomparable(self, run: str, bases: list[MeasuredSeries], own: MeasuredSeries) -> str:
         if own.unit != bases[0].unit:
             return "it has another unit than in the baselines"
         if is_contradictory(own.series):
@@ -296,8 +295,11 @@ class _BaselineGroup:
         doubts = self._weighed.doubts_of(own.result)
         if doubts.barring or doubts.weakening:
             return f"{run}: {doubts.barring or doubts.weakening}"
-        other = next((told for one in bases if (told := _other_work(one, own))), "")
-        return f"not comparable: {other}" if other else ""
+        for one in bases:
+            why = _other_work(one, own)
+            if why:
+                return f"not comparable: {why}"
+        return ""
 
     def _columns(self, row: _Row, place: int) -> list[_Column]:
         is_rate = row.own.unit == "bytes_per_s"  # of which the upper end is the good one
@@ -460,8 +462,7 @@ class _BaselineGroup:
             finding = Finding("FAIL", text, why, is_proof=True)
         for one in own.results:
             if one.test == test:
-                found = self._weighed.doubts_of(one)
-                finding = doubted(finding, Doubts(found.barring, found.weakening))
+                finding = doubted(finding, self._weighed.doubts_of(one))
         return finding
 
     def _check(
@@ -530,8 +531,8 @@ def _stamps_ns(run: MeasuredRun) -> float:
 
 
 def _taken_within_ns(series: Series) -> float:
-    """Over how long its values were taken, at least: their sum, the time between the worst of them,
-    and the seconds that have a maximum."""
+    """The least time within which the values were taken: their sum, the time between the worst of
+    them, or the seconds that have a maximum, whichever is longest."""
     at_ns = [one.at_ns for one in series.worst]
     seconds = [at for at, most in enumerate(series.maxima_per_s) if most is not None]
     return max(
@@ -542,15 +543,15 @@ def _taken_within_ns(series: Series) -> float:
 
 
 def _distance_s(own: RunDocument, bases: Sequence[RunDocument]) -> tuple[float, float]:
-    """How far the run is from the baselines in time, and how long these took, in s."""
+    """The distance of the run from the baselines, and the time from the first of these to the
+    last, in s."""
     times = sorted(datetime.fromisoformat(one.started_utc).timestamp() for one in bases)
     at = datetime.fromisoformat(own.started_utc).timestamp()
     return max(times[0] - at, at - times[-1], 0.0), times[-1] - times[0]
 
 
 def _differences(own: MeasuredRun, base: MeasuredRun) -> list[str]:
-    """What the figures of both depend on and is not the same: unlike runs are not compared
-    silently."""
+    """The conditions in which both differ: such runs are not compared silently."""
     ours, theirs = own.conditions, base.conditions
     return [
         f"the runs differ in {name}: {ours.get(name, 'not known')}, and the baselines "
@@ -573,26 +574,25 @@ def _why_not(bases: list[MeasuredSeries], count: int) -> str:
     return ""
 
 
-def _other_work(first: MeasuredSeries, held: MeasuredSeries) -> str:
-    """Parameters or calibrated work that make the times of both unlike; "": none do."""
-    before = work_of(first.series, first.result.calibrated)
-    now = work_of(held.series, held.result.calibrated)
-    unlike = [
-        *differing_parameters(first.result, held.result),
+def _other_work(base: MeasuredSeries, own: MeasuredSeries) -> str:
+    """Parameters or calibrated work in which both differ, so that their times do; "": none."""
+    before = work_of(base.series, base.result.calibrated)
+    now = work_of(own.series, own.result.calibrated)
+    differing = [
+        *differing_parameters(base.result, own.result),
         *(
             DifferingParameter(name, before[name], now[name])
             for name in before
             if now.get(name, before[name]) != before[name]
         ),
     ]
-    told = [f"{one.name} {one.other}, in the baseline {one.first}" for one in unlike]
-    return "; ".join(told)
+    return "; ".join(f"{one.name} {one.other}, in the baseline {one.first}" for one in differing)
 
 
-def _quantum(held: MeasuredSeries) -> float:
+def _quantum(measured: MeasuredSeries) -> float:
     """The step of the clock; a series that was not timed has none."""
-    instrument = held.result.instrument
-    return instrument.quantum_ns if instrument is not None and held.unit == "ns" else 0.0
+    instrument = measured.result.instrument
+    return instrument.quantum_ns if instrument is not None and measured.unit == "ns" else 0.0
 
 
 def _absent(run: MeasuredRun | None, base: MeasuredRun, address: str) -> str:

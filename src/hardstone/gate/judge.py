@@ -9,7 +9,7 @@ from functools import cached_property
 
 from hardstone.event_names import SHORT
 from hardstone.gate.limits import ABOVE, Limit, amount_text, share_text
-from hardstone.model import Result, Series, Unit
+from hardstone.model import Result, Series
 from hardstone.stats.consistency import KindOfTime, is_contradictory, kind_of_time, trust_of
 from hardstone.stats.histogram import above
 from hardstone.stats.quantiles import is_printable, upper_bound, values_for
@@ -54,7 +54,7 @@ class Doubts:
 class FoundSeries:
     """The series of a limit, with what makes it doubtful."""
 
-    held: MeasuredSeries
+    measured: MeasuredSeries
     doubts: Doubts
 
 
@@ -97,18 +97,17 @@ class WeighedRun:
             return Missing(error.cause.removeprefix(f"{limit.address}: "), error.remedy)
         if found.series is None:
             return Missing(f"{limit.address.test} has no figures, only claims")
-        held = MeasuredSeries(self.run.id, found.result, found.series)
+        measured = MeasuredSeries(self.run.id, found.result, found.series)
         doubts = self.doubts_for(limit, found.result)
-        other = [one for one in found.notes if one not in held.notes]
+        other = [one for one in found.notes if one not in measured.notes]
         if is_contradictory(found.series):
             doubts = Doubts(barring="cannot be true: see the top of its run")
         elif other:
             doubts = Doubts(barring=f"not what was asked for: {', '.join(other)}")
-        return FoundSeries(held, doubts)
+        return FoundSeries(measured, doubts)
 
     def doubts_for(self, limit: Limit, result: Result) -> Doubts:
-        """What speaks against figures of `result` for `limit`; one that names no load would do
-        without any."""
+        """The doubts about figures of `result` for `limit`; one that names no load needs none."""
         return self.doubts_of(
             result, is_emulated=limit.is_emulated, needs_load=limit.load is not None
         )
@@ -116,13 +115,13 @@ class WeighedRun:
     def doubts_of(
         self, result: Result, *, is_emulated: bool = True, needs_load: bool = True
     ) -> Doubts:
-        """What speaks against any figure of `result`; `is_emulated`: not that it is emulated."""
+        """The doubts about any figure of `result`; with `is_emulated` emulation is none."""
         barring = self._untrustworthy or ("" if is_emulated else self._emulated)
         barring = barring or self._refused_realtime(result)
-        weak = (
-            _incomplete(result) or self._unfinished or (_short_load(result) if needs_load else "")
-        )
-        return Doubts(barring, weak)
+        weakening = _incomplete(result) or self._unfinished
+        if not weakening and needs_load and any(event.name in SHORT for event in result.events):
+            weakening = "the load fell short of the request: ask for less"
+        return Doubts(barring, weakening)
 
     @cached_property
     def _untrustworthy(self) -> str:
@@ -132,8 +131,8 @@ class WeighedRun:
         return f"the run is untrustworthy: {trust.reasons[0] if trust.reasons else 'no reason'}"
 
     def _refused_realtime(self, result: Result) -> str:
-        """Where real-time scheduling was asked for and not given, a figure is of other work; one
-        that was asked for under another policy is what it is."""
+        """Figures of work that was to be scheduled as real-time, and was not, decide nothing; those
+        of work that was to run under another policy do."""
         if not lacks_realtime(result) or self.run.document.plan.policy == result.conditions.policy:
             return ""
         return "not scheduled as real-time, as was asked for"
@@ -164,18 +163,13 @@ def _incomplete(result: Result) -> str:
     return ""
 
 
-def _short_load(result: Result) -> str:
-    is_short = any(event.name in SHORT for event in result.events)
-    return "the load fell short of the request: ask for less" if is_short else ""
-
-
 def published_series(system: PublishedSystem, address: Address) -> PublishedSeries | Missing:
     """The series of a study at `address`: label values in any order, then the series."""
     wanted = sorted([*address.labels.values(), *address.parts])
     of_test = [one for one in system.held() if one.test == address.test]
-    alike = [one for one in of_test if _values(one) == wanted or _values(one)[:-1] == wanted]
-    exact = [one for one in alike if _values(one) == wanted]
-    found = exact or alike
+    fitting = [one for one in of_test if wanted in (_values(one), _values(one)[:-1])]
+    exact = [one for one in fitting if _values(one) == wanted]
+    found = exact or fitting
     if len(found) == 1:
         return found[0]
     if found:
@@ -192,8 +186,8 @@ def _values(one: PublishedSeries) -> list[str]:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found; as in Check. `is_proof`: single values decided it, which nothing that is
-    not known can change."""
+    """What a check found; as in Check. `is_proof`: single values decided it, so that nothing
+    unknown can change it."""
 
     outcome: Outcome
     found: str
@@ -242,10 +236,10 @@ def judge_published(limit: Limit, amount: Amount) -> Finding:
         is_beyond = high is not None and (high < bound or high == bound == amount.below)
     outcome: Outcome = "PASS" if is_within else "FAIL" if is_beyond else "INCONCLUSIVE"
     reason = "" if outcome != "INCONCLUSIVE" else "the study gives a bound, which leaves it open"
-    return Finding(outcome, published_text(amount), reason, amount.value, low, high)
+    return Finding(outcome, _published_text(amount), reason, amount.value, low, high)
 
 
-def published_text(amount: Amount) -> str:
+def _published_text(amount: Amount) -> str:
     """A published figure: "2.2 us", "< 100 ns"."""
     if amount.value is not None:
         return amount_text(amount.value, amount.unit)
@@ -277,12 +271,17 @@ def _judge_estimate(limit: Limit, series: Series, estimate: Estimate | None, nam
     if estimate is None:
         return Finding("INCONCLUSIVE", "-", "the series has no values")
     value, low, high = estimate
-    found = f"{_end(value, series.unit)} ({_range(low, high, series.unit)})"
+    shown, lowest, highest = (
+        "unbounded" if one is None else amount_text(one, series.unit) for one in estimate
+    )
+    found = f"{shown} ({lowest} to {highest})"
     bound = limit.bound.number
     outcome = _within(low, high, bound, is_at_most=limit.is_at_most)
     reason = ""
     if outcome == "INCONCLUSIVE":
-        reason = _straddles(low, high, limit)
+        reason = "the limit lies within the interval: measure for longer"
+        if low is None and high is None:
+            reason = "too few values for an interval: measure for longer"
         is_open = (high if limit.is_at_most else low) is None
         if is_open and name != "mean" and (q := limit.quantile) is not None:
             reason = f"{_count(series.count)} dependent values do not bound {name}: it takes "
@@ -298,12 +297,6 @@ def _within(low: float | None, high: float | None, bound: float, *, is_at_most: 
     if low is not None and low >= bound:
         return "PASS"
     return "FAIL" if high is not None and high < bound else "INCONCLUSIVE"
-
-
-def _straddles(low: float | None, high: float | None, limit: Limit) -> str:
-    if low is None and high is None:
-        return "too few values for an interval: measure for longer"
-    return "the limit lies within the interval: measure for longer"
 
 
 def _judge_above(limit: Limit, series: Series) -> Finding:
@@ -332,14 +325,6 @@ def _judge_above(limit: Limit, series: Series) -> Finding:
         if not seen.high and needed:
             reason += f": with none above it takes {_count(needed)} values"
     return Finding(outcome, found, reason, share.value, share.low, share.high)
-
-
-def _end(value: float | None, unit: Unit) -> str:
-    return "unbounded" if value is None else amount_text(value, unit)
-
-
-def _range(low: float | None, high: float | None, unit: Unit) -> str:
-    return f"{_end(low, unit)} to {_end(high, unit)}"
 
 
 def _count(number: int) -> str:

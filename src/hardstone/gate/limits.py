@@ -31,7 +31,7 @@ from typing import Any, Literal
 import msgspec
 
 from hardstone.errors import InputError
-from hardstone.files import parse_toml
+from hardstone.files import one_line, parse_toml
 from hardstone.model import Unit
 from hardstone.systems.published import Address, parse_address
 from hardstone.units import MAX_DURATION_NS, parse_duration_ns
@@ -102,10 +102,10 @@ class Limit:
 
     @property
     def quantile(self) -> float | None:
-        return quantile_of(self.statistic)
+        return _quantile_of(self.statistic)
 
 
-def quantile_of(statistic: str) -> float | None:
+def _quantile_of(statistic: str) -> float | None:
     """0.999 of "p99.9"; None for any other statistic, and for "p0"."""
     if not _QUANTILE.fullmatch(statistic):
         return None
@@ -171,22 +171,19 @@ def share_text(share: float) -> str:
 
 def typed_amount(number: float, unit: Unit, *, is_up: bool) -> str:
     """A value as a limits file has it: three digits, rounded up or down, and exact in its unit."""
-    rounded = _three_digits(number, is_up=is_up)
+    whole = ceil(number) if is_up else int(number)
+    step = int(10 ** max(len(str(whole)) - 3, 0))
+    rounded = whole // step * step
+    if is_up and rounded < whole:
+        rounded += step
     if unit == "ns":
         return amount_text(min(rounded, MAX_DURATION_NS), "ns").replace(" ", "")
     return amount_text(rounded, unit).replace(" ", "")
 
 
-def _three_digits(number: float, *, is_up: bool) -> int:
-    whole = ceil(number) if is_up else int(number)
-    step = int(10 ** max(len(str(whole)) - 3, 0))
-    below = whole // step * step
-    return below + step if is_up and below < whole else below
-
-
 LIMITS_SCHEMA = "hardstone.limits/1"
 _MOST_LIMITS = 10_000
-_MOST_TOLD = 20
+_MOST_SHOWN = 20
 _WORDS = ("load", "cpu_config", "policy")
 _KEYS = ("address", "statistic", ABOVE, CLAIMS, "at_most", "at_least", *_WORDS, "emulated")
 _STATISTICS = "max, min, mean, or a quantile such as p99.9"
@@ -241,9 +238,9 @@ def read_limits(data: bytes, tests: Collection[str], name: str = "limits") -> li
     problems = [f"limit {one.number}: {text}" for one in read for text in one.problems]
     problems += _repeated([one.limit for one in read if one.limit is not None])
     if problems:
-        more = len(problems) - _MOST_TOLD
-        told = problems[:_MOST_TOLD] + ([f"and {more} more problems"] if more > 0 else [])
-        raise LimitsError([f"{name}: {one}" for one in told])
+        more = len(problems) - _MOST_SHOWN
+        shown = problems[:_MOST_SHOWN] + ([f"and {more} more problems"] if more > 0 else [])
+        raise LimitsError([f"{name}: {one}" for one in shown])
     return [one.limit for one in read if one.limit is not None]
 
 
@@ -255,7 +252,7 @@ def _decoded(data: bytes, name: str) -> dict[str, Any]:
         raise LimitsError([f"{name}: line {line} is not UTF-8"]) from None
     except (ValueError, RecursionError) as error:
         said = str(error).splitlines()[0] if str(error) else "not TOML"
-        raise LimitsError([f"{name}: {_plain(said)}"]) from None
+        raise LimitsError([f"{name}: {one_line(said)}"]) from None
 
 
 def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
@@ -306,7 +303,7 @@ class _Entry:
         try:
             found = parse_address(raw)
         except InputError as error:
-            self._add(f"{_plain(error.cause)}; {error.remedy}")
+            self._add(f"{one_line(error.cause)}; {error.remedy}")
             return None
         if found.test not in self._tests:
             self._add(f"unknown test {_quoted(found.test)}; {_nearest(found.test, self._tests)}")
@@ -325,7 +322,7 @@ class _Entry:
             return None
         if given[0] != "statistic":
             return given[0]
-        is_known = isinstance(raw, str) and (raw in ("max", "min", "mean") or quantile_of(raw))
+        is_known = isinstance(raw, str) and (raw in ("max", "min", "mean") or _quantile_of(raw))
         if not is_known:
             self._add(f"unknown statistic {_quoted(raw)}; choose {_STATISTICS}")
         return str(raw) if is_known else None
@@ -405,8 +402,4 @@ def _nearest(text: str, known: Collection[str]) -> str:
 
 
 def _quoted(raw: object) -> str:
-    return f"'{_plain(str(raw))[:60]}'"
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return f"'{one_line(str(raw))[:60]}'"

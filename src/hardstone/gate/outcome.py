@@ -5,6 +5,7 @@ GitHub.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 from xml.etree import ElementTree as Tree
@@ -98,6 +99,13 @@ class GateDocument(msgspec.Struct, kw_only=True):
     def exit_code(self) -> int:
         return _CODES[self.outcome]
 
+    @property
+    def counts_text(self) -> str:
+        """How many checks have each outcome, the worst first: "1 FAIL, 3 PASS"."""
+        counts = Counter(check.outcome for check in self.checks)
+        found = [f"{counts[one]} {one}" for one in WORST_FIRST if counts[one]]
+        return ", ".join(found) or "nothing was checked"
+
 
 def gate_document(
     kind: Literal["limits", "baseline", "pairs"],
@@ -111,12 +119,12 @@ def gate_document(
     judged_by: JudgedBy | None = None,
     baselines: Sequence[str] = (),
 ) -> GateDocument:
-    """The document of `checks`, sorted by outcome."""
+    """The document of `checks`, the worst first; without any the outcome is INCONCLUSIVE."""
     ordered = sorted(checks, key=lambda one: WORST_FIRST.index(one.outcome))
     return GateDocument(
         schema=GATE_SCHEMA,
         kind=kind,
-        outcome=worst_outcome(one.outcome for one in ordered),
+        outcome=ordered[0].outcome if ordered else "INCONCLUSIVE",
         systems=list(systems),
         against=list(against),
         checks=ordered,
@@ -126,12 +134,6 @@ def gate_document(
         notes=list(notes),
         baselines=list(baselines),
     )
-
-
-def worst_outcome(outcomes: Iterable[Outcome]) -> Outcome:
-    """FAIL before INCONCLUSIVE before PASS; nothing checked is INCONCLUSIVE."""
-    found = set(outcomes) or {"INCONCLUSIVE"}
-    return next(one for one in WORST_FIRST if one in found)
 
 
 # What XML 1.0 cannot hold, not even escaped.
@@ -209,17 +211,12 @@ _SPECIAL = re.compile(r"[^A-Za-z0-9 .,;:/=%+()'-]")
 
 def github_summary(document: GateDocument) -> str:
     """A heading with the outcome, a row for each check, the worst first, then the notes."""
-    counts = {
-        one: sum(check.outcome == one for check in document.checks)
-        for one in ("FAIL", "INCONCLUSIVE", "PASS")
-    }
-    told = ", ".join(f"{count} {one}" for one, count in counts.items() if count)
     systems = ", ".join(map(_text, document.systems))
     against = ", ".join(map(_text, document.against))
     lines = [
         f"## hardstone gate: {_SIGNS.get(document.outcome, _OPEN)} {document.outcome}",
         "",
-        f"{systems} against {against}: {told or 'nothing was checked'}.",
+        f"{systems} against {against}: {document.counts_text}.",
         "",
         "| outcome | figure | found | limit | why |",
         "| --- | --- | --- | --- | --- |",

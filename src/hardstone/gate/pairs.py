@@ -12,7 +12,7 @@ from hardstone.errors import InputError
 from hardstone.gate.judge import WeighedRun
 from hardstone.gate.limits import amount_text
 from hardstone.gate.outcome import GATE_SCHEMA, Check, GateDocument, JudgedBy, Pair, gate_document
-from hardstone.model import Result, RunDocument, Series, Unit
+from hardstone.model import RunDocument, Series, Unit
 from hardstone.stats.consistency import is_contradictory, time_meaning, why_incomparable
 from hardstone.stats.histogram import above
 from hardstone.stats.quantiles import is_printable, quantile
@@ -22,7 +22,7 @@ from hardstone.systems.published import Address, AddressError, resolve
 from hardstone.systems.subjects import subjects_of
 from hardstone.units import MAX_DURATION_NS
 
-QUANTILES = {"q50": 0.5, "q99": 0.99, "q99.9": 0.999}
+_QUANTILES = {"q50": 0.5, "q99": 0.99, "q99.9": 0.999}
 _ABOVE = "above"
 INTERRUPTED = "interrupted: fewer pairs than asked for, and when to stop must not depend on them"
 OPEN = (
@@ -123,9 +123,9 @@ def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | st
             return f"{name}: {series}"
         found.append(series)
     a, b = first.document, second.document
-    unlike = why_incomparable(a, b) if a is not None and b is not None else ""
-    if unlike:
-        return f"not comparable: {unlike}"
+    why = why_incomparable(a, b) if a is not None and b is not None else ""
+    if why:
+        return f"not comparable: {why}"
     if found[0].unit != found[1].unit or found[0].name != found[1].name:
         return "the two runs have different series"
     return _Sides(*found)
@@ -133,11 +133,17 @@ def _sides(address: Address, first: PairedRun, second: PairedRun) -> _Sides | st
 
 def _series(address: Address, one: PairedRun) -> Series | str:
     """The series at `address` (the first of a test without one), or why it does not count."""
-    result = _result(address, one)
-    if isinstance(result, str) or one.document is None:
-        return str(result)
+    if one.document is None:
+        return one.problem or "not measured"
+    result = next((each for each in one.document.results if each.test == address.test), None)
+    if result is None:
+        return f"the run has no {address.test}"
+    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result)
+    if doubts.barring or doubts.weakening:
+        return doubts.barring or doubts.weakening
+    series = result.series[0] if result.series else None
     try:
-        series = resolve(address, one.document).series if address.parts else _first(result)
+        series = resolve(address, one.document).series if address.parts else series
     except AddressError as error:
         return error.cause
     if series is None or not series.count:
@@ -145,39 +151,21 @@ def _series(address: Address, one: PairedRun) -> Series | str:
     return "figures that cannot be true" if is_contradictory(series) else series
 
 
-def _result(address: Address, one: PairedRun) -> Result | str:
-    if one.document is None:
-        return one.problem or "not measured"
-    result = next((each for each in one.document.results if each.test == address.test), None)
-    if result is None:
-        return f"the run has no {address.test}"
-    doubts = WeighedRun(subjects_of(one.document)[0]).doubts_of(result)
-    return doubts.barring or doubts.weakening or result
-
-
-def _first(result: Result) -> Series | None:
-    """The main series of a test comes first."""
-    return result.series[0] if result.series else None
-
-
 def _values(
     counted: Sequence[_Sides], deadline_ns: int | None, *, has_tails: bool
 ) -> Mapping[str, Sequence[tuple[float, float]]]:
     """(A, B) of each pair for each statistic, larger being worse: a rate is inverted."""
     least = min((one.count for pair in counted for one in (pair.first, pair.second)), default=0)
+    is_rate = bool(counted) and counted[0].first.unit == "bytes_per_s"
     found: dict[str, list[tuple[float, float]]] = {}
-    for name, q in QUANTILES.items():
-        if q == 0.5 or (has_tails and is_printable(q, least) and not _is_rate(counted)):
+    for name, q in _QUANTILES.items():
+        if q == 0.5 or (has_tails and is_printable(q, least) and not is_rate):
             found[name] = [(_quantile(one.first, q), _quantile(one.second, q)) for one in counted]
     if deadline_ns is not None:
         if counted and counted[0].first.unit != "ns":
             raise InputError(f"--deadline: {counted[0].first.name} is no time", "leave it out")
         found[_ABOVE] = [_share_above(one, deadline_ns) for one in counted]
     return found
-
-
-def _is_rate(counted: Sequence[_Sides]) -> bool:
-    return bool(counted) and counted[0].first.unit == "bytes_per_s"
 
 
 def _quantile(series: Series, q: float) -> float:
@@ -189,14 +177,15 @@ def _quantile(series: Series, q: float) -> float:
 
 
 def _share_above(one: _Sides, deadline_ns: int) -> tuple[float, float]:
-    """How many of a million values are above: both runs may have unlike counts. Where a bucket
-    holds the deadline, the least of A and the most of B, so that it flatters no change."""
+    """How many of a million values are above the deadline: the counts of the runs may differ.
+    Where a bucket holds the deadline, the least of A and the most of B, so that no change looks
+    better than it is."""
     first, second = (above(series, deadline_ns) for series in (one.first, one.second))
     return 1e6 * first.low / one.first.count, 1e6 * second.high / one.second.count
 
 
 def _share_above_least(one: _Sides, deadline_ns: int) -> tuple[float, float]:
-    """The same in favour of B: what fails so, fails wherever the values lie in their bucket."""
+    """The same in favour of B: what fails here fails wherever the values lie in their bucket."""
     first, second = (above(series, deadline_ns) for series in (one.first, one.second))
     return 1e6 * first.high / one.first.count, 1e6 * second.low / one.second.count
 
@@ -208,7 +197,7 @@ def _decided(
     margins: Mapping[str, float],
     alpha: float,
 ) -> list[PairGate]:
-    """`gates`, but that values above a deadline only fail if they do with the shares `least`."""
+    """`gates`; values above a deadline fail only if they also do with the shares `least`."""
     if not any(one.statistic == _ABOVE and one.outcome == "FAIL" for one in gates):
         return list(gates)
     other = gate_pairs({**values, _ABOVE: least}, margins, alpha=alpha)
@@ -237,7 +226,11 @@ def _check(
         name = f"above {amount_text(deadline_ns, 'ns')}"
     slower = "lower" if unit == "bytes_per_s" else "higher"
     which = "A/B" if unit == "bytes_per_s" else "B/A"  # of a rate the inverse is worse
-    found = "-" if gate.ratio is None else f"{which} {gate.ratio:.3g} ({_ends(gate)})"
+    low, high = ("unbounded" if one is None else f"{one:.3g}" for one in (gate.low, gate.high))
+    found = "-"
+    if gate.ratio is not None:
+        interval = f"{low} to {high}, {100 * gate.confidence:g} %"
+        found = f"{which} {gate.ratio:.3g} ({interval})"
     labels = [] if series is None else [*map(str, series.labels.values()), series.name]
     return Check(
         outcome="INCONCLUSIVE" if is_cut else gate.outcome,
@@ -255,19 +248,15 @@ def _check(
     )
 
 
-def _ends(gate: PairGate) -> str:
-    low, high = ("unbounded" if one is None else f"{one:.3g}" for one in (gate.low, gate.high))
-    return f"{low} to {high}, {100 * gate.confidence:g} %"
-
-
 def _differing_labels(counted: Sequence[_Sides]) -> list[str]:
     """A remark where the labels of the sides differ; the CPU may be one of them."""
     if not counted:
         return []
     first, second = counted[0].first.labels, counted[0].second.labels
-    unlike = [key for key in {**first, **second} if first.get(key) != second.get(key)]
     return [
-        f"A has {key} {first.get(key, 'none')}, and B {second.get(key, 'none')}" for key in unlike
+        f"A has {key} {first.get(key, 'none')}, and B {second.get(key, 'none')}"
+        for key in {**first, **second}
+        if first.get(key) != second.get(key)
     ]
 
 
@@ -275,11 +264,8 @@ def _maxima(counted: Sequence[_Sides]) -> list[str]:
     if not counted:
         return []
     unit = counted[0].first.unit
-    worst = (
-        max(one.first.max or 0 for one in counted),
-        max(one.second.max or 0 for one in counted),
-    )
-    first, second = (amount_text(one, unit) for one in worst)
+    first = amount_text(max(one.first.max or 0 for one in counted), unit)
+    second = amount_text(max(one.second.max or 0 for one in counted), unit)
     return [f"worst observed: A {first}, B {second}; not judged: a maximum of a run"]
 
 
@@ -306,7 +292,7 @@ class MeasuredPairs:
 
 
 def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
-    """Those of the document `data`, which is called `name`. InputError for anything else."""
+    """The pairs of the document `data`, which errors call `name`. InputError for anything else."""
     try:
         document = msgspec.json.decode(data, type=GateDocument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -320,13 +306,20 @@ def read_measured_pairs(data: bytes, name: str) -> MeasuredPairs:
         raise InputError(f"{name} does not say what its pairs were asked", "measure them again")
     if len(document.pairs) > MOST_PAIRS:
         raise InputError(f"{name} has {len(document.pairs)} pairs, of at most {MOST_PAIRS}")
-    _check_asked(document.judged_by, name)
+    asked = document.judged_by
+    is_possible = (
+        0 < asked.alpha < 0.5
+        and (asked.margin is None or 0 < asked.margin <= MOST_MARGIN)
+        and (asked.deadline_ns is None or 0 < asked.deadline_ns <= MAX_DURATION_NS)
+    )
+    if not is_possible:
+        raise InputError(f"{name}: its level, margin or deadline is impossible", _REMEDY)
     sides = document.against[0], document.systems[0]
-    return MeasuredPairs(document.pairs, sides, document.judged_by, document.statistics)
+    return MeasuredPairs(document.pairs, sides, asked, document.statistics)
 
 
 def run_name(side: str, number: int, pairs_count: int) -> str:
-    """What the run of "A" or "B" in pair `number`, from 1, is stored as."""
+    """The name under which the run of "A" or "B" in pair `number`, from 1, is stored."""
     return f"gate {side} {number} of {pairs_count}"
 
 
@@ -336,14 +329,3 @@ def pairs_asked(name: str, side: str, number: int) -> int | None:
     found = _RUN_NAME.fullmatch(name)
     is_it = found is not None and (found[1], int(found[2])) == (side, number)
     return int(found[3]) if found is not None and is_it else None
-
-
-def _check_asked(asked: JudgedBy, name: str) -> None:
-    """InputError for what --pairs cannot have been asked."""
-    is_right = (
-        0 < asked.alpha < 0.5
-        and (asked.margin is None or 0 < asked.margin <= MOST_MARGIN)
-        and (asked.deadline_ns is None or 0 < asked.deadline_ns <= MAX_DURATION_NS)
-    )
-    if not is_right:
-        raise InputError(f"{name}: its level, margin or deadline is impossible", _REMEDY)

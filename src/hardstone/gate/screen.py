@@ -8,7 +8,7 @@ from typing import IO
 from rich.console import Console
 from rich.text import Text
 
-from hardstone.gate.outcome import Check, GateDocument, Pair
+from hardstone.gate.outcome import Check, GateDocument
 from hardstone.terminal.console import make_console, words
 from hardstone.wording import one_line
 
@@ -28,40 +28,24 @@ def print_gate(document: GateDocument, stream: IO[str] | None = None) -> None:
         _print_check(console, check, has_system=is_several)
     if document.checks:
         console.print()
-    for line in left_out_lines(document.pairs):
-        console.print(words(line, "yellow"))
+    by_reason: dict[str, list[str]] = {}
+    for number, pair in enumerate(document.pairs, 1):
+        if pair.left_out:
+            by_reason.setdefault(pair.left_out, []).append(str(number))
+    for reason, numbers in by_reason.items():
+        console.print(words(f"left out: pair {', '.join(numbers)}: {reason}", "yellow"))
     for note in document.notes:
         console.print(words(note))
-    console.print(words(outcome_text(document), _STYLES[document.outcome]))
-
-
-def outcome_text(document: GateDocument) -> str:
-    """The outcome with the number of each: "FAIL: 1 FAIL, 3 PASS"."""
-    counts = dict.fromkeys(("FAIL", "INCONCLUSIVE", "PASS"), 0)
-    for check in document.checks:
-        counts[check.outcome] += 1
-    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    return f"{document.outcome}: {told or 'nothing was checked'}"
-
-
-def left_out_lines(pairs: list[Pair]) -> list[str]:
-    """Which pairs do not count, by their reason."""
-    by_reason: dict[str, list[int]] = {}
-    for number, pair in enumerate(pairs, 1):
-        if pair.left_out:
-            by_reason.setdefault(pair.left_out, []).append(number)
-    return [
-        f"left out: pair {', '.join(map(str, numbers))}: {reason}"
-        for reason, numbers in by_reason.items()
-    ]
+    outcome = f"{document.outcome}: {document.counts_text}"
+    console.print(words(outcome, _STYLES[document.outcome]))
 
 
 def _print_check(console: Console, check: Check, *, has_system: bool) -> None:
     where = [check.condition] if check.condition != "-" else []
     where += [check.system] if has_system else []
     head = f"{check.address} {check.statistic}" + (f" [{', '.join(where)}]" if where else "")
-    told = f"{check.found}; {check.wanted}" + (f": {check.reason}" if check.reason else "")
-    first, *more = [*_wrapped(console, head), *_wrapped(console, told)]
+    text = f"{check.found}; {check.wanted}" + (f": {check.reason}" if check.reason else "")
+    first, *more = [*_wrapped(console, head), *_wrapped(console, text)]
     line = Text(check.outcome.ljust(_WIDTH), style=_STYLES[check.outcome]).append(first)
     console.print(line, soft_wrap=True)
     for one in more:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,6 @@ from hardstone.comparison.assemble import compare_view
 from hardstone.comparison.view import ComparedCell, ComparedRow, CompareView
 from hardstone.errors import InputError
 from hardstone.figure_text import amount_text
-from hardstone.model import Result, RunDocument
 from hardstone.notebook.loaded_series import RunTest
 from hardstone.stats.consistency import contradiction_messages, trust_of
 from hardstone.store.documents import read_document
@@ -38,32 +37,23 @@ from hardstone.systems.subjects import (
 )
 from hardstone.wording import is_rate, one_line, shorten
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hardstone.systems.subjects import Subject
-
-
 _MOST_ROWS = 40
 _MOST_CHARACTERS = 200
 
 
-def small_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The first rows of a table; `rows` and titles are untrusted."""
     head = "".join(f"<th scope=col>{_shown(one)}</th>" for one in columns)
-    body = "".join(_row(one) for one in rows[:_MOST_ROWS])
+    body = ""
+    for first, *others in rows[:_MOST_ROWS]:
+        cells = "".join(f"<td>{_shown(one)}</td>" for one in others)
+        body += f"<tr><th scope=row>{_shown(first)}</th>{cells}</tr>"
     more = len(rows) - _MOST_ROWS
     rest = f"<p>and {more} more rows</p>" if more > 0 else ""
     return (
         f"<table><caption>{_shown(title)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>{rest}"
     )
-
-
-def _row(cells: Sequence[str]) -> str:
-    first, *others = cells
-    said = "".join(f"<td>{_shown(one)}</td>" for one in others)
-    return f"<tr><th scope=row>{_shown(first)}</th>{said}</tr>"
 
 
 def _shown(text: str) -> str:
@@ -150,7 +140,7 @@ class Run:
         found = tuple(one for one in self._subjects if wanted.items() <= _condition(one).items())
         if not found:
             raise InputError(
-                f"{self.id} has nothing under {_said(wanted)}", f"it has {self._conditions_told()}"
+                f"{self.id} has nothing under {_said(wanted)}", f"it has {self._conditions_text()}"
             )
         return Run(found)
 
@@ -178,7 +168,7 @@ class Run:
             raise InputError(f"{self.id} has no test '{shorten(test)}'", f"it has {named}{more}")
         if len({id(subject) for subject, _ in found}) > 1:
             raise InputError(
-                f"{self.id} has {shorten(test)} under {chosen._conditions_told()}",
+                f"{self.id} has {shorten(test)} under {chosen._conditions_text()}",
                 'choose one: run.test(ID, load="...", cpu_config="...")',
             )
         return _nth([one for _, one in found], nth)
@@ -217,28 +207,15 @@ class Run:
 
     def _repr_html_(self) -> str:
         rows = [[name, text] for name, text in self.conditions.items()]
-        return small_table(f"{self.id}: {one_line(self.name)}", ["condition", "value"], rows)
-
-    @property
-    def is_whole_study(self) -> bool:
-        """Whether it is a published system under each of several loads."""
-        return self.is_published and len(self._subjects) > 1
+        return _table(f"{self.id}: {one_line(self.name)}", ["condition", "value"], rows)
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
         """What comparison and rating take: the run under each of its conditions."""
         return self._subjects
 
-    def _conditions_told(self) -> str:
+    def _conditions_text(self) -> str:
         return " / ".join(_said(_condition(one)) or "no condition" for one in self._subjects)
-
-
-def published_run(name: str) -> Run:
-    """A published system, once for each load under which its study has figures of it."""
-    system = published_system(name)
-    if len(system.loads) < 2:
-        return Run((system,))
-    return Run(tuple(replace(system, load=load) for load in system.loads))
 
 
 def _condition(subject: Subject) -> dict[str, str]:
@@ -254,19 +231,18 @@ def _said(condition: dict[str, str]) -> str:
 
 def _tests(subject: Subject, test: str) -> list[tuple[Subject, RunTest]]:
     if isinstance(subject, MeasuredRun):
-        results = [one for one in subject.results if one.test == test]
-        return [(subject, _measured(subject, one)) for one in results]
+        found: list[tuple[Subject, RunTest]] = []
+        for result in subject.results:
+            if result.test == test:
+                measured = tuple(MeasuredSeries(subject.id, result, one) for one in result.series)
+                found.append((subject, RunTest(test, subject, measured, result)))
+        return found
     if test not in subject.tests():
         return []
-    held = tuple(one for one in subject.held() if one.test == test and _is_of(one, subject))
-    if not held and isinstance(subject.verdicts(test), Missing):  # figures under other loads only
+    series = tuple(one for one in subject.held() if one.test == test and _is_of(one, subject))
+    if not series and isinstance(subject.verdicts(test), Missing):  # figures under other loads only
         return []
-    return [(subject, RunTest(test, subject, held))]
-
-
-def _measured(subject: MeasuredRun, result: Result) -> RunTest:
-    held = tuple(MeasuredSeries(subject.id, result, one) for one in result.series)
-    return RunTest(result.test, subject, held, result)
+    return [(subject, RunTest(test, subject, series))]
 
 
 def _is_of(one: SubjectSeries, subject: Subject) -> bool:
@@ -288,9 +264,6 @@ def _nth(found: list[RunTest], nth: int | None) -> RunTest:
     return found[nth or 0]
 
 
-_FILES = (".json", ".json.gz")
-
-
 def load(run: str | Path, store: str | Path | None = None) -> Run:
     """A run of the store, of a file, or a published system. Nothing is written.
 
@@ -303,25 +276,26 @@ def load(run: str | Path, store: str | Path | None = None) -> Run:
     """
     text = os.fspath(run)
     if text.startswith(PREFIX):
-        return published_run(text)
-    is_file = isinstance(run, Path) or os.sep in text or text.endswith(_FILES)
-    document = _of_file(Path(text).expanduser()) if is_file else _stored(text, store)
+        system = published_system(text)
+        if len(system.loads) < 2:
+            return Run((system,))
+        # Once for each load under which its study has figures of it.
+        return Run(tuple(replace(system, load=one) for one in system.loads))
+    if isinstance(run, Path) or os.sep in text or text.endswith((".json", ".json.gz")):
+        path = Path(text).expanduser()
+        if not os.path.lexists(path):
+            raise InputError(
+                f"there is no file {path}", "name a run by its ID, its name, or 'last'"
+            )
+        document = read_document(path)
+    else:
+        root = default_root() if store is None else Path(store).expanduser()
+        if not root.is_dir():  # opening it would make it
+            raise InputError(f"there is no store {root}", "measure something: hardstone evaluate")
+        document = Store(root, _warn).load(text)
     for line in contradiction_messages(document):
         _warn(f"{document.id}: {line}")
     return Run(tuple(subjects_of(document)))
-
-
-def _of_file(path: Path) -> RunDocument:
-    if not os.path.lexists(path):
-        raise InputError(f"there is no file {path}", "name a run by its ID, its name, or 'last'")
-    return read_document(path)
-
-
-def _stored(text: str, store: str | Path | None) -> RunDocument:
-    root = default_root() if store is None else Path(store).expanduser()
-    if not root.is_dir():  # opening it would make it
-        raise InputError(f"there is no store {root}", "measure something: hardstone evaluate")
-    return Store(root, _warn).load(text)
 
 
 def _warn(text: str) -> None:
@@ -387,6 +361,9 @@ class Comparison:
 
     def _entries(self, test: str, row: ComparedRow) -> Iterator[dict[str, Value]]:
         for column, cell in zip(self.view.columns, row.cells, strict=True):
+            further: dict[str, Value] = {}  # each as `mean`: "p99.9", "p99.9_below", ...
+            for statistic, amount in cell.more.items():
+                further |= _amount(statistic, amount)
             yield {
                 "test": test,
                 "address": row.address,
@@ -396,7 +373,7 @@ class Comparison:
                 "system": column.label,
                 **_amount("mean", cell.mean),
                 **_amount("worst", cell.worst),
-                **_further(row, cell),
+                **further,
                 "predictability": cell.predictability,
                 **_ratio(cell),
                 "is_grey": cell.is_grey,
@@ -415,7 +392,7 @@ class Comparison:
         rows = [
             [row.label, *(_text(cell, row) for cell in row.cells)] for row in self.view.decisive
         ]
-        return small_table("Mean and worst observed", ["series", *names], rows)
+        return _table("Mean and worst observed", ["series", *names], rows)
 
 
 def compare(
@@ -427,17 +404,13 @@ def compare(
     others are set against. InputError as `load`, and for too few or too many.
     """
     opened = [one if isinstance(one, Run) else load(one, store) for one in runs]
-    return Comparison(compare_view(_compared(opened), reference))
-
-
-def _compared(opened: Sequence[Run]) -> list[Subject]:
-    """A published system is one, as on the command line: of figures under several loads it has
-    those of the heaviest, with the load in their notes."""
-    return [
-        one
-        for run in opened
-        for one in ([published_system(run.id)] if run.is_whole_study else run.subjects)
-    ]
+    subjects: list[Subject] = []
+    for run in opened:
+        # A published system is one, as on the command line: of figures under several loads it has
+        # those of the heaviest, with the load in their notes.
+        is_whole_study = run.is_published and len(run.subjects) > 1
+        subjects += [published_system(run.id)] if is_whole_study else run.subjects
+    return Comparison(compare_view(subjects, reference))
 
 
 def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:
@@ -448,14 +421,6 @@ def _amount(name: str, amount: Amount | Missing) -> dict[str, Value]:
         found = (amount.value, amount.below, amount.above, said, amount.statistic, amount.source)
     keys = (name, f"{name}_below", f"{name}_above", f"{name}_why", f"{name}_of", f"{name}_source")
     return dict(zip(keys, found, strict=True))
-
-
-def _further(row: ComparedRow, cell: ComparedCell) -> dict[str, Value]:
-    """The further statistics of the row, each as `mean`: "p99.9", "p99.9_below", ..."""
-    found: dict[str, Value] = {}
-    for statistic, amount in cell.more.items():
-        found |= _amount(statistic, amount)
-    return found
 
 
 def _ratio(cell: ComparedCell) -> dict[str, Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isfinite
@@ -33,7 +33,6 @@ from hardstone.wording import format_value, one_line, shorten
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-_WORST = np.dtype([("value", np.int64), ("at_ns", np.int64), ("index", np.int64)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +200,9 @@ class RunSeries:
         """The largest values that were kept, descending: fields `value`, `at_ns` since the start of
         the measurement, and `index`, the number of the sample."""
         kept = [(one.value_ns, one.at_ns, one.index) for one in self._sound.worst]
-        found = np.array(kept, dtype=_WORST)
+        found = np.array(
+            kept, dtype=[("value", np.int64), ("at_ns", np.int64), ("index", np.int64)]
+        )
         found.flags.writeable = False
         return found
 
@@ -284,12 +285,6 @@ class RunSeries:
             f"{one_line(self.address)}: the quantile {q} {lacking(values_for(q), count)}{deepest}",
             "measure for longer",
         )
-
-
-def labels_of(held: SubjectSeries) -> Mapping[str, str]:
-    """Labels and values that have none, for choosing between series."""
-    unnamed = {f"#{place}": value for place, value in enumerate(held.parts)}
-    return {**held.labels, **unnamed}
 
 
 def _fixed(array: IntArray) -> IntArray:
@@ -396,7 +391,8 @@ class RunTest:
 
 
 def _is_labelled(one: SubjectSeries, values: Sequence[str], labels: dict[str, object]) -> bool:
-    has = dict(labels_of(one))
+    unnamed = {f"#{place}": value for place, value in enumerate(one.parts)}
+    has = {**one.labels, **unnamed}
     if any(has.pop(key, None) != str(value) for key, value in labels.items()):
         return False
     rest = list(has.values())
@@ -407,13 +403,11 @@ def _is_labelled(one: SubjectSeries, values: Sequence[str], labels: dict[str, ob
     return True
 
 
-def _addresses(held: Sequence[SubjectSeries]) -> str:
+def _addresses(found: Sequence[SubjectSeries]) -> str:
     """The first few, with their labels by name."""
-    named = [_address(one) for one in held[:_MOST_NAMED]]
-    more = f" and {len(held) - _MOST_NAMED} more" if len(held) > _MOST_NAMED else ""
+    named = []
+    for one in found[:_MOST_NAMED]:
+        labels = [f"{key}={value}" for key, value in one.labels.items()]
+        named.append(shorten(", ".join([one.name, *labels, *one.parts]), 100))
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     return "; ".join(named) + more
-
-
-def _address(one: SubjectSeries) -> str:
-    said = [f"{key}={value}" for key, value in one.labels.items()] + list(one.parts)
-    return shorten(", ".join([one.name, *said]), 100)

@@ -9,7 +9,7 @@ multiples) and the others the colours; a pair of names with equal labels, such a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, floor, inf, log10
 from typing import Any
 
@@ -20,9 +20,9 @@ Spec = dict[str, Any]
 
 WIDTH = 360
 HEIGHT = 190
-PANEL_HEIGHT = 104
+_PANEL_HEIGHT = 104
 PALETTE = [f"var(--series-{number})" for number in range(1, 9)]
-DASHES = [[1, 0], [5, 3]]
+_DASHES = [[1, 0], [5, 3]]
 _INK, _QUIET, _RULE = "var(--ink)", "var(--quiet)", "var(--rule)"
 _FONT = "system-ui, sans-serif"
 
@@ -100,7 +100,17 @@ def interactive(spec: Spec) -> Spec:
     """The same chart with drag to pan, shift and wheel to zoom, and tooltips."""
     inner = spec.get("spec", spec)
     layers = [_with_tooltip(layer) for layer in inner["layer"]]
-    layers[0] = {**layers[0], "params": [_zoom(inner.get("usermeta", {}).get("zoom", ["x", "y"]))]}
+    zoom = {
+        "name": "zoom",
+        "select": {
+            "type": "interval",
+            "encodings": inner.get("usermeta", {}).get("zoom", ["x", "y"]),
+            "zoom": "wheel![event.shiftKey]",
+            "clear": "dblclick",
+        },
+        "bind": "scales",
+    }
+    layers[0] = {**layers[0], "params": [zoom]}
     changed = {**inner, "layer": layers}
     return {**spec, "spec": changed} if "spec" in spec else changed
 
@@ -113,25 +123,12 @@ def _with_tooltip(layer: Spec) -> Spec:
     return {**layer, "mark": {**marked, "point": {"opacity": 0, "size": 90, "aria": False}}}
 
 
-def _zoom(channels: list[str]) -> Spec:
-    return {
-        "name": "zoom",
-        "select": {
-            "type": "interval",
-            "encodings": channels,
-            "zoom": "wheel![event.shiftKey]",
-            "clear": "dblclick",
-        },
-        "bind": "scales",
-    }
-
-
-ONE_PANEL_LINES = 6
+_ONE_PANEL_LINES = 6
 MOST_COLOURS = 8
 MOST_LINES = 12
 MOST_PANELS = 6
 NAME = "name"
-_ALIKE = 1.05
+_ABOUT_EQUAL = 1.05
 
 
 @dataclass(frozen=True)
@@ -174,11 +171,6 @@ def _value(series: Series, key: str) -> str:
     return label_text(key, series.labels[key]) if key in series.labels else "-"
 
 
-def _varying(found: list[Series]) -> list[str]:
-    keys = [NAME, *dict.fromkeys(key for series in found for key in series.labels)]
-    return [key for key in keys if len({_value(series, key) for series in found}) > 1]
-
-
 def _combined(series: Series, keys: list[str]) -> str:
     parts = [_value(series, key) for key in keys if key == NAME or key in series.labels]
     return shorten(", ".join(parts) or series.name.replace("_", " "))
@@ -200,7 +192,7 @@ def common_numbers(found: list[Series]) -> str:
 
 def _panel_key(found: list[Series], keys: list[str]) -> str | None:
     """The label that makes the panels: few of them, few colours left, sizes before names."""
-    if _count(found, keys) <= ONE_PANEL_LINES:
+    if _count(found, keys) <= _ONE_PANEL_LINES:
         return None
     fitting = [
         key
@@ -208,71 +200,63 @@ def _panel_key(found: list[Series], keys: list[str]) -> str | None:
         if _count(found, [key]) <= MOST_PANELS
         and _count(found, [other for other in keys if other != key]) <= MOST_COLOURS
     ]
-    return min(fitting, key=lambda key: _preference(found, key), default=None)
+    return min(
+        fitting,
+        key=lambda key: (not key.endswith(("_ns", "_bytes")), _count(found, [key])),
+        default=None,
+    )
 
 
-def _preference(found: list[Series], key: str) -> tuple[bool, int]:
-    return not key.endswith(("_ns", "_bytes")), _count(found, [key])
-
-
-def _largest(found: list[Series], keys: list[str], limit: int) -> list[Series]:
-    """The series whose colours are the `limit` with the highest values, in their order."""
+def _largest(found: list[Series], keys: list[str]) -> list[Series]:
+    """The series of the MOST_COLOURS colours with the highest values, in their order."""
     highest: dict[str, float] = {}
     for series in found:
         colour = _combined(series, keys)
         highest[colour] = max(highest.get(colour, 0), series.max or 0)
-    kept = set(sorted(highest, key=lambda colour: -highest[colour])[:limit])
+    kept = set(sorted(highest, key=lambda colour: -highest[colour])[:MOST_COLOURS])
     return [series for series in found if _combined(series, keys) in kept]
 
 
-def _highest(found: list[Series]) -> list[Series]:
-    """The series with the highest values, in their order."""
-    places = sorted(range(len(found)), key=lambda place: -(found[place].max or 0))[:MOST_LINES]
-    return [found[place] for place in sorted(places)]
-
-
-def _is_over(line: Line, lines: list[Line]) -> bool:
-    """Whether `line` would hide one below it: mostly equal values and an equal maximum."""
-    below = [one for one in lines if one.number < line.number and one.panel == line.panel]
-    return any(_shared(line.series, one.series) for one in below)
-
-
-def _shared(upper: Series, lower: Series) -> bool:
+def _hides(upper: Series, lower: Series) -> bool:
+    """Whether the line of `upper`, drawn later, would hide that of `lower`: at least half of the
+    values are equal, and so are the maxima, about; otherwise both tails are visible."""
     least = min(upper.count, lower.count)
     if upper.histogram.layout != lower.histogram.layout or least <= 0:
         return False
-    if not _ends_are_equal(upper.max or 0, lower.max or 0):
+    lowest, highest = sorted((upper.max or 0, lower.max or 0))
+    if highest > _ABOUT_EQUAL * max(1.0, lowest):
         return False
-    held = dict(lower.histogram.buckets)
-    shared = sum(min(count, held.get(index, 0)) for index, count in upper.histogram.buckets)
+    counts = dict(lower.histogram.buckets)
+    shared = sum(min(count, counts.get(index, 0)) for index, count in upper.histogram.buckets)
     return least <= 2 * shared
-
-
-def _ends_are_equal(one: float, other: float) -> bool:
-    """Whether both maxima are about equal. Otherwise both tails are visible."""
-    return max(one, other) <= _ALIKE * max(1.0, min(one, other))
 
 
 def group(found: list[Series]) -> Group:
     """Panels, colours and dashes for series of one unit, at most MOST_LINES of them."""
-    varying = _varying(found)
+    labels = [NAME, *dict.fromkeys(key for series in found for key in series.labels)]
+    varying = [key for key in labels if len({_value(series, key) for series in found}) > 1]
     dashed = NAME in varying and len(varying) > 1 and len({one.name for one in found}) == 2
     keys = [key for key in varying if not (dashed and key == NAME)]
-    highest = _highest(found)
+    # Those with the highest values, in their order.
+    places = sorted(range(len(found)), key=lambda place: -(found[place].max or 0))[:MOST_LINES]
+    highest = [found[place] for place in sorted(places)]
     panel = _panel_key(highest, keys)
     coloured = [key for key in keys if key != panel]
-    drawn = _largest(highest, coloured, MOST_COLOURS)
-    lines = [
-        Line(
-            series=series,
-            colour=_combined(series, coloured),
-            number=number,
-            panel=shorten(_value(series, panel)) if panel else "",
-            dash=shorten(_value(series, NAME)) if dashed else "",
+    drawn = _largest(highest, coloured)
+    lines: list[Line] = []
+    for number, series in enumerate(drawn):
+        place = shorten(_value(series, panel)) if panel else ""
+        below = [line.series for line in lines if line.panel == place]
+        lines.append(
+            Line(
+                series=series,
+                colour=_combined(series, coloured),
+                number=number,
+                panel=place,
+                dash=shorten(_value(series, NAME)) if dashed else "",
+                is_over=any(_hides(series, one) for one in below),
+            )
         )
-        for number, series in enumerate(drawn)
-    ]
-    lines = [replace(line, is_over=_is_over(line, lines)) for line in lines]
     return Group(
         lines,
         colours=_unique([line.colour for line in lines]),
@@ -311,19 +295,15 @@ def ticks(low: float, high: float) -> list[float]:
     if high <= low:
         return []
     if high / low < _FINE_RATIO:
-        return _even(low, high)
+        step = 10 ** floor(log10((high - low) / 3))
+        step *= 5 if (high - low) / step > 15 else 2 if (high - low) / step > 6 else 1
+        return [round(n * step, 9) for n in range(ceil(low / step), floor(high / step) + 1)]
     steps = (1,) if high / low > _DECADES_RATIO else (1, 2, 5)
     first, last = floor(log10(low)), ceil(log10(high))
     stride = ceil((last - first) / _MOST_DECADES)
     powers = [power for power in range(first, last + 1) if power % stride == 0]
     marks = [step * 10.0**power for power in powers for step in steps]
     return [mark for mark in marks if low <= mark <= high]
-
-
-def _even(low: float, high: float) -> list[float]:
-    step = 10 ** floor(log10((high - low) / 3))
-    step *= 5 if (high - low) / step > 15 else 2 if (high - low) / step > 6 else 1
-    return [round(n * step, 9) for n in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def value_scale(low: float, high: float) -> Spec:
@@ -335,10 +315,20 @@ def value_axis(low: float, high: float, unit: Unit) -> Spec:
     return {"values": ticks(low, high), "labelExpr": LABEL_OF_UNIT[unit], "grid": True}
 
 
+def value_channel(field: str, low: float, high: float, unit: Unit, title: str) -> Spec:
+    """The measured quantity on a logarithmic axis from `low` to `high`."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, unit),
+        "title": f"{title} (log)",
+    }
+
+
 _TITLE_OF_UNIT: dict[Unit, str] = {"ns": "duration", "count": "count", "bytes_per_s": "throughput"}
 _PLAIN_UNIT: dict[Unit, str] = {"ns": "ns", "bytes_per_s": "B/s"}
 _LEGEND_CHARACTERS = 62
-_ABOVE: Spec = {"orient": "top", "offset": 2}
 Row = dict[str, float | str | None]
 
 
@@ -365,48 +355,40 @@ def keys(line: Line) -> Row:
 
 def colour(group: Group) -> Spec:
     """Colour by line; without a legend where there is but one."""
-    encoding: Spec = {
+    legend: Spec | None = None
+    if len(group.colours) > 1:
+        # As many columns as fit below the chart.
+        longest = max(len(name) for name in group.colours)
+        legend = {"columns": max(1, min(3, _LEGEND_CHARACTERS // (longest + 4)))}
+    return {
         "field": "c",
         "type": "nominal",
         "sort": None,
         "scale": {"domain": group.colours, "range": PALETTE[: len(group.colours)]},
+        "legend": legend,
     }
-    return {**encoding, "legend": _legend(group)}
-
-
-def _legend(group: Group) -> Spec | None:
-    """As many columns as fit below the chart; none where there is but one colour."""
-    if len(group.colours) < 2:
-        return None
-    longest = max(len(name) for name in group.colours)
-    return {"columns": max(1, min(3, _LEGEND_CHARACTERS // (longest + 4)))}
 
 
 def apart(group: Group) -> Spec:
     """What keeps lines of one colour apart: their number, and dashes where the group has any."""
     detail: Spec = {"detail": {"field": "i", "type": "nominal"}}
-    if any(line.is_over for line in group.lines):
-        detail.update(_over(group))
+    is_any_over = any(line.is_over for line in group.lines)
     if not group.dashes:
+        if is_any_over:
+            # A line that covers another one leaves it visible in gaps.
+            detail["strokeDash"] = _by_place(over=[5, 5], under=[1, 0])
         return detail
-    scale = {"domain": group.dashes, "range": DASHES[: len(group.dashes)]}
-    return {
-        **detail,
-        "strokeDash": {
-            "field": "d",
-            "type": "nominal",
-            "sort": None,
-            "scale": scale,
-            "legend": _ABOVE,
-        },
+    if is_any_over:
+        # Both have one colour, so that gaps would not show: the upper one has wider dashes.
+        detail["size"] = _by_place(over=3.5, under=1.5)  # the latter is that of a line
+    detail["strokeDash"] = {
+        "field": "d",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": group.dashes, "range": _DASHES[: len(group.dashes)]},
+        "legend": {"orient": "top", "offset": 2},
     }
-
-
-def _over(group: Group) -> Spec:
-    """A line that covers another one leaves it visible: in gaps, or beside wider dashes."""
-    if group.dashes:  # of one colour, so that gaps would not show
-        return {"size": _by_place(over=3.5, under=1.5)}  # the latter is that of a line
-    return {"strokeDash": _by_place(over=[5, 5], under=[1, 0])}
+    return detail
 
 
 def _by_place(*, over: object, under: object) -> Spec:
@@ -442,4 +424,10 @@ def figure(group: Group, rows: list[Row], layers: list[Spec], **more: object) ->
     if not group.panels:
         return {**base, **panel, "height": HEIGHT, **more}
     facet = {"field": "p", "type": "nominal", "sort": group.panels, "title": None}
-    return {**base, "facet": facet, "columns": 1, "spec": {**panel, "height": PANEL_HEIGHT}, **more}
+    return {
+        **base,
+        "facet": facet,
+        "columns": 1,
+        "spec": {**panel, "height": _PANEL_HEIGHT},
+        **more,
+    }

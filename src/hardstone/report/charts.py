@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from hardstone.report.chart_frame import (
     ticks,
     tooltip,
     unit_title,
-    value_axis,
+    value_channel,
     value_scale,
     value_title,
 )
@@ -48,8 +48,8 @@ from hardstone.wording import format_value, shorten
 if TYPE_CHECKING:
     from hardstone.stats.noise import GapPoint
 
-ROW_HEIGHT = 22
-AXIS_WIDTH = 44
+_ROW_HEIGHT = 22
+_AXIS_WIDTH = 44
 _WIDEST_LABEL = 150
 _CHARACTER_WIDTH = 7
 
@@ -59,17 +59,36 @@ def bar_chart(group: Group, unit: Unit) -> Spec:
     lines = [line for line in group.lines if line.series.count]
     extremes = [value for line in lines for value in (line.series.min, line.series.max)]
     low, high = domain([value for value in extremes if value is not None], 1.15)
-    x: Spec = {
-        "field": "min",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
-    layers = [_range(group, x), _mark(group, "avg"), _mark(group, "max")]
-    spec = figure(group, [_bar_row(line, unit) for line in lines], layers)
+    x = value_channel("min", low, high, unit, value_title(group, unit))
+    axis = {"labelLimit": _WIDEST_LABEL, "grid": False, "ticks": False, "domain": False}
+    y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}
+    color: Spec = {**colour(group), "legend": None}
+    titles = (("min", "minimum"), ("avg", "average"), ("max", "worst observed"))
+    layers: list[Spec] = [
+        {
+            "mark": mark("bar", height={"band": 0.5}, opacity=0.3),
+            "encoding": {
+                "x": x,
+                "x2": {"field": "max"},
+                "y": y,
+                "color": color,
+                "tooltip": tooltip(group, *((name, title, ",.0f") for name, title in titles)),
+            },
+        },
+        {
+            "mark": mark("tick", thickness=2.5, bandSize=_ROW_HEIGHT * 0.6, color="var(--ink)"),
+            "encoding": {"x": {"field": "avg", "type": "quantitative"}, "y": y},
+        },
+        {
+            "mark": mark("point", shape="triangle-left", filled=True, size=60),
+            "encoding": {"x": {"field": "max", "type": "quantitative"}, "y": y, "color": color},
+        },
+    ]
+    spec = figure(group, [_bar_row(line) for line in lines], layers)
+    longest = max((len(_name(line)) for line in lines), default=0)
+    labels_width = min(longest * _CHARACTER_WIDTH, _WIDEST_LABEL)
     panel = spec.get("spec", spec)
-    panel.update(width=WIDTH + AXIS_WIDTH - _label_width(lines), height={"step": ROW_HEIGHT})
+    panel.update(width=WIDTH + _AXIS_WIDTH - labels_width, height={"step": _ROW_HEIGHT})
     panel["usermeta"] = {"zoom": ["x"]}
     return spec
 
@@ -78,58 +97,15 @@ def _name(line: Line) -> str:
     return shorten(f"{line.colour} ({line.dash})" if line.dash else line.colour)
 
 
-def _label_width(lines: list[Line]) -> int:
-    longest = max((len(_name(line)) for line in lines), default=0)
-    return min(longest * _CHARACTER_WIDTH, _WIDEST_LABEL)
-
-
-def _bar_row(line: Line, unit: Unit) -> Row:
+def _bar_row(line: Line) -> Row:
     series = line.series
     values = {"min": series.min or 0, "avg": series.mean or 0, "max": series.max or 0}
     drawn_values = {key: round(drawn(value), 1) for key, value in values.items()}
     return {**keys(line), "name": _name(line), **drawn_values}
 
 
-def _bar_y() -> Spec:
-    axis = {"labelLimit": _WIDEST_LABEL, "grid": False, "ticks": False, "domain": False}
-    return {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}
-
-
-def _colour(group: Group) -> Spec:
-    return {**colour(group), "legend": None}
-
-
-def _range(group: Group, x: Spec) -> Spec:
-    fields = [(name, title, ",.0f") for name, title in _TITLES]
-    return {
-        "mark": mark("bar", height={"band": 0.5}, opacity=0.3),
-        "encoding": {
-            "x": x,
-            "x2": {"field": "max"},
-            "y": _bar_y(),
-            "color": _colour(group),
-            "tooltip": tooltip(group, *fields),
-        },
-    }
-
-
-_TITLES = (("min", "minimum"), ("avg", "average"), ("max", "worst observed"))
-
-
-def _mark(group: Group, field: str) -> Spec:
-    look = (
-        mark("tick", thickness=2.5, bandSize=ROW_HEIGHT * 0.6, color="var(--ink)")
-        if field == "avg"
-        else mark("point", shape="triangle-left", filled=True, size=60)
-    )
-    encoding: Spec = {"x": {"field": field, "type": "quantitative"}, "y": _bar_y()}
-    if field == "max":
-        encoding["color"] = _colour(group)
-    return {"mark": look, "encoding": encoding}
-
-
-MOST_BINS = 72
-LEAST_BINS = 10
+_MOST_BINS = 72
+_LEAST_BINS = 10
 FLOOR = 0.5
 
 
@@ -153,7 +129,7 @@ def grid(histograms: list[Histogram]) -> list[int]:
     bits = min(parse_layout(histogram.layout) for histogram in histograms)
     low = min(int(bins.lower[0]) for bins in found)
     high = max(int(bins.upper[-1]) for bins in found)
-    most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), LEAST_BINS, MOST_BINS))
+    most = int(np.clip(2 * max(bins.total for bins in found) ** (1 / 3), _LEAST_BINS, _MOST_BINS))
     wanted = [min(int(edge), high) for edge in np.geomspace(max(low, 1), high + 1, most + 1)]
     edges = {edges_of(index_of(edge, bits), bits)[0] for edge in wanted}
     return sorted({low, high + 1, *(edge for edge in edges if low < edge <= high)})
@@ -188,22 +164,13 @@ def histogram_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, draw_bins(line.series.histogram, edges)) for line in group.lines]
     low, high = domain(edges + [line.series.max or 0 for line in group.lines])
     top = max((one.count for _, bins in found for one in bins), default=1) * 1.6
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
-    rows = [row for line, bins in found for row in _histogram_rows(line, bins)]
+    x = value_channel("v", low, high, unit, value_title(group, unit))
+    rows: list[Row] = []
+    for line, bins in found:
+        rows += [{**keys(line), "v": v, "n": n} for v, n in steps(bins)]
+        rows.append({**keys(line), "v": drawn(line.series.max or 0), "w": FLOOR})
     layers = [_outline(group, x, top, unit), _worst(group, x)]
     return figure(group, rows, layers)
-
-
-def _histogram_rows(line: Line, bins: list[Bin]) -> list[Row]:
-    outline: list[Row] = [{**keys(line), "v": v, "n": n} for v, n in steps(bins)]
-    worst: Row = {**keys(line), "v": drawn(line.series.max or 0), "w": FLOOR}
-    return [*outline, worst]
 
 
 def _outline(group: Group, x: Spec, top: float, unit: Unit) -> Spec:
@@ -213,7 +180,7 @@ def _outline(group: Group, x: Spec, top: float, unit: Unit) -> Spec:
     y: Spec = {
         "field": "n",
         "type": "quantitative",
-        "scale": {"type": "log", "domain": [FLOOR, top], "nice": False, "clamp": True},
+        "scale": value_scale(FLOOR, top),
         "axis": {"values": [1, *ticks(2, top)], "format": ",d", "grid": True},
         "title": "values per bin (log)",
     }
@@ -292,23 +259,14 @@ def exceedance_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, curve(line.series)) for line in group.lines]
     low, high = domain([value for _, points in found for value, _ in points], 1.08)
     least = min((share for _, points in found for _, share in points), default=0.1)
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"{value_title(group, unit)} (log)",
-    }
-    rows = [row for line, points in found for row in _exceedance_rows(line, points)]
+    x = value_channel("v", low, high, unit, value_title(group, unit))
+    rows: list[Row] = []
+    for line, points in found:
+        if points:
+            bound = upper_bound(0, line.series.count)
+            rows += [{**keys(line), "v": drawn(v), "s": s} for v, s in points]
+            rows.append({**keys(line), "v": points[-1][0], "b": bound})
     return figure(group, rows, [_curves(group, x, least * 0.6, unit), _bounds(group, x, unit)])
-
-
-def _exceedance_rows(line: Line, points: list[Point]) -> list[Row]:
-    shares: list[Row] = [{**keys(line), "v": drawn(v), "s": s} for v, s in points]
-    if not points:
-        return []
-    bound = upper_bound(0, line.series.count)
-    return [*shares, {**keys(line), "v": points[-1][0], "b": bound}]
 
 
 def _curves(group: Group, x: Spec, least: float, unit: Unit) -> Spec:
@@ -321,7 +279,7 @@ def _curves(group: Group, x: Spec, least: float, unit: Unit) -> Spec:
             "y": {
                 "field": "s",
                 "type": "quantitative",
-                "scale": {"type": "log", "domain": [least, 1], "nice": False, "clamp": True},
+                "scale": value_scale(least, 1),
                 "axis": {"values": marks, "labelExpr": SHARE_LABEL, "grid": True},
                 "title": "share above (log)",
             },
@@ -368,47 +326,44 @@ def distribution_chart(group: Group, unit: Unit, limits: Sequence[int] = ()) -> 
         for limit in shown
     ]
     spec["data"]["values"] += rows
-    panel["layer"] += [_means(group), *_limits()]
-    return spec
-
-
-def _means(group: Group) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.m)"}],
-        "mark": mark("rule", strokeDash=[3, 3], strokeWidth=1.2),
-        "encoding": {"x": {"field": "m", "type": "quantitative"}, "color": colour(group)},
-    }
-
-
-def _limits() -> list[Spec]:
-    x: Spec = {"field": "l", "type": "quantitative"}
-    only = [{"filter": "isValid(datum.l)"}]
+    limit_x: Spec = {"field": "l", "type": "quantitative"}
+    only_limits = [{"filter": "isValid(datum.l)"}]
     text = mark(
         "text", align="left", baseline="top", dx=3, fontSize=10, color="var(--bad)", fontWeight=600
     )
-    return [
+    panel["layer"] += [
         {
-            "transform": only,
-            "mark": mark("rule", strokeWidth=1, color="var(--bad)"),
-            "encoding": {"x": x},
+            "transform": [{"filter": "isValid(datum.m)"}],
+            "mark": mark("rule", strokeDash=[3, 3], strokeWidth=1.2),
+            "encoding": {"x": {"field": "m", "type": "quantitative"}, "color": colour(group)},
         },
         {
-            "transform": only,
+            "transform": only_limits,
+            "mark": mark("rule", strokeWidth=1, color="var(--bad)"),
+            "encoding": {"x": limit_x},
+        },
+        {
+            "transform": only_limits,
             "mark": text,
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "k", "type": "nominal"}},
+            "encoding": {
+                "x": limit_x,
+                "y": {"value": 0},
+                "text": {"field": "k", "type": "nominal"},
+            },
         },
     ]
+    return spec
 
 
 MOST_POINTS = 900
-LEAST_INTERVALS = 3
-LEAST_FILLED = 2
+_LEAST_INTERVALS = 3
+_LEAST_FILLED = 2
 
 
 def is_drawable(series: Series) -> bool:
     """Whether there is a course of time to see: at least three intervals, two with values."""
     filled = sum(1 for value in series.maxima_per_s if value is not None)
-    return len(series.maxima_per_s) >= LEAST_INTERVALS and filled >= LEAST_FILLED
+    return len(series.maxima_per_s) >= _LEAST_INTERVALS and filled >= _LEAST_FILLED
 
 
 def intervals_joined(group: Group) -> int:
@@ -433,7 +388,11 @@ def time_chart(group: Group, unit: Unit) -> Spec:
     found = [(line, course(line.series, joined)) for line in group.lines]
     values = [value for _, points in found for _, value in points if value is not None]
     low, high = domain(values, 1.25)
-    rows = [row for line, points in found for row in _time_rows(line, points)]
+    rows: list[Row] = [
+        {**keys(line), "t": t, "v": None if value is None else drawn(value)}
+        for line, points in found
+        for t, value in points
+    ]
     x: Spec = {
         "field": "t",
         "type": "quantitative",
@@ -441,13 +400,7 @@ def time_chart(group: Group, unit: Unit) -> Spec:
         "axis": {"grid": False, "tickCount": 6},
         "scale": {"nice": False, "zero": True},
     }
-    y: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, unit),
-        "title": f"largest {value_title(group, unit)} (log)",
-    }
+    y = value_channel("v", low, high, unit, f"largest {value_title(group, unit)}")
     tips = tooltip(group, ("t", "second", ",.1f"), ("v", "largest", ",.0f"))
     encoding = {"x": x, "y": y, "color": colour(group), **apart(group), "tooltip": tips}
     look = mark("line", invalid="break-paths-show-path-domains")
@@ -471,12 +424,6 @@ def with_joins(spec: Spec, group: Group, joins: Sequence[int]) -> Spec:
         }
     )
     return spec
-
-
-def _time_rows(line: Line, points: list[tuple[float, int | None]]) -> list[Row]:
-    return [
-        {**keys(line), "t": t, "v": None if value is None else drawn(value)} for t, value in points
-    ]
 
 
 # Points have no stroke, so that the usual stroke would not be seen.
@@ -504,13 +451,7 @@ def phase_chart(points: Sequence[GapPoint], *, has_tick: bool) -> Spec:
         "axis": {"grid": False, "tickCount": 7},
         "scale": {"nice": False, "zero": False},
     }
-    y: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, "ns"),
-        "title": "length of the gap (log)",
-    }
+    y = value_channel("v", low, high, "ns", "length of the gap")
     colour: Spec = {
         "field": "c",
         "type": "nominal",
@@ -539,13 +480,7 @@ def loss_chart(steps: Sequence[Step]) -> Spec:
     group = Group([], colours=list(dict.fromkeys(str(row["c"]) for row in rows)))
     low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
     encoding: Spec = {
-        "x": {
-            "field": "v",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "period (log)",
-        },
+        "x": value_channel("v", low, high, "ns", "period"),
         "y": {
             "field": "l",
             "type": "quantitative",
@@ -587,7 +522,7 @@ def _marks(encoding: Spec, *, is_filled: bool) -> Spec:
     }
 
 
-GLANCE_ROW_HEIGHT = 18
+_GLANCE_ROW_HEIGHT = 18
 _LABEL = 40
 
 
@@ -595,60 +530,55 @@ def glance_chart(found: list[Timing]) -> Spec:
     """A line from median to worst observed: a tick at the median, a point at the worst."""
     values = [value for one in found for value in (one.median_ns, one.worst_ns) if value]
     low, high = domain(values, 1.3)
-    x: Spec = {
-        "field": "w",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": value_axis(low, high, "ns"),
-        "title": "median to worst observed (log)",
+    x = value_channel("w", low, high, "ns", "median to worst observed")
+    axis: Spec = {
+        "labelLimit": _WIDEST_LABEL,
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+        "grid": False,
     }
+    y: Spec = {"field": "c", "type": "nominal", "sort": None, "title": None, "axis": axis}
+    tips: list[Spec] = [
+        {"field": "c", "type": "nominal", "title": "test"},
+        {"field": "m", "type": "quantitative", "title": "median (ns)", "format": ",.0f"},
+        {"field": "w", "type": "quantitative", "title": "worst observed (ns)", "format": ",.0f"},
+    ]
     layers = [
         {
             "mark": mark("rule", strokeWidth=2, opacity=0.45, color="var(--series-1)"),
-            "encoding": {"x": x, "x2": {"field": "m"}, "y": _glance_y(), "tooltip": _tooltip()},
+            "encoding": {"x": x, "x2": {"field": "m"}, "y": y, "tooltip": tips},
         },
-        _point("m", mark("tick", thickness=2.5, bandSize=10, color="var(--ink)")),
-        _point("w", mark("point", filled=True, size=55, opacity=1, color="var(--series-2)")),
+        {
+            "mark": mark("tick", thickness=2.5, bandSize=10, color="var(--ink)"),
+            "encoding": {"x": {"field": "m", "type": "quantitative"}, "y": y},
+        },
+        {
+            "mark": mark("point", filled=True, size=55, opacity=1, color="var(--series-2)"),
+            "encoding": {"x": {"field": "w", "type": "quantitative"}, "y": y},
+        },
+    ]
+    rows = [
+        {
+            "c": name,
+            "m": drawn(one.worst_ns if one.median_ns is None else one.median_ns),
+            "w": drawn(one.worst_ns),
+        }
+        for one, name in zip(found, names_of(found), strict=True)
     ]
     return {
         "config": CONFIG,
-        "data": {"values": list(map(_glance_row, found, names_of(found)))},
+        "data": {"values": rows},
         "layer": layers,
         "width": WIDTH,
-        "height": {"step": GLANCE_ROW_HEIGHT},
+        "height": {"step": _GLANCE_ROW_HEIGHT},
         "usermeta": {"zoom": ["x"]},
     }
 
 
 def names_of(found: list[Timing]) -> list[str]:
-    """The test, and what tells the result apart; numbered where cut loads are alike, since
-    results of one name would share a row."""
+    """The test, and what tells the result apart; numbered where shortened names are the same,
+    since results of one name would share a row."""
     names = [shorten(f"{one.test} {one.under}".strip(), _LABEL) for one in found]
-    alike = {name for name, count in Counter(names).items() if count > 1}
-    return [f"#{n} {name}" if name in alike else name for n, name in enumerate(names, 1)]
-
-
-def _glance_row(one: Timing, name: str) -> dict[str, Any]:
-    median = one.worst_ns if one.median_ns is None else one.median_ns
-    return {"c": name, "m": drawn(median), "w": drawn(one.worst_ns)}
-
-
-def _glance_y() -> Spec:
-    axis = {"labelLimit": _WIDEST_LABEL, "labelOverlap": False, "ticks": False, "domain": False}
-    axis["grid"] = False
-    return {"field": "c", "type": "nominal", "sort": None, "title": None, "axis": axis}
-
-
-def _tooltip() -> list[Spec]:
-    return [
-        {"field": "c", "type": "nominal", "title": "test"},
-        {"field": "m", "type": "quantitative", "title": "median (ns)", "format": ",.0f"},
-        {"field": "w", "type": "quantitative", "title": "worst observed (ns)", "format": ",.0f"},
-    ]
-
-
-def _point(field: str, look: Spec) -> Spec:
-    return {
-        "mark": look,
-        "encoding": {"x": {"field": field, "type": "quantitative"}, "y": _glance_y()},
-    }
+    repeated = {name for name, count in Counter(names).items() if count > 1}
+    return [f"#{n} {name}" if name in repeated else name for n, name in enumerate(names, 1)]

@@ -151,8 +151,8 @@ def _value(key: str, value: str) -> str:
 
 
 def _stepped(path: str) -> str:
-    """A path of lines with H and V for those along the axes, as curves of steps have many; a
-    point that repeats the one before is left out, but for the first, which may be a dot."""
+    """The path with H and V for lines along the axes, of which curves of steps have many. A point
+    that repeats the one before is left out, but not the first one, which may be a dot."""
     parts: list[str] = []
     at = ("", "")
     for command, x, y in _POINT.findall(path):
@@ -174,7 +174,7 @@ def _rounded(match: re.Match[str]) -> str:
 
 # What differs from row to row; the other fields are the same for many rows.
 _OF_ROW = ("u", "z", "v", "n", "w", "s", "b", "t", "m", "l", "j", "min", "avg", "max")
-MANY_RESULTS = 4
+_MANY_RESULTS = 4
 MOST_HELPERS = 4
 
 
@@ -251,7 +251,7 @@ class Drawer:
         return self._submit(spec)
 
     def _start(self) -> None:
-        """The pool; none, now or later, where it cannot be."""
+        """Starts the pool. Where it cannot start, it is not tried again."""
         # What most reports do without takes a while to load.
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
@@ -312,7 +312,7 @@ def helpers_for(document: RunDocument) -> int:
     """How many processes to start for the charts of a run, at most one per CPU and no more than
     `$HARDSTONE_CHART_HELPERS`, which may be 0."""
     timed = sum(1 for result in document.results if result.series)
-    if timed < MANY_RESULTS:
+    if timed < _MANY_RESULTS:
         return 0
     allowed = getattr(os, "sched_getaffinity", None)
     named = os.environ.get("HARDSTONE_CHART_HELPERS", "")
@@ -323,7 +323,13 @@ def helpers_for(document: RunDocument) -> int:
 def packed(spec: Spec) -> dict[str, Any]:
     """The specification without its data, and the data in compact rows by line."""
     rows = spec["data"]["values"]
-    lines = [_packed_line(list(part)) for _, part in groupby(rows, key=_line_key)]
+    lines = []
+    for _, line in groupby(rows, key=_line_key):
+        points = list(line)
+        fields = [key for key in points[0] if key in _OF_ROW]
+        keys = {key: value for key, value in points[0].items() if key not in _OF_ROW}
+        values = [[_short(row[key]) for key in fields] for row in points]
+        lines.append({"keys": keys, "fields": fields, "points": values})
     rest = {key: value for key, value in spec.items() if key not in ("data", "config")}
     return {"spec": rest, "lines": lines}
 
@@ -337,13 +343,6 @@ def _line_key(row: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
 def _of_line(names: tuple[str, ...]) -> tuple[str, ...]:
     """What all points of a line share."""
     return tuple(name for name in names if name not in _OF_ROW)
-
-
-def _packed_line(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    fields = [key for key in rows[0] if key in _OF_ROW]
-    keys = {key: value for key, value in rows[0].items() if key not in _OF_ROW}
-    points = [[_short(row[key]) for key in fields] for row in rows]
-    return {"keys": keys, "fields": fields, "points": points}
 
 
 def _short(value: float | str | None) -> float | str | None:

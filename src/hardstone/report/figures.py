@@ -107,7 +107,7 @@ class Figure:
     subject: str = ""
 
 
-def charts_each(results: list[Result], most: int = MOST_CHARTS) -> int:
+def charts_each(results: list[Result], most: int) -> int:
     """The number of charts per test that keeps the page at about `most` charts."""
     timing = sum(1 for result in results if any(_has_any(one) for one in result.series))
     return max(1, min(len(KINDS), most // max(timing, 1)))
@@ -118,26 +118,25 @@ def figures_of(
 ) -> list[Figure]:
     """The charts of `result`, at most `most` for each unit that it measured in. `has_parts`: it
     has pages of its parts, which show the histograms."""
-    units = list(dict.fromkeys(series.unit for series in result.series))
-    found = [
-        _figure(shown, unit, result, f"{anchor}-{place}-{number}", drawer)
-        for place, unit in enumerate(units)
-        for number, kind in enumerate(KINDS[:most])
-        if (shown := _kind_for(kind, unit)) is not None
-        and not (has_parts and kind.chart is charts.histogram_chart and unit == "ns")
-    ]
-    return [figure for figure in found if figure is not None]
+    joins = [one.at_ns for one in joins_of(result)]
+    figures = []
+    for place, unit in enumerate(dict.fromkeys(series.unit for series in result.series)):
+        series = [one for one in result.series if one.unit == unit]
+        for number, kind in enumerate(KINDS[:most]):
+            shown = _kind_for(kind, unit)
+            is_in_parts = has_parts and kind.chart is charts.histogram_chart and unit == "ns"
+            if shown is None or is_in_parts:
+                continue
+            name = f"{anchor}-{place}-{number}"
+            figure = figure_of(shown, series, result.test, name, drawer, joins=joins)
+            if figure is not None:
+                figures.append(figure)
+    return figures
 
 
-def drawn_group(found: list[Series]) -> Group:
+def _drawn_group(found: list[Series]) -> Group:
     """The lines for series of one unit. Colours are assigned before any line is left out."""
     return group([series for series in found if _has_any(series)])
-
-
-def _figure(kind: Kind, unit: Unit, result: Result, name: str, drawer: Drawer) -> Figure | None:
-    found = [series for series in result.series if series.unit == unit]
-    joins = [one.at_ns for one in joins_of(result)]
-    return figure_of(kind, found, result.test, name, drawer, joins=joins)
 
 
 def figure_of(
@@ -151,7 +150,7 @@ def figure_of(
 ) -> Figure | None:
     """The chart of series of one unit; None if it can show none of them. `joins`: when a
     recording was resumed."""
-    whole = drawn_group(found)
+    whole = _drawn_group(found)
     lines = whole.only([line.series for line in whole.lines if kind.shows(line.series)])
     if not lines.lines:
         return None
@@ -159,7 +158,8 @@ def figure_of(
     spec = kind.chart(lines, unit)
     if kind.chart is charts.time_chart:
         spec = charts.with_joins(spec, lines, joins)
-    about = _about(kind, [line.series for line in lines.lines])
+    numbers = common_numbers([line.series for line in lines.lines])
+    about = f"{kind.about} With {numbers}." if numbers else kind.about
     return figure_of_spec(kind.title, about, lines, spec, subject, name, drawer)
 
 
@@ -183,22 +183,16 @@ def figure_of_spec(
     )
 
 
-def _about(kind: Kind, drawn: list[Series]) -> str:
-    numbers = common_numbers(drawn)
-    return f"{kind.about} With {numbers}." if numbers else kind.about
-
-
 def _spoken(title: str, test: str, lines: Group, unit: Unit) -> str:
     """The figures of the chart as text, for screen readers."""
-    shown = [_spoken_series(line.series, unit) for line in lines.lines[:_SPOKEN_SERIES]]
+    shown = []
+    for series in [line.series for line in lines.lines[:_SPOKEN_SERIES]]:
+        ends = f"{format_value(series.min, unit)} to {format_value(series.max, unit)}"
+        count = format_count(series.count)
+        shown.append(f"{shorten(series_text(series))}: {count} values from {ends}")
     more = len(lines.lines) - len(shown)
     rest = f"; and {more} more, all in the table of figures" if more > 0 else ""
     return f"{title}, {shorten(test)}. {'; '.join(shown)}{rest}."
-
-
-def _spoken_series(series: Series, unit: Unit) -> str:
-    ends = f"{format_value(series.min, unit)} to {format_value(series.max, unit)}"
-    return f"{shorten(series_text(series))}: {format_count(series.count)} values from {ends}"
 
 
 def pictures(figures: Iterable[Figure]) -> list[tuple[str, str]]:
@@ -209,14 +203,14 @@ def pictures(figures: Iterable[Figure]) -> list[tuple[str, str]]:
 CHART_CONFIG = json_for_script(CONFIG)
 
 
-def notes_on_drawing(found: list[Series], most: int = len(KINDS)) -> list[str]:
+def notes_on_drawing(found: list[Series], most: int) -> list[str]:
     """Notes on what the first `most` charts of the series `found` do not show."""
     notes = []
     few = sum(1 for series in found if series.count and not _has_values(series))
     if few:
         notes.append(f"{few} series without enough values for a distribution: in the table only.")
     for unit in dict.fromkeys(series.unit for series in found):
-        notes += _notes_on_group(drawn_group([one for one in found if one.unit == unit]), most)
+        notes += _notes_on_group(_drawn_group([one for one in found if one.unit == unit]), most)
     return notes
 
 

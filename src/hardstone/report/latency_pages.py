@@ -46,7 +46,7 @@ class PartPage:
     limits: list[str]
     rows: list[PartRow]
     figures: list[Figure]
-    note: str = ""
+    note: str
 
 
 def has_pages(result: Result) -> bool:
@@ -75,7 +75,7 @@ def pages_of(
     for series in filter(_is_shown, result.series):
         found.setdefault(_key(series), []).append(series)
     chosen = sorted(set(limits)) or default_limits(result, watched_ns)
-    too_few = _too_few_words([one for one in result.series if _is_view(one) and not _is_shown(one)])
+    too_few = _too_few_text([one for one in result.series if _is_view(one) and not _is_shown(one)])
     return [
         _page(
             part,
@@ -114,8 +114,8 @@ def _is_shown(series: Series) -> bool:
     return _is_view(series) and is_filled
 
 
-def _too_few_words(series: Sequence[Series]) -> str:
-    """What has no page or row; "": all that was measured has."""
+def _too_few_text(series: Sequence[Series]) -> str:
+    """A note that names the series without a page or row; "" if there are none."""
     if not series:
         return ""
     named = [
@@ -152,10 +152,14 @@ def _page(
     title = f"{spoken(part).capitalize()}, {_VIEWS[view]}"
     views = [("all CPUs", [joined])] if joined else []
     views.append(("each CPU" if len(found) > 1 else _label(found[0]), found))
-    figures = [
-        _figure(f"{title}: {label}", lines, f"{name}-{at}", limits, drawer)
-        for at, (label, lines) in enumerate(views[:most])
-    ]
+    figures = []
+    for at, (label, series) in enumerate(views[:most]):
+        lines = group(series)
+        spec = charts.distribution_chart(lines, "ns", limits)
+        place = f"{name}-{at}"
+        figures.append(
+            figure_of_spec(f"{title}: {label}", _ABOUT, lines, spec, TEST, place, drawer)
+        )
     rows = [_row("all CPUs", joined, [above_all(found, one) for one in limits])] if joined else []
     rows += [_row(_label(one), one, [above(one, limit) for limit in limits]) for one in found]
     if len(found) > 1 and joined is None:
@@ -166,21 +170,6 @@ def _page(
         rows=rows,
         figures=figures,
         note=note,
-    )
-
-
-def _figure(
-    title: str, found: list[Series], name: str, limits: list[int], drawer: Drawer
-) -> Figure:
-    lines = group(found)
-    return figure_of_spec(
-        title,
-        _ABOUT,
-        lines,
-        charts.distribution_chart(lines, "ns", limits),
-        TEST,
-        name,
-        drawer,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hardstone.facts import load_facts
 from hardstone.model import ChangedFact, Instrument, RunDocument, Scalar
@@ -48,7 +48,7 @@ class Head:
     trust: str
     trust_grade: str
     trust_reasons: list[str]
-    facts: list[tuple[str, str]] = field(default_factory=list)
+    facts: list[tuple[str, str]]
 
 
 def head_of(document: RunDocument) -> Head:
@@ -57,7 +57,8 @@ def head_of(document: RunDocument) -> Head:
     return Head(
         name=document.name or document.id,
         subject=f"{target_text(document)}; {kernel_text(document.system)}",
-        summary=_summary(document),
+        summary=f"{moment_text(document.started_utc)}; profile {document.plan.profile}; "
+        f"{conditions_text(document)}",
         banners=caveats(document),
         status=status_text(document),
         trust=_TRUST_WORDS[trust.grade],
@@ -67,34 +68,19 @@ def head_of(document: RunDocument) -> Head:
     )
 
 
-def _summary(document: RunDocument) -> str:
-    """Start, profile and conditions. The section on the system has the rest."""
-    started, profile = moment_text(document.started_utc), document.plan.profile
-    return f"{started}; profile {profile}; {conditions_text(document)}"
-
-
-def _loads(document: RunDocument) -> str:
-    """The loads of the plan, or of the results if the plan has no list."""
-    plan = document.plan
-    said = plan.loads or dict.fromkeys(one.load for one in conditions_in(document))
-    return ", ".join(said) or plan.load
-
-
-def _configs(document: RunDocument) -> str:
-    plan = document.plan
-    said = plan.cpu_configs or dict.fromkeys(one.cpu_config for one in conditions_in(document))
-    return ", ".join(said) or plan.cpu_config
-
-
 def _facts(document: RunDocument) -> list[tuple[str, str]]:
     tool, plan = document.tool, document.plan
     built = ", ".join(part for part in (tool.compiler, tool.libc) if part)
+    # Those of the results where the plan has no list.
+    conditions = conditions_in(document)
+    loads = plan.loads or dict.fromkeys(one.load for one in conditions)
+    configs = plan.cpu_configs or dict.fromkeys(one.cpu_config for one in conditions)
     found = [
         ("Target", plan.target),
         ("Node", str(document.system.get("machine.node") or "")),
         ("Profile", plan.profile),
-        ("Load", _loads(document)),
-        ("CPU configuration", _configs(document)),
+        ("Load", ", ".join(loads) or plan.load),
+        ("CPU configuration", ", ".join(configs) or plan.cpu_config),
         ("Started", moment_text(document.started_utc)),
         ("Finished", moment_text(document.finished_utc) or "not finished"),
         ("hardstone", tool.version),
@@ -103,9 +89,6 @@ def _facts(document: RunDocument) -> list[tuple[str, str]]:
         ("Run", document.id),
     ]
     return [(name, value) for name, value in found if value]
-
-
-Rows = list[tuple[str, str]]
 
 
 def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str, str, str]]]]:
@@ -121,12 +104,15 @@ def fact_groups(system: Mapping[str, Scalar]) -> list[tuple[str, list[tuple[str,
     return list(groups.items())
 
 
-def changed_rows(moved: list[ChangedFact]) -> list[tuple[str, str, str]]:
+def changed_rows(changed: list[ChangedFact]) -> list[tuple[str, str, str]]:
     """Facts that differed at the end: (name, before, after)."""
-    return [(m.fact, fact_text(m.fact, m.before), fact_text(m.fact, m.after)) for m in moved]
+    return [
+        (one.fact, fact_text(one.fact, one.before), fact_text(one.fact, one.after))
+        for one in changed
+    ]
 
 
-def instrument_rows(instrument: Instrument) -> Rows:
+def instrument_rows(instrument: Instrument) -> list[tuple[str, str]]:
     """What the probe measured about its own clock."""
     reason = f" ({instrument.reason})" if instrument.reason else ""
     found = [
@@ -163,22 +149,21 @@ def pair_rows(document: RunDocument) -> list[tuple[str, ...]]:
     owned = [("whole run", document.instrument)]
     names = names_in(document)
     owned += [(names.name(result), result.instrument) for result in document.results]
-    return [_pair_row(owner, found) for owner, found in owned if found is not None]
-
-
-def _pair_row(owner: str, instrument: Instrument) -> tuple[str, ...]:
-    pair = instrument.pair
-    return (
-        owner,
-        instrument.clock,
-        format_ns(pair.median),
-        format_ns(pair.min),
-        format_ns(pair.mean),
-        format_ns(pair.p99),
-        format_ns(pair.max),
-        format_count(pair.count),
-        _ppb(instrument.drift_ppb) or "-",
-    )
+    return [
+        (
+            owner,
+            found.clock,
+            format_ns(found.pair.median),
+            format_ns(found.pair.min),
+            format_ns(found.pair.mean),
+            format_ns(found.pair.p99),
+            format_ns(found.pair.max),
+            format_count(found.pair.count),
+            _ppb(found.drift_ppb) or "-",
+        )
+        for owner, found in owned
+        if found is not None
+    ]
 
 
 def _ppb(value: float | None) -> str:
@@ -210,42 +195,40 @@ def opening_of(document: RunDocument, drawer: Drawer) -> Opening:
     found = timings(document)
     shown = decisive(found, MOST_DRAWN)
     rated, names = _rated(document), names_in(document)
+    figure = None
+    if shown:
+        figure = Figure(
+            id="glance-chart",
+            title="Median and worst observed of each test",
+            about="Tick: median. Point: worst observed, of the series with the highest value.",
+            alt=_spoken(shown),
+            drawing=drawer.draw(charts.glance_chart(shown), leads=True),
+        )
     return Opening(
         rated=[(names.label(run.condition), rating) for run, rating in rated],
         headline_reason=headline_reason(rated) if rated else "",
         failed=sorted(claims, key=lambda one: bool(one.uncounted)),
         families=[(one.name, one.text, one.look) for one in by_family],
         standing_out=stands_out(document),
-        figure=_figure(shown, drawer) if shown else None,
+        figure=figure,
         left_out=len(found) - len(shown),
     )
 
 
 def _rated(document: RunDocument) -> list[tuple[MeasuredRun, Rating]]:
-    """None where nothing is rated: points of a sweep measure how large a simulation may be."""
+    """The ratings, or none: points of a sweep measure how large a simulation may be."""
     rated = [] if document.plan.sweep is not None else rate_run(document)
     is_any = any(one.stars is not None for _, rating in rated for one in rating.categories)
     return rated if is_any else []
 
 
-def _figure(shown: list[Timing], drawer: Drawer) -> Figure:
-    spec = charts.glance_chart(shown)
-    return Figure(
-        id="glance-chart",
-        title="Median and worst observed of each test",
-        about="Tick: median. Point: worst observed, of the series with the highest value.",
-        alt=_spoken(shown),
-        drawing=drawer.draw(spec, leads=True),
-    )
-
-
 def _spoken(shown: list[Timing]) -> str:
     """The figures of the chart as text, for screen readers."""
-    told = [
+    lines = [
         f"{name}: median {format_value(one.median_ns, 'ns')}, worst observed "
         f"{format_value(one.worst_ns, 'ns')}"
         for one, name in list(zip(shown, charts.names_of(shown), strict=True))[:_MOST_SPOKEN]
     ]
-    more = len(shown) - len(told)
+    more = len(shown) - len(lines)
     rest = f"; and {more} more, all in the table of key findings" if more > 0 else ""
-    return f"Median and worst observed. {'; '.join(told)}{rest}."
+    return f"Median and worst observed. {'; '.join(lines)}{rest}."

@@ -156,20 +156,21 @@ def _context(
     head = head_of(document)
     document = with_readable_histograms(document)
     results = listed_results(document)
-    beside = comparisons_in(document)
-    settings = settings_of(document, lookup, drawer, limits, beside)
+    compared = comparisons_in(document)
+    settings = settings_of(document, lookup, drawer, limits, compared)
     anchors = {id(one): f"result-{number}" for number, one in enumerate(results, 1)}
     shown = {id(one): anchors[id(one)] for one in results if is_shown(one)}
-    tables = side_tables(beside, shown, settings.names, settings)
+    tables = side_tables(compared, shown, settings.names, settings)
     sections = [section_of(one, anchors[id(one)], settings) for one in results]
+    instrument = document.instrument
     return {
         "head": head,
         "opening": opening_of(document, drawer),
-        "beside": tables,
+        "side_tables": tables,
         **_features(document),
         "is_sweep": bool(sweep_points(document)),
         "posix_anchors": _only_anchors(results, shown),
-        "condition_count": len(beside[0].conditions) if beside else 1,
+        "condition_count": len(compared[0].conditions) if compared else 1,
         "legend": list(settings.names.legend().items()),
         "loads": load_table(document),
         "limit_of_maxima": LIMIT_OF_MAXIMA,
@@ -178,7 +179,14 @@ def _context(
         "common_conditions": _common_conditions(sections),
         "sections": sections,
         "chart_config": CHART_CONFIG if drawer.has_scripts else None,
-        **_surroundings(document),
+        "instrument": opening.instrument_rows(instrument) if instrument else [],
+        "skew": opening.skew_rows(instrument) if instrument else [],
+        "pairs": opening.pair_rows(document),
+        "fact_groups": opening.fact_groups(document.system),
+        "changed": opening.changed_rows(document.environment_moved),
+        "advice": document.advice,
+        "command": overview.run_command(document.plan),
+        "commands": overview.test_commands(document),
     }
 
 
@@ -194,7 +202,7 @@ def settings_of(
     lookup: SpecLookup,
     drawer: Drawer,
     limits: Sequence[int],
-    beside: list[Comparison],
+    compared: list[Comparison],
 ) -> Settings:
     """What all sections of a report of `document` share."""
     results = listed_results(document)
@@ -202,7 +210,8 @@ def settings_of(
         lookup=lookup,
         drawer=drawer,
         deepest=deepest_of(document.plan.profile),
-        charts_each=_charts_each(results, beside),
+        # With several conditions most charts are at the top of the page.
+        charts_each=charts_each(results, MOST_CHARTS - condition_chart_count(compared)),
         names=names_in(document),
         instrument=document.instrument,
         run_id=document.id,
@@ -210,15 +219,8 @@ def settings_of(
         limits=limits,
         watched_ns=document.plan.watched_ns,
         projected=partial(decisive_projection, document=document),
-        why_not_beside=why_not_comparable_to_hardware(document),
+        why_not_comparable=why_not_comparable_to_hardware(document),
     )
-
-
-def _charts_each(results: list[Result], beside: list[Comparison]) -> int:
-    """Charts per test. With several conditions most charts are at the top of the page."""
-    if not beside:
-        return charts_each(results)
-    return charts_each(results, MOST_CHARTS - condition_chart_count(beside))
 
 
 def _common_conditions(sections: list[Section]) -> str:
@@ -236,17 +238,3 @@ def _findings(results: list[Result], sections: list[Section], deepest: float) ->
         if kind_of(result.test) != "behaviour"
     ]
     return [finding for finding in found if finding is not None]
-
-
-def _surroundings(document: RunDocument) -> dict[str, Any]:
-    instrument = document.instrument
-    return {
-        "instrument": opening.instrument_rows(instrument) if instrument else [],
-        "skew": opening.skew_rows(instrument) if instrument else [],
-        "pairs": opening.pair_rows(document),
-        "fact_groups": opening.fact_groups(document.system),
-        "moved": opening.changed_rows(document.environment_moved),
-        "advice": document.advice,
-        "command": overview.run_command(document.plan),
-        "commands": overview.test_commands(document),
-    }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -28,9 +28,6 @@ from hardstone.present.stars_text import (
 )
 from hardstone.units import format_ns
 from hardstone.wording import clean
-
-if TYPE_CHECKING:
-    pass
 
 
 def own_cache() -> Path | None:
@@ -91,7 +88,7 @@ _MOST_BYTES = 64 * 2**20
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
-def build_bundle() -> str | None:
+def _build_bundle() -> str | None:
     """Vega, Vega-Lite and Vega-Embed as one script; None if the build fails."""
     import vl_convert
 
@@ -103,7 +100,7 @@ def build_bundle() -> str | None:
 
 
 def load_bundle(
-    directory: Path | None = None, build: Callable[[], str | None] = build_bundle
+    directory: Path | None = None, build: Callable[[], str | None] = _build_bundle
 ) -> str | None:
     """The script of `build`, cached; None if the build fails.
 
@@ -111,7 +108,9 @@ def load_bundle(
     its digest is built again. If the directory is not writable, every call builds.
     """
     place = directory or own_cache()
-    path = place / _file_name() if place else None
+    snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
+    name = f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
+    path = place / name if place else None
     kept = _read(path) if path else None
     if kept is not None:
         return kept
@@ -119,11 +118,6 @@ def load_bundle(
     if built is not None and path is not None:
         _write(path, built)
     return built
-
-
-def _file_name() -> str:
-    snippet = hashlib.sha256(_SNIPPET.encode()).hexdigest()[:8]
-    return f"charts-{metadata.version('vl-convert-python')}-{snippet}.js"
 
 
 def _is_sound(script: str) -> bool:

@@ -179,7 +179,13 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
             for row in table.rows
         ]
         sheet.table(["Series", "Worst observed", *table.levels, "Average", "Values"], rows)
-    _fill_noise(sheet, section)
+    for found in section.noise:
+        sheet.gap(6)
+        sheet.text(f"What took the CPU: {found.title}", 8)
+        heads = [column.capitalize() for column in section.noise_columns]
+        sheet.table(heads, [row.cells for row in found.rows])
+        for remark in found.remarks:
+            sheet.text(remark, 7.5, colour="quiet")
     sheet.gap(10)
     for note in section.notes:
         sheet.text(note, 8)
@@ -188,16 +194,6 @@ def _fill_figures(sheet: Sheet, section: Section) -> None:
         said = f"{one.label}: {one.outcome}: {'; '.join(one.lines)}. {PATH_NOT_TAKEN}"
         sheet.text(said, 7.5, colour="quiet")
     sheet.drawings(pictures(section.figures), columns=2 if len(section.figures) > 2 else 1)
-
-
-def _fill_noise(sheet: Sheet, section: Section) -> None:
-    for found in section.noise:
-        sheet.gap(6)
-        sheet.text(f"What took the CPU: {found.title}", 8)
-        heads = [column.capitalize() for column in section.noise_columns]
-        sheet.table(heads, [row.cells for row in found.rows])
-        for remark in found.remarks:
-            sheet.text(remark, 7.5, colour="quiet")
 
 
 def _late(head: Head, conditions: str, section: Section) -> Sheet:
@@ -213,7 +209,7 @@ def _late(head: Head, conditions: str, section: Section) -> Sheet:
 
 
 def _other_late(head: Head, conditions: str, section: Section) -> Iterator[Sheet]:
-    said = section.late_alike
+    said = section.late_by_cause
     for start in range(0, len(said), _CAUSES_EACH):
         sheet = _headed(head, conditions, section, "why the other worst values were late")
         for values, cause in said[start : start + _CAUSES_EACH]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -39,9 +39,9 @@ from hardstone.report.latency_pages import PartPage, has_pages, pages_of
 from hardstone.stats.conditions import NOT_KNOWN, Names, condition_of, config_text
 from hardstone.stats.consistency import MARK, MARK_NOTE, is_contradictory
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.join import Join, joins_of
+from hardstone.stats.join import joins_of
 from hardstone.stats.quantiles import LADDER, SeriesSummary, instrument_limit, summarise
-from hardstone.stats.sustained import Step, steps_of
+from hardstone.stats.sustained import steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
     Claim,
@@ -82,19 +82,15 @@ def search_page(result: Result, anchor: str, drawer: Drawer) -> SearchPage | Non
     if not steps:
         return None
     spec = charts.loss_chart(steps)
+    lines = [f"{one.source} {one.period_ns} ns: {one.lost} lost" for one in steps[-_MOST_SPOKEN:]]
     figure = Figure(
         id=f"{anchor}-loss",
         title=_TITLE,
         about=_ABOUT,
-        alt=shorten(f"{_TITLE}. {_spoken(steps)}", 400),
+        alt=shorten(f"{_TITLE}. {'; '.join(lines)}", 400),
         drawing=drawer.draw(spec),
     )
     return SearchPage(step_rows([result]), [figure])
-
-
-def _spoken(steps: list[Step]) -> str:
-    shown = [f"{one.source} {one.period_ns} ns: {one.lost} lost" for one in steps[-_MOST_SPOKEN:]]
-    return "; ".join(shown)
 
 
 @dataclass(frozen=True)
@@ -194,10 +190,10 @@ def _series_notes(
 
 
 SpecLookup = Callable[[str], Descriptor | None]
-MOST_WORST_TABLES = 24
-MANY_SERIES = 40
-WORST_OF_MANY = 8
-LATE_AT_LENGTH = 10
+_MOST_WORST_TABLES = 24
+_MANY_SERIES = 40
+_WORST_OF_MANY = 8
+_LATE_AT_LENGTH = 10
 _FOLDED_TITLES = {
     "not_moved": "Not moved",
     "shielded": "Moved",
@@ -244,22 +240,18 @@ class Section:
     worst: list[WorstTable]
     worst_summary: str
     events: list[tuple[str, str, str]]
-    folded: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parts: list[PartPage] = field(default_factory=list)
-    kernel: KernelPage | None = None
-    search: SearchPage | None = None
-    late: list[LateValue] = field(default_factory=list)
-    late_alike: list[tuple[str, str]] = field(default_factory=list)
-    late_rows: list[tuple[str, str]] = field(default_factory=list)
+    folded: list[tuple[str, str]]
+    warnings: list[str]
+    parts: list[PartPage]
+    kernel: KernelPage | None
+    search: SearchPage | None
+    late: list[LateValue]
+    late_by_cause: list[tuple[str, str]]
+    late_rows: list[tuple[str, str]]
+    noise: list[NoiseTable]
+    projection: ProjectionText | None
     late_note: str = NOTE
-    noise: list[NoiseTable] = field(default_factory=list)
     noise_columns: tuple[str, ...] = COLUMNS
-    projection: ProjectionText | None = None
-
-
-def _not_projected(_result: Result) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -272,17 +264,17 @@ class Settings:
     charts_each: int
     instrument: Instrument | None
     names: Names
-    run_id: str = ""
-    worst_each: int | None = None
-    limits: Sequence[int] = ()
-    watched_ns: int | None = None
-    why_not_beside: str | None = None
-    projected: Callable[[Result], ProjectionText | None] = _not_projected
+    run_id: str
+    worst_each: int | None
+    limits: Sequence[int]
+    watched_ns: int | None
+    why_not_comparable: str | None
+    projected: Callable[[Result], ProjectionText | None]
 
 
 def worst_each(results: list[Result]) -> int | None:
     """How many of the highest values of a series the page lists; None: all recorded ones."""
-    return WORST_OF_MANY if sum(len(one.series) for one in results) > MANY_SERIES else None
+    return _WORST_OF_MANY if sum(len(one.series) for one in results) > _MANY_SERIES else None
 
 
 def is_shown(result: Result) -> bool:
@@ -332,7 +324,7 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         notes=[] if behaves else _notes(result, settings),
         worst=_worst_tables(result.series, settings.worst_each),
         worst_summary=_worst_summary(result.series, settings),
-        events=[event_row(event) for event in result.events if event.name not in _ELSEWHERE],
+        events=[_event_row(event) for event in result.events if event.name not in _ELSEWHERE],
         folded=[
             (_FOLDED_TITLES[event.name], event.text)
             for event in result.events
@@ -350,9 +342,9 @@ def section_of(result: Result, anchor: str, settings: Settings) -> Section:
         noise=noise_tables(result),
         kernel=_kernel_page(result, anchor, settings, is_brief=not has_room),
         search=search_page(result, anchor, settings.drawer),
-        late=late[:LATE_AT_LENGTH],
-        late_alike=by_cause(late[LATE_AT_LENGTH:]),
-        late_rows=_late_rows(late[LATE_AT_LENGTH:], settings),
+        late=late[:_LATE_AT_LENGTH],
+        late_by_cause=by_cause(late[_LATE_AT_LENGTH:]),
+        late_rows=_late_rows(late[_LATE_AT_LENGTH:], settings),
         projection=settings.projected(result),
     )
 
@@ -365,7 +357,7 @@ def _kernel_page(
     from hardstone.kernel.page import kernel_page
 
     return kernel_page(
-        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_beside
+        result, anchor, settings.drawer, is_brief=is_brief, refused=settings.why_not_comparable
     )
 
 
@@ -378,23 +370,18 @@ def _charted(result: Result) -> Result:
 
 def _notes(result: Result, settings: Settings) -> list[str]:
     idle = idle_remark(result)
-    return [
-        *([idle] if idle else []),
-        *map(_join_text, joins_of(result)),
-        *notes_on_drawing(_charted(result).series, settings.charts_each),
-    ]
+    notes = [idle] if idle else []
+    for one in joins_of(result):
+        gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
+        notes.append(f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between.")
+    return notes + notes_on_drawing(_charted(result).series, settings.charts_each)
 
 
 def _late_rows(found: list[LateValue], settings: Settings) -> list[tuple[str, str]]:
-    """A row for each value; on a page of many series those of which the same is said share one."""
+    """A row for each value; on a page of many series the values of one cause share a row."""
     if settings.worst_each is not None:
         return by_cause(found)
     return [(f"{one.place}, {one.series}", one.cause) for one in found]
-
-
-def _join_text(one: Join) -> str:
-    gap = "" if one.gap_ns is None else f" after a gap of {format_ns(one.gap_ns)}"
-    return f"Resumed at {one.at_ns / 1e9:.3f} s{gap}: nothing was recorded in between."
 
 
 def _duration(duration_ns: int) -> str:
@@ -422,7 +409,7 @@ def _outcome(result: Result, claims: list[Claim]) -> str:
 
 def _setting(result: Result) -> list[tuple[str, str]]:
     conditions = result.conditions
-    held = conditions.dma_latency_us
+    latency_us = conditions.dma_latency_us
     found = [
         ("Load", conditions.load or NOT_KNOWN),
         ("Load reached", reached_text(result)),
@@ -433,7 +420,7 @@ def _setting(result: Result) -> list[tuple[str, str]]:
         ("Policy", policy_text(conditions).removeprefix("policy ")),
         ("Real-time", fact_text("realtime", conditions.realtime)),
         ("Memory locked", fact_text("memory_locked", conditions.memory_locked)),
-        ("cpu_dma_latency", "" if held is None else f"{held} us"),
+        ("cpu_dma_latency", "" if latency_us is None else f"{latency_us} us"),
         ("Clock", conditions.clock or NOT_KNOWN),
         ("Parameters", "; ".join(parameter_text(*item) for item in result.params.items())),
         ("Calibrated", "; ".join(parameter_text(*item) for item in result.calibrated.items())),
@@ -465,8 +452,20 @@ def _moments(result: Result, spec: Descriptor | None) -> list[tuple[str, str]]:
 
 
 def _worst_tables(found: list[Series], each: int | None) -> list[WorstTable]:
-    listed = [one for one in found if one.worst and not is_rate(one.unit)][:MOST_WORST_TABLES]
-    return [WorstTable(series_text(one), _worst_rows(one, each)) for one in listed]
+    listed = [one for one in found if one.worst and not is_rate(one.unit)][:_MOST_WORST_TABLES]
+    tables = []
+    for series in listed:
+        highest = sorted(series.worst, key=lambda one: -one.value_ns)[:each]
+        rows = [
+            (
+                format_value(one.value_ns, series.unit),
+                f"{one.at_ns / 1e9:.6f} s",
+                format_count(one.index),
+            )
+            for one in highest
+        ]
+        tables.append(WorstTable(series_text(series), rows))
+    return tables
 
 
 def _worst_summary(found: list[Series], settings: Settings) -> str:
@@ -474,31 +473,20 @@ def _worst_summary(found: list[Series], settings: Settings) -> str:
     kept = [len(one.worst) for one in found if one.worst and not is_rate(one.unit)]
     most, each = max(kept, default=0), settings.worst_each
     parts = ["The highest values of each series, with their times"]
-    if len(kept) > MOST_WORST_TABLES:
+    if len(kept) > _MOST_WORST_TABLES:
         parts[0] = (
-            f"The highest values of {MOST_WORST_TABLES} of {len(kept)} series, with their times"
+            f"The highest values of {_MOST_WORST_TABLES} of {len(kept)} series, with their times"
         )
     if each is not None and most > each:
         parts.append(f"the {each} highest of each; all {most}")
-    elif len(kept) > MOST_WORST_TABLES:
+    elif len(kept) > _MOST_WORST_TABLES:
         parts.append("all")
     if len(parts) == 1:
         return parts[0]
     return f"{': '.join(parts)} in `hardstone show {settings.run_id} --json`"
 
 
-def _worst_rows(series: Series, each: int | None) -> list[tuple[str, str, str]]:
-    return [
-        (
-            format_value(one.value_ns, series.unit),
-            f"{one.at_ns / 1e9:.6f} s",
-            format_count(one.index),
-        )
-        for one in sorted(series.worst, key=lambda one: -one.value_ns)[:each]
-    ]
-
-
-def event_row(event: Event) -> tuple[str, str, str]:
+def _event_row(event: Event) -> tuple[str, str, str]:
     """An event as (when, name, text)."""
     when = "outside the measurement" if event.at_ns is None else f"{event.at_ns / 1e9:.6f} s"
     return when, event.name, event.text

@@ -102,7 +102,6 @@ _BOX = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 _SIZE = re.compile(r' (?:width|height)="[^"]*"')
 _LEAST_DRAWN = 80
 _FONT = 'font-family="Liberation Sans, Arial, sans-serif"'
-_MORE = "more in the HTML report"
 
 
 @cache
@@ -115,11 +114,6 @@ def palette() -> dict[str, str]:
 def coloured(svg: str) -> str:
     """A drawing with colours in the place of their names."""
     return _VARIABLE.sub(lambda match: palette().get(match[1], "#000000"), svg)
-
-
-def _widest(head: Sequence[str]) -> list[int]:
-    """Characters from which on a column is wrapped."""
-    return [34, *[18 if len(head) > 3 else 60] * (len(head) - 1)]
 
 
 class Sheet:
@@ -170,9 +164,11 @@ class Sheet:
         columns = list(zip(*heads, *rows, strict=True))
         if not columns:
             return len(rows)
+        # Characters beyond which a column is wrapped.
+        longest = [34, *[18 if len(head) > 3 else 60] * (len(head) - 1)]
         weights = [
             min(max(map(len, column)) + 1, most)
-            for column, most in zip(columns, _widest(head), strict=True)
+            for column, most in zip(columns, longest, strict=True)
         ]
         widths = [ROOM * weight / sum(weights) for weight in weights]
         for number, row in enumerate([*heads, *rows]):
@@ -207,17 +203,17 @@ class Sheet:
                 self._put(title, x, self._y + 12, 8.5, bold=True)
                 whole = f'width="{box[0] * scale:.1f}" height="{box[1] * scale:.1f}"'
                 head, _, body = svg.partition(">")
-                moved = _SIZE.sub("", head).replace(
+                placed = _SIZE.sub("", head).replace(
                     "<svg", f'<svg x="{x:.1f}" y="{self._y + 16:.1f}" {whole} {_FONT}', 1
                 )
-                self._parts.append(coloured(f"{moved}>{body}"))
+                self._parts.append(coloured(f"{placed}>{body}"))
             heights = (one[2][1] * scale for one, scale in zip(row, scales, strict=True))
             self._y += max(heights) + 18
 
     def svg(self, foot: str) -> str:
         """The page without its texts, with `foot` below it."""
         if self._is_cut:
-            self._put(_MORE, MARGIN, _FOOT - 4, 7.5, colour="quiet")
+            self._put("more in the HTML report", MARGIN, _FOOT - 4, 7.5, colour="quiet")
         self._put(foot, MARGIN, _FOOT + 8, 7, colour="quiet")
         paper = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{palette()["page"]}"/>'
         return (
@@ -324,7 +320,6 @@ def _text_page(content: bytes) -> PageObject:
 
 
 INDEX = "index.csv"
-_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _SAFE = re.compile(r"[^a-z0-9-]+")
 _PNG_SCALE = 2.0
 _LONGEST_NAME = 80
@@ -343,9 +338,13 @@ def write_chart_files(figures: Iterable[Figure], folder: Path, source: str = "")
     for what cannot be written.
     """
     named = _named(figures)
-    files: dict[str, bytes] = {INDEX: _index(named)}
+    rows: list[list[Value]] = [
+        [name, figure.title, figure.about, figure.alt] for name, figure in named.items()
+    ]
+    index = ChartTable(["file", "title", "what it shows", "figures in words"], rows)
+    files: dict[str, bytes] = {INDEX: _csv(index)}
     for name, figure in named.items():
-        drawing = standing_alone(figure)
+        drawing = _standing_alone(figure)
         if drawing:
             files[f"{name}.svg"] = drawing.encode("utf-8", "replace")
             files[f"{name}.png"] = _png(drawing)
@@ -402,7 +401,7 @@ def _make(folder: Path, names: set[str]) -> None:
         check_regular(one.lstat().st_mode)
 
 
-def standing_alone(figure: Figure) -> str:
+def _standing_alone(figure: Figure) -> str:
     """The chart as an SVG file, in the colours of light; empty if it cannot be drawn."""
     drawn = figure.drawing.__html__()
     box = _BOX.search(drawn)
@@ -412,7 +411,9 @@ def standing_alone(figure: Figure) -> str:
     size = f'width="{box[1]}" height="{box[2]}" viewBox="0 0 {box[1]} {box[2]}"'
     words = f"<title>{_words(figure.title)}</title><desc>{_words(figure.alt)}</desc>"
     paper = f'<rect width="100%" height="100%" fill="{palette()["page"]}"/>'
-    return f'<svg {_NAMESPACE} {size} role="img" {_FONT}>{words}{paper}{body}\n'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {_FONT}>{words}{paper}{body}\n'
+    )
 
 
 def _words(text: str) -> str:
@@ -423,13 +424,6 @@ def _png(drawing: str) -> bytes:
     import vl_convert  # type: ignore[import-untyped,unused-ignore]
 
     return bytes(vl_convert.svg_to_png(drawing, scale=_PNG_SCALE))
-
-
-def _index(named: dict[str, Figure]) -> bytes:
-    rows: list[list[Value]] = [
-        [name, figure.title, figure.about, figure.alt] for name, figure in named.items()
-    ]
-    return _csv(ChartTable(["file", "title", "what it shows", "figures in words"], rows))
 
 
 def _csv(table: ChartTable) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 from hardstone.catalogue import kind_of
 from hardstone.errors import remedy_text
 from hardstone.figure_text import lacking_quantile, level_text, quantile_value
-from hardstone.model import Result, Series, Verdict
+from hardstone.model import Result, Series
 from hardstone.present.measured_tables import common_work, works_of
 from hardstone.present.notices import column_note
 from hardstone.report.charts import bar_chart, exceedance_chart
@@ -20,7 +20,6 @@ from hardstone.stats.conditions import (
     Condition,
     Names,
     SeriesRow,
-    VerdictRow,
     decisive_row,
     ratio_to_first,
 )
@@ -30,8 +29,8 @@ from hardstone.units import format_count
 from hardstone.wording import claim_of, format_value, ratio_text, series_text, shorten, worst_value
 
 MOST_ROWS = 40
-CHARTS_EACH = 2
-MOST_TESTS_DRAWN = 12
+_CHARTS_EACH = 2
+_MOST_TESTS_DRAWN = 12
 _TAIL = 0.999
 _KINDS = [kind for kind in KINDS if kind.chart in (exceedance_chart, bar_chart)]
 
@@ -75,7 +74,7 @@ class SideTable:
 def condition_chart_count(found: list[Comparison]) -> int:
     """The number of charts in this part of the page."""
     timed = sum(1 for one in found if one.series and kind_of(one.test) != "behaviour")
-    return min(timed, MOST_TESTS_DRAWN) * CHARTS_EACH
+    return min(timed, _MOST_TESTS_DRAWN) * _CHARTS_EACH
 
 
 def side_tables(
@@ -87,14 +86,17 @@ def side_tables(
         rows = _rows(one, settings)
         if not rows:
             continue
-        is_drawn = len(tables) < MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
+        is_drawn = len(tables) < _MOST_TESTS_DRAWN and kind_of(one.test) != "behaviour"
         row = decisive_row(one) if is_drawn else None
         spec = settings.lookup(one.test)
         tables.append(
             SideTable(
                 test=one.test,
                 title=spec.title if spec else "",
-                columns=_columns(one, anchors, names),
+                columns=[
+                    Column(names.label(condition), anchors.get(id(result), ""), column_note(result))
+                    for condition, result in zip(one.conditions, one.results, strict=True)
+                ],
                 rows=rows[:MOST_ROWS],
                 notes=_notes(one, names, len(rows)),
                 drawn=series_text(row.first) if row else "",
@@ -105,26 +107,16 @@ def side_tables(
 
 
 def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
-    claims = [
-        _verdict_row(row, one.test)
-        for row in one.verdicts
-        if not all(verdict is None or verdict.passed for verdict in row.found)
-    ]
+    claims = []
+    for row in one.verdicts:
+        if all(verdict is None or verdict.passed for verdict in row.found):
+            continue
+        found = [None if verdict is None else claim_of(verdict, one.test) for verdict in row.found]
+        cells = [Cell("-") if each is None else Cell(each.word, look=each.look) for each in found]
+        claims.append(SideRow(shorten(row.name.replace("_", " ")), cells))
     if kind_of(one.test) == "behaviour":
         return claims
-    return claims + [_series_row(one, row, settings) for row in one.series]
-
-
-def _verdict_row(row: VerdictRow, test: str) -> SideRow:
-    cells = [_verdict_cell(one, test) for one in row.found]
-    return SideRow(shorten(row.name.replace("_", " ")), cells)
-
-
-def _verdict_cell(verdict: Verdict | None, test: str) -> Cell:
-    if verdict is None:
-        return Cell("-")
-    claim = claim_of(verdict, test)
-    return Cell(claim.word, look=claim.look)
+    return claims + [_series_row(one, each, settings) for each in one.series]
 
 
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
@@ -146,13 +138,15 @@ def _series_cell(
             return Cell("-")
         return Cell(result.status, look="status-other")
     summary = summarise(series, deepest=min(deepest, _TAIL))
-    levels = (0.5, _common_level(row))
-    shown = [found for found in summary.quantiles if found.q in levels]
+    counts = [one.count for one in row.found if one is not None]
+    # The deepest quantile that the counts of all conditions support.
+    common = max(printable_quantiles(min(counts), _TAIL), default=0.5)
+    shown = [found for found in summary.quantiles if found.q in (0.5, common)]
     lines = [f"{level_text(found.q)} {quantile_value(found, series.unit)}" for found in shown]
     lacks = lacking_quantile(0.5, series.count)
     if lacks:
         lines.append(f"median {lacks}")
-    if _counts_differ(row):
+    if max(counts) > UNLIKE_COUNTS * min(counts):
         lines.append(f"{format_count(series.count)} values")
     if work:
         lines.append(work)
@@ -163,24 +157,6 @@ def _series_cell(
         "" if ratio is None else f"\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}{ratio_text(ratio)}",
         tuple(lines),
     )
-
-
-def _common_level(row: SeriesRow) -> float:
-    """The deepest quantile that the counts of all conditions support, at most 99.9 %."""
-    fewest = min(series.count for series in row.found if series is not None)
-    return max(printable_quantiles(fewest, _TAIL), default=0.5)
-
-
-def _counts_differ(row: SeriesRow) -> bool:
-    counts = [series.count for series in row.found if series is not None]
-    return max(counts) > UNLIKE_COUNTS * min(counts)
-
-
-def _columns(one: Comparison, anchors: dict[int, str], names: Names) -> list[Column]:
-    return [
-        Column(names.label(condition), anchors.get(id(result), ""), column_note(result))
-        for condition, result in zip(one.conditions, one.results, strict=True)
-    ]
 
 
 def _notes(one: Comparison, names: Names, rows: int) -> list[str]:

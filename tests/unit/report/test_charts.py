@@ -239,8 +239,8 @@ def test_of_a_rate_no_chart_shows_its_largest_values_as_the_worst(run: RunDocume
 
 def test_the_number_of_charts_is_bounded(run: RunDocument) -> None:
     few = [result for result in run.results if result.series]
-    assert charts_each(few) == len(KINDS)
-    assert charts_each(few * 4) * len(few) * 4 <= MOST_CHARTS
+    assert charts_each(few, MOST_CHARTS) == len(KINDS)
+    assert charts_each(few * 4, MOST_CHARTS) * len(few) * 4 <= MOST_CHARTS
 
 
 def test_packed_data_give_the_rows_again(run: RunDocument) -> None:
@@ -294,16 +294,16 @@ def test_a_chart_has_the_twelve_lines_with_the_highest_maxima_and_says_so() -> N
     assert 0 < len(found.lines) <= MOST_LINES
     count = len(found.lines)
     said = f"{40 - count} series in the table only: the charts show the {count} with the highest"
-    assert notes_on_drawing(many)[0].startswith(said)
+    assert notes_on_drawing(many, len(KINDS))[0].startswith(said)
 
 
 def test_a_line_without_a_course_of_time_is_said_where_that_chart_is() -> None:
     long, short = (sample.series("wakeup", np.array([5, 6]), cpu=cpu) for cpu in (0, 1))
     long.maxima_per_s, short.maxima_per_s = [5, 6, 6, 5], [6]
     said = "Over time: 1 series not drawn, too short or without times."
-    assert said in notes_on_drawing([long, short])
+    assert said in notes_on_drawing([long, short], len(KINDS))
     assert said not in notes_on_drawing([long, short], 2)
-    assert notes_on_drawing([long]) == []
+    assert notes_on_drawing([long], len(KINDS)) == []
 
 
 def tidied(inner: str, attributes: str = "") -> str:
