@@ -116,9 +116,9 @@ def section_length(
         return None
     allowed = (1 - q) * kernel_share
     longer = time_longer(rate or blocking_rate(found))
-    held = longer.share <= allowed
-    is_below = not longer.share.size or bool(held[0])
-    value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(held))])
+    is_within = longer.share <= allowed
+    is_below = not longer.share.size or bool(is_within[0])
+    value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(is_within))])
     low, high = _bounds(found, allowed)
     return SectionLength(
         q, value, is_below, min(low, value), None if high is None else max(high, value)
@@ -198,9 +198,9 @@ def ranks_of(
         if leader is None or not _overlaps(one, leader[1]):
             leader = (number, one)
         ranks[name] = leader[0]
-    alike = [name for name, one in known if is_like(one, reference)]
+    like_reference = [name for name, one in known if is_like(one, reference)]
     few = [name for name, one in found.items() if one is None]
-    return ranks | dict.fromkeys([*alike, *few], None)
+    return ranks | dict.fromkeys([*like_reference, *few], None)
 
 
 def is_like(one: Quantile | None, reference: Quantile | None) -> bool:
@@ -245,11 +245,10 @@ def waited_share(result: Result, operation: str) -> float:
 def _sum(found: list[dict[str, DataValue]], key: str) -> int:
     """The sum of a figure of all events; 0 where one of them does not have it."""
     values = [one.get(key) for one in found]
-    return sum(v for v in values if isinstance(v, int)) if all(map(_is_count, values)) else 0
-
-
-def _is_count(value: DataValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    counts = [
+        one for one in values if isinstance(one, int) and not isinstance(one, bool) and one >= 0
+    ]
+    return sum(counts) if len(counts) == len(values) else 0
 
 
 TEST = KERNEL_TEST
@@ -266,12 +265,12 @@ _LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (rand
 
 @dataclass(frozen=True)
 class Blocking:
-    """What is said of an operation beside the idle latency. `per_s` and `interval` are the rate
+    """What the idle latency tells of an operation. `per_s` and `interval` are the rate
     above `rate_at_ns` of all operations. `lengths` has a length for each of SHARES; None where
     there are too few releases, or nobody counted the time in the kernel.
 
     `falls`: the rate is within its interval. Else the residuals do not fall with their length as
-    those at random moments do (each wake-up has something of its own beside what blocks it), and
+    those at random moments do (each wake-up has something of its own besides what blocks it), and
     neither the rate nor the lengths are figures."""
 
     residuals: Residuals
@@ -345,7 +344,8 @@ def kernel_time_of(result: Result, *, is_whole_only: bool = False) -> KernelTime
     together = whole or merged(list(found.values()))
     if together is None:
         return None
-    is_reference_of_others = _most_of_others(result) > MOST_OF_OTHERS
+    of_others = max(still_share(result, REFERENCE), waited_share(result, REFERENCE))
+    is_reference_of_others = of_others > MOST_OF_OTHERS
     idle = idle_of(reference) if reference and not is_reference_of_others else None
     q = ranking_quantile(found or {ALL: together})
     floor = quantile_at(reference, q) if reference else None
@@ -450,11 +450,6 @@ def _share_together(
     if not count or any(share is None for _, share in known):
         return None
     return sum(number * (share or 0.0) for number, share in known) / count
-
-
-def _most_of_others(result: Result) -> float:
-    """The larger of the shares of the reference that other processes had."""
-    return max(still_share(result, REFERENCE), waited_share(result, REFERENCE))
 
 
 FloatArray = NDArray[np.float64]
@@ -598,7 +593,7 @@ class RateInterval:
 def blocking_rate(found: Residuals) -> BlockingRate:
     """The rate of blocking intervals of every length from `start_ns` of the residuals on."""
     if not found.blocked:
-        return BlockingRate(*(np.zeros(0),) * 2)
+        return BlockingRate(np.zeros(0), np.zeros(0))
     x = [found.start_ns, *found.upper_ns.tolist()]
     beyond = ((found.blocked - _summed(found)) / found.releases).tolist()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hardstone.kernel.tables import with_interval
 from hardstone.preemption.tables import PreemptionPair
 from hardstone.report.sheet import Sheet
 
@@ -18,9 +19,9 @@ def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
         [
             row.operation,
             row.figure,
-            _with(row.off, row.off_interval),
-            _with(row.on, row.on_interval),
-            _with(row.improvement, "; ".join(row.limits)),
+            with_interval(row.off, row.off_interval),
+            with_interval(row.on, row.on_interval),
+            with_interval(row.improvement, "; ".join(row.limits)),
             *(row.published or ("", "", "")),
         ]
         for row in table.rows
@@ -31,7 +32,3 @@ def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
         sheet.text(line, 8, colour="fair")
     sheet.text(f"{table.meaning} Beside: {table.published}.", 8, colour="quiet")
     return sheet
-
-
-def _with(value: str, more: str) -> str:
-    return f"{value} ({more})" if more else value
