@@ -102,7 +102,7 @@ def shorter_share(longer: SectionShare, kernel_share: float) -> FloatArray:
     return np.maximum(1 - longer.share / kernel_share, 0.0)
 
 
-def is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
+def _is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
     """Whether at least 10 of the releases that hit the kernel are expected beyond the share `q`."""
     return found.releases >= values_for(q, kernel_share)
 
@@ -112,7 +112,7 @@ def section_length(
 ) -> SectionLength | None:
     """The length below which sections made up the share `q` of kernel time; None where there are
     too few releases. `rate`: that of `found`, where it is known already."""
-    if not is_sayable(found, kernel_share, q):
+    if not _is_sayable(found, kernel_share, q):
         return None
     allowed = (1 - q) * kernel_share
     longer = time_longer(rate or blocking_rate(found))
@@ -150,9 +150,9 @@ def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray
     error = (1 - CONFIDENCE) / 4
     surely = count_low(counts_above(found, lengths_ns, is_sure=True), error)
     perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), error)
-    low = found.gap_ns * surely + lengths_ns * longer_at_least(found, lengths_ns, error)
+    low = found.gap_ns * surely + lengths_ns * _longer_at_least(found, lengths_ns, error)
     each_ns = found.gap_ns + lengths_ns + _waited_each(found, lengths_ns)
-    high = each_ns * perhaps + lengths_ns * seen_at_most(found, lengths_ns, error)
+    high = each_ns * perhaps + lengths_ns * _seen_at_most(found, lengths_ns, error)
     time_ns = found.releases * found.per_release_ns
     return low / time_ns, high / time_ns
 
@@ -167,16 +167,16 @@ def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(waited, 0) / np.maximum(above[first], 1), dtype=np.float64)
 
 
-RANKED_BY = (0.99, 0.9, 0.5)
+_RANKED_BY = (0.99, 0.9, 0.5)
 
 
 def ranking_quantile(found: Mapping[str, Series]) -> float:
-    """The quantile that ranks: the first of RANKED_BY that any operation has values for."""
+    """The quantile that ranks: the first of _RANKED_BY that any operation has values for."""
     most = max((one.count for one in found.values()), default=0)
-    return next((q for q in RANKED_BY if is_printable(q, most)), RANKED_BY[-1])
+    return next((q for q in _RANKED_BY if is_printable(q, most)), _RANKED_BY[-1])
 
 
-def quantile_at(series: Series, q: float) -> Quantile | None:
+def _quantile_at(series: Series, q: float) -> Quantile | None:
     """The `q` quantile of `series`; None where it has too few values for it."""
     return quantile(series.histogram, q) if is_printable(q, series.count) else None
 
@@ -191,19 +191,19 @@ def ranks_of(
     """
     known = [(name, one) for name, one in found.items() if one is not None]
     known.sort(key=lambda pair: (-_height(pair[1]), pair[0]))
-    able = [(name, one) for name, one in known if not is_like(one, reference)]
+    able = [(name, one) for name, one in known if not _is_like(one, reference)]
     ranks: dict[str, int | None] = {}
     leader: tuple[int, Quantile] | None = None
     for number, (name, one) in enumerate(able, 1):
         if leader is None or not _overlaps(one, leader[1]):
             leader = (number, one)
         ranks[name] = leader[0]
-    like_reference = [name for name, one in known if is_like(one, reference)]
+    like_reference = [name for name, one in known if _is_like(one, reference)]
     few = [name for name, one in found.items() if one is None]
     return ranks | dict.fromkeys([*like_reference, *few], None)
 
 
-def is_like(one: Quantile | None, reference: Quantile | None) -> bool:
+def _is_like(one: Quantile | None, reference: Quantile | None) -> bool:
     """Whether the interval of `one` overlaps that of `reference` or lies below it; not where one
     of them is not known."""
     return one is not None and reference is not None and _overlaps(reference, one)
@@ -220,26 +220,26 @@ def _overlaps(lower: Quantile, upper: Quantile) -> bool:
     return lower.high is None or upper.low is None or lower.high >= upper.low
 
 
-RAN = "operation_ran"
+_RAN = "operation_ran"
 
 
-def share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
+def _share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
     """The figure `part` over the figure `whole` of an operation, of all its events together, at
     most 1. None where one of the two was not counted, or is 0."""
-    ran = [one.data for one in result.events if one.name == RAN]
+    ran = [one.data for one in result.events if one.name == _RAN]
     own = [data for data in ran if data.get("operation") == operation]
     some, total = _sum(own, part), _sum(own, whole)
     return min(some / total, 1.0) if some and total else None
 
 
-def still_share(result: Result, operation: str) -> float:
+def _still_share(result: Result, operation: str) -> float:
     """The share of values before which the process had not run since the one before."""
-    return share_ran(result, operation, "still_count", "value_count") or 0.0
+    return _share_ran(result, operation, "still_count", "value_count") or 0.0
 
 
-def waited_share(result: Result, operation: str) -> float:
+def _waited_share(result: Result, operation: str) -> float:
     """The share of its time for which the process was ready and others had the CPU."""
-    return share_ran(result, operation, "waited_ns", "elapsed_ns") or 0.0
+    return _share_ran(result, operation, "waited_ns", "elapsed_ns") or 0.0
 
 
 def _sum(found: list[dict[str, DataValue]], key: str) -> int:
@@ -252,8 +252,8 @@ def _sum(found: list[dict[str, DataValue]], key: str) -> int:
 
 
 TEST = KERNEL_TEST
-DISPATCH = "dispatch"
-SECTION = "section"
+_DISPATCH = "dispatch"
+_SECTION = "section"
 ALL = "all"
 REFERENCE = "none"
 SHARES = (0.9, 0.99)
@@ -344,14 +344,14 @@ def kernel_time_of(result: Result, *, is_whole_only: bool = False) -> KernelTime
     together = whole or merged(list(found.values()))
     if together is None:
         return None
-    of_others = max(still_share(result, REFERENCE), waited_share(result, REFERENCE))
+    of_others = max(_still_share(result, REFERENCE), _waited_share(result, REFERENCE))
     is_reference_of_others = of_others > MOST_OF_OTHERS
     idle = idle_of(reference) if reference and not is_reference_of_others else None
     q = ranking_quantile(found or {ALL: together})
-    floor = quantile_at(reference, q) if reference else None
+    floor = _quantile_at(reference, q) if reference else None
     maker = _Maker(result, idle, _rate_at(together, idle) if idle else None, q, floor)
     ranked = {} if is_whole_only else found
-    ranks = ranks_of({name: quantile_at(series, q) for name, series in ranked.items()}, floor)
+    ranks = ranks_of({name: _quantile_at(series, q) for name, series in ranked.items()}, floor)
     shares = {name: maker.kernel_share(name) for name in found}
     share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
@@ -381,31 +381,31 @@ class _Maker:
         self, name: str, series: Series, share: float | None, rank: int | None
     ) -> Operation:
         """The operation `name` with the figures of its dispatch latencies `series`."""
-        own = quantile_at(series, self.q)
+        own = _quantile_at(series, self.q)
         return Operation(
             name=name,
             series=series,
             kernel_share=share,
-            waited_share=waited_share(self.result, name),
-            still_share=still_share(self.result, name),
+            waited_share=_waited_share(self.result, name),
+            still_share=_still_share(self.result, name),
             quantile=own,
             rank=rank,
-            is_like_reference=is_like(own, self.floor),
+            is_like_reference=_is_like(own, self.floor),
             blocking=self._blocking(series, share),
             sections=[
                 one
                 for one in self.result.series
-                if one.name == SECTION and one.count and str(one.labels.get(_LABEL)) == name
+                if one.name == _SECTION and one.count and str(one.labels.get(_LABEL)) == name
             ],
         )
 
     def kernel_share(self, name: str) -> float | None:
-        return share_ran(self.result, name, "system_ns", "elapsed_ns")
+        return _share_ran(self.result, name, "system_ns", "elapsed_ns")
 
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
             return None
-        found = residuals_of(series, self.idle, gap_of(self.result))
+        found = residuals_of(series, self.idle, _gap_of(self.result))
         rate = blocking_rate(found)
         lengths = {q: section_length(found, share, q, rate) if share else None for q in SHARES}
         bounds = rate_interval(found, self.rate_at_ns)
@@ -413,7 +413,7 @@ class _Maker:
         return blocking if blocking.falls else replace(blocking, lengths=dict.fromkeys(SHARES))
 
 
-def gap_of(result: Result) -> float:
+def _gap_of(result: Result) -> float:
     """The mean of the exponential time to a release: what the probe adds to the least time from a
     wake-up on. Far apart where the request does not say."""
     interval_ns = result.params.get("mean_interval_ns")
@@ -427,7 +427,7 @@ def _by_operation(result: Result) -> dict[str, Series]:
     """The dispatch latencies of each operation; those of several CPUs together."""
     groups: dict[str, list[Series]] = {}
     for one in result.series:
-        if one.name == DISPATCH and one.count and _LABEL in one.labels:
+        if one.name == _DISPATCH and one.count and _LABEL in one.labels:
             groups.setdefault(str(one.labels[_LABEL]), []).append(one)
     joined = {name: merged(group) for name, group in list(groups.items())[:MOST_OPERATIONS]}
     return {name: series for name, series in joined.items() if series is not None}
@@ -453,10 +453,10 @@ def _share_together(
 
 
 FloatArray = NDArray[np.float64]
-Slope = Callable[[int, int], float]
+_Slope = Callable[[int, int], float]
 
 
-def concave_majorant(points: int, slope: Slope) -> list[int]:
+def concave_majorant(points: int, slope: _Slope) -> list[int]:
     """The corners of the least concave majorant, as places among `points` in ascending order.
 
     `slope` gives the slope of the line from an earlier point to a later one. The first and the
@@ -627,13 +627,13 @@ def rate_bounds(
     """
     side = (1 - confidence) / 2
     beyond = count_high(counts_above(found, lengths_ns, is_sure=False), side / _PARTS)
-    low = longer_at_least(found, lengths_ns, side)
-    high = beyond + seen_at_most(found, lengths_ns, side - side / _PARTS)
+    low = _longer_at_least(found, lengths_ns, side)
+    high = beyond + _seen_at_most(found, lengths_ns, side - side / _PARTS)
     seconds = max(found.releases, 1) * found.per_release_ns / _NS_PER_S
     return low / seconds, high / seconds
 
 
-def longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+def _longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
     """What the number of intervals longer than each of `lengths_ns` is at least, except with the
     probability `error`: those that are longer than the window, and those hit in it."""
     each = error / len(_WINDOWS)
@@ -647,7 +647,7 @@ def longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> F
     return low
 
 
-def seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+def _seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
     """What the number of intervals longer than each of `lengths_ns`, less those hit beyond it, is
     at most, except with the probability `error`; infinite where nothing bounds it."""
     each = error / len(_WINDOWS)

@@ -139,7 +139,7 @@ _MOST_WAITED = 0.1
 _NAME_CHARACTERS = 24
 
 
-def notes_on(found: KernelTime) -> Iterator[str]:
+def _notes_on(found: KernelTime) -> Iterator[str]:
     """One line for each limit that the reader must know."""
     yield from _on_ranks(found)
     reference = found.reference
@@ -283,7 +283,7 @@ class TracedRow:
     worst: str
 
 
-def traced_rows(found: KernelTime) -> list[TracedRow]:
+def _traced_rows(found: KernelTime) -> list[TracedRow]:
     """A row for each kind in each operation; empty where no tracer was used."""
     rows = []
     for one in (*found.operations, found.whole):
@@ -359,12 +359,12 @@ MEANING = (
     "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
     "releases are independent."
 )
-LIKE_REFERENCE = "~"
+_LIKE_REFERENCE = "~"
 
 
 @dataclass(frozen=True)
 class OperationRow:
-    """An operation as texts. `rank` is "2=" where it shares the rank with others, LIKE_REFERENCE
+    """An operation as texts. `rank` is "2=" where it shares the rank with others, "~"
     where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
     of blocking intervals longer than the table's length."""
 
@@ -416,9 +416,9 @@ def kernel_table(result: Result) -> KernelTable | None:
         rows=[_operation_row(one, found, shared) for one in found.operations],
         whole=_operation_row(found.whole, found, shared),
         reference=_operation_row(found.reference, found, shared) if found.reference else None,
-        notes=list(notes_on(found)),
+        notes=list(_notes_on(found)),
         time=found,
-        traced=traced_rows(found),
+        traced=_traced_rows(found),
     )
 
 
@@ -448,7 +448,7 @@ def _rank(one: Operation, shared: set[int]) -> str:
     if one.name in (ALL, REFERENCE):
         return ""
     if one.rank is None:
-        return LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
+        return _LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
     return f"{one.rank}=" if one.rank in shared else str(one.rank)
 
 

@@ -50,7 +50,7 @@ from hardstone.units import format_ns
 from hardstone.wording import range_text, ratio_text, short
 
 OFF, ON = "none", "full"
-IN_THE_LAB = (
+_IN_THE_LAB = (
     "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
 )
 _MOUNT = "sudo mount -t debugfs debugfs /sys/kernel/debug"
@@ -131,7 +131,7 @@ def _remedy(facts: Facts) -> str:
         facts.get("user.effective_id") == 0 and facts.get("kernel.debugfs") == "not mounted"
     )
     if not is_enough:
-        return IN_THE_LAB
+        return _IN_THE_LAB
     is_contained = facts.get("virtual.container") is not None
     may_mount = facts.get("user.cap_sys_admin") is not False
     return _SHARE if is_contained and not may_mount else f"mount it, then measure again: {_MOUNT}"
@@ -317,8 +317,8 @@ MEANING = (
     "a side has several results. Below an improvement: from the least to the most that both "
     "intervals allow."
 )
-INDISTINCT = "within the intervals"
-NO_INTERVAL = "no interval"
+_INDISTINCT = "within the intervals"
+_NO_INTERVAL = "no interval"
 
 
 @dataclass(frozen=True)
@@ -438,7 +438,7 @@ def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
     if (off.is_below and on.is_below) or on.value_ns <= 0:
         return "-", "", ""
     sign = "> " if on.is_below else "< " if off.is_below else ""
-    doubt = INDISTINCT if off.overlaps(on) else ""
+    doubt = _INDISTINCT if off.overlaps(on) else ""
     return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", ratios_of(off, on), doubt
 
 
@@ -446,14 +446,14 @@ def ratios_of(off: Figure, on: Figure) -> str:
     """The least and the most off/on that both intervals allow: "1.2 to 744". It is wider than an
     interval at 95 % of the ratio."""
     if not (off.has_interval and on.has_interval):
-        return NO_INTERVAL
+        return _NO_INTERVAL
     least = 0.0 if on.high_ns is None else off.low_ns / on.high_ns
     if off.high_ns is None or on.low_ns <= 0:
         return f"{ratio_text(least)} to unbounded"
     return f"{ratio_text(least)} to {ratio_text(off.high_ns / on.low_ns)}"
 
 
-ONCE = (
+_ONCE = (
     "Each side was measured once: by how much the worst observed differs without a switch is not "
     "known. Measure again and compare."
 )
@@ -503,7 +503,7 @@ def _pair(
     with suppress(InputError):
         table = preemption_table(off, on, systems)
         is_unsure = table.rows and len(off) == len(on) == 1 and not counts_instructions(systems[0])
-        notes = [*table.notes, ONCE] if is_unsure else table.notes
+        notes = [*table.notes, _ONCE] if is_unsure else table.notes
         yield PreemptionPair(under, replace(table, notes=notes))
 
 

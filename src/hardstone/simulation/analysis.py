@@ -39,7 +39,7 @@ from hardstone.stats.quantiles import share_high
 from hardstone.stats.resampling import hodges_lehmann, holm, signed_rank_p
 
 CONFIDENCE = 0.95
-MOST_CELLS = 2048  # of all maps together
+_MOST_CELLS = 2048  # of all maps together
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):
@@ -177,7 +177,7 @@ class Panel(msgspec.Struct, kw_only=True, frozen=True):
         return sorted({one.masses for one in self.cells})
 
 
-def maps_of(bounds: Iterable[Bound], most: int = MOST_CELLS) -> list[Panel]:
+def maps_of(bounds: Iterable[Bound], most: int = _MOST_CELLS) -> list[Panel]:
     """The hard and the soft map: one panel for each solver, policy and condition. `key` has 0
     threads. Beyond `most` cells the last panels have none."""
     panels: dict[Curve, list[Cell]] = {}
@@ -190,7 +190,7 @@ def maps_of(bounds: Iterable[Bound], most: int = MOST_CELLS) -> list[Panel]:
 
 
 SWITCH_TEST, HAND_OVER_TEST = "THR-P-SLS", "SEM-P-SHF"
-MODEL_SOLVER = "semaphore"
+_MODEL_SOLVER = "semaphore"
 TermName = Literal["spring", "mass", "hand-over", "switch", "semaphore"]
 _MOST_NS = 1e15
 
@@ -265,8 +265,8 @@ def models_of(document: RunDocument, points: Sequence[Point]) -> list[Model | No
 def model_of(document: RunDocument, point: Point) -> Model | NoModel:
     """The model of `point`, a point of `document`; or what of its inputs is missing."""
     measured = _measured(document, point)
-    if point.solver != MODEL_SOLVER:
-        return NoModel(point=point, why=f"the model is that of the solver {MODEL_SOLVER}")
+    if point.solver != _MODEL_SOLVER:
+        return NoModel(point=point, why=f"the model is that of the solver {_MODEL_SOLVER}")
     if measured is None:
         return NoModel(point=point, why="no step was timed")
     found = inputs_of(document, point)
@@ -408,7 +408,7 @@ def _time(value: object) -> float | None:
 
 ALPHA = 0.05
 LEAST_PAIRS = 1 + ceil(log2(1 / ALPHA))  # fewer differences cannot have p <= ALPHA
-MOST_PLACES = 120  # the exact test takes time with the cube of their number
+_MOST_PLACES = 120  # the exact test takes time with the cube of their number
 Which = Literal["first", "second"]
 
 
@@ -448,9 +448,9 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
     faster: Which | None
 
 
-def thinned(places: list[Place]) -> list[Place]:
-    """Every so many of them, so that there are MOST_PLACES at most."""
-    return places[:: max(1, ceil(len(places) / MOST_PLACES))]
+def _thinned(places: list[Place]) -> list[Place]:
+    """Every so many of them, so that there are _MOST_PLACES at most."""
+    return places[:: max(1, ceil(len(places) / _MOST_PLACES))]
 
 
 def _place(point: Point) -> Place:
@@ -486,10 +486,10 @@ def _joined(one: Total, other: Total) -> Total:
     )
 
 
-def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> Speed | None:
+def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> Speed | None:
     """Both sides at the points that they share; None where there is none."""
     first, second = _totals(first_points), _totals(second_points)
-    places = thinned([one for one in first if one in second])
+    places = _thinned([one for one in first if one in second])
     if not places:
         return None
     logs = [log(second[one].mean_ns / first[one].mean_ns) for one in places]
@@ -498,7 +498,7 @@ def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> S
         one for one in places if min(first[one].repeats_count, second[one].repeats_count) > 1
     ]
     p = signed_rank_p(logs)
-    return with_faster(
+    return _with_faster(
         Speed(
             places=places,
             ratios=[exp(one) for one in logs],
@@ -525,7 +525,7 @@ def _overlap(one: Total, other: Total) -> bool:
     return one.min_ns <= other.max_ns and other.min_ns <= one.max_ns
 
 
-def with_faster(speed: Speed) -> Speed:
+def _with_faster(speed: Speed) -> Speed:
     """The faster side where the points decide it, and repeats do not differ as much."""
     is_within = speed.repeated and 2 * speed.overlapping >= speed.repeated
     is_decided = speed.p_adjusted <= ALPHA and not is_within and speed.ratio != 1
@@ -533,7 +533,7 @@ def with_faster(speed: Speed) -> Speed:
     return msgspec.structs.replace(speed, faster=faster)
 
 
-def needed_of_speed(speed: Speed | None) -> list[str]:
+def _needed_of_speed(speed: Speed | None) -> list[str]:
     """What would decide which side is faster; nothing where it is decided."""
     if speed is None:
         return ["no point of SIM-P-RF was measured on both sides"]
@@ -544,10 +544,10 @@ def needed_of_speed(speed: Speed | None) -> list[str]:
             f"total times overlap at {speed.overlapping} of {speed.repeated} repeated points: "
             "they differ no more than repeats do"
         ]
-    return [undecided("total times", len(speed.places), speed.p_adjusted)]
+    return [_undecided("total times", len(speed.places), speed.p_adjusted)]
 
 
-def undecided(what: str, count: int, p: float) -> str:
+def _undecided(what: str, count: int, p: float) -> str:
     """Why `count` points that differ do not decide."""
     points = "1 common point" if count == 1 else f"{count} common points"
     if count < LEAST_PAIRS:
@@ -603,9 +603,9 @@ class Statement(msgspec.Struct, kw_only=True, frozen=True):
     needed: list[str]
 
 
-def statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Statement:
+def _statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Statement:
     """Both sides beside each other; `under` are load, CPU configuration and preemption model."""
-    speed = speed_of(first.points, second.points)
+    speed = _speed_of(first.points, second.points)
     bounds = bounds_of(first.points), bounds_of(second.points)
     return _concluded(
         Statement(
@@ -621,7 +621,7 @@ def statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Stat
     )
 
 
-def judged_together(found: Sequence[Statement]) -> list[Statement]:
+def _judged_together(found: Sequence[Statement]) -> list[Statement]:
     """The same statements with their p values adjusted for their number (Holm)."""
     speeds = holm([one.speed.p for one in found if one.speed])
     misses = holm([one.misses.p for one in found if one.misses])
@@ -629,7 +629,7 @@ def judged_together(found: Sequence[Statement]) -> list[Statement]:
     for one in found:
         speed, missed = one.speed, one.misses
         if speed:
-            speed = with_faster(msgspec.structs.replace(speed, p_adjusted=speeds.pop(0)))
+            speed = _with_faster(msgspec.structs.replace(speed, p_adjusted=speeds.pop(0)))
         if missed:
             missed = _with_fewer(msgspec.structs.replace(missed, p_adjusted=misses.pop(0)))
         judged.append(_concluded(msgspec.structs.replace(one, speed=speed, misses=missed)))
@@ -654,7 +654,7 @@ def _cells(bounds: Iterable[Bound]) -> dict[Place, Cell]:
 
 
 def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | None:
-    places = thinned([one for one in first if one in second])
+    places = _thinned([one for one in first if one in second])
     if not places:
         return None
     pairs = [(first[one], second[one]) for one in places]
@@ -706,7 +706,7 @@ def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
 
 
 def _concluded(one: Statement) -> Statement:
-    needed = [*needed_of_speed(one.speed), *_needed_of_misses(one.misses)]
+    needed = [*_needed_of_speed(one.speed), *_needed_of_misses(one.misses)]
     conclusion: Conclusion = "undecided"
     if one.speed and one.misses and one.speed.faster and one.misses.fewer:
         is_same = one.speed.faster == one.misses.fewer
@@ -723,7 +723,7 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
         return ["neither side missed a deadline at the common points: larger simulations would"]
     if misses.p_adjusted <= ALPHA and _is_contrary(misses):
         return ["one side missed more at most points, the other one more steps in all"]
-    return [undecided("missed deadlines", misses.differing, misses.p_adjusted)]
+    return [_undecided("missed deadlines", misses.differing, misses.p_adjusted)]
 
 
 MOST_STATEMENTS = 12
@@ -736,7 +736,7 @@ _Condition = tuple[str, str, str]
 def statements_within(points: Sequence[Point]) -> list[Statement]:
     """Two policies, or two preemption models, of one document under each condition."""
     found = chain(_by_policy(points), _by_preemption(points))
-    return judged_together(list(islice(found, MOST_STATEMENTS)))
+    return _judged_together(list(islice(found, MOST_STATEMENTS)))
 
 
 def statements_between(first: Side, second: Side) -> list[Statement]:
@@ -745,11 +745,11 @@ def statements_between(first: Side, second: Side) -> list[Statement]:
         {one.policy for one in first.points}, {one.policy for one in second.points}
     )
     found = (
-        statement_of(_only(first, policy, where), _only(second, policy, where), where)
+        _statement_of(_only(first, policy, where), _only(second, policy, where), where)
         for policy in policies
         for where in _conditions([*first.points, *second.points])
     )
-    return judged_together(list(islice(filter(_has_both, found), MOST_STATEMENTS)))
+    return _judged_together(list(islice(filter(_has_both, found), MOST_STATEMENTS)))
 
 
 def _by_policy(points: Sequence[Point]) -> Iterator[Statement]:
@@ -785,7 +785,7 @@ def _by_preemption(points: Sequence[Point]) -> Iterator[Statement]:
 
 
 def _if_any(sides: Sequence[Side], where: _Condition) -> Iterator[Statement]:
-    found = statement_of(sides[0], sides[1], where)
+    found = _statement_of(sides[0], sides[1], where)
     if _has_both(found):
         yield found
 

@@ -51,7 +51,7 @@ def group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] 
     )
 
 
-def shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
+def _shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
     """The channel of the shape, of field `h`: what a mark is, whatever its colour."""
     return {
         "field": "h",
@@ -68,19 +68,19 @@ def shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
     }
 
 
-def masses_axis(rows: Sequence[Row]) -> Spec:
+def _masses_axis(rows: Sequence[Row]) -> Spec:
     """The channel of the masses, of field `v`."""
     low, high = domain([float(row["v"] or 1) for row in rows], 1.15)
     return {
         "field": "v",
         "type": "quantitative",
         "scale": value_scale(low, high),
-        "axis": count_axis(low, high),
+        "axis": _count_axis(low, high),
         "title": "masses (log)",
     }
 
 
-def count_axis(low: float, high: float) -> Spec:
+def _count_axis(low: float, high: float) -> Spec:
     """Round numbers of masses on a logarithmic axis."""
     return {"grid": True, "labelExpr": LABEL_OF_UNIT["count"], "values": ticks(low, high)}
 
@@ -150,7 +150,7 @@ def _chart(rows: Sequence[Row], look: Spec) -> Spec:
     threads = sorted({str(row["y"]) for row in rows}, key=int, reverse=True)
     height = {"step": _MAP_ROW if len(threads) <= _MANY else _SMALL_ROW}
     encoding: Spec = {
-        "x": masses_axis(rows),
+        "x": _masses_axis(rows),
         "y": {
             "field": "y",
             "type": "ordinal",
@@ -217,7 +217,7 @@ def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Ro
     values = [float(row["t"] or 0) for row in rows] + [float(row["b"] or 0) for row in deadlines]
     low, high = domain(values, 1.2)
     encoding: Spec = {
-        "x": masses_axis(rows),
+        "x": _masses_axis(rows),
         "y": {
             "field": "t",
             "type": "quantitative",
@@ -248,7 +248,7 @@ def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Ro
     return figure(group, [*rows, *deadlines], [lines, deadline])
 
 
-TERMS = {
+_TERMS = {
     "spring": "springs",
     "mass": "masses",
     "hand-over": "hand-overs",
@@ -264,7 +264,7 @@ def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
         yield {
             "p": panel,
             "x": place,
-            "c": TERMS[term.name],
+            "c": _TERMS[term.name],
             "b": start,
             "t": start + term.ns,
             "l": term.ns,
@@ -277,7 +277,7 @@ def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
 
 def model_chart(rows: Sequence[Row]) -> Spec:
     """A bar for each place; the tick is what was measured."""
-    names = [name for name in TERMS.values() if any(row.get("c") == name for row in rows)]
+    names = [name for name in _TERMS.values() if any(row.get("c") == name for row in rows)]
     places = list(dict.fromkeys(str(row["x"]) for row in rows))
     top = 1.18 * max((_number(row.get("w")) for row in rows), default=1.0)
     x: Spec = {
@@ -389,7 +389,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
         "field": "m",
         "type": "quantitative",
         "scale": value_scale(low, high),
-        "axis": count_axis(low, high),
+        "axis": _count_axis(low, high),
         "title": "masses (log)",
     }
     kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in rows)]
@@ -406,7 +406,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
             },
             "y": y,
             "color": colour(group),
-            "shape": shape_channel(kinds, _STUDY_SHAPES),
+            "shape": _shape_channel(kinds, _STUDY_SHAPES),
             "tooltip": tooltip(group, ("n", "threads", ",.0f"), ("m", "masses", ",.0f")),
         },
     }
@@ -434,7 +434,7 @@ def total_chart(rows: Sequence[Row], names: Sequence[str]) -> Spec:
     group = group_of(rows, names)
     low, high = domain([float(row["t"] or 0) for row in rows], 1.2)
     encoding: Spec = {
-        "x": masses_axis(rows),
+        "x": _masses_axis(rows),
         "y": {
             "field": "t",
             "type": "quantitative",
@@ -497,7 +497,7 @@ def speed_chart(rows: Sequence[Row]) -> Spec:
         "field": "v",
         "type": "quantitative",
         "scale": value_scale(mass_low, mass_high),
-        "axis": count_axis(mass_low, mass_high),
+        "axis": _count_axis(mass_low, mass_high),
         "title": "masses (log)",
     }
     y: Spec = {
@@ -536,7 +536,7 @@ def held_chart(rows: Sequence[Row]) -> Spec:
             "field": "v",
             "type": "quantitative",
             "scale": value_scale(low, high),
-            "axis": count_axis(low, high),
+            "axis": _count_axis(low, high),
             "title": "masses (log)",
         },
         "y": {
@@ -548,7 +548,7 @@ def held_chart(rows: Sequence[Row]) -> Spec:
         },
         "yOffset": {"field": "c", "type": "nominal", "sort": names},
         "color": _dotted(group),
-        "shape": shape_channel(kinds, _SIDE_SHAPES),
+        "shape": _shape_channel(kinds, _SIDE_SHAPES),
         "tooltip": [
             {"field": "c", "type": "nominal", "title": "side"},
             {"field": "y", "type": "nominal", "title": "threads"},
@@ -571,7 +571,7 @@ def _dotted(group: Group) -> Spec:
     return {**found, "legend": legend and {**legend, "symbolType": "circle", "symbolSize": 60}}
 
 
-MOST_STEPS = 3
+_MOST_STEPS = 3
 _MOST_ROWS = 36
 _ROW_HEIGHT = 15
 _FAR = 2.5  # a deadline that is further away than this is not drawn
@@ -605,7 +605,7 @@ def blocks_chart(blocks: StepBlocks) -> Spec:
     encoding = {
         "x": _block_time(end_ns, has_release=blocks.period_ns is not None),
         "x2": {"field": "max"},
-        "y": _threads([thread_name(row) for row in blocks.rows]),
+        "y": _threads([_thread_name(row) for row in blocks.rows]),
         "color": _colour(kinds),
         "tooltip": _TIPS,
     }
@@ -631,7 +631,7 @@ def shown_steps(blocks: StepBlocks) -> list[int]:
         for block in row.blocks:
             ended[block.step] = max(ended.get(block.step, 0), block.write_ns - block.release_ns)
     steps = sorted(ended)
-    count = max(1, min(MOST_STEPS, _MOST_ROWS // max(len(blocks.rows), 1)))
+    count = max(1, min(_MOST_STEPS, _MOST_ROWS // max(len(blocks.rows), 1)))
     latest = max(range(len(steps)), key=lambda place: ended[steps[place]])
     first = min(max(latest - count // 2, 0), max(len(steps) - count, 0))
     return steps[first : first + count]
@@ -656,7 +656,7 @@ def has_behind(blocks: StepBlocks) -> bool:
     return any(row["c"] == _BEHIND for row in rows)
 
 
-def thread_name(row: ThreadBlocks) -> str:
+def _thread_name(row: ThreadBlocks) -> str:
     return f"{row.thread}" if row.cpu is None else f"{row.thread} (CPU {row.cpu})"
 
 
@@ -688,7 +688,7 @@ def _panel(blocks: StepBlocks, step: int) -> list[Row]:
         found = {one.step: one for one in row.blocks if one.step in (step - 1, step)}
         if step in found:
             parts = _parts(found[step], found.get(step - 1), start_ns, last)
-            keys: Row = {"p": _title(step), "y": thread_name(row)}
+            keys: Row = {"p": _title(step), "y": _thread_name(row)}
             rows += [
                 {**keys, "c": kind, "min": float(begin_ns), "max": float(end_ns)}
                 for kind, begin_ns, end_ns in parts

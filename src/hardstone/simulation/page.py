@@ -318,7 +318,7 @@ _HELD = (
 )
 
 
-def side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
+def _side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
     """Which side is faster, and what each held; none without such figures."""
     shown = [one for one in found if one.statement.speed or one.rows][:MOST_PANELS]
     panels = [shorten(one.title, 60) for one in shown]
@@ -497,9 +497,9 @@ def tire_page(
         has_solver=len({row.solver for row in rows}) > 1,
         fast=fast_rows(document, points),
         statements=statements,
-        sides=side_figures(statements, "tire-sides", drawer),
+        sides=_side_figures(statements, "tire-sides", drawer),
         beside=told,
-        beside_sides=side_figures(told, "tire-beside", drawer),
+        beside_sides=_side_figures(told, "tire-beside", drawer),
         not_beside=beside if isinstance(beside, str) else "",
         costs=cost_table(document, points),
         study=published_tire(document, points),

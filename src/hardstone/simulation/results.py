@@ -23,14 +23,14 @@ from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.units import whole_number
 
 REAL_TIME, REAL_FAST = TESTS = event_names.TIRE_TESTS
-MISSED = "missed"
-LATENESS = "lateness"
-STEP_TIME = "step_time"
-TOTAL_TIME = "total_time"
+_MISSED = "missed"
+_LATENESS = "lateness"
+_STEP_TIME = "step_time"
+_TOTAL_TIME = "total_time"
 SIMULATION, COSTS = event_names.TIRE
-DELAYED = "delayed_on_purpose"
-PAUSED = "real_fast_paused"  # the only thread did not have the CPU
-OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
+_DELAYED = "delayed_on_purpose"
+_PAUSED = "real_fast_paused"  # the only thread did not have the CPU
+_OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
 NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
 _MOST_COUNT = 2**53
 
@@ -93,7 +93,7 @@ class Counts:
 
     def deadlines(self) -> Deadlines:
         """Its released, missed and late steps."""
-        late = self._series.get(LATENESS)
+        late = self._series.get(_LATENESS)
         first = self._get("first_missed_count")
         return Deadlines(
             released_count=self._released,
@@ -123,7 +123,7 @@ class Counts:
 
     def _largest_missed(self) -> int | None:
         """The largest of all counts of missed steps, so that a contradiction never flatters."""
-        series, late = self._series.get(MISSED), self._series.get(LATENESS)
+        series, late = self._series.get(_MISSED), self._series.get(_LATENESS)
         said = {
             "its event": self._get("missed_count"),
             "its series": _sum_of(series) if series else None,
@@ -143,7 +143,7 @@ class Counts:
     def _get(self, name: str) -> int | None:
         if name not in self._data:
             return None
-        value = count_of(self._data[name])
+        value = _count_of(self._data[name])
         if value is None:
             self._odd(f"{name} is no count")
         return value
@@ -153,7 +153,7 @@ class Counts:
             self.problems.append(text)
 
 
-def step_time_of(series: Series | None) -> StepTime | None:
+def _step_time_of(series: Series | None) -> StepTime | None:
     """None without values, and where they cannot be durations."""
     if series is None or not _has_durations(series):
         return None
@@ -165,7 +165,7 @@ def step_time_of(series: Series | None) -> StepTime | None:
     )
 
 
-def total_of(series: Series | None) -> Total | None:
+def _total_of(series: Series | None) -> Total | None:
     """None without values, and where they cannot be durations."""
     if series is None or not _has_durations(series) or not series.mean:
         return None
@@ -204,14 +204,14 @@ def _sum_of(series: Series) -> int | None:
     return round(total) if 0 <= total < _MOST_COUNT else None
 
 
-def count_of(value: DataValue) -> int | None:
+def _count_of(value: DataValue) -> int | None:
     """A count that can be; None for everything else."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_COUNT:
         return value
     return None
 
 
-MOST_MASSES = 4_000_000
+_MOST_MASSES = 4_000_000
 MOST_THREADS = 256
 _MOST_VARIANTS = 256
 
@@ -223,7 +223,7 @@ class Variant(NamedTuple):
     policy: str
 
 
-def counted_of(result: Result) -> dict[Variant, dict[str, DataValue]]:
+def _counted_of(result: Result) -> dict[Variant, dict[str, DataValue]]:
     """The data of the events `simulation`; counts of one variant that was resumed are added up."""
     found: dict[Variant, dict[str, DataValue]] = {}
     for event in result.events:
@@ -247,7 +247,7 @@ def _added(one: Mapping[str, DataValue], other: Mapping[str, DataValue]) -> dict
     """Sums of the counts of both; what one of them does not know, the sum does not."""
     summed: dict[str, DataValue] = {}
     for name in one.keys() & other.keys():
-        first, second = count_of(one[name]), count_of(other[name])
+        first, second = _count_of(one[name]), _count_of(other[name])
         if name in ("masses_count", "threads_count", "cpus_count") or first is None:
             summed[name] = one[name]
         elif second is not None and name != "first_missed_count":
@@ -255,7 +255,7 @@ def _added(one: Mapping[str, DataValue], other: Mapping[str, DataValue]) -> dict
     return summed
 
 
-def timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
+def _timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
     """The series of each variant by their names."""
     found: dict[Variant, dict[str, Series]] = {}
     for series in result.series:
@@ -271,7 +271,7 @@ def timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
     return found
 
 
-def requested_of(result: Result) -> Iterator[Variant]:
+def _requested_of(result: Result) -> Iterator[Variant]:
     """The variants that a result without values was asked for."""
     params = result.params
     lists = [params.get(name) for name in ("masses", "threads", "solver", "policy")]
@@ -286,7 +286,7 @@ def requested_of(result: Result) -> Iterator[Variant]:
 def _key(masses: object, threads: object, solver: object, policy: object) -> Variant | None:
     """None where these are not those of a simulation."""
     mass_count, thread_count = _whole(masses), _whole(threads)
-    if mass_count is None or not 0 < mass_count <= MOST_MASSES:
+    if mass_count is None or not 0 < mass_count <= _MOST_MASSES:
         return None
     if thread_count is None or not 0 < thread_count <= MOST_THREADS:
         return None
@@ -400,11 +400,11 @@ def points_of(document: RunDocument) -> list[Point]:
 
 
 def _of_result(result: Result, number: int) -> Iterator[Point]:
-    counted = counted_of(result)
-    timed = timed_of(result)
+    counted = _counted_of(result)
+    timed = _timed_of(result)
     keys = list(dict.fromkeys([*timed, *counted]))
     if not keys:
-        keys = list(requested_of(result))
+        keys = list(_requested_of(result))
     for key in keys:
         yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
 
@@ -436,14 +436,14 @@ def _point(
         remedy=result.remedy,
         command=result.command,
         is_whole=_is_whole(result, key),
-        is_delayed=any(event.name == DELAYED for event in result.events),
+        is_delayed=any(event.name == _DELAYED for event in result.events),
         is_realtime=result.conditions.realtime,
         has_frames=_param(result, "frames") is not None,
         paused_ns=_paused_ns(result, key),
         result=number,
         deadlines=counts.deadlines() if result.test == REAL_TIME else None,
-        step_time=step_time_of(series.get(STEP_TIME)),
-        total=total_of(series.get(TOTAL_TIME)),
+        step_time=_step_time_of(series.get(_STEP_TIME)),
+        total=_total_of(series.get(_TOTAL_TIME)),
         work=counts.work(),
         problems=tuple(counts.problems),
     )
@@ -451,7 +451,7 @@ def _point(
 
 def _is_whole(result: Result, key: Variant) -> bool:
     is_apart = any(
-        event.name == OUT_OF_STEP
+        event.name == _OUT_OF_STEP
         and (event.data.get("masses_count"), event.data.get("threads_count")) == key[:2]
         for event in result.events
     )
@@ -464,9 +464,9 @@ def _paused_ns(result: Result, key: Variant) -> int | None:
     if result.test != REAL_FAST or key.threads != 1:
         return None
     lost = (
-        count_of(event.data.get("lost_ns"))
+        _count_of(event.data.get("lost_ns"))
         for event in result.events
-        if event.name == PAUSED
+        if event.name == _PAUSED
         and event.data.get("masses_count") == key.masses
         and event.data.get("policy") == key.policy
     )

@@ -51,7 +51,7 @@ def print_tires(documents: Sequence[RunDocument], stream: IO[str] | None = None)
             console.print(words(f"{labels[0]} and {label}: not compared: {why}", "yellow"))
             continue
         for one in found:
-            for number, (text, style) in enumerate(statement_parts(one)):
+            for number, (text, style) in enumerate(_statement_parts(one)):
                 console.print(words(text if number == 0 else f"  {text}", style))
     console.print(words(tables.STATEMENT_ABOUT, "dim"))
     meaning = time_meaning(documents[0].system)
@@ -75,7 +75,7 @@ def screen_lines(console: Console, document: RunDocument, room: int) -> list[Tex
     left = room - len(told) - len(table)
     if not table:
         return [*_fast(console.width, fast_rows(document, points), left), *told]
-    maps = [] if left < _LEAST_MAP else list(map_lines(console, document, points))
+    maps = [] if left < _LEAST_MAP else list(_map_lines(console, document, points))
     if len(maps) > left:
         maps = [*maps[: left - 1], Text("and more of the maps, with --all", style="dim")]
     meaning = [Text(BOUND, style="dim")] if table and len(maps) < left else []
@@ -136,7 +136,7 @@ def _aligned(cells: Sequence[str]) -> str:
     )
 
 
-def map_lines(console: Console, document: RunDocument, points: Sequence[Point]) -> Iterator[Text]:
+def _map_lines(console: Console, document: RunDocument, points: Sequence[Point]) -> Iterator[Text]:
     """The hard maps, each with its title and axis, two abreast where they are narrow enough."""
     is_plain = "utf" not in (console.encoding or "").lower()
     found = map_texts(document, points, max(console.width - _GUTTER - 2, 8))
@@ -186,7 +186,7 @@ def show_tire(console: Console, document: RunDocument) -> None:
         console.print(words(tables.STEPS, "dim"))
         console.print(words(HELD, "dim"))
         console.print()
-    for line in map_lines(console, document, points):
+    for line in _map_lines(console, document, points):
         console.print(line)
     _show_fast(console, tables.fast_rows(document, points))
     _show_statement(console, tables.statement_texts(document, points))
@@ -236,13 +236,13 @@ def _show_statement(console: Console, found: Sequence[StatementText]) -> None:
         return
     console.print(words(tables.TITLE.lower(), "bold"))
     for one in found:
-        for number, (text, style) in enumerate(statement_parts(one)):
+        for number, (text, style) in enumerate(_statement_parts(one)):
             console.print(words(text if number == 0 else f"  {text}", style))
     console.print(words(tables.STATEMENT_ABOUT, "dim"))
     console.print()
 
 
-def statement_parts(one: StatementText) -> Iterator[tuple[str, str]]:
+def _statement_parts(one: StatementText) -> Iterator[tuple[str, str]]:
     """(text, style) of each line."""
     yield f"{one.title}: {one.conclusion}", "bold" if one.is_decided else ""
     yield one.speed, ""

@@ -36,7 +36,7 @@ from hardstone.plan.params import Problems, fill_params
 from hardstone.units import MAX_DURATION_NS
 
 STEP = 4  # sizes are multiples of it
-GAP_PERCENT = 10
+_GAP_PERCENT = 10
 # From which rank on a point adds little: what is left out first when time is short.
 GROW, BISECT, AGAIN, ISLAND, AROUND = range(5)
 _MOST_AGAIN = 3
@@ -170,7 +170,7 @@ def _around(counts: Counter[int], found: Boundary, limits: Limits) -> Iterator[N
 def _middle(held: int, missed: int) -> int | None:
     """A size between both; None where they are near enough."""
     gap = missed - held
-    if gap <= STEP or 100 * gap <= GAP_PERCENT * missed:
+    if gap <= STEP or 100 * gap <= _GAP_PERCENT * missed:
         return None
     return (held + gap // 2) // STEP * STEP
 
@@ -275,7 +275,7 @@ def missed_of(series: Sequence[Series]) -> int | None:
 MOST_POINTS = 8_000  # of a sweep: a document holds twice as many
 
 
-def checked_sweep(plan: Plan) -> Sweep:
+def _checked_sweep(plan: Plan) -> Sweep:
     """The sweep of a plan; ValueError where it has none, or one that would not end."""
     sweep = plan.sweep
     if sweep is None or sweep.test not in SIMULATIONS:
@@ -366,7 +366,7 @@ class Sweeper:
 
     def __init__(self, plan: Plan, register: Register) -> None:
         """`register` has the tests of the sweep. ValueError for a plan that is not of one."""
-        self.sweep: Sweep = checked_sweep(plan)
+        self.sweep: Sweep = _checked_sweep(plan)
         self.curves = _curves(plan, self.sweep)
         self._tests = {one.id: one for one in register.tests}
         self._conditions = list(product(plan.loads, plan.cpu_configs))

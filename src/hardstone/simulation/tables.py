@@ -46,7 +46,7 @@ from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import clean, one_line, shorten, target_text
 
-NAME_CHARACTERS = 24
+_NAME_CHARACTERS = 24
 _NOISE = 1e-9  # of floating point, in the last digit shown
 _USUAL = ((10_000_000, 60), (10_000_000, 0))
 HELD = (
@@ -67,7 +67,7 @@ class CurveNames:
     def under(self, curve: Curve) -> str:
         """The condition, where the run has several: "heavy, shielded"."""
         condition = Condition(curve.load, curve.cpu_config, curve.preemption)
-        return shorten(self._names.label(condition), NAME_CHARACTERS)
+        return shorten(self._names.label(condition), _NAME_CHARACTERS)
 
     def panel(self, curve: Curve) -> str:
         """Everything but the threads: "fifo, heavy", "fifo, barrier, step 1 ms"."""
@@ -75,14 +75,14 @@ class CurveNames:
         usual = curve.test != REAL_FAST or (curve.step_ns, curve.simulated_s) in _USUAL
         step = "" if usual else f"step {format_ns(curve.step_ns)}, {curve.simulated_s} s"
         parts = (curve.policy, solver, self.under(curve), step)
-        return ", ".join(shorten(one, NAME_CHARACTERS) for one in parts if one)
+        return ", ".join(shorten(one, _NAME_CHARACTERS) for one in parts if one)
 
 
-def threads_text(count: int) -> str:
+def _threads_text(count: int) -> str:
     return "1 thread" if count == 1 else f"{format_count(count)} threads"
 
 
-def masses_text(count: int) -> str:
+def _masses_text(count: int) -> str:
     return f"{format_count(count)} masses"
 
 
@@ -93,7 +93,7 @@ def steps_text(curve: Curve) -> str:
     return f"{step} every {format_ns(curve.period_ns)}" if is_real_time else step
 
 
-def held_text(bound: Bound) -> str:
+def _held_text(bound: Bound) -> str:
     """Without a miss above it, the largest measured is no limit of the system. A curve that was
     refused did not hold "none": it was not measured."""
     if bound.held is None:
@@ -101,7 +101,7 @@ def held_text(bound: Bound) -> str:
     return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
 
 
-def first_missed_text(bound: Bound) -> str:
+def _first_missed_text(bound: Bound) -> str:
     if bound.first_missed is not None:
         return format_count(bound.first_missed.masses)
     return "none" if bound.held else "-"
@@ -113,7 +113,7 @@ def _unknown(bound: Bound) -> str:
     return "none" if "measured" in found or len(found) != 1 else shorten(found.pop(), 11)
 
 
-def missed_text(cell: Cell) -> str:
+def _missed_text(cell: Cell) -> str:
     """ "0 of 100"; without released steps only what is known."""
     missed = format_count(cell.missed_count)
     return f"{missed} of {format_count(cell.released_count)}" if cell.released_count else missed
@@ -161,18 +161,18 @@ def deadlines_missed(document: RunDocument) -> str:
     if not late:
         return ""
     more = f"; {len(late)} sizes in all" if len(late) > 1 else ""
-    return f"{REAL_TIME}: {missed_line(late[0], CurveNames(document))}{more}"
+    return f"{REAL_TIME}: {_missed_line(late[0], CurveNames(document))}{more}"
 
 
-def missed_line(cell: Cell, names: CurveNames) -> str:
+def _missed_line(cell: Cell, names: CurveNames) -> str:
     """ "0 of 100 steps missed their deadline (share < 3.0 %): 400 masses, 2 threads, fifo"."""
     bound = f" (share {bound_text(cell)})" if cell.bound is not None else ""
-    return f"{missed_text(cell)} steps missed their deadline{bound}: {_who(cell.points[0], names)}"
+    return f"{_missed_text(cell)} steps missed their deadline{bound}: {_who(cell.points[0], names)}"
 
 
 def _who(point: Point, names: CurveNames) -> str:
     parts = (
-        masses_text(point.masses),
+        _masses_text(point.masses),
         ("1 thread" if point.threads == 1 else f"{point.threads} threads"),
         names.panel(point.curve),
     )
@@ -183,7 +183,7 @@ def _real_time(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
     for bound in bounds_of(points):
         for cell in bound.cells:
             if cell.points[0].is_measured:
-                yield missed_line(cell, names)
+                yield _missed_line(cell, names)
 
 
 def _real_fast(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _real_fast(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
 
 
 MOST_COLUMNS = 60
-MAP_LINES = 16
+_MAP_LINES = 16
 MAP_MISSED, MAP_HELD, NOT_COUNTED, NOT_MEASURED = "\u25cf", "\u00b7", "?", " "
 PLAIN = {MAP_MISSED: "#", MAP_HELD: "."}
 _LEGEND = "{missed} missed, {held} none missed, ? not counted; a column for each n measured"
@@ -238,7 +238,7 @@ def _map_text(panel: Panel, names: CurveNames, columns: int) -> MapText:
                 for group in groups
             ).rstrip(),
         )
-        for count in threads[:MAP_LINES]
+        for count in threads[:_MAP_LINES]
     ]
     return MapText(
         title=f"{names.panel(panel.key)}, {steps_text(panel.key)}",
@@ -257,8 +257,8 @@ def _mark(cells: Sequence[Cell]) -> str:
     return MAP_HELD if all(one.has_held for one in cells) else NOT_COUNTED
 
 
-BOUND_ROWS = 64
-MOST_POINT_ROWS = 300
+_BOUND_ROWS = 64
+_MOST_POINT_ROWS = 300
 HEADINGS_OF_STEPS = ("mean", "p99", "max")
 POINTS = (
     "Total: mean of the repeats. CPU time of all threads, switches (voluntary + involuntary) and "
@@ -317,7 +317,7 @@ def bound_rows(document: RunDocument, points: Sequence[Point]) -> list[BoundRow]
     """What each curve held, at most MOST_ROWS, by solver, condition, policy and threads."""
     names = CurveNames(document)
     found = [_bound_row(one, names) for one in bounds_of(points)]
-    return found[:BOUND_ROWS]
+    return found[:_BOUND_ROWS]
 
 
 def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
@@ -328,9 +328,9 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
         policy=shorten(curve.policy, 12),
         under=names.under(curve),
         threads=format_count(curve.threads),
-        held=held_text(bound),
-        missed_from=first_missed_text(bound),
-        missed=missed_text(shown) if shown else "-",
+        held=_held_text(bound),
+        missed_from=_first_missed_text(bound),
+        missed=_missed_text(shown) if shown else "-",
         bound=bound_text(shown) if shown else "-",
         mean=format_ns(step.step_time.mean_ns) if step and step.step_time else "-",
         p99=format_ns(step.step_time.p99_ns) if step and step.step_time else "-",
@@ -367,10 +367,10 @@ def _why(point: Point) -> str:
 
 
 def point_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """Every point as in POINT_HEADINGS, at most MOST_POINT_ROWS, by its curve and masses."""
+    """Every point as in POINT_HEADINGS, at most _MOST_POINT_ROWS, by its curve and masses."""
     names = CurveNames(document)
     ordered = sorted(points, key=lambda one: (one.test, one.curve, one.masses))
-    return [_point_row(one, names) for one in ordered[:MOST_POINT_ROWS]]
+    return [_point_row(one, names) for one in ordered[:_MOST_POINT_ROWS]]
 
 
 def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
@@ -382,7 +382,7 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_count(point.threads),
         shorten(policy, 24),
         names.under(point.curve) or "-",
-        missed_text(cell) if cell and cell.is_counted else "-",
+        _missed_text(cell) if cell and cell.is_counted else "-",
         bound_text(cell) if cell else "-",
         format_ns(deadlines.lateness_max_ns if deadlines else None),
         format_ns(step.mean_ns if step else None),
@@ -390,7 +390,7 @@ def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
         format_ns(step.max_ns if step else None),
         format_ns(point.total.mean_ns if point.total else None),
         format_ns(point.work.cpu_ns),
-        switches_text(point),
+        _switches_text(point),
         _blocked(point),
         _status(point),
     )
@@ -402,7 +402,7 @@ def _status(point: Point) -> str:
     return "measured" if point.is_whole else _why(point)
 
 
-def switches_text(point: Point) -> str:
+def _switches_text(point: Point) -> str:
     """Voluntary + involuntary."""
     counts = (point.work.voluntary_count, point.work.involuntary_count)
     if None in counts:
@@ -444,7 +444,7 @@ def denied_lines(points: Sequence[Point]) -> list[str]:
     return list(found)[:4]
 
 
-FAST_ROWS = 60
+_FAST_ROWS = 60
 FAST_HEADINGS = (
     "real-fast",
     "threads",
@@ -466,7 +466,7 @@ def fast_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str,
     names = CurveNames(document)
     timed = [one for one in points if one.total and not one.has_frames]
     ordered = [one for own in by_curve(timed).values() for one in own]
-    return [_fast_row(document, one, names) for one in ordered[:FAST_ROWS]]
+    return [_fast_row(document, one, names) for one in ordered[:_FAST_ROWS]]
 
 
 def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[str, ...]:
@@ -483,17 +483,17 @@ def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[s
         f"{format_ns(total.min_ns)} to {format_ns(total.max_ns)}" if total and is_repeated else "-",
         format_ns(each_ns),
         format_ns(point.work.cpu_ns),
-        switches_text(point),
+        _switches_text(point),
     )
 
 
 STUDY = "garre-2014"
-PUBLISHED_ROWS = 24
+_PUBLISHED_ROWS = 24
 MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
 PUBLISHED_HEADINGS = ("system", "threads", "held", "missed at")
 _STEP_NS = 10_000_000
 _MOST_TOLD = 8
-ANY = "any"
+_ANY = "any"
 
 
 @dataclass(frozen=True)
@@ -524,7 +524,7 @@ def published_points() -> list[PublishedPoint]:
     return [
         PublishedPoint(
             system=study.systems[one.system].name if one.system else study.reading.short,
-            threads=threads_of(one),
+            threads=_threads_of(one),
             held=int(one.value) if one.statistic == MOST_HELD else None,
             missed_from=int(one.value) if one.statistic == FIRST_MISSED else None,
         )
@@ -538,7 +538,7 @@ def is_of_sweep(figure: Figure) -> bool:
     return figure.statistic in (MOST_HELD, FIRST_MISSED)
 
 
-def threads_of(figure: Figure) -> int | None:
+def _threads_of(figure: Figure) -> int | None:
     """The number of threads that an address names; None: any."""
     return next((int(one) for one in figure.address.parts if one.isdecimal()), None)
 
@@ -552,20 +552,20 @@ def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedT
         short=study.reading.short,
         hardware=study.conditions.get("hardware", ""),
         rows=[_published_row(one) for one in published_points()] + own,
-        pretest=pretest(),
+        pretest=_pretest(),
         own_hardware=target_text(document),
         refused=refused,
     )
 
 
-def pretest() -> str:
+def _pretest() -> str:
     """What the study says of its trial with a shorter step."""
     found = load_studies()[STUDY].tables["simulation"]["pretest"]
     step = format_ns(float(found["time_step_ms"]) * 1e6)
     return f"step {step}, Linux: first miss at {found['linux first miss']}"
 
 
-def published_costs() -> tuple[float, float]:
+def _published_costs() -> tuple[float, float]:
     """The time of a spring and of a mass on the machine of the study, in ns."""
     found = load_studies()[STUDY].tables["simulation"]["cost_ns"]
     return float(found["one spring force"]), float(found["integrate one mass"])
@@ -574,7 +574,7 @@ def published_costs() -> tuple[float, float]:
 def _published_row(one: PublishedPoint) -> tuple[str, ...]:
     return (
         one.system,
-        ANY if one.threads is None else format_count(one.threads),
+        _ANY if one.threads is None else format_count(one.threads),
         "-" if one.held is None else format_count(one.held),
         "-" if one.missed_from is None else format_count(one.missed_from),
     )
@@ -594,31 +594,31 @@ def _own_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str,
         (
             f"this run, {names.panel(one.curve)}",
             format_count(one.curve.threads),
-            held_text(one),
+            _held_text(one),
             format_count(one.first_missed.masses) if one.first_missed else "-",
         )
-        for one in found[:PUBLISHED_ROWS]
+        for one in found[:_PUBLISHED_ROWS]
     ]
 
 
 def published_masses_text(bounds: Sequence[Bound], figure: Figure) -> str:
     """What the curves of this run say of a published number of masses, or why nothing."""
-    wanted = threads_of(figure)
+    wanted = _threads_of(figure)
     own = [one for one in bounds if wanted in (None, one.curve.threads)]
     if not own:
         return "- (not measured" + (f" with {wanted} threads)" if wanted else ")")
     is_held = figure.statistic == MOST_HELD
     told = []
     for one in own[:_MOST_TOLD]:
-        masses = held_text(one) if is_held else first_missed_text(one)
+        masses = _held_text(one) if is_held else _first_missed_text(one)
         told.append(
-            f"{masses} ({shorten(one.curve.policy, 12)}, {threads_text(one.curve.threads)})"
+            f"{masses} ({shorten(one.curve.policy, 12)}, {_threads_text(one.curve.threads)})"
         )
     more = f" and {len(own) - _MOST_TOLD} more" if len(own) > _MOST_TOLD else ""
     return clean(", ".join(told)) + more
 
 
-COST_ROWS = 40
+_COST_ROWS = 40
 _MOST_CURVES = 128
 COST_HEADINGS = (
     "masses",
@@ -660,11 +660,11 @@ def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
     found = models_of(document, chosen(points))
     models = [one for one in found if isinstance(one, Model)]
     return CostTable(
-        rows=[_cost_row(one, names) for one in models[:COST_ROWS]],
+        rows=[_cost_row(one, names) for one in models[:_COST_ROWS]],
         lacking=_lacking([one for one in found if isinstance(one, NoModel)], names),
         notes=[
             *_inputs(document, models),
-            *dict.fromkeys(note for one in models[:COST_ROWS] for note in one.notes),
+            *dict.fromkeys(note for one in models[:_COST_ROWS] for note in one.notes),
         ],
     )
 
@@ -673,7 +673,7 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     """The times of single operations, beside those of the study."""
     if not models:
         return
-    spring, mass = published_costs()
+    spring, mass = _published_costs()
     found = inputs_of(document, models[0].point)
     if isinstance(found, str):
         return
@@ -725,19 +725,19 @@ def _lacking(found: Sequence[NoModel], names: CurveNames) -> list[str]:
     """Each reason once, with the curves that it is of."""
     by_reason: dict[str, list[str]] = {}
     for one in found:
-        who = f"{names.panel(one.point.curve)}, {threads_text(one.point.threads)}"
+        who = f"{names.panel(one.point.curve)}, {_threads_text(one.point.threads)}"
         by_reason.setdefault(one.why, []).append(who)
     return [f"no model: {why} ({listed(who)})" for why, who in by_reason.items()]
 
 
-BLOCK_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "write", "wait")
-BARRIER_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "barrier", "wait")
+_BLOCK_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "write", "wait")
+_BARRIER_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "barrier", "wait")
 CAPTION = "Means over the steps that were kept. Wait: from the end of a step to the next one."
 
 
 def headings(blocks: StepBlocks) -> tuple[str, ...]:
     """The threads of the solver `barrier` write as they compute, and wait for each other."""
-    return BARRIER_HEADINGS if blocks.solver == "barrier" else BLOCK_HEADINGS
+    return _BARRIER_HEADINGS if blocks.solver == "barrier" else _BLOCK_HEADINGS
 
 
 def block_rows(blocks: StepBlocks) -> list[tuple[str, ...]]:
@@ -889,7 +889,7 @@ def _rows(one: Statement) -> Iterator[tuple[str, str, str]]:
         solver = "" if row.solver == "semaphore" else f", {shorten(row.solver, 12)}"
         solver += f", {_steps(row)}" if len(steps) > 1 else ""
         yield (
-            f"held with {threads_text(row.threads)}{solver}",
+            f"held with {_threads_text(row.threads)}{solver}",
             _held(row.first),
             _held(row.second),
         )
