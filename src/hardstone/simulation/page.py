@@ -20,13 +20,13 @@ from hardstone.simulation.charts import (
     MOST_PANELS,
     blocks_chart,
     blocks_text,
-    chosen,
     frames_chart,
     frames_text,
     has_behind,
     line_name,
     near_deadline_ns,
     shown_steps,
+    shown_threads,
 )
 from hardstone.simulation.results import (
     TESTS,
@@ -49,6 +49,7 @@ from hardstone.simulation.tables import (
     StatementText,
     block_rows,
     bound_rows,
+    chosen_points,
     comparable,
     cost_table,
     denied_lines,
@@ -62,7 +63,6 @@ from hardstone.simulation.tables import (
     steps_text,
     texts_between,
 )
-from hardstone.simulation.tables import chosen as chosen_points
 from hardstone.units import format_count, format_ns
 from hardstone.wording import short, shorten
 
@@ -137,7 +137,7 @@ def _lines_left_out(points: Sequence[Point], lines: Sequence[int]) -> str:
 
 def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     timed = _by_curve(one for one in points if one.total and not one.has_frames)
-    lines = chosen(one.threads for one in timed)
+    lines = shown_threads(one.threads for one in timed)
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)
     rows = [
@@ -163,7 +163,7 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
 
 def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     timed = _by_curve(one for one in points if one.step_time)
-    lines = chosen(one.threads for one in timed)
+    lines = shown_threads(one.threads for one in timed)
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)
     kept = [

@@ -657,7 +657,7 @@ class CostTable:
 def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
     """One point of each curve: the largest that held, else the largest."""
     names = CurveNames(document)
-    found = models_of(document, chosen(points))
+    found = models_of(document, chosen_points(points))
     models = [one for one in found if isinstance(one, Model)]
     return CostTable(
         rows=[_cost_row(one, names) for one in models[:_COST_ROWS]],
@@ -689,7 +689,7 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
     yield f"{', '.join(told)}; on the machine of the study {study}"
 
 
-def chosen(points: Sequence[Point]) -> list[Point]:
+def chosen_points(points: Sequence[Point]) -> list[Point]:
     """The largest point of each curve that held, else the largest; those in real time first."""
     whole = [one for one in points if one.is_whole and one.is_measured and not one.is_delayed]
     whole = [one for one in whole if not one.has_frames]
