@@ -27,6 +27,7 @@ from hardstone.report.chart_frame import (
 )
 from hardstone.simulation.analysis import Cell, Model, Statement
 from hardstone.simulation.results import Block, Frame, Point, StepBlocks, ThreadBlocks
+from hardstone.simulation.tables import threads_text
 from hardstone.units import format_count, format_ns
 
 MOST_PANELS = 6
@@ -47,7 +48,7 @@ def _evenly(found: Sequence[_T], most: int) -> list[_T]:
     return [found[round(place * last / (most - 1))] for place in range(most)]
 
 
-def group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] = ()) -> Group:
+def _group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] = ()) -> Group:
     """The lines by colour; panels where there are several."""
     panels = list(dict.fromkeys(str(row["p"]) for row in rows))
     return Group(
@@ -85,10 +86,6 @@ def _masses_axis(rows: Sequence[Row], margin: float = 1.15, field: str = "v") ->
         "axis": {"grid": True, "labelExpr": LABEL_OF_UNIT["count"], "values": ticks(low, high)},
         "title": "masses (log)",
     }
-
-
-def line_name(threads: int) -> str:
-    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 NOT_COUNTED = "not counted"
@@ -197,7 +194,7 @@ def step_rows(panel: str, point: Point) -> Iterator[Row]:
         if value is not None:
             yield {
                 "p": panel,
-                "c": line_name(point.threads),
+                "c": threads_text(point.threads),
                 "d": name,
                 "v": point.masses,
                 "t": drawn(value),
@@ -211,7 +208,7 @@ def deadline_row(panel: str, period_ns: int) -> Row:
 def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Row]) -> Spec:
     """`names`: the lines that have a colour. `deadlines`: one row for each panel."""
     kinds = [name for name in _DASHES if any(row["d"] == name for row in rows)]
-    group = group_of(rows, names, kinds)
+    group = _group_of(rows, names, kinds)
     times = [number_in(row, "t") for row in rows] + [number_in(row, "b") for row in deadlines]
     low, high = domain(times, 1.2)
     encoding: Spec = {
@@ -326,7 +323,7 @@ def model_chart(rows: Sequence[Row]) -> Spec:
             "text": {"field": "y", "type": "nominal"},
         },
     }
-    spec = figure(group_of(rows, names), list(rows), [bars, measured, masses])
+    spec = figure(_group_of(rows, names), list(rows), [bars, measured, masses])
     spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
     return spec
 
@@ -363,7 +360,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
             shown.append({**row, "n": threads, "v": threads + aside})
         else:
             shown.append(row)
-    group = group_of(shown, names)
+    group = _group_of(shown, names)
     most = max((number_in(row, "v") for row in shown if row["v"] is not None), default=1.0)
     y = _masses_axis(shown, 1.3, "m")
     kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in shown)]
@@ -400,12 +397,12 @@ def study_chart(rows: Sequence[Row]) -> Spec:
 
 
 def total_row(panel: str, threads: int, masses: int, total_ns: float) -> Row:
-    return {"p": panel, "c": line_name(threads), "v": masses, "t": drawn(total_ns)}
+    return {"p": panel, "c": threads_text(threads), "v": masses, "t": drawn(total_ns)}
 
 
 def total_chart(rows: Sequence[Row], names: Sequence[str]) -> Spec:
     """`names`: the lines that have a colour."""
-    group = group_of(rows, names)
+    group = _group_of(rows, names)
     low, high = domain([number_in(row, "t") for row in rows], 1.2)
     encoding: Spec = {
         "x": _masses_axis(rows),
@@ -439,7 +436,7 @@ def speed_rows(panel: str, one: Statement) -> Iterator[Row]:
     if one.speed is None:
         return
     for place, ratio in zip(one.speed.places, one.speed.ratios, strict=True):
-        yield {"p": panel, "c": line_name(place.threads), "v": place.masses, "m": ratio}
+        yield {"p": panel, "c": threads_text(place.threads), "v": place.masses, "m": ratio}
 
 
 def held_rows(panel: str, one: Statement, names: tuple[str, str]) -> Iterator[Row]:
@@ -460,7 +457,7 @@ def speed_chart(rows: Sequence[Row]) -> Spec:
     """A mark for each point; at 1 both sides take the same time."""
     names = list(dict.fromkeys(str(row["c"]) for row in rows))[: len(PALETTE)]
     rows = [row for row in rows if row["c"] in names]
-    group = group_of(rows, names)
+    group = _group_of(rows, names)
     low, high = domain([1.0, *(number_in(row, "m") for row in rows)], 1.15)
     y: Spec = {
         "field": "m",
@@ -489,7 +486,7 @@ def held_chart(rows: Sequence[Row]) -> Spec:
     """A mark for each side, threads by masses; its shape says whether it is a limit."""
     names = list(dict.fromkeys(str(row["c"]) for row in rows))[: len(PALETTE)]
     rows = [row for row in rows if row["c"] in names]
-    group = group_of(rows, names)
+    group = _group_of(rows, names)
     threads = sorted({str(row["y"]) for row in rows}, key=int, reverse=True)
     kinds = [kind for kind in _SIDE_SHAPES if any(row["h"] == kind for row in rows)]
     encoding: Spec = {
@@ -640,7 +637,7 @@ def blocks_text(blocks: StepBlocks) -> str:
     for step in shown_steps(blocks):
         ends = [one.write_ns for row in blocks.rows for one in row.blocks if one.step == step]
         last = format_ns(max(ends) - _start_ns(blocks, step))
-        texts.append(f"{_title(step)}: {line_name(len(ends))}, the last one ended after {last}")
+        texts.append(f"{_title(step)}: {threads_text(len(ends))}, the last one ended after {last}")
     return "; ".join(texts)
 
 
