@@ -32,7 +32,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import RunDocument, Series
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
@@ -86,14 +86,6 @@ class Bound(msgspec.Struct, kw_only=True, frozen=True):
     islands: list[Cell]
     not_counted: list[Cell]
 
-    @property
-    def held_masses(self) -> int | None:
-        return self.held.masses if self.held else None
-
-    @property
-    def first_missed_masses(self) -> int | None:
-        return self.first_missed.masses if self.first_missed else None
-
 
 def miss_bound(missed: int, released: int) -> float:
     """The upper end of the share of missed steps, at 95 % confidence: exact (Clopper and Pearson
@@ -107,34 +99,32 @@ def miss_bound(missed: int, released: int) -> float:
 def bounds_of(points: Iterable[Point]) -> list[Bound]:
     """What each curve of SIM-S-RT held, in the order of the points."""
     own = [one for one in points if one.test == REAL_TIME and not one.is_delayed]
-    return [_bound(curve, cells_of(curve, found)) for curve, found in by_curve(own).items()]
+    return [_bound(curve, _cells_of(curve, found)) for curve, found in by_curve(own).items()]
 
 
-def cells_of(curve: Curve, points: Sequence[Point]) -> list[Cell]:
+def _cells_of(curve: Curve, points: Sequence[Point]) -> list[Cell]:
     """One cell for each number of masses, ascending; points measured again share one."""
     ordered = sorted(points, key=lambda one: one.masses)
-    return [
-        _cell(curve, masses, tuple(own))
-        for masses, own in groupby(ordered, key=lambda one: one.masses)
-    ]
-
-
-def _cell(curve: Curve, masses: int, points: tuple[Point, ...]) -> Cell:
-    # What was cut off says something only where it missed.
-    found = [one for one in points if _counts(one) or _missed(one)]
-    missed = sum(map(_missed, found))
-    known = [one.deadlines.released_count for one in found if one.deadlines]
-    released = sum(one or 0 for one in known)
-    is_known = released > 0 and None not in known and missed <= released
-    return Cell(
-        curve=curve,
-        masses=masses,
-        points=points,
-        missed_count=missed,
-        released_count=released if is_known else 0,
-        is_counted=is_known and all(map(_counts, found)),
-        bound=miss_bound(missed, released) if is_known else None,
-    )
+    cells = []
+    for masses, own in groupby(ordered, key=lambda one: one.masses):
+        measured = tuple(own)
+        # What was cut off says something only where it missed.
+        found = [one for one in measured if _counts(one) or _missed(one)]
+        missed = sum(map(_missed, found))
+        known = [one.deadlines.released_count for one in found if one.deadlines]
+        released = sum(one or 0 for one in known)
+        is_known = released > 0 and None not in known and missed <= released
+        cell = Cell(
+            curve=curve,
+            masses=masses,
+            points=measured,
+            missed_count=missed,
+            released_count=released if is_known else 0,
+            is_counted=is_known and all(map(_counts, found)),
+            bound=miss_bound(missed, released) if is_known else None,
+        )
+        cells.append(cell)
+    return cells
 
 
 def _missed(point: Point) -> int:
@@ -143,8 +133,8 @@ def _missed(point: Point) -> int:
 
 def _counts(point: Point) -> bool:
     """Whether no missed step of it can have gone uncounted."""
-    is_told = point.deadlines is not None and point.deadlines.missed_count is not None
-    return is_told and point.is_whole
+    is_counted = point.deadlines is not None and point.deadlines.missed_count is not None
+    return is_counted and point.is_whole
 
 
 def _bound(curve: Curve, cells: list[Cell]) -> Bound:
@@ -219,7 +209,7 @@ class Term(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Model(msgspec.Struct, kw_only=True, frozen=True):
-    """The model of one point beside what was measured; residual: measured - model.
+    """The model of one point, and what was measured; residual: measured - model.
 
     `terms` are those of the paper. `semaphore`: 4e uncontended operations, a term that the paper
     does not have; None for one thread, which takes no semaphore, and where its cost is not known.
@@ -272,16 +262,18 @@ def model_of(document: RunDocument, point: Point) -> Model | NoModel:
     found = inputs_of(document, point)
     if isinstance(found, str):
         return NoModel(point=point, why=found)
-    terms = _one_thread(point, found) if point.threads == 1 else _threads(point, found)
+    terms = _terms(point, found)
     if isinstance(terms, str):
         return NoModel(point=point, why=terms)
-    return Model(
-        point=point,
-        terms=terms,
-        semaphore=_semaphore(point, found),
-        measured_ns=measured,
-        notes=(*found.notes, *_limits(point)),
-    )
+    semaphore = None
+    if point.threads > 1 and found.semaphore_ns is not None:
+        count = 4.0 * (point.masses // point.threads)
+        semaphore = Term(name="semaphore", count=count, each_ns=found.semaphore_ns)
+    notes, cpus = found.notes, point.work.cpus_count
+    if cpus and point.threads > cpus:
+        threads = f"{point.threads} threads on {cpus} CPUs"
+        notes = (*notes, f"{threads}: the model has no term for waiting for one")
+    return Model(point=point, terms=terms, semaphore=semaphore, measured_ns=measured, notes=notes)
 
 
 def inputs_of(document: RunDocument, point: Point) -> Inputs | str:
@@ -326,15 +318,14 @@ def steps_each(document: RunDocument, point: Point) -> int | None:
     return steps // point.total.repeats_count if steps else None
 
 
-def _one_thread(point: Point, found: Inputs) -> tuple[Term, ...]:
-    masses = float(point.masses)
-    return (
-        Term(name="spring", count=1.5 * masses, each_ns=found.spring_ns),
-        Term(name="mass", count=masses, each_ns=found.mass_ns),
-    )
-
-
-def _threads(point: Point, found: Inputs) -> tuple[Term, ...] | str:
+def _terms(point: Point, found: Inputs) -> tuple[Term, ...] | str:
+    """The terms of the paper, or which of their counts or times is missing."""
+    if point.threads == 1:
+        masses = float(point.masses)
+        return (
+            Term(name="spring", count=1.5 * masses, each_ns=found.spring_ns),
+            Term(name="mass", count=masses, each_ns=found.mass_ns),
+        )
     if found.switch_ns is None:
         return f"the document has no {SWITCH_TEST} with 2 threads"
     if found.hand_over_ns is None:
@@ -354,19 +345,6 @@ def _threads(point: Point, found: Inputs) -> tuple[Term, ...] | str:
     )
 
 
-def _semaphore(point: Point, found: Inputs) -> Term | None:
-    if point.threads == 1 or found.semaphore_ns is None:
-        return None
-    each = point.masses // point.threads
-    return Term(name="semaphore", count=4.0 * each, each_ns=found.semaphore_ns)
-
-
-def _limits(point: Point) -> Iterator[str]:
-    cpus = point.work.cpus_count
-    if cpus and point.threads > cpus:
-        yield f"{point.threads} threads on {cpus} CPUs: the model has no term for waiting for one"
-
-
 def _series(
     document: RunDocument, point: Point, test: str, name: str, labels: dict[str, str]
 ) -> tuple[float, str] | None:
@@ -379,18 +357,13 @@ def _series(
         for series in result.series
         if series.name == name and _is_labelled(series, labels) and _time(series.mean)
     ]
-    own = [one for one in found if _is_same(one[0], point)]
-    for result, mean in (own or found)[:1]:
-        where = condition_of(result)
-        other = "" if own else f"{test} was measured under load {where.load}, {where.cpu_config}"
-        return float(mean or 0), other
-    return None
-
-
-def _is_same(result: Result, point: Point) -> bool:
+    if not found:
+        return None
+    own = [one for one in found if condition_of(one[0]) == _condition(point)]
+    result, mean = (own or found)[0]
     where = condition_of(result)
-    own = (point.load, point.cpu_config, point.preemption)
-    return (where.load, where.cpu_config, where.preemption) == own
+    other = "" if own else f"{test} was measured under load {where.load}, {where.cpu_config}"
+    return float(mean or 0), other
 
 
 def _is_labelled(series: Series, labels: dict[str, str]) -> bool:
@@ -497,6 +470,10 @@ def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> 
     repeated = [
         one for one in places if min(first[one].repeats_count, second[one].repeats_count) > 1
     ]
+    overlaps = [
+        first[one].min_ns <= second[one].max_ns and second[one].min_ns <= first[one].max_ns
+        for one in repeated
+    ]
     p = signed_rank_p(logs)
     return _with_faster(
         Speed(
@@ -507,7 +484,7 @@ def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> 
             high=None if shift.high is None else exp(shift.high),
             least=exp(min(logs)),
             most=exp(max(logs)),
-            overlapping=sum(_overlap(first[one], second[one]) for one in repeated),
+            overlapping=sum(overlaps),
             repeated=len(repeated),
             paused=(_paused(first_points, places), _paused(second_points, places)),
             p=p,
@@ -519,10 +496,6 @@ def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> 
 
 def _paused(points: Iterable[Point], places: list[Place]) -> int:
     return sum(one.paused_ns is not None and _place(one) in places for one in points)
-
-
-def _overlap(one: Total, other: Total) -> bool:
-    return one.min_ns <= other.max_ns and other.min_ns <= one.max_ns
 
 
 def _with_faster(speed: Speed) -> Speed:
@@ -604,7 +577,7 @@ class Statement(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def _statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Statement:
-    """Both sides beside each other; `under` are load, CPU configuration and preemption model."""
+    """Both sides compared; `under` are load, CPU configuration and preemption model."""
     speed = _speed_of(first.points, second.points)
     bounds = bounds_of(first.points), bounds_of(second.points)
     return _concluded(
@@ -791,8 +764,8 @@ def _if_any(sides: Sequence[Side], where: _Condition) -> Iterator[Statement]:
 
 
 def _has_both(found: Statement) -> bool:
-    is_beside = any(one.first and one.second for one in found.held)
-    return found.speed is not None or found.misses is not None or is_beside
+    have_curve = any(one.first and one.second for one in found.held)
+    return found.speed is not None or found.misses is not None or have_curve
 
 
 def _only(side: Side, policy: str, where: _Condition) -> Side:

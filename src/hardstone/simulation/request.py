@@ -128,6 +128,8 @@ def _read_request(
     span_ns = _time(request.duration, "-D", _SECOND_NS if is_realtime else 0, problems)
     if not is_realtime and span_ns % _SECOND_NS:
         problems.add("-D: simulated time is in whole seconds", "give for example 60s")
+    is_unlimited = request.within is not None and request.within.strip() == "0"
+    within_ns = _USUAL_WITHIN_NS if is_searched else 0
     return SweepNumbers(
         test=test,
         masses=masses,
@@ -141,7 +143,7 @@ def _read_request(
         period_ns=period_ns,
         stiffness_per_s2=stiffness,
         span_ns=span_ns,
-        within_ns=_within(request.within, _USUAL_WITHIN_NS if is_searched else 0, problems),
+        within_ns=0 if is_unlimited else _time(request.within, "--within", within_ns, problems),
         points=_count(request.points, "--points", 2, _MOST_POINTS, _USUAL_POINTS, problems),
         blocks=_count(request.blocks, "--blocks", 0, 64, 0, problems),
         frames=_count(request.frames, "--frames", 0, 64, 0, problems),
@@ -269,14 +271,6 @@ def _count(text: str | None, name: str, low: int, high: int, usual: int, problem
 def _time(text: str | None, name: str, usual_ns: int, problems: Problems) -> int:
     found = usual_ns if text is None else duration_ns(text, name, "s", problems)
     return usual_ns if found is None else found
-
-
-def _within(text: str | None, usual_ns: int, problems: Problems) -> int:
-    return (
-        0
-        if text is not None and text.strip() == "0"
-        else _time(text, "--within", usual_ns, problems)
-    )
 
 
 def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
@@ -420,8 +414,8 @@ def _params(
 
 def _policy(policies: Sequence[str]) -> str:
     """The policy of the other threads of a run: real-time where any point is."""
-    beside = [one for one in policies if one in _REALTIME_POLICIES]
-    return beside[0] if beside else "other" if set(policies) == {"other"} else "fifo"
+    realtime = [one for one in policies if one in _REALTIME_POLICIES]
+    return realtime[0] if realtime else "other" if set(policies) == {"other"} else "fifo"
 
 
 def _sweep(wish: SweepNumbers, *, has_fast: bool) -> Sweep:

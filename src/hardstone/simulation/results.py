@@ -217,6 +217,8 @@ _MOST_VARIANTS = 256
 
 
 class Variant(NamedTuple):
+    """The parameters in which the variants of a test differ."""
+
     masses: int
     threads: int
     solver: str
@@ -230,12 +232,7 @@ def _counted_of(result: Result) -> dict[Variant, dict[str, DataValue]]:
         if event.name != SIMULATION:
             continue
         data = event.data
-        key = _key(
-            data.get("masses_count"),
-            data.get("threads_count"),
-            data.get("solver"),
-            data.get("policy"),
-        )
+        key = _key(*map(data.get, ("masses_count", "threads_count", "solver", "policy")))
         if key is None:
             continue
         known = found.get(key)
@@ -259,13 +256,7 @@ def _timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
     """The series of each variant by their names."""
     found: dict[Variant, dict[str, Series]] = {}
     for series in result.series:
-        labels = series.labels
-        key = _key(
-            labels.get("masses"),
-            labels.get("threads"),
-            labels.get("solver"),
-            labels.get("policy"),
-        )
+        key = _key(*map(series.labels.get, ("masses", "threads", "solver", "policy")))
         if key is not None:
             found.setdefault(key, {}).setdefault(series.name, series)
     return found
@@ -390,23 +381,16 @@ def has_tire(document: RunDocument) -> bool:
 
 def points_of(document: RunDocument) -> list[Point]:
     """All points, in the order of the results; never raises, whatever the document holds."""
-    found = (
-        point
-        for number, result in enumerate(document.results)
-        if result.test in TESTS
-        for point in _of_result(result, number)
-    )
-    return list(islice(found, MOST_POINTS))
+    return list(islice(_all_points(document), MOST_POINTS))
 
 
-def _of_result(result: Result, number: int) -> Iterator[Point]:
-    counted = _counted_of(result)
-    timed = _timed_of(result)
-    keys = list(dict.fromkeys([*timed, *counted]))
-    if not keys:
-        keys = list(_requested_of(result))
-    for key in keys:
-        yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
+def _all_points(document: RunDocument) -> Iterator[Point]:
+    for number, result in enumerate(document.results):
+        if result.test in TESTS:
+            counted, timed = _counted_of(result), _timed_of(result)
+            keys = list(dict.fromkeys([*timed, *counted])) or list(_requested_of(result))
+            for key in keys:
+                yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
 
 
 def _point(
@@ -577,27 +561,45 @@ def frames_of(result: Result) -> list[Frame]:
 def blocks_of(result: Result) -> list[StepBlocks]:
     """The kept steps of each variant, in the order in which they were measured.
 
-    At most MOST_VARIANTS, each of at most MOST_THREADS threads. A variant ends where the next table
-    is of another one, or of a thread that it has already.
+    At most MOST_VARIANTS, each of at most MOST_BLOCK_THREADS threads. A variant ends where the
+    next table is of another one, or of a thread that it has already.
     """
     found = [one for table in result.tables if (one := _thread(table)) is not None]
     variants: list[StepBlocks] = []
     for key, tables in groupby(found, key=lambda one: one[0]):
         for rows in _without_repeats(row for _, row in tables):
-            variants.append(_variant(key, rows))
-    return [one for one in variants if one.rows][:MOST_VARIANTS]
+            kept = [row for row in rows if row.blocks][:MOST_BLOCK_THREADS]
+            if not kept:
+                continue
+            variant = StepBlocks(
+                masses=key.masses,
+                threads=key.threads,
+                solver=key.solver,
+                policy=key.policy,
+                period_ns=_period_ns(kept),
+                rows=tuple(sorted(kept, key=lambda one: one.thread)),
+            )
+            variants.append(variant)
+    return variants[:MOST_VARIANTS]
 
 
 def mean_blocks(variant: StepBlocks) -> list[MeanBlock]:
     """What the steps of each thread consist of, on average."""
-    return [_mean_block(row) for row in variant.rows]
-
-
-class _Key(NamedTuple):
-    masses: int
-    threads: int
-    solver: str
-    policy: str
+    means = []
+    for row in variant.rows:
+        blocks, count = row.blocks, len(row.blocks)
+        waits = [b.begin_ns - a.write_ns for a, b in pairwise(blocks) if b.step == a.step + 1]
+        mean = MeanBlock(
+            thread=row.thread,
+            cpu=row.cpu,
+            steps=count,
+            read_ns=sum(one.read_ns - one.begin_ns for one in blocks) / count,
+            compute_ns=sum(one.compute_ns - one.read_ns for one in blocks) / count,
+            write_ns=sum(one.write_ns - one.compute_ns for one in blocks) / count,
+            wait_ns=sum(waits) / len(waits) if waits else None,
+        )
+        means.append(mean)
+    return means
 
 
 def _frame(table: Table) -> Frame | None:
@@ -625,7 +627,7 @@ def _is_written(points: Sequence[tuple[int, int]]) -> bool:
     return is_near and points[-2:] != ((0, 0), (0, 0))
 
 
-def _thread(table: Table) -> tuple[_Key, ThreadBlocks] | None:
+def _thread(table: Table) -> tuple[Variant, ThreadBlocks] | None:
     masses, threads = _count(table, "masses_count"), _count(table, "threads_count")
     thread, cpu = _count(table, "thread"), _count(table, "cpu")
     if table.name != BLOCKS or thread is None or not masses or not threads:
@@ -634,7 +636,7 @@ def _thread(table: Table) -> tuple[_Key, ThreadBlocks] | None:
         return None
     columns = [table.columns[name] for name in Block._fields]
     rows = [Block(*row) for row in zip(*columns, strict=False)]
-    key = _Key(masses, threads, _name(table, "solver"), _name(table, "policy"))
+    key = Variant(masses, threads, _name(table, "solver"), _name(table, "policy"))
     return key, ThreadBlocks(thread=thread, cpu=cpu, blocks=_sound(rows))
 
 
@@ -661,18 +663,6 @@ def _without_repeats(rows: Iterable[ThreadBlocks]) -> list[list[ThreadBlocks]]:
     return found
 
 
-def _variant(key: _Key, rows: list[ThreadBlocks]) -> StepBlocks:
-    kept = [row for row in rows if row.blocks][:MOST_BLOCK_THREADS]
-    return StepBlocks(
-        masses=key.masses,
-        threads=key.threads,
-        solver=key.solver,
-        policy=key.policy,
-        period_ns=_period_ns(kept),
-        rows=tuple(sorted(kept, key=lambda one: one.thread)),
-    )
-
-
 def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
     """The period, from the releases of two steps. A step without a release has its begin there."""
     for row in rows:
@@ -682,20 +672,6 @@ def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
         if last.step > first.step and last.release_ns > first.release_ns:
             return (last.release_ns - first.release_ns) // (last.step - first.step)
     return None
-
-
-def _mean_block(row: ThreadBlocks) -> MeanBlock:
-    blocks = row.blocks
-    waits = [b.begin_ns - a.write_ns for a, b in pairwise(blocks) if b.step == a.step + 1]
-    return MeanBlock(
-        row.thread,
-        row.cpu,
-        len(blocks),
-        sum(one.read_ns - one.begin_ns for one in blocks) / len(blocks),
-        sum(one.compute_ns - one.read_ns for one in blocks) / len(blocks),
-        sum(one.write_ns - one.compute_ns for one in blocks) / len(blocks),
-        sum(waits) / len(waits) if waits else None,
-    )
 
 
 def _whole_of(table: Table, name: str) -> int | None:

@@ -258,7 +258,7 @@ def _take(curve: CurveState, result: Result) -> None:
 
 
 def _released_of(result: Result) -> float:
-    """Steps that were released; without end where that is not told."""
+    """Steps that were released; infinite where that is not known."""
     for event in result.events:
         count = event.data.get("released_count")
         if event.name == _SIMULATION and isinstance(count, int):
@@ -321,22 +321,16 @@ def _why_coarse(sweep: Sweep, found: CurveState) -> str:
         return ""
     if not found.points:
         return "not measured"
-    return _of_grid(sweep, found) if sweep.masses else _of_search(sweep, found)
-
-
-def _of_grid(sweep: Sweep, found: CurveState) -> str:
-    left = set(sweep.masses) - {one.masses for one in found.points}
-    return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
-
-
-def _of_search(sweep: Sweep, found: CurveState) -> str:
+    if sweep.masses:
+        left = set(sweep.masses) - {one.masses for one in found.points}
+        return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
     boundary = boundary_of(found.points)
-    if boundary.missed is None:
-        is_all = boundary.held == sweep.masses_most
-        return "" if is_all else f"no miss up to {boundary.held} masses, more were not measured"
-    if not boundary.is_coarse:
+    if boundary.missed is not None:
+        between = f"the boundary is between {boundary.held} and {boundary.missed} masses"
+        return between if boundary.is_coarse else ""
+    if boundary.held == sweep.masses_most:
         return ""
-    return f"the boundary is between {boundary.held} and {boundary.missed} masses"
+    return f"no miss up to {boundary.held} masses, more were not measured"
 
 
 _SECOND_NS = 1_000_000_000
@@ -393,9 +387,9 @@ class Sweeper:
         if any(curve in found for curve in self.curves.fast):  # the end has begun
             del tries[0]
         for candidates, room_ns in tries:
-            chosen = _first_that_fits(candidates, pace, room_ns if self._is_timed else None)
-            if chosen is not None:
-                return [self._with_deadline(chosen, left_ns)]
+            for one in candidates:
+                if not self._is_timed or pace * one.planned.expected_ns <= room_ns:
+                    return [self._with_deadline(one.planned, left_ns)]
         return []
 
     def left_ns(self, results: Sequence[Result], spent_ns: int) -> int:
@@ -581,12 +575,3 @@ def _as_declared(given: Mapping[str, int | str], test: Descriptor) -> dict[str, 
         for name, value in given.items()
         if name in declared
     }
-
-
-def _first_that_fits(
-    candidates: Sequence[_Candidate], pace: float, left_ns: int | None
-) -> PlannedTest | None:
-    for one in candidates:
-        if left_ns is None or pace * one.planned.expected_ns <= left_ns:
-            return one.planned
-    return None
