@@ -102,17 +102,13 @@ def shorter_share(longer: SectionShare, kernel_share: float) -> FloatArray:
     return np.maximum(1 - longer.share / kernel_share, 0.0)
 
 
-def _is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
-    """Whether at least 10 of the releases that hit the kernel are expected beyond the share `q`."""
-    return found.releases >= values_for(q, kernel_share)
-
-
 def section_length(
     found: Residuals, kernel_share: float, q: float, rate: BlockingRate | None = None
 ) -> SectionLength | None:
     """The length below which sections made up the share `q` of kernel time; None where there are
-    too few releases. `rate`: that of `found`, where it is known already."""
-    if not _is_sayable(found, kernel_share, q):
+    too few releases: at least 10 that hit the kernel must be expected beyond `q`. `rate`: that of
+    `found`, where it is known already."""
+    if found.releases < values_for(q, kernel_share):
         return None
     allowed = (1 - q) * kernel_share
     longer = time_longer(rate or blocking_rate(found))
@@ -147,7 +143,7 @@ def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray
     what the confidence leaves, the first and the last term have half each. The second, what was
     waited beyond x, is at least 0, and at most as many times its mean as the first allows.
     """
-    error = (1 - CONFIDENCE) / 4
+    error = (1 - _CONFIDENCE) / 4
     surely = count_low(counts_above(found, lengths_ns, is_sure=True), error)
     perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), error)
     low = found.gap_ns * surely + lengths_ns * _longer_at_least(found, lengths_ns, error)
@@ -560,7 +556,7 @@ def residuals_of(series: Series, idle: Idle, gap_ns: float = FAR_APART_NS) -> Re
     )
 
 
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 _WINDOWS = (1 / 4, 3 / 4)  # of x
 _PARTS = 10
 _SURE = 3  # 1 - exp(-3) is 95 %
@@ -609,23 +605,19 @@ def blocking_rate(found: Residuals) -> BlockingRate:
     return BlockingRate(np.array([x[place] for place in corners]), per_s)
 
 
-def rate_interval(
-    found: Residuals, length_ns: float, confidence: float = CONFIDENCE
-) -> RateInterval:
+def rate_interval(found: Residuals, length_ns: float) -> RateInterval:
     """Bounds of the rate of intervals longer than `length_ns`, if releases are independent."""
-    low, high = rate_bounds(found, np.array([length_ns]), confidence)
+    low, high = rate_bounds(found, np.array([length_ns]))
     return RateInterval(float(low[0]), float(high[0]) if np.isfinite(high[0]) else None)
 
 
-def rate_bounds(
-    found: Residuals, lengths_ns: FloatArray, confidence: float = CONFIDENCE
-) -> tuple[FloatArray, FloatArray]:
+def rate_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of the rate at each of `lengths_ns`, all above 0; infinite where nothing bounds it.
 
     Right of x the rate is at most that at x, left of it at least, however wide the window. Each of
     the windows has its share of what the confidence leaves, and of that the part beyond a tenth.
     """
-    side = (1 - confidence) / 2
+    side = (1 - _CONFIDENCE) / 2
     beyond = count_high(counts_above(found, lengths_ns, is_sure=False), side / _PARTS)
     low = _longer_at_least(found, lengths_ns, side)
     high = beyond + _seen_at_most(found, lengths_ns, side - side / _PARTS)

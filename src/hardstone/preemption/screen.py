@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO
 
 from rich import box
 from rich.console import Console
@@ -14,9 +13,9 @@ from hardstone.preemption.tables import PreemptionPair, PreemptionRow
 from hardstone.terminal.console import make_console, print_table, words
 
 
-def print_pairs(found: Sequence[PreemptionPair], stream: IO[str] | None = None) -> None:
+def print_pairs(found: Sequence[PreemptionPair]) -> None:
     """Prints each table below its condition."""
-    console = make_console(stream)
+    console = make_console()
     for pair in found:
         console.print()
         show_pair(console, pair)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import IO
 
 from rich import box
 from rich.console import Console
@@ -28,7 +27,6 @@ from hardstone.simulation.tables import (
     StatementText,
     bound_rows,
     fast_rows,
-    legend,
     map_texts,
     statement_texts,
 )
@@ -38,10 +36,9 @@ from hardstone.terminal.console import make_console, print_table, words
 from hardstone.wording import one_line, shorten
 
 
-def print_tires(documents: Sequence[RunDocument], stream: IO[str] | None = None) -> None:
-    """Prints each run after the first compared with that one, to `stream` (default: standard
-    output)."""
-    console = make_console(stream)
+def print_tires(documents: Sequence[RunDocument]) -> None:
+    """Prints each run after the first compared with that one."""
+    console = make_console()
     columns = [column.short for column in target_columns(documents)]
     console.print(words(tables.TITLE.lower(), "bold"))
     for label, document in list(zip(columns, documents, strict=True))[1:]:
@@ -154,7 +151,9 @@ def _map_lines(console: Console, document: RunDocument, points: Sequence[Point])
     found = map_texts(document, points, max(console.width - _GUTTER - 2, 8))
     if not found:
         return
-    yield Text(f"hard map: {legend(is_plain=is_plain)}", style="bold", overflow="fold")
+    missed, held = (PLAIN[MAP_MISSED], PLAIN[MAP_HELD]) if is_plain else (MAP_MISSED, MAP_HELD)
+    marks = f"{missed} missed, {held} none missed, ? not counted; a column for each n measured"
+    yield Text(f"hard map: {marks}", style="bold", overflow="fold")
     blocks = [list(_map(one, is_plain=is_plain)) for one in found]
     half = console.width // 2
     if any(line.cell_len >= half for block in blocks for line in block):

@@ -192,11 +192,6 @@ class MapText:
     left_out: int
 
 
-def legend(*, is_plain: bool) -> str:
-    missed, held = (PLAIN[MAP_MISSED], PLAIN[MAP_HELD]) if is_plain else (MAP_MISSED, MAP_HELD)
-    return f"{missed} missed, {held} none missed, ? not counted; a column for each n measured"
-
-
 def map_texts(
     document: RunDocument, points: Sequence[Point], columns: int = MOST_COLUMNS
 ) -> list[MapText]:
