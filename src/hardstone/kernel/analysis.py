@@ -40,8 +40,8 @@ from hardstone.stats.quantiles import Quantile, is_printable, lacking, quantile,
 
 
 def longest_of_share(series: Series, q: float) -> int | None:
-    """The length at which sections up to it made up the share `q` of the time of all: the upper
-    edge of its bucket, at most the maximum. None without values. InputError if unreadable."""
+    """The length up to which sections made up the share `q` of the time of all: the upper edge of
+    its bucket, at most the maximum. None without values. InputError if unreadable."""
     if series.max is None:
         return None
     bins = bins_of(series.histogram)
@@ -71,8 +71,9 @@ class SectionShare:
 class SectionLength:
     """The length x at which the share `q` of kernel time is in sections shorter than x.
 
-    `is_below`: it is at most `value_ns`, the shortest length that is told from the idle latency.
-    `low_ns` and `high_ns` bound it at 95 %; 0: below what can be told; None: unbounded.
+    `is_below`: it is at most `value_ns`, the shortest length that can be distinguished from the
+    idle latency. `low_ns` and `high_ns` bound it at 95 %; 0: below what can be distinguished; None:
+    unbounded.
     """
 
     q: float
@@ -154,7 +155,7 @@ def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray
 
 
 def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
-    """The mean of what residuals above each of `lengths_ns` have above it; 0 without any."""
+    """By how much residuals above each of `lengths_ns` exceed it on average; 0 without any."""
     middles = (found.lower_ns + found.upper_ns) / 2
     above = found.blocked - np.concatenate([[0.0], np.cumsum(found.count)])
     sums = np.concatenate([[0.0], np.cumsum(found.count * middles)])
@@ -200,7 +201,7 @@ def ranks_of(
 
 
 def _is_like(one: Quantile | None, reference: Quantile | None) -> bool:
-    """Whether the interval of `one` overlaps that of `reference` or lies below it; not where one
+    """Whether the interval of `one` overlaps that of `reference` or lies below it; False where one
     of them is not known."""
     return one is not None and reference is not None and _overlaps(reference, one)
 
@@ -220,8 +221,8 @@ _RAN = "operation_ran"
 
 
 def _share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
-    """The figure `part` over the figure `whole` of an operation, of all its events together, at
-    most 1. None where one of the two was not counted, or is 0."""
+    """The figure `part` over the figure `whole` of all events of an operation together, at most 1.
+    None where one of the two was not counted, or is 0."""
     ran = [one.data for one in result.events if one.name == _RAN]
     own = [data for data in ran if data.get("operation") == operation]
     some, total = _sum(own, part), _sum(own, whole)
@@ -411,7 +412,7 @@ class _Maker:
 
 def _gap_of(result: Result) -> float:
     """The mean of the exponential time to a release: what the probe adds to the least time from a
-    wake-up on. Far apart where the request does not say."""
+    wake-up on. FAR_APART_NS where the request does not say."""
     interval_ns = result.params.get("mean_interval_ns")
     if isinstance(interval_ns, list):
         interval_ns = interval_ns[0] if interval_ns else None
@@ -430,8 +431,8 @@ def _by_operation(result: Result) -> dict[str, Series]:
 
 
 def _rate_at(whole: Series, idle: Idle) -> float:
-    """The first of 1, 2, 5, 10 ... that is at least twice what can be told from the idle latency:
-    the interval of a rate needs room to its left."""
+    """The first of 1, 2, 5, 10 ... that is at least twice what can be distinguished from the idle
+    latency: the interval of a rate needs room to its left."""
     least = 2 * residuals_of(whole, idle).start_ns
     marks = (step * 10.0**power for power in range(12) for step in (1, 2, 5))
     return next((mark for mark in marks if mark >= least), least)
@@ -494,9 +495,9 @@ class Residuals:
     """The residuals of the blocked releases among `releases`, by bucket: shape (n,), ascending.
 
     A residual of a bucket is at least `lower_ns` and below `upper_ns`, of which `count` were seen.
-    `start_ns` is the shortest that is told from the idle latency. `worst_ns` is the largest.
-    `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the latency that
-    follows: both together are the time for one release.
+    `start_ns` is the shortest that can be distinguished from the idle latency. `worst_ns` is the
+    largest. `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the
+    latency that follows: both together are the time for one release.
     """
 
     releases: int
@@ -626,8 +627,8 @@ def rate_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray, F
 
 
 def _longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
-    """What the number of intervals longer than each of `lengths_ns` is at least, except with the
-    probability `error`: those that are longer than the window, and those hit in it."""
+    """The least number of intervals longer than each of `lengths_ns`, except with the probability
+    `error`: those that are longer than the window, and those hit in it."""
     each = error / len(_WINDOWS)
     low = np.zeros(lengths_ns.shape)
     for part in _WINDOWS:
@@ -640,8 +641,8 @@ def _longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> 
 
 
 def _seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
-    """What the number of intervals longer than each of `lengths_ns`, less those hit beyond it, is
-    at most, except with the probability `error`; infinite where nothing bounds it."""
+    """The largest number of intervals longer than each of `lengths_ns`, less those hit beyond it,
+    except with the probability `error`; infinite where nothing bounds it."""
     each = error / len(_WINDOWS)
     high = np.full(lengths_ns.shape, np.inf)
     for part in _WINDOWS:
@@ -671,14 +672,14 @@ def unseen_per_s(found: Residuals, length_ns: float) -> float | None:
 
 
 def count_low(count: FloatArray, error: float) -> FloatArray:
-    """What the expected counts (Poisson) are at least, each with probability 1 - `error`."""
+    """Lower bounds of the expected counts (Poisson), each with probability 1 - `error`."""
     from scipy import special
 
     return np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), error), 0.0)
 
 
 def count_high(count: FloatArray, error: float) -> FloatArray:
-    """What the expected counts (Poisson) are at most, each with probability 1 - `error`."""
+    """Upper bounds of the expected counts (Poisson), each with probability 1 - `error`."""
     from scipy import special
 
     return np.asarray(special.gammaincinv(count + 1, 1 - error), dtype=np.float64)

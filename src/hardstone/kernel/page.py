@@ -140,7 +140,7 @@ def blocking_rows(one: Operation, number: int) -> list[Row]:
 
 
 def _unseen(found: Sequence[Operation], least: float, most: float, high: float) -> list[Row]:
-    """For the operation with the fewest releases; within the axes."""
+    """Rates of the operation with the fewest releases below which intervals may be unseen."""
     known = [one.blocking.residuals for one in found if one.blocking]
     if not known:
         return []
@@ -175,13 +175,13 @@ _TOP = 1.03  # so that a mark at 1 is whole
 
 def share_axis(marks: list[float]) -> Spec:
     """An axis that has all of these marks: where there are more of them than one in 40 pixels, Vega
-    leaves out every second, unless it is told how many there are."""
+    leaves out every second, unless `tickCount` says how many there are."""
     look: Spec = {"format": ".0%", "grid": True, "labelOverlap": False}
     return {"values": marks, "tickCount": len(marks), **look}
 
 
 def has_sections(one: Operation) -> bool:
-    """Whether any share of kernel time can be told."""
+    """Whether any share of kernel time is known."""
     found = one.blocking
     return bool(found and found.falls and one.kernel_share and found.rate.from_ns.size)
 
@@ -286,7 +286,7 @@ def kernel_page(
 ) -> KernelPage | None:
     """The page of a result of KRN-P-PRE; None for another test, and without values.
 
-    `refused`: why no figure of hardware may stand beside. `is_brief`: only the first chart.
+    `refused`: why no figure of hardware may be shown with it. `is_brief`: only the first chart.
     """
     try:
         table = kernel_table(result)

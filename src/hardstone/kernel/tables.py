@@ -349,7 +349,7 @@ def _worst(found: KernelTime) -> str:
 
 
 def _shorter(one: SectionLength) -> str:
-    """ "< 149 us", with what says that a few releases made it."""
+    """ "< 149 us", marked where too few releases give it no upper bound."""
     text = length_text(one) if one.is_below else f"< {length_text(one)}"
     return text if one.high_ns is not None else f"{text} (unbounded at 95 %)"
 
@@ -364,9 +364,9 @@ _LIKE_REFERENCE = "~"
 
 @dataclass(frozen=True)
 class OperationRow:
-    """An operation as texts. `rank` is "2=" where it shares the rank with others, "~"
-    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
-    of blocking intervals longer than the table's length."""
+    """An operation as texts. `rank` is "2=" where it shares the rank with others, "~" where it is
+    not distinguishable from the reference. `interval` is that of the quantile. `rate` is that of
+    blocking intervals longer than the table's length."""
 
     rank: str
     operation: str

@@ -74,7 +74,7 @@ Systems = tuple[Facts, Facts]
 
 
 class Models(NamedTuple):
-    """`remark` says what of them is not as on a kernel with all models; empty: nothing."""
+    """`remark` says how they differ from those of a kernel with all models; empty: not at all."""
 
     off: str
     on: str
@@ -84,7 +84,7 @@ class Models(NamedTuple):
 def switched_models(facts: Facts) -> Models:
     """The least and the most preemptible model that the kernel can be switched to at run time.
 
-    PrivilegeError where it cannot be switched, or does not tell: with the reason and the next step.
+    PrivilegeError where it cannot be switched, or does not say: with the reason and the next step.
     """
     return _chosen(facts, _LEAST_FIRST)
 
@@ -143,7 +143,7 @@ NOT_KNOWN = "not known"
 
 
 def why_not_divided(off: Facts, on: Facts) -> list[str]:
-    """Why no ratio may be formed of the figures; empty if it may. Times of an emulated machine are
+    """Why the figures may not be divided; empty if they may. Times of an emulated machine are
     divided by those of the same kind only."""
     if kind_of_time(off) is kind_of_time(on):
         return []
@@ -342,7 +342,7 @@ class PreemptionRow:
 
     @property
     def limits(self) -> list[str]:
-        """What stands below the improvement."""
+        """The lines below the improvement."""
         return [one for one in (self.improvement_interval, self.doubt) if one]
 
 

@@ -132,7 +132,7 @@ def _missed(point: Point) -> int:
 
 
 def _counts(point: Point) -> bool:
-    """Whether no missed step of it can have gone uncounted."""
+    """Whether every missed step of `point` was counted."""
     is_counted = point.deadlines is not None and point.deadlines.missed_count is not None
     return is_counted and point.is_whole
 
@@ -230,14 +230,11 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
         return self.measured_ns - self.model_ns
 
     @property
-    def extended_ns(self) -> float | None:
-        """The model with the term `semaphore`."""
-        return self.model_ns + self.semaphore.ns if self.semaphore else None
-
-    @property
     def extended_residual_ns(self) -> float | None:
-        extended = self.extended_ns
-        return None if extended is None else self.measured_ns - extended
+        """The residual of the model with the term `semaphore`."""
+        if self.semaphore is None:
+            return None
+        return self.measured_ns - (self.model_ns + self.semaphore.ns)
 
 
 class NoModel(msgspec.Struct, kw_only=True, frozen=True):
@@ -253,7 +250,7 @@ def models_of(document: RunDocument, points: Sequence[Point]) -> list[Model | No
 
 
 def model_of(document: RunDocument, point: Point) -> Model | NoModel:
-    """The model of `point`, a point of `document`; or what of its inputs is missing."""
+    """The model of `point`, a point of `document`; or which of its inputs is missing."""
     measured = _measured(document, point)
     if point.solver != _MODEL_SOLVER:
         return NoModel(point=point, why=f"the model is that of the solver {_MODEL_SOLVER}")
@@ -367,13 +364,13 @@ def _series(
 
 
 def _is_labelled(series: Series, labels: dict[str, str]) -> bool:
-    """Whether it has these labels; one that it does not have at all does not count."""
+    """Whether `series` has these labels, as far as it has labels of these names."""
     own = {key: str(value) for key, value in series.labels.items()}
     return all(own.get(key, value) in (value, "both") for key, value in labels.items())
 
 
 def _time(value: object) -> float | None:
-    """A time that can be: above 0."""
+    """A possible time, above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 < value < _MOST_NS else None

@@ -181,12 +181,24 @@ def map_chart(rows: Sequence[Row]) -> Spec:
     return {**base, "facet": facet, "columns": 1, "spec": panel}
 
 
+def _time_axis(times: Sequence[float], title: str) -> Spec:
+    """The channel of the times in field `t`, logarithmic; it has room for all `times`."""
+    low, high = domain(times, 1.2)
+    return {
+        "field": "t",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, "ns"),
+        "title": title,
+    }
+
+
 MEAN, WORST, P99 = "mean", "worst observed", "p99"
 _DASHES = {MEAN: [1, 0], WORST: [5, 3], P99: [1, 2]}
 
 
 def step_rows(panel: str, point: Point) -> Iterator[Row]:
-    """A row for each figure of the step, and one for the deadline of its panel."""
+    """A row for each figure of the step."""
     step = point.step_time
     if step is None:
         return
@@ -210,16 +222,9 @@ def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Ro
     kinds = [name for name in _DASHES if any(row["d"] == name for row in rows)]
     group = _group_of(rows, names, kinds)
     times = [number_in(row, "t") for row in rows] + [number_in(row, "b") for row in deadlines]
-    low, high = domain(times, 1.2)
     encoding: Spec = {
         "x": _masses_axis(rows),
-        "y": {
-            "field": "t",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "time of a step (log)",
-        },
+        "y": _time_axis(times, "time of a step (log)"),
         "color": colour(group),
         "strokeDash": {
             "field": "d",
@@ -403,16 +408,10 @@ def total_row(panel: str, threads: int, masses: int, total_ns: float) -> Row:
 def total_chart(rows: Sequence[Row], names: Sequence[str]) -> Spec:
     """`names`: the lines that have a colour."""
     group = _group_of(rows, names)
-    low, high = domain([number_in(row, "t") for row in rows], 1.2)
+    times = [number_in(row, "t") for row in rows]
     encoding: Spec = {
         "x": _masses_axis(rows),
-        "y": {
-            "field": "t",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "total time (log)",
-        },
+        "y": _time_axis(times, "total time (log)"),
         "color": colour(group),
         "tooltip": tooltip(group, ("v", "masses", ",.0f"), ("t", "total time (ns)", ",.0f")),
     }

@@ -205,7 +205,7 @@ def _sum_of(series: Series) -> int | None:
 
 
 def _count_of(value: DataValue) -> int | None:
-    """A count that can be; None for everything else."""
+    """A possible count; None for everything else."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_COUNT:
         return value
     return None
@@ -353,7 +353,7 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def curve(self) -> Curve:
-        """The curve that it belongs to."""
+        """The curve of the point."""
         return Curve(
             test=self.test,
             solver=self.solver,
@@ -471,7 +471,7 @@ def by_curve(points: Iterable[Point]) -> dict[Curve, list[Point]]:
 
 
 def problems_of(points: Sequence[Point]) -> list[str]:
-    """What contradicts itself in the points, each with the point it is of."""
+    """The contradictions in the points, each after the name of its point."""
     return [
         f"{one.test}, {one.masses} masses, {one.threads} threads, {one.policy}: {problem}"
         for one in points
@@ -546,7 +546,7 @@ class MeanBlock(NamedTuple):
 
 
 def frames_of(result: Result) -> list[Frame]:
-    """The pictures of one simulation in the order of simulated time: of the one with most of them.
+    """The pictures of the simulation that has most of them, in the order of simulated time.
 
     At most MOST_FRAMES. Pictures of which rows were not written are left out.
     """

@@ -243,8 +243,8 @@ def read_results(results: Iterable[Result]) -> dict[Curve, CurveState]:
 
 
 def _take(curve: CurveState, result: Result) -> None:
-    """A probe that failed, or was cut off, has a second chance; a refusal ends the curve. A
-    deadline that nobody counted is not one that held."""
+    """Add a result to its curve. A probe that failed, or was cut off, has a second chance; a
+    refusal ends the curve. Uncounted deadlines do not count as met."""
     missed = missed_of(result.series) if result.test == REALTIME else 0
     if result.status == "measured" and is_whole(result) and missed is not None:
         is_beyond = missed > 0 and 2 * missed >= _released_of(result)
@@ -303,7 +303,7 @@ def coarse_curves(
     sweep: Sweep, curves: Sequence[Curve], results: Iterable[Result]
 ) -> dict[Curve, str]:
     """The curves whose boundary is not known to a tenth, or that lack sizes of a grid, and why, in
-    words. Those that ended early are none of them."""
+    words. Curves that ended early are left out."""
     found = read_results(results)
     said = {curve: _why_coarse(sweep, found.get(curve, CurveState())) for curve in curves}
     return {curve: text for curve, text in said.items() if text}
@@ -514,7 +514,7 @@ class Sweeper:
 
 
 def own_time_ns(descriptor: Descriptor, params: Mapping[str, ParamValue], samples: int) -> int:
-    """Time of a point without the setting up of its condition."""
+    """The time of a point without that to set up its condition."""
     step_ns = _figure(params, "step_ns")
     if descriptor.id == REALTIME:
         return descriptor.setup_ns + samples * (_figure(params, "period_ns") or step_ns)

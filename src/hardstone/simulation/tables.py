@@ -379,7 +379,7 @@ def _switches_text(point: Point) -> str:
 
 
 def paused_lines(points: Sequence[Point]) -> list[str]:
-    """Total times that have time in them in which the simulation did not have the CPU."""
+    """A line on total times during which the simulation did not have the CPU all the time."""
     paused = [one for one in points if one.paused_ns is not None]
     if not paused:
         return []

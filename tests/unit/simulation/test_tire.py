@@ -358,7 +358,7 @@ def model(*results: Result) -> Model | NoModel:
 def test_one_thread_has_springs_and_masses_only() -> None:
     found = model(with_costs(real_time(400, 1, step_ns=7000)))
     assert found.model_ns == 1.5 * 400 * SPRING + 400 * MASS
-    assert (found.semaphore, found.extended_ns) == (None, None)
+    assert (found.semaphore, found.extended_residual_ns) == (None, None)
     assert found.residual_ns == 7000 - found.model_ns
 
 
