@@ -217,13 +217,10 @@ def _overlaps(lower: Quantile, upper: Quantile) -> bool:
     return lower.high is None or upper.low is None or lower.high >= upper.low
 
 
-_RAN = "operation_ran"
-
-
 def _share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
     """The figure `part` over the figure `whole` of all events of an operation together, at most 1.
     None where one of the two was not counted, or is 0."""
-    ran = [one.data for one in result.events if one.name == _RAN]
+    ran = [one.data for one in result.events if one.name == "operation_ran"]
     own = [data for data in ran if data.get("operation") == operation]
     some, total = _sum(own, part), _sum(own, whole)
     return min(some / total, 1.0) if some and total else None
@@ -249,8 +246,6 @@ def _sum(found: list[dict[str, DataValue]], key: str) -> int:
 
 
 TEST = KERNEL_TEST
-_DISPATCH = "dispatch"
-_SECTION = "section"
 ALL = "all"
 REFERENCE = "none"
 SHARES = (0.9, 0.99)
@@ -392,7 +387,7 @@ class _Maker:
             sections=[
                 one
                 for one in self.result.series
-                if one.name == _SECTION and one.count and str(one.labels.get(_LABEL)) == name
+                if one.name == "section" and one.count and str(one.labels.get(_LABEL)) == name
             ],
         )
 
@@ -424,7 +419,7 @@ def _by_operation(result: Result) -> dict[str, Series]:
     """The dispatch latencies of each operation; those of several CPUs together."""
     groups: dict[str, list[Series]] = {}
     for one in result.series:
-        if one.name == _DISPATCH and one.count and _LABEL in one.labels:
+        if one.name == "dispatch" and one.count and _LABEL in one.labels:
             groups.setdefault(str(one.labels[_LABEL]), []).append(one)
     joined = {name: merged(group) for name, group in list(groups.items())[:MOST_OPERATIONS]}
     return {name: series for name, series in joined.items() if series is not None}

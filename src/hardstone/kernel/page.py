@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 UNSEEN = "may be unseen"
 _POINTS = 48
-_LABEL = "format(datum.value, '~s')"
 
 
 def has_blocking(one: Operation) -> bool:
@@ -86,7 +85,11 @@ def blocking_chart(found: Sequence[Operation]) -> Spec:
         "field": "s",
         "type": "quantitative",
         "scale": {"type": "log", "domain": [least, most], "nice": False, "clamp": True},
-        "axis": {"values": ticks(least, most), "labelExpr": _LABEL, "grid": True},
+        "axis": {
+            "values": ticks(least, most),
+            "labelExpr": "format(datum.value, '~s')",
+            "grid": True,
+        },
         "title": "intervals per second (log)",
     }
     lines = _layer(
@@ -169,7 +172,6 @@ def _band(one: Operation, least: float) -> list[Row]:
 
 
 _SHARES = {TIME_90: 0.9, TIME_99: 0.99, WORST: 1.0}
-_MARKS = [0, 0.25, 0.5, 0.75, 0.9, 1]
 _TOP = 1.03  # so that a mark at 1 is whole
 
 
@@ -208,7 +210,7 @@ def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> 
             "field": "s",
             "type": "quantitative",
             "scale": {"domain": [0, _TOP], "nice": False, "clamp": True},
-            "axis": share_axis(_MARKS),
+            "axis": share_axis([0, 0.25, 0.5, 0.75, 0.9, 1]),
             "title": "share of kernel time",
         },
         color=colour(group),

@@ -359,7 +359,6 @@ MEANING = (
     "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
     "releases are independent."
 )
-_LIKE_REFERENCE = "~"
 
 
 @dataclass(frozen=True)
@@ -448,7 +447,7 @@ def _rank(one: Operation, shared: set[int]) -> str:
     if one.name in (ALL, REFERENCE):
         return ""
     if one.rank is None:
-        return _LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
+        return "~" if one.is_like_reference else NOT_KNOWN
     return f"{one.rank}=" if one.rank in shared else str(one.rank)
 
 

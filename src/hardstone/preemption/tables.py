@@ -317,8 +317,6 @@ MEANING = (
     "a side has several results. Below an improvement: from the least to the most that both "
     "intervals allow."
 )
-_INDISTINCT = "within the intervals"
-_NO_INTERVAL = "no interval"
 
 
 @dataclass(frozen=True)
@@ -438,7 +436,7 @@ def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
     if (off.is_below and on.is_below) or on.value_ns <= 0:
         return "-", "", ""
     sign = "> " if on.is_below else "< " if off.is_below else ""
-    doubt = _INDISTINCT if off.overlaps(on) else ""
+    doubt = "within the intervals" if off.overlaps(on) else ""
     return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", ratios_of(off, on), doubt
 
 
@@ -446,7 +444,7 @@ def ratios_of(off: Figure, on: Figure) -> str:
     """The least and the most off/on that both intervals allow: "1.2 to 744". It is wider than an
     interval at 95 % of the ratio."""
     if not (off.has_interval and on.has_interval):
-        return _NO_INTERVAL
+        return "no interval"
     least = 0.0 if on.high_ns is None else off.low_ns / on.high_ns
     if off.high_ns is None or on.low_ns <= 0:
         return f"{ratio_text(least)} to unbounded"

@@ -344,7 +344,6 @@ def _side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> 
 
 
 MOST_VARIANTS = 6
-_LONGEST_ALT = 1200
 
 
 def picture_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
@@ -411,7 +410,7 @@ def _picture(title: str, about: str, spoken: str, spec: Spec, name: str, drawer:
         id=name,
         title=title,
         about=about,
-        alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
+        alt=shorten(f"{title}: {spoken}.", 1200),
         drawing=drawer.draw(spec),
     )
 

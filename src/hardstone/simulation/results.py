@@ -23,12 +23,8 @@ from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.units import whole_number
 
 REAL_TIME, REAL_FAST = TESTS = event_names.TIRE_TESTS
-_MISSED = "missed"
 _LATENESS = "lateness"
-_STEP_TIME = "step_time"
-_TOTAL_TIME = "total_time"
 SIMULATION, COSTS = event_names.TIRE
-_DELAYED = "delayed_on_purpose"
 _PAUSED = "real_fast_paused"  # the only thread did not have the CPU
 _OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
 NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
@@ -123,7 +119,7 @@ class Counts:
 
     def _largest_missed(self) -> int | None:
         """The largest of all counts of missed steps, so that a contradiction never flatters."""
-        series, late = self._series.get(_MISSED), self._series.get(_LATENESS)
+        series, late = self._series.get("missed"), self._series.get(_LATENESS)
         said = {
             "its event": self._get("missed_count"),
             "its series": _sum_of(series) if series else None,
@@ -420,14 +416,14 @@ def _point(
         remedy=result.remedy,
         command=result.command,
         is_whole=_is_whole(result, key),
-        is_delayed=any(event.name == _DELAYED for event in result.events),
+        is_delayed=any(event.name == "delayed_on_purpose" for event in result.events),
         is_realtime=result.conditions.realtime,
         has_frames=_param(result, "frames") is not None,
         paused_ns=_paused_ns(result, key),
         result=number,
         deadlines=counts.deadlines() if result.test == REAL_TIME else None,
-        step_time=_step_time_of(series.get(_STEP_TIME)),
-        total=_total_of(series.get(_TOTAL_TIME)),
+        step_time=_step_time_of(series.get("step_time")),
+        total=_total_of(series.get("total_time")),
         work=counts.work(),
         problems=tuple(counts.problems),
     )

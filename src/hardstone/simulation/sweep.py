@@ -176,7 +176,6 @@ def _middle(held: int, missed: int) -> int | None:
 
 
 REALTIME, REALFAST = SIMULATIONS = TIRE_TESTS
-_MISSED, _SIMULATION = "missed", "simulation"
 _UNCOUNTED = "its missed steps were not counted"
 _MOST_FAILURES = 2
 
@@ -261,14 +260,14 @@ def _released_of(result: Result) -> float:
     """Steps that were released; infinite where that is not known."""
     for event in result.events:
         count = event.data.get("released_count")
-        if event.name == _SIMULATION and isinstance(count, int):
+        if event.name == "simulation" and isinstance(count, int):
             return count
     return float("inf")
 
 
 def missed_of(series: Sequence[Series]) -> int | None:
     """Steps that missed their deadline; None where they were not counted."""
-    counts = [one.max for one in series if one.name == _MISSED and one.max is not None]
+    counts = [one.max for one in series if one.name == "missed" and one.max is not None]
     return max(counts, default=None)
 
 

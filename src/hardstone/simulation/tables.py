@@ -453,7 +453,6 @@ MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
 PUBLISHED_HEADINGS = ("system", "threads", "held", "missed at")
 _STEP_NS = 10_000_000
 _MOST_SHOWN = 8
-_ANY = "any"
 
 
 @dataclass(frozen=True)
@@ -510,7 +509,7 @@ def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedT
     rows: list[tuple[str, ...]] = [
         (
             one.system,
-            _ANY if one.threads is None else format_count(one.threads),
+            "any" if one.threads is None else format_count(one.threads),
             "-" if one.held is None else format_count(one.held),
             "-" if one.missed_from is None else format_count(one.missed_from),
         )
