@@ -366,12 +366,11 @@ _NO_FACTS: Systems = ({}, {})
 def preemption_table(
     off: Sequence[Result], on: Sequence[Result], systems: Systems = _NO_FACTS
 ) -> PreemptionTable:
-    """The table of results of KRN-P-PRE without (`off`) and with kernel preemption; others are left
-    out. `systems` are the facts of both sides: the models, and what else differs, come from them.
+    """The table of results of KRN-P-PRE without (`off`) and with kernel preemption. `systems` are
+    the facts of both sides: the models, and what else differs, come from them.
 
     InputError if a histogram is unreadable.
     """
-    off, on = _of_test(off), _of_test(on)
     sides = side_of(off, systems[0]), side_of(on, systems[1])
     notes = why_not_divided(*systems)
     is_divided = not notes
@@ -392,10 +391,6 @@ def preemption_table(
         published=f"{history.short}: {history.machine}",
         history=history,
     )
-
-
-def _of_test(found: Sequence[Result]) -> list[Result]:
-    return [one for one in found if one.test == TEST]
 
 
 def preemption_rows(
