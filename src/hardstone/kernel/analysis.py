@@ -40,8 +40,8 @@ from hardstone.stats.quantiles import Quantile, is_printable, lacking, quantile,
 
 
 def longest_of_share(series: Series, q: float) -> int | None:
-    """The length at which sections up to it made up the share `q` of the time of all: the upper
-    edge of its bucket, at most the maximum. None without values. InputError if unreadable."""
+    """The length up to which sections made up the share `q` of the time of all: the upper edge of
+    its bucket, at most the maximum. None without values. InputError if unreadable."""
     if series.max is None:
         return None
     bins = bins_of(series.histogram)
@@ -71,8 +71,9 @@ class SectionShare:
 class SectionLength:
     """The length x at which the share `q` of kernel time is in sections shorter than x.
 
-    `is_below`: it is at most `value_ns`, the shortest length that is told from the idle latency.
-    `low_ns` and `high_ns` bound it at 95 %; 0: below what can be told; None: unbounded.
+    `is_below`: it is at most `value_ns`, the shortest length that can be distinguished from the
+    idle latency. `low_ns` and `high_ns` bound it at 95 %; 0: below what can be distinguished; None:
+    unbounded.
     """
 
     q: float
@@ -102,23 +103,19 @@ def shorter_share(longer: SectionShare, kernel_share: float) -> FloatArray:
     return np.maximum(1 - longer.share / kernel_share, 0.0)
 
 
-def is_sayable(found: Residuals, kernel_share: float, q: float) -> bool:
-    """Whether at least 10 of the releases that hit the kernel are expected beyond the share `q`."""
-    return found.releases >= values_for(q, kernel_share)
-
-
 def section_length(
     found: Residuals, kernel_share: float, q: float, rate: BlockingRate | None = None
 ) -> SectionLength | None:
     """The length below which sections made up the share `q` of kernel time; None where there are
-    too few releases. `rate`: that of `found`, where it is known already."""
-    if not is_sayable(found, kernel_share, q):
+    too few releases: at least 10 that hit the kernel must be expected beyond `q`. `rate`: that of
+    `found`, where it is known already."""
+    if found.releases < values_for(q, kernel_share):
         return None
     allowed = (1 - q) * kernel_share
     longer = time_longer(rate or blocking_rate(found))
-    held = longer.share <= allowed
-    is_below = not longer.share.size or bool(held[0])
-    value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(held))])
+    is_within = longer.share <= allowed
+    is_below = not longer.share.size or bool(is_within[0])
+    value = found.start_ns if is_below else float(longer.from_ns[int(np.argmax(is_within))])
     low, high = _bounds(found, allowed)
     return SectionLength(
         q, value, is_below, min(low, value), None if high is None else max(high, value)
@@ -147,18 +144,18 @@ def _longer_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray
     what the confidence leaves, the first and the last term have half each. The second, what was
     waited beyond x, is at least 0, and at most as many times its mean as the first allows.
     """
-    error = (1 - CONFIDENCE) / 4
+    error = (1 - _CONFIDENCE) / 4
     surely = count_low(counts_above(found, lengths_ns, is_sure=True), error)
     perhaps = count_high(counts_above(found, lengths_ns, is_sure=False), error)
-    low = found.gap_ns * surely + lengths_ns * longer_at_least(found, lengths_ns, error)
+    low = found.gap_ns * surely + lengths_ns * _longer_at_least(found, lengths_ns, error)
     each_ns = found.gap_ns + lengths_ns + _waited_each(found, lengths_ns)
-    high = each_ns * perhaps + lengths_ns * seen_at_most(found, lengths_ns, error)
+    high = each_ns * perhaps + lengths_ns * _seen_at_most(found, lengths_ns, error)
     time_ns = found.releases * found.per_release_ns
     return low / time_ns, high / time_ns
 
 
 def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
-    """The mean of what residuals above each of `lengths_ns` have above it; 0 without any."""
+    """By how much residuals above each of `lengths_ns` exceed it on average; 0 without any."""
     middles = (found.lower_ns + found.upper_ns) / 2
     above = found.blocked - np.concatenate([[0.0], np.cumsum(found.count)])
     sums = np.concatenate([[0.0], np.cumsum(found.count * middles)])
@@ -167,16 +164,16 @@ def _waited_each(found: Residuals, lengths_ns: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(waited, 0) / np.maximum(above[first], 1), dtype=np.float64)
 
 
-RANKED_BY = (0.99, 0.9, 0.5)
+_RANKED_BY = (0.99, 0.9, 0.5)
 
 
 def ranking_quantile(found: Mapping[str, Series]) -> float:
-    """The quantile that ranks: the first of RANKED_BY that any operation has values for."""
+    """The quantile that ranks: the first of _RANKED_BY that any operation has values for."""
     most = max((one.count for one in found.values()), default=0)
-    return next((q for q in RANKED_BY if is_printable(q, most)), RANKED_BY[-1])
+    return next((q for q in _RANKED_BY if is_printable(q, most)), _RANKED_BY[-1])
 
 
-def quantile_at(series: Series, q: float) -> Quantile | None:
+def _quantile_at(series: Series, q: float) -> Quantile | None:
     """The `q` quantile of `series`; None where it has too few values for it."""
     return quantile(series.histogram, q) if is_printable(q, series.count) else None
 
@@ -191,20 +188,20 @@ def ranks_of(
     """
     known = [(name, one) for name, one in found.items() if one is not None]
     known.sort(key=lambda pair: (-_height(pair[1]), pair[0]))
-    able = [(name, one) for name, one in known if not is_like(one, reference)]
+    able = [(name, one) for name, one in known if not _is_like(one, reference)]
     ranks: dict[str, int | None] = {}
     leader: tuple[int, Quantile] | None = None
     for number, (name, one) in enumerate(able, 1):
         if leader is None or not _overlaps(one, leader[1]):
             leader = (number, one)
         ranks[name] = leader[0]
-    alike = [name for name, one in known if is_like(one, reference)]
+    like_reference = [name for name, one in known if _is_like(one, reference)]
     few = [name for name, one in found.items() if one is None]
-    return ranks | dict.fromkeys([*alike, *few], None)
+    return ranks | dict.fromkeys([*like_reference, *few], None)
 
 
-def is_like(one: Quantile | None, reference: Quantile | None) -> bool:
-    """Whether the interval of `one` overlaps that of `reference` or lies below it; not where one
+def _is_like(one: Quantile | None, reference: Quantile | None) -> bool:
+    """Whether the interval of `one` overlaps that of `reference` or lies below it; False where one
     of them is not known."""
     return one is not None and reference is not None and _overlaps(reference, one)
 
@@ -220,41 +217,35 @@ def _overlaps(lower: Quantile, upper: Quantile) -> bool:
     return lower.high is None or upper.low is None or lower.high >= upper.low
 
 
-RAN = "operation_ran"
-
-
-def share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
-    """The figure `part` over the figure `whole` of an operation, of all its events together, at
-    most 1. None where one of the two was not counted, or is 0."""
-    ran = [one.data for one in result.events if one.name == RAN]
+def _share_ran(result: Result, operation: str, part: str, whole: str) -> float | None:
+    """The figure `part` over the figure `whole` of all events of an operation together, at most 1.
+    None where one of the two was not counted, or is 0."""
+    ran = [one.data for one in result.events if one.name == "operation_ran"]
     own = [data for data in ran if data.get("operation") == operation]
     some, total = _sum(own, part), _sum(own, whole)
     return min(some / total, 1.0) if some and total else None
 
 
-def still_share(result: Result, operation: str) -> float:
+def _still_share(result: Result, operation: str) -> float:
     """The share of values before which the process had not run since the one before."""
-    return share_ran(result, operation, "still_count", "value_count") or 0.0
+    return _share_ran(result, operation, "still_count", "value_count") or 0.0
 
 
-def waited_share(result: Result, operation: str) -> float:
+def _waited_share(result: Result, operation: str) -> float:
     """The share of its time for which the process was ready and others had the CPU."""
-    return share_ran(result, operation, "waited_ns", "elapsed_ns") or 0.0
+    return _share_ran(result, operation, "waited_ns", "elapsed_ns") or 0.0
 
 
 def _sum(found: list[dict[str, DataValue]], key: str) -> int:
     """The sum of a figure of all events; 0 where one of them does not have it."""
     values = [one.get(key) for one in found]
-    return sum(v for v in values if isinstance(v, int)) if all(map(_is_count, values)) else 0
-
-
-def _is_count(value: DataValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    counts = [
+        one for one in values if isinstance(one, int) and not isinstance(one, bool) and one >= 0
+    ]
+    return sum(counts) if len(counts) == len(values) else 0
 
 
 TEST = KERNEL_TEST
-DISPATCH = "dispatch"
-SECTION = "section"
 ALL = "all"
 REFERENCE = "none"
 SHARES = (0.9, 0.99)
@@ -266,12 +257,12 @@ _LEAST_AHEAD_NS = 50_000  # from a wake-up no release is earlier than that (rand
 
 @dataclass(frozen=True)
 class Blocking:
-    """What is said of an operation beside the idle latency. `per_s` and `interval` are the rate
+    """What the idle latency tells of an operation. `per_s` and `interval` are the rate
     above `rate_at_ns` of all operations. `lengths` has a length for each of SHARES; None where
     there are too few releases, or nobody counted the time in the kernel.
 
     `falls`: the rate is within its interval. Else the residuals do not fall with their length as
-    those at random moments do (each wake-up has something of its own beside what blocks it), and
+    those at random moments do (each wake-up has something of its own besides what blocks it), and
     neither the rate nor the lengths are figures."""
 
     residuals: Residuals
@@ -345,13 +336,14 @@ def kernel_time_of(result: Result, *, is_whole_only: bool = False) -> KernelTime
     together = whole or merged(list(found.values()))
     if together is None:
         return None
-    is_reference_of_others = _most_of_others(result) > MOST_OF_OTHERS
+    of_others = max(_still_share(result, REFERENCE), _waited_share(result, REFERENCE))
+    is_reference_of_others = of_others > MOST_OF_OTHERS
     idle = idle_of(reference) if reference and not is_reference_of_others else None
     q = ranking_quantile(found or {ALL: together})
-    floor = quantile_at(reference, q) if reference else None
+    floor = _quantile_at(reference, q) if reference else None
     maker = _Maker(result, idle, _rate_at(together, idle) if idle else None, q, floor)
     ranked = {} if is_whole_only else found
-    ranks = ranks_of({name: quantile_at(series, q) for name, series in ranked.items()}, floor)
+    ranks = ranks_of({name: _quantile_at(series, q) for name, series in ranked.items()}, floor)
     shares = {name: maker.kernel_share(name) for name in found}
     share = maker.kernel_share(ALL) if whole else _share_together(found, shares)
     return KernelTime(
@@ -381,31 +373,31 @@ class _Maker:
         self, name: str, series: Series, share: float | None, rank: int | None
     ) -> Operation:
         """The operation `name` with the figures of its dispatch latencies `series`."""
-        own = quantile_at(series, self.q)
+        own = _quantile_at(series, self.q)
         return Operation(
             name=name,
             series=series,
             kernel_share=share,
-            waited_share=waited_share(self.result, name),
-            still_share=still_share(self.result, name),
+            waited_share=_waited_share(self.result, name),
+            still_share=_still_share(self.result, name),
             quantile=own,
             rank=rank,
-            is_like_reference=is_like(own, self.floor),
+            is_like_reference=_is_like(own, self.floor),
             blocking=self._blocking(series, share),
             sections=[
                 one
                 for one in self.result.series
-                if one.name == SECTION and one.count and str(one.labels.get(_LABEL)) == name
+                if one.name == "section" and one.count and str(one.labels.get(_LABEL)) == name
             ],
         )
 
     def kernel_share(self, name: str) -> float | None:
-        return share_ran(self.result, name, "system_ns", "elapsed_ns")
+        return _share_ran(self.result, name, "system_ns", "elapsed_ns")
 
     def _blocking(self, series: Series, share: float | None) -> Blocking | None:
         if self.idle is None or self.rate_at_ns is None:
             return None
-        found = residuals_of(series, self.idle, gap_of(self.result))
+        found = residuals_of(series, self.idle, _gap_of(self.result))
         rate = blocking_rate(found)
         lengths = {q: section_length(found, share, q, rate) if share else None for q in SHARES}
         bounds = rate_interval(found, self.rate_at_ns)
@@ -413,9 +405,9 @@ class _Maker:
         return blocking if blocking.falls else replace(blocking, lengths=dict.fromkeys(SHARES))
 
 
-def gap_of(result: Result) -> float:
+def _gap_of(result: Result) -> float:
     """The mean of the exponential time to a release: what the probe adds to the least time from a
-    wake-up on. Far apart where the request does not say."""
+    wake-up on. FAR_APART_NS where the request does not say."""
     interval_ns = result.params.get("mean_interval_ns")
     if isinstance(interval_ns, list):
         interval_ns = interval_ns[0] if interval_ns else None
@@ -427,15 +419,15 @@ def _by_operation(result: Result) -> dict[str, Series]:
     """The dispatch latencies of each operation; those of several CPUs together."""
     groups: dict[str, list[Series]] = {}
     for one in result.series:
-        if one.name == DISPATCH and one.count and _LABEL in one.labels:
+        if one.name == "dispatch" and one.count and _LABEL in one.labels:
             groups.setdefault(str(one.labels[_LABEL]), []).append(one)
     joined = {name: merged(group) for name, group in list(groups.items())[:MOST_OPERATIONS]}
     return {name: series for name, series in joined.items() if series is not None}
 
 
 def _rate_at(whole: Series, idle: Idle) -> float:
-    """The first of 1, 2, 5, 10 ... that is at least twice what can be told from the idle latency:
-    the interval of a rate needs room to its left."""
+    """The first of 1, 2, 5, 10 ... that is at least twice what can be distinguished from the idle
+    latency: the interval of a rate needs room to its left."""
     least = 2 * residuals_of(whole, idle).start_ns
     marks = (step * 10.0**power for power in range(12) for step in (1, 2, 5))
     return next((mark for mark in marks if mark >= least), least)
@@ -452,16 +444,11 @@ def _share_together(
     return sum(number * (share or 0.0) for number, share in known) / count
 
 
-def _most_of_others(result: Result) -> float:
-    """The larger of the shares of the reference that other processes had."""
-    return max(still_share(result, REFERENCE), waited_share(result, REFERENCE))
-
-
 FloatArray = NDArray[np.float64]
-Slope = Callable[[int, int], float]
+_Slope = Callable[[int, int], float]
 
 
-def concave_majorant(points: int, slope: Slope) -> list[int]:
+def concave_majorant(points: int, slope: _Slope) -> list[int]:
     """The corners of the least concave majorant, as places among `points` in ascending order.
 
     `slope` gives the slope of the line from an earlier point to a later one. The first and the
@@ -503,9 +490,9 @@ class Residuals:
     """The residuals of the blocked releases among `releases`, by bucket: shape (n,), ascending.
 
     A residual of a bucket is at least `lower_ns` and below `upper_ns`, of which `count` were seen.
-    `start_ns` is the shortest that is told from the idle latency. `worst_ns` is the largest.
-    `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the latency that
-    follows: both together are the time for one release.
+    `start_ns` is the shortest that can be distinguished from the idle latency. `worst_ns` is the
+    largest. `gap_ns` is the mean of the exponential time to a release, `mean_ns` that of the
+    latency that follows: both together are the time for one release.
     """
 
     releases: int
@@ -565,7 +552,7 @@ def residuals_of(series: Series, idle: Idle, gap_ns: float = FAR_APART_NS) -> Re
     )
 
 
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 _WINDOWS = (1 / 4, 3 / 4)  # of x
 _PARTS = 10
 _SURE = 3  # 1 - exp(-3) is 95 %
@@ -598,7 +585,7 @@ class RateInterval:
 def blocking_rate(found: Residuals) -> BlockingRate:
     """The rate of blocking intervals of every length from `start_ns` of the residuals on."""
     if not found.blocked:
-        return BlockingRate(*(np.zeros(0),) * 2)
+        return BlockingRate(np.zeros(0), np.zeros(0))
     x = [found.start_ns, *found.upper_ns.tolist()]
     beyond = ((found.blocked - _summed(found)) / found.releases).tolist()
 
@@ -614,33 +601,29 @@ def blocking_rate(found: Residuals) -> BlockingRate:
     return BlockingRate(np.array([x[place] for place in corners]), per_s)
 
 
-def rate_interval(
-    found: Residuals, length_ns: float, confidence: float = CONFIDENCE
-) -> RateInterval:
+def rate_interval(found: Residuals, length_ns: float) -> RateInterval:
     """Bounds of the rate of intervals longer than `length_ns`, if releases are independent."""
-    low, high = rate_bounds(found, np.array([length_ns]), confidence)
+    low, high = rate_bounds(found, np.array([length_ns]))
     return RateInterval(float(low[0]), float(high[0]) if np.isfinite(high[0]) else None)
 
 
-def rate_bounds(
-    found: Residuals, lengths_ns: FloatArray, confidence: float = CONFIDENCE
-) -> tuple[FloatArray, FloatArray]:
+def rate_bounds(found: Residuals, lengths_ns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of the rate at each of `lengths_ns`, all above 0; infinite where nothing bounds it.
 
     Right of x the rate is at most that at x, left of it at least, however wide the window. Each of
     the windows has its share of what the confidence leaves, and of that the part beyond a tenth.
     """
-    side = (1 - confidence) / 2
+    side = (1 - _CONFIDENCE) / 2
     beyond = count_high(counts_above(found, lengths_ns, is_sure=False), side / _PARTS)
-    low = longer_at_least(found, lengths_ns, side)
-    high = beyond + seen_at_most(found, lengths_ns, side - side / _PARTS)
+    low = _longer_at_least(found, lengths_ns, side)
+    high = beyond + _seen_at_most(found, lengths_ns, side - side / _PARTS)
     seconds = max(found.releases, 1) * found.per_release_ns / _NS_PER_S
     return low / seconds, high / seconds
 
 
-def longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
-    """What the number of intervals longer than each of `lengths_ns` is at least, except with the
-    probability `error`: those that are longer than the window, and those hit in it."""
+def _longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+    """The least number of intervals longer than each of `lengths_ns`, except with the probability
+    `error`: those that are longer than the window, and those hit in it."""
     each = error / len(_WINDOWS)
     low = np.zeros(lengths_ns.shape)
     for part in _WINDOWS:
@@ -652,9 +635,9 @@ def longer_at_least(found: Residuals, lengths_ns: FloatArray, error: float) -> F
     return low
 
 
-def seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
-    """What the number of intervals longer than each of `lengths_ns`, less those hit beyond it, is
-    at most, except with the probability `error`; infinite where nothing bounds it."""
+def _seen_at_most(found: Residuals, lengths_ns: FloatArray, error: float) -> FloatArray:
+    """The largest number of intervals longer than each of `lengths_ns`, less those hit beyond it,
+    except with the probability `error`; infinite where nothing bounds it."""
     each = error / len(_WINDOWS)
     high = np.full(lengths_ns.shape, np.inf)
     for part in _WINDOWS:
@@ -684,14 +667,14 @@ def unseen_per_s(found: Residuals, length_ns: float) -> float | None:
 
 
 def count_low(count: FloatArray, error: float) -> FloatArray:
-    """What the expected counts (Poisson) are at least, each with probability 1 - `error`."""
+    """Lower bounds of the expected counts (Poisson), each with probability 1 - `error`."""
     from scipy import special
 
     return np.where(count > 0, special.gammaincinv(np.maximum(count, 1.0), error), 0.0)
 
 
 def count_high(count: FloatArray, error: float) -> FloatArray:
-    """What the expected counts (Poisson) are at most, each with probability 1 - `error`."""
+    """Upper bounds of the expected counts (Poisson), each with probability 1 - `error`."""
     from scipy import special
 
     return np.asarray(special.gammaincinv(count + 1, 1 - error), dtype=np.float64)

@@ -31,6 +31,7 @@ from hardstone.kernel.tables import (
     kernel_history,
     kernel_table,
     summary,
+    with_interval,
 )
 from hardstone.model import Result
 from hardstone.report.chart_frame import (
@@ -42,6 +43,7 @@ from hardstone.report.chart_frame import (
     drawn,
     figure,
     mark,
+    number_in,
     ticks,
     tooltip,
     value_axis,
@@ -56,7 +58,6 @@ if TYPE_CHECKING:
 
 UNSEEN = "may be unseen"
 _POINTS = 48
-_LABEL = "format(datum.value, '~s')"
 
 
 def has_blocking(one: Operation) -> bool:
@@ -67,9 +68,9 @@ def has_blocking(one: Operation) -> bool:
 def blocking_chart(found: Sequence[Operation]) -> Spec:
     """A line for each operation that blocked; the first has a band."""
     rows = [row for number, one in enumerate(found) for row in blocking_rows(one, number)]
-    low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
-    least = min((float(row["s"] or 0) for row in rows), default=1.0) / 3
-    most = max((float(row["s"] or 0) for row in rows), default=10.0) * 2
+    low, high = domain([number_in(row, "v") for row in rows], 1.1)
+    rates = [number_in(row, "s") for row in rows]
+    least, most = min(rates, default=1.0) / 3, max(rates, default=10.0) * 2
     rows += _unseen(found, least, most, high) + _band(found[0], least)
     names = list(dict.fromkeys(str(row["c"]) for row in rows))
     group = Group([], colours=names)
@@ -84,10 +85,45 @@ def blocking_chart(found: Sequence[Operation]) -> Spec:
         "field": "s",
         "type": "quantitative",
         "scale": {"type": "log", "domain": [least, most], "nice": False, "clamp": True},
-        "axis": {"values": ticks(least, most), "labelExpr": _LABEL, "grid": True},
+        "axis": {
+            "values": ticks(least, most),
+            "labelExpr": "format(datum.value, '~s')",
+            "grid": True,
+        },
         "title": "intervals per second (log)",
     }
-    return figure(group, rows, [_blocking_lines(group, x, y), _limit(group, x), _area(group, x)])
+    lines = _layer(
+        "s",
+        mark("line", interpolate="step-after"),
+        x=x,
+        y=y,
+        color=colour(group),
+        detail={"field": "i", "type": "nominal"},
+        tooltip=tooltip(group, ("v", "longer than (ns)", ",.0f"), ("s", "per s", ".3~g")),
+    )
+    may_be_unseen = _layer(
+        "t",
+        mark("line", strokeDash=[3, 3], strokeWidth=1.2),
+        x=x,
+        y={"field": "t", "type": "quantitative"},
+        color=colour(group),
+        tooltip=tooltip(group, ("v", "length (ns)", ",.0f"), ("t", "per s", ".3~g")),
+    )
+    band = _layer(
+        "min",
+        mark("area", fillOpacity=0.15),
+        x=x,
+        y={"field": "min", "type": "quantitative"},
+        y2={"field": "max"},
+        color=colour(group),
+    )
+    return figure(group, rows, [lines, may_be_unseen, band])
+
+
+def _layer(field: str, look: Spec, **encoding: Spec | list[Spec]) -> Spec:
+    """A layer of the rows that have a value in `field`."""
+    only = [{"filter": f"isValid(datum.{field})"}]
+    return {"transform": only, "mark": look, "encoding": encoding}
 
 
 def blocking_rows(one: Operation, number: int) -> list[Row]:
@@ -107,7 +143,7 @@ def blocking_rows(one: Operation, number: int) -> list[Row]:
 
 
 def _unseen(found: Sequence[Operation], least: float, most: float, high: float) -> list[Row]:
-    """For the operation with the fewest releases; within the axes."""
+    """Rates of the operation with the fewest releases below which intervals may be unseen."""
     known = [one.blocking.residuals for one in found if one.blocking]
     if not known:
         return []
@@ -135,60 +171,19 @@ def _band(one: Operation, least: float) -> list[Row]:
     ]
 
 
-def _blocking_lines(group: Group, x: Spec, y: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.s)"}],
-        "mark": mark("line", interpolate="step-after"),
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": colour(group),
-            "detail": {"field": "i", "type": "nominal"},
-            "tooltip": tooltip(group, ("v", "longer than (ns)", ",.0f"), ("s", "per s", ".3~g")),
-        },
-    }
-
-
-def _limit(group: Group, x: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.t)"}],
-        "mark": mark("line", strokeDash=[3, 3], strokeWidth=1.2),
-        "encoding": {
-            "x": x,
-            "y": {"field": "t", "type": "quantitative"},
-            "color": colour(group),
-            "tooltip": tooltip(group, ("v", "length (ns)", ",.0f"), ("t", "per s", ".3~g")),
-        },
-    }
-
-
-def _area(group: Group, x: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.min)"}],
-        "mark": mark("area", fillOpacity=0.15),
-        "encoding": {
-            "x": x,
-            "y": {"field": "min", "type": "quantitative"},
-            "y2": {"field": "max"},
-            "color": colour(group),
-        },
-    }
-
-
 _SHARES = {TIME_90: 0.9, TIME_99: 0.99, WORST: 1.0}
-_MARKS = [0, 0.25, 0.5, 0.75, 0.9, 1]
 _TOP = 1.03  # so that a mark at 1 is whole
 
 
 def share_axis(marks: list[float]) -> Spec:
     """An axis that has all of these marks: where there are more of them than one in 40 pixels, Vega
-    leaves out every second, unless it is told how many there are."""
+    leaves out every second, unless `tickCount` says how many there are."""
     look: Spec = {"format": ".0%", "grid": True, "labelOverlap": False}
     return {"values": marks, "tickCount": len(marks), **look}
 
 
 def has_sections(one: Operation) -> bool:
-    """Whether any share of kernel time can be told."""
+    """Whether any share of kernel time is known."""
     found = one.blocking
     return bool(found and found.falls and one.kernel_share and found.rate.from_ns.size)
 
@@ -199,7 +194,7 @@ def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> 
     rows += point_rows(history, len(found)) if history else []
     names = list(dict.fromkeys(str(row["c"]) for row in rows))
     group = Group([], colours=names)
-    low, high = domain([float(row["v"] or 0) for row in rows], 1.1)
+    low, high = domain([number_in(row, "v") for row in rows], 1.1)
     x: Spec = {
         "field": "v",
         "type": "quantitative",
@@ -207,7 +202,30 @@ def section_chart(found: Sequence[Operation], history: KernelHistory | None) -> 
         "axis": value_axis(low, high, "ns"),
         "title": "length of section (log)",
     }
-    return figure(group, rows, [_section_lines(group, x), _marks(group, x)])
+    lines = _layer(
+        "s",
+        mark("line", interpolate="step-after"),
+        x=x,
+        y={
+            "field": "s",
+            "type": "quantitative",
+            "scale": {"domain": [0, _TOP], "nice": False, "clamp": True},
+            "axis": share_axis([0, 0.25, 0.5, 0.75, 0.9, 1]),
+            "title": "share of kernel time",
+        },
+        color=colour(group),
+        detail={"field": "i", "type": "nominal"},
+        tooltip=tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("s", "share", ".3~%")),
+    )
+    published = _layer(
+        "b",
+        mark("point", shape="diamond", filled=True, size=70),
+        x=x,
+        y={"field": "b", "type": "quantitative"},
+        color=colour(group),
+        tooltip=tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("b", "share", ".3~%")),
+    )
+    return figure(group, rows, [lines, published])
 
 
 def section_rows(one: Operation, number: int) -> list[Row]:
@@ -233,39 +251,6 @@ def point_rows(history: KernelHistory, number: int) -> list[Row]:
         for place, (name, side) in enumerate((("off", history.off), ("on", history.on)))
         for statistic, share in _SHARES.items()
     ]
-
-
-def _section_lines(group: Group, x: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.s)"}],
-        "mark": mark("line", interpolate="step-after"),
-        "encoding": {
-            "x": x,
-            "y": {
-                "field": "s",
-                "type": "quantitative",
-                "scale": {"domain": [0, _TOP], "nice": False, "clamp": True},
-                "axis": share_axis(_MARKS),
-                "title": "share of kernel time",
-            },
-            "color": colour(group),
-            "detail": {"field": "i", "type": "nominal"},
-            "tooltip": tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("s", "share", ".3~%")),
-        },
-    }
-
-
-def _marks(group: Group, x: Spec) -> Spec:
-    return {
-        "transform": [{"filter": "isValid(datum.b)"}],
-        "mark": mark("point", shape="diamond", filled=True, size=70),
-        "encoding": {
-            "x": x,
-            "y": {"field": "b", "type": "quantitative"},
-            "color": colour(group),
-            "tooltip": tooltip(group, ("v", "shorter than (ns)", ",.0f"), ("b", "share", ".3~%")),
-        },
-    }
 
 
 _MOST_LINES = 4
@@ -303,9 +288,12 @@ def kernel_page(
 ) -> KernelPage | None:
     """The page of a result of KRN-P-PRE; None for another test, and without values.
 
-    `refused`: why no figure of hardware may stand beside. `is_brief`: only the first chart.
+    `refused`: why no figure of hardware may be shown with it. `is_brief`: only the first chart.
     """
-    table = _table(result)
+    try:
+        table = kernel_table(result)
+    except InputError:  # the top of the page names contradictory series
+        return None
     if table is None:
         return None
     history = None if refused else kernel_history()
@@ -315,19 +303,18 @@ def kernel_page(
         table=table,
         rows=[*table.rows, table.whole, *([table.reference] if table.reference else [])],
         figures=[
-            _figure(title, text, about, spec, f"{anchor}-kernel-{number}", drawer)
+            Figure(
+                id=f"{anchor}-kernel-{number}",
+                title=title,
+                about=text,
+                alt=shorten(f"{title}. {about}", 400),
+                drawing=drawer.draw(spec),
+            )
             for number, (title, text, spec) in enumerate(found)
         ],
         history=history_line(refused),
         traced=[astuple(one) for one in table.traced],
     )
-
-
-def _table(result: Result) -> KernelTable | None:
-    try:
-        return kernel_table(result)
-    except InputError:  # the top of the page names contradictory series
-        return None
 
 
 def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, str, Spec]]:
@@ -346,25 +333,27 @@ def _charts(time: KernelTime, history: KernelHistory | None) -> list[tuple[str, 
     return found
 
 
-def _figure(
-    title: str, about: str, summed_up: str, spec: Spec, name: str, drawer: Drawer
-) -> Figure:
-    return Figure(
-        id=name,
-        title=title,
-        about=about,
-        alt=shorten(f"{title}. {summed_up}", 400),
-        drawing=drawer.draw(spec),
-    )
-
-
 def fill_kernel(sheet: Sheet, page: KernelPage) -> None:
     """Fills a page that has a heading."""
     table = page.table
     head = ["Operation", "Rank", "Releases", "In kernel", table.level, "Sections, 90 %"]
     head += ["Sections, 99 %", "Worst observed", f"Rate above {table.rate_above or '-'}"]
     sheet.gap(4)
-    sheet.table(head, [_cells(row) for row in page.rows])
+    rows = [
+        [
+            row.operation,
+            row.rank,
+            row.releases,
+            row.kernel_share,
+            with_interval(row.quantile, row.interval),
+            with_interval(row.length_90, row.interval_90),
+            with_interval(row.length_99, row.interval_99),
+            row.worst,
+            with_interval(row.rate, row.rate_interval),
+        ]
+        for row in page.rows
+    ]
+    sheet.table(head, rows)
     sheet.gap(4)
     if page.traced:
         kinds = ["Traced", "Kind", "Count", "99 %", "Longest", "99 % from releases", "Worst"]
@@ -377,21 +366,3 @@ def fill_kernel(sheet: Sheet, page: KernelPage) -> None:
         sheet.text(one, 8, colour="quiet")
     sheet.gap(8)
     sheet.drawings(pictures(page.figures), columns=2)
-
-
-def _cells(row: OperationRow) -> list[str]:
-    return [
-        row.operation,
-        row.rank,
-        row.releases,
-        row.kernel_share,
-        _with(row.quantile, row.interval),
-        _with(row.length_90, row.interval_90),
-        _with(row.length_99, row.interval_99),
-        row.worst,
-        _with(row.rate, row.rate_interval),
-    ]
-
-
-def _with(value: str, interval: str) -> str:
-    return f"{value} ({interval})" if interval else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from rich import box
 from rich.console import Console
@@ -13,8 +14,6 @@ from hardstone.errors import InputError
 from hardstone.kernel.tables import (
     WHAT_DIFFERS,
     KernelTable,
-    OperationRow,
-    TracedRow,
     history_line,
     kernel_table,
 )
@@ -42,8 +41,13 @@ def show_table(console: Console, found: KernelTable, history: str) -> None:
     """The operations, and what limits their figures. `history` has the published ones."""
     print_table(console, _operations(found))
     if found.traced:
+        traced = _table(
+            ("traced", "kind", "count", "99 %", "longest", "99 %\nof releases", "worst\nobserved")
+        )
+        for one in found.traced:
+            traced.add_row(*map(words, astuple(one)))
         console.print()
-        print_table(console, _traced(found.traced))
+        print_table(console, traced)
         console.print(words(WHAT_DIFFERS, "dim"))
     console.print()
     for note in found.notes:
@@ -55,8 +59,7 @@ def show_table(console: Console, found: KernelTable, history: str) -> None:
 def _operations(found: KernelTable) -> Table:
     """Intervals are on a line of their own."""
     table = _table(
-        ("", "operation", "in\nkernel", found.level, "sections\n90 %", "99 %", "worst\nobserved"),
-        left=2,
+        ("", "operation", "in\nkernel", found.level, "sections\n90 %", "99 %", "worst\nobserved")
     )
     above = f"rate above\n{found.rate_above}" if found.rate_above else ""
     table.add_column(above, justify="right", overflow="fold")
@@ -64,41 +67,27 @@ def _operations(found: KernelTable) -> Table:
     for number, row in enumerate([*found.rows, found.whole, *reference]):
         is_worst = row.rank in ("1", "1=")
         style = "bold" if is_worst else "" if number < len(found.rows) else "dim"
-        table.add_row(*_cells(row), style=style)
+        table.add_row(
+            words(row.rank),
+            words(row.operation) + Text("\n") + words(row.releases, "dim"),
+            words(row.kernel_share),
+            _with_interval(row.quantile, row.interval),
+            _with_interval(row.length_90, row.interval_90),
+            _with_interval(row.length_99, row.interval_99),
+            words(row.worst),
+            _with_interval(row.rate, row.rate_interval),
+            style=style,
+        )
     return table
-
-
-def _cells(row: OperationRow) -> list[Text]:
-    return [
-        words(row.rank),
-        words(row.operation) + Text("\n") + words(row.releases, "dim"),
-        words(row.kernel_share),
-        _with_interval(row.quantile, row.interval),
-        _with_interval(row.length_90, row.interval_90),
-        _with_interval(row.length_99, row.interval_99),
-        words(row.worst),
-        _with_interval(row.rate, row.rate_interval),
-    ]
 
 
 def _with_interval(value: str, interval: str) -> Text:
     return words(value) + (Text("\n") + words(interval, "dim") if interval else Text(""))
 
 
-def _traced(rows: Sequence[TracedRow]) -> Table:
-    table = _table(
-        ("traced", "kind", "count", "99 %", "longest", "99 %\nof releases", "worst\nobserved"),
-        left=2,
-    )
-    for row in rows:
-        cells = (row.operation, row.kind, row.count, row.length_99, row.longest)
-        table.add_row(*map(words, cells), words(row.estimated_99), words(row.worst))
-    return table
-
-
-def _table(titles: Sequence[str], left: int) -> Table:
+def _table(titles: Sequence[str]) -> Table:
+    """The first two columns have names, the others figures."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for number, title in enumerate(titles):
-        justify = "left" if number < left else "right"
-        table.add_column(title, justify=justify, overflow="fold")  # type: ignore[arg-type]
+        table.add_column(title, justify="left" if number < 2 else "right", overflow="fold")
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_cell, quantile_value
@@ -14,17 +14,15 @@ from hardstone.kernel.analysis import (
     REFERENCE,
     TEST,
     Blocking,
-    Idle,
     KernelTime,
     Operation,
-    RateInterval,
     SectionLength,
     kernel_time_of,
     longest_of_share,
     time_longer,
     unseen_per_s,
 )
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import Result, RunDocument
 from hardstone.stats.conditions import listed, names_in
 from hardstone.stats.quantiles import values_for
 from hardstone.systems.published import Figure, figures_of, load_studies
@@ -43,12 +41,17 @@ def length_text(one: SectionLength | None) -> str:
 
 def whole_length(one: SectionLength | None) -> str:
     """Both on one line: "187 us (160 to 204 us)"."""
-    return NOT_KNOWN if one is None else f"{length_text(one)} ({length_interval(one)})"
+    return with_interval(length_text(one), length_interval(one))
 
 
 def percent(share: float) -> str:
     """ "95 %"."""
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def with_interval(value: str, interval: str) -> str:
+    """ "187 us (160 to 204 us)"; the value alone where there is no interval."""
+    return f"{value} ({interval})" if interval else value
 
 
 def length_interval(one: SectionLength | None) -> str:
@@ -109,12 +112,11 @@ def history_line(refused: str | None) -> str:
     if refused:
         return f"{found.short} is not shown: {refused}."
     sides = (("off", found.off), ("on", found.on))
-    told = [f"preemption {name} {_figures(side)}" for name, side in sides]
-    return f"{found.short}, {found.machine}: {'; '.join(told)}."
-
-
-def _figures(side: Mapping[str, float]) -> str:
-    return ", ".join(f"{_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
+    texts = []
+    for name, side in sides:
+        figures = ", ".join(f"{_NAMES[key]} {milliseconds(value)}" for key, value in side.items())
+        texts.append(f"preemption {name} {figures}")
+    return f"{found.short}, {found.machine}: {'; '.join(texts)}."
 
 
 def milliseconds(value_ns: float) -> str:
@@ -134,23 +136,43 @@ _LENGTHS_NS = (1e5, 1e6, 1e7)
 _MOST_ABOVE = 0.01  # of the reference: about what a wide distribution leaves above the limit
 _TOO_MUCH = 1.05
 _MOST_WAITED = 0.1
+_NAME_CHARACTERS = 24
 
 
-def notes_on(found: KernelTime) -> Iterator[str]:
+def _notes_on(found: KernelTime) -> Iterator[str]:
     """One line for each limit that the reader must know."""
     yield from _on_ranks(found)
-    if found.reference and found.is_reference_of_others:
-        yield _on_reference_of_others(found.reference)
+    reference = found.reference
+    if reference and found.is_reference_of_others:
+        yield (
+            f"The reference is that of other processes: before {percent(reference.still_share)} of "
+            "its values its own had not run, and others had the CPU for "
+            f"{percent(reference.waited_share)} of its time; the limit is "
+            f"{percent(MOST_OF_OTHERS)}. So no rates and no sections are given. Ranks and "
+            "latencies hold for what had the CPU. Measure without other work on it."
+        )
         yield from _on_kernel_time(found)
         return
-    if found.idle is None:
+    idle = found.idle
+    if idle is None:
         yield (
             f"The reference (operation none) has fewer than {LEAST_IDLE} releases or is missing: "
             "nothing is told from the idle latency, so only latencies are given."
         )
         return
-    yield _on_limit(found, found.idle)
-    yield from _on_reference(found)
+    start = found.whole.blocking.residuals.start_ns if found.whole.blocking else 0.0
+    yield (
+        f"Nothing shorter than {format_ns(start)} is told from the idle latency (mean "
+        f"{format_ns(idle.mean_ns)}, standard deviation {format_ns(idle.stddev_ns)})."
+    )
+    if reference and reference.blocking:
+        residuals = reference.blocking.residuals
+        if residuals.blocked > _MOST_ABOVE * residuals.releases:
+            yield (
+                f"{format_count(residuals.blocked)} of {format_count(residuals.releases)} releases "
+                "of the reference are above that too: about that share of each operation is not "
+                "its own."
+            )
     yield from _on_what_does_not_fall(found)
     yield from _on_the_rare(found)
     yield from _on_kernel_time(found)
@@ -163,11 +185,11 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
             "=: not distinguishable from the first of the same rank, whose interval overlaps that "
             "of this operation."
         )
-    alike = [_name(one) for one in found.operations if one.is_like_reference]
+    same = [_name(one) for one in found.operations if one.is_like_reference]
     level = level_text(found.q)
-    if alike:
+    if same:
         yield (
-            f"~: not distinguishable from the reference, so without a rank: {listed(alike)}. "
+            f"~: not distinguishable from the reference, so without a rank: {listed(same)}. "
             f"The interval of {level} is not above that of the reference."
         )
     if found.reference and found.reference.quantile is None:
@@ -177,35 +199,6 @@ def _on_ranks(found: KernelTime) -> Iterator[str]:
     if few:
         needed = format_count(values_for(found.q))
         yield f"Too few releases for a rank ({level} needs {needed}): {listed(few)}."
-
-
-def _on_reference_of_others(one: Operation) -> str:
-    return (
-        f"The reference is that of other processes: before {percent(one.still_share)} of its "
-        f"values its own had not run, and others had the CPU for {percent(one.waited_share)} of "
-        f"its time; the limit is {percent(MOST_OF_OTHERS)}. So no rates and no sections are given. "
-        "Ranks and latencies hold for what had the CPU. Measure without other work on it."
-    )
-
-
-def _on_limit(found: KernelTime, idle: Idle) -> str:
-    start = found.whole.blocking.residuals.start_ns if found.whole.blocking else 0.0
-    return (
-        f"Nothing shorter than {format_ns(start)} is told from the idle latency (mean "
-        f"{format_ns(idle.mean_ns)}, standard deviation {format_ns(idle.stddev_ns)})."
-    )
-
-
-def _on_reference(found: KernelTime) -> Iterator[str]:
-    blocking = found.reference.blocking if found.reference else None
-    if blocking is None:
-        return
-    above, releases = blocking.residuals.blocked, blocking.residuals.releases
-    if above > _MOST_ABOVE * releases:
-        yield (
-            f"{format_count(above)} of {format_count(releases)} releases of the reference are "
-            "above that too: about that share of each operation is not its own."
-        )
 
 
 def _on_what_does_not_fall(found: KernelTime) -> Iterator[str]:
@@ -226,11 +219,13 @@ def _on_the_rare(found: KernelTime) -> Iterator[str]:
     if fewest is None:
         return
     rates = [(length, unseen_per_s(fewest, length)) for length in _LENGTHS_NS]
-    told = [f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None]
-    if told:
+    texts = [
+        f"{format_ns(length)}: {rate_text(rate)}" for length, rate in rates if rate is not None
+    ]
+    if texts:
         yield (
             "Too rare to have been seen, at 95 %: sections that come less often than this while an "
-            f"operation runs, by their length: {', '.join(told)}."
+            f"operation runs, by their length: {', '.join(texts)}."
         )
 
 
@@ -261,7 +256,7 @@ def _is_blocked_too_much(one: Operation) -> bool:
 
 
 def _name(one: Operation) -> str:
-    return shorten(one.name, 24)
+    return shorten(one.name, _NAME_CHARACTERS)
 
 
 WHAT_DIFFERS = (
@@ -288,27 +283,24 @@ class TracedRow:
     worst: str
 
 
-def traced_rows(found: KernelTime) -> list[TracedRow]:
+def _traced_rows(found: KernelTime) -> list[TracedRow]:
     """A row for each kind in each operation; empty where no tracer was used."""
-    return [
-        _traced_row(one, series)
-        for one in (*found.operations, found.whole)
-        for series in one.sections
-    ]
-
-
-def _traced_row(one: Operation, series: Series) -> TracedRow:
-    kind = {key: value for key, value in series.labels.items() if key != "operation"}
-    length = longest_of_share(series, _SHARE)
-    return TracedRow(
-        operation=one.name,
-        kind=labels_text(kind),
-        count=format_count(series.count),
-        length_99=format_value(length, "ns"),
-        longest=format_value(series.max, "ns"),
-        estimated_99=length_text(one.blocking.lengths.get(_SHARE) if one.blocking else None),
-        worst=format_value(one.series.max, "ns"),
-    )
+    rows = []
+    for one in (*found.operations, found.whole):
+        estimated = one.blocking.lengths.get(_SHARE) if one.blocking else None
+        for series in one.sections:
+            kind = {key: value for key, value in series.labels.items() if key != "operation"}
+            row = TracedRow(
+                operation=one.name,
+                kind=labels_text(kind),
+                count=format_count(series.count),
+                length_99=format_value(longest_of_share(series, _SHARE), "ns"),
+                longest=format_value(series.max, "ns"),
+                estimated_99=length_text(estimated),
+                worst=format_value(one.series.max, "ns"),
+            )
+            rows.append(row)
+    return rows
 
 
 _MOST_LINES = 2
@@ -317,27 +309,27 @@ _MOST_LINES = 2
 def kernel_lines(document: RunDocument) -> list[tuple[str, str]]:
     """A line for each result of KRN-P-PRE that has figures, as (result, text)."""
     names = names_in(document)
-    told = [(names.name(one), _line(one)) for one in document.results]
-    return [(who, text) for who, text in told if text][:_MOST_LINES]
-
-
-def _line(result: Result) -> str:
-    try:
-        found = kernel_time_of(result)
-    except InputError:  # the run is shown as contradictory
-        return ""
-    return summary(found) if found else ""
+    lines = []
+    for result in document.results:
+        try:
+            found = kernel_time_of(result)
+        except InputError:  # the run is shown as contradictory
+            continue
+        text = summary(found) if found else ""
+        if text:
+            lines.append((names.name(result), text))
+    return lines[:_MOST_LINES]
 
 
 def summary(found: KernelTime) -> str:
     """ "worst at p99: exit 289 us; 90 % of kernel time in sections shorter than 149 us, ..."."""
-    parts = [one for one in (_worst(found),) if one]
+    parts = [_worst(found)]
     lengths = found.whole.blocking.lengths if found.whole.blocking else {}
     known = {q: one for q, one in lengths.items() if one is not None}
     if known:
         shares = ", ".join(f"{percent(q)} in sections {_shorter(one)}" for q, one in known.items())
         parts.append(f"of kernel time {shares}")
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
 def _worst(found: KernelTime) -> str:
@@ -349,15 +341,15 @@ def _worst(found: KernelTime) -> str:
         return (
             f"at {level} no operation is distinguishable from the reference" if is_any_like else ""
         )
-    are = listed(shorten(one.name, 24) for one in first)
-    alike = ", not distinguishable" if len(first) > 1 else ""
+    are = listed(_name(one) for one in first)
+    same = ", not distinguishable" if len(first) > 1 else ""
     is_compared = found.reference is not None and found.reference.quantile is not None
     alone = "" if is_compared else ", without a reference"
-    return f"worst at {level}: {are} ({quantile_value(first[0].quantile, 'ns')}{alike}{alone})"
+    return f"worst at {level}: {are} ({quantile_value(first[0].quantile, 'ns')}{same}{alone})"
 
 
 def _shorter(one: SectionLength) -> str:
-    """ "< 149 us", with what says that a few releases made it."""
+    """ "< 149 us", marked where too few releases give it no upper bound."""
     text = length_text(one) if one.is_below else f"< {length_text(one)}"
     return text if one.high_ns is not None else f"{text} (unbounded at 95 %)"
 
@@ -367,15 +359,13 @@ MEANING = (
     "Rate: blocking intervals longer than that, per second of the operation. Intervals: 95 %, if "
     "releases are independent."
 )
-LIKE_REFERENCE = "~"
-_NAME_CHARACTERS = 24
 
 
 @dataclass(frozen=True)
 class OperationRow:
-    """An operation as texts. `rank` is "2=" where it shares the rank with others, LIKE_REFERENCE
-    where it cannot be told from the reference. `interval` is that of the quantile. `rate` is that
-    of blocking intervals longer than the table's length."""
+    """An operation as texts. `rank` is "2=" where it shares the rank with others, "~" where it is
+    not distinguishable from the reference. `interval` is that of the quantile. `rate` is that of
+    blocking intervals longer than the table's length."""
 
     rank: str
     operation: str
@@ -407,7 +397,7 @@ class KernelTable:
     reference: OperationRow | None
     notes: list[str]
     time: KernelTime
-    traced: list[TracedRow] = field(default_factory=list)
+    traced: list[TracedRow]
     meaning: str = MEANING
 
 
@@ -417,31 +407,28 @@ def kernel_table(result: Result) -> KernelTable | None:
     found = kernel_time_of(result)
     if found is None:
         return None
-    shared = _shared_ranks(found.operations)
+    ranks = [one.rank for one in found.operations if one.rank is not None]
+    shared = {rank for rank in ranks if ranks.count(rank) > 1}
     return KernelTable(
         level=level_text(found.q),
         rate_above=format_ns(found.rate_at_ns) if found.rate_at_ns else "",
         rows=[_operation_row(one, found, shared) for one in found.operations],
         whole=_operation_row(found.whole, found, shared),
         reference=_operation_row(found.reference, found, shared) if found.reference else None,
-        notes=list(notes_on(found)),
+        notes=list(_notes_on(found)),
         time=found,
-        traced=traced_rows(found),
+        traced=_traced_rows(found),
     )
-
-
-def _shared_ranks(found: list[Operation]) -> set[int]:
-    ranks = [one.rank for one in found if one.rank is not None]
-    return {rank for rank in ranks if ranks.count(rank) > 1}
 
 
 def _operation_row(one: Operation, time: KernelTime, shared: set[int]) -> OperationRow:
     cell = quantile_cell(one.quantile, "ns", lacking_quantile(time.q, one.series.count))
     lengths = one.blocking.lengths if one.blocking else {}
+    title = "reference" if one.name == REFERENCE else one.name.replace("_", " ")
     rate, interval = _rate(one.blocking)
     return OperationRow(
         rank=_rank(one, shared),
-        operation=_title(one.name),
+        operation=shorten(title, _NAME_CHARACTERS),
         releases=format_count(one.series.count),
         kernel_share=NOT_KNOWN if one.kernel_share is None else percent(one.kernel_share),
         quantile=cell.value,
@@ -460,23 +447,14 @@ def _rank(one: Operation, shared: set[int]) -> str:
     if one.name in (ALL, REFERENCE):
         return ""
     if one.rank is None:
-        return LIKE_REFERENCE if one.is_like_reference else NOT_KNOWN
+        return "~" if one.is_like_reference else NOT_KNOWN
     return f"{one.rank}=" if one.rank in shared else str(one.rank)
-
-
-def _title(name: str) -> str:
-    if name == REFERENCE:
-        return "reference"
-    return shorten(name.replace("_", " "), _NAME_CHARACTERS)
 
 
 def _rate(found: Blocking | None) -> tuple[str, str]:
     """The rate with its interval: ("7500 /s", "5700 to 8700 /s")."""
     if found is None or not found.falls:
         return NOT_KNOWN, ""
-    return rate_text(found.per_s), rate_interval_text(found.interval)
-
-
-def rate_interval_text(found: RateInterval) -> str:
-    high = "unbounded" if found.high is None else rate_text(found.high)
-    return range_text(rate_text(found.low), high)
+    low, high = found.interval.low, found.interval.high
+    interval = range_text(rate_text(low), "unbounded" if high is None else rate_text(high))
+    return rate_text(found.per_s), interval

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from hardstone.preemption.tables import PreemptionPair, PreemptionRow
+from hardstone.kernel.tables import with_interval
+from hardstone.preemption.tables import PreemptionPair
 from hardstone.report.sheet import Sheet
-
-if TYPE_CHECKING:
-    pass
-
-_NOTHING = ("", "", "")
 
 
 def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
@@ -21,24 +15,20 @@ def preemption_sheet(subject: str, pair: PreemptionPair) -> Sheet:
     sheet = Sheet.headed(subject, title)
     study = table.history.short
     head = ["Operation", "Figure", "Off", "On", "Improvement", f"{study} off", "on", "improvement"]
-    sheet.table(head, [_cells(row) for row in table.rows])
+    rows = [
+        [
+            row.operation,
+            row.figure,
+            with_interval(row.off, row.off_interval),
+            with_interval(row.on, row.on_interval),
+            with_interval(row.improvement, "; ".join(row.limits)),
+            *(row.published or ("", "", "")),
+        ]
+        for row in table.rows
+    ]
+    sheet.table(head, rows)
     sheet.gap(4)
     for line in [*(f"Differs: {one}" for one in table.unlike), *table.notes]:
         sheet.text(line, 8, colour="fair")
     sheet.text(f"{table.meaning} Beside: {table.published}.", 8, colour="quiet")
     return sheet
-
-
-def _cells(row: PreemptionRow) -> list[str]:
-    return [
-        row.operation,
-        row.figure,
-        _with(row.off, row.off_interval),
-        _with(row.on, row.on_interval),
-        _with(row.improvement, "; ".join(row.limits)),
-        *(row.published or _NOTHING),
-    ]
-
-
-def _with(value: str, more: str) -> str:
-    return f"{value} ({more})" if more else value

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.preemption.tables import PreemptionPair, PreemptionRow, PreemptionTable
+from hardstone.preemption.tables import PreemptionPair, PreemptionRow
 from hardstone.terminal.console import make_console, print_table, words
 
 
-def print_preemption(found: PreemptionTable, stream: IO[str] | None = None) -> None:
-    """Prints `found` to `stream` (default: standard output), in colour on a terminal."""
-    show_preemption(make_console(stream), found)
-
-
-def print_pairs(found: Sequence[PreemptionPair], stream: IO[str] | None = None) -> None:
-    """Prints each table, below the condition that it is of."""
-    console = make_console(stream)
+def print_pairs(found: Sequence[PreemptionPair]) -> None:
+    """Prints each table below its condition."""
+    console = make_console()
     for pair in found:
         console.print()
         show_pair(console, pair)
 
 
 def show_pair(console: Console, pair: PreemptionPair) -> None:
+    """The rows of all operations together compared with HP's, those of each, and what limits
+    them."""
+    found = pair.table
     if pair.under:
         console.print(words(pair.under, "bold"))
-    show_preemption(console, pair.table)
-
-
-def show_preemption(console: Console, found: PreemptionTable) -> None:
-    """The rows of all operations together beside HP's, those of each, and what limits them."""
     title = f"kernel preemption off ({found.off}) and on ({found.on})"
     console.print(words(title, "bold"))
     if not found.rows:

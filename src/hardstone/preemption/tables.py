@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import msgspec
@@ -50,7 +50,7 @@ from hardstone.units import format_ns
 from hardstone.wording import range_text, ratio_text, short
 
 OFF, ON = "none", "full"
-IN_THE_LAB = (
+_IN_THE_LAB = (
     "measure a kernel of the lab: hardstone run KRN-P-PRE --compare-preemption --target lab:debian"
 )
 _MOUNT = "sudo mount -t debugfs debugfs /sys/kernel/debug"
@@ -69,50 +69,49 @@ _ANY_REASON = (
 )
 _LEAST_FIRST = (OFF, "voluntary", "laziest", "lazy", ON)
 _CHARACTERS = 40
+Facts = Mapping[str, Scalar]
+Systems = tuple[Facts, Facts]
 
 
 class Models(NamedTuple):
-    """`remark` says what of them is not as on a kernel with all models; empty: nothing."""
+    """`remark` says how they differ from those of a kernel with all models; empty: not at all."""
 
     off: str
     on: str
     remark: str = ""
 
 
-def switched_models(facts: Mapping[str, Scalar]) -> Models:
+def switched_models(facts: Facts) -> Models:
     """The least and the most preemptible model that the kernel can be switched to at run time.
 
-    PrivilegeError where it cannot be switched, or does not tell: with the reason and the next step.
+    PrivilegeError where it cannot be switched, or does not say: with the reason and the next step.
     """
     return _chosen(facts, _LEAST_FIRST)
 
 
-def booted_models(facts: Mapping[str, Scalar], known: Sequence[str]) -> Models:
+def booted_models(facts: Facts, known: Sequence[str]) -> Models:
     """The same of a kernel that is booted with one of the models `known`."""
     return _chosen(facts, [one for one in _LEAST_FIRST if one in known])
 
 
-def _chosen(facts: Mapping[str, Scalar], known: Sequence[str]) -> Models:
+def _chosen(facts: Facts, known: Sequence[str]) -> Models:
     text = facts.get("kernel.preemption_choices")
     offered = {one.strip() for one in text.split(",")} if isinstance(text, str) else set()
     found = [one for one in known if one in offered]
     if len(found) < 2:
         raise PrivilegeError(_why_not(facts, has_choices=bool(offered)), _remedy(facts))
-    return Models(found[0], found[-1], "; ".join(_remarks(facts, found[0], found[-1])))
-
-
-def _remarks(facts: Mapping[str, Scalar], off: str, on: str) -> list[str]:
-    found = []
+    off, on = found[0], found[-1]
+    remarks = []
     if off != OFF:
-        found.append(f"the kernel has no model {OFF}: off is {off}, the least preemptible it has")
+        remarks.append(f"the kernel has no model {OFF}: off is {off}, the least preemptible it has")
     if on != ON:
-        found.append(f"the kernel has no model {ON}: on is {on}, the most preemptible it has")
+        remarks.append(f"the kernel has no model {ON}: on is {on}, the most preemptible it has")
     if facts.get("kernel.realtime") is True:
-        found.append("it has PREEMPT_RT, under which the models differ for ordinary tasks only")
-    return found
+        remarks.append("it has PREEMPT_RT, under which the models differ for ordinary tasks only")
+    return Models(off, on, "; ".join(remarks))
 
 
-def _why_not(facts: Mapping[str, Scalar], *, has_choices: bool) -> str:
+def _why_not(facts: Facts, *, has_choices: bool) -> str:
     model = facts.get("kernel.preemption") or facts.get("kernel.preemption_model")
     shown = "".join(char if char.isprintable() else "?" for char in str(model))[:_CHARACTERS]
     is_dynamic = facts.get("kernel.preemption_is_dynamic")
@@ -126,28 +125,25 @@ def _why_not(facts: Mapping[str, Scalar], *, has_choices: bool) -> str:
     return f"the preemption model cannot be seen ({shown}): {why}"
 
 
-def _remedy(facts: Mapping[str, Scalar]) -> str:
+def _remedy(facts: Facts) -> str:
     """Mounting is enough where the kernel has a choice of models and lets them be read."""
     is_enough = facts.get("kernel.preemption_is_dynamic") and (
         facts.get("user.effective_id") == 0 and facts.get("kernel.debugfs") == "not mounted"
     )
     if not is_enough:
-        return IN_THE_LAB
+        return _IN_THE_LAB
     is_contained = facts.get("virtual.container") is not None
     may_mount = facts.get("user.cap_sys_admin") is not False
     return _SHARE if is_contained and not may_mount else f"mount it, then measure again: {_MOUNT}"
 
 
 _MODEL = "kernel.preemption"
-_COMMAND_LINE = "kernel.cmdline"
 _CHOICE = "preempt="
-_SWITCHED = "preemption"  # the condition that is to differ
-_NOT_KNOWN = "not known"
-Facts = Mapping[str, Scalar]
+NOT_KNOWN = "not known"
 
 
 def why_not_divided(off: Facts, on: Facts) -> list[str]:
-    """Why no ratio may be formed of the figures; empty if it may. Times of an emulated machine are
+    """Why the figures may not be divided; empty if they may. Times of an emulated machine are
     divided by those of the same kind only."""
     if kind_of_time(off) is kind_of_time(on):
         return []
@@ -155,51 +151,33 @@ def why_not_divided(off: Facts, on: Facts) -> list[str]:
 
 
 def differing_conditions(
-    off: Sequence[Result], on: Sequence[Result], systems: tuple[Facts, Facts]
+    off: Sequence[Result], on: Sequence[Result], systems: Systems
 ) -> list[str]:
     """Conditions, parameters and facts that differ, "load: none off, storm on"; what both sides
     share and limits the figures comes last."""
-    found = [*_models(*systems), *_conditions(off, on), *_facts(*systems)]
+    found = []
+    model = systems[0].get(_MODEL)
+    if model is not None and model == systems[1].get(_MODEL):
+        found.append(f"the preemption model is {short(model)} on both sides")
+    if off and on:
+        first, second = (
+            {**msgspec.to_builtins(one.conditions), **one.params} for one in (off[0], on[0])
+        )
+        found += [
+            _differs(name.replace("_", " "), first.get(name), second.get(name))
+            for name in dict.fromkeys([*first, *second])
+            if name != "preemption" and first.get(name) != second.get(name)
+        ]
+        if len(off) != len(on):
+            found.append(f"results: {len(off)} off, {len(on)} on")
+    for one in environment_moved(*systems):
+        is_the_choice = one.fact == "kernel.cmdline" and (
+            _without_choice(one.before) == _without_choice(one.after)
+        )
+        if one.fact != _MODEL and not is_the_choice:
+            found.append(_differs(one.fact, one.before, one.after))
     meaning = time_meaning(systems[0])
     return [*found, meaning] if meaning else found
-
-
-def _models(off: Facts, on: Facts) -> list[str]:
-    ours, theirs = off.get(_MODEL), on.get(_MODEL)
-    if ours is not None and ours == theirs:
-        return [f"the preemption model is {short(ours)} on both sides"]
-    return []
-
-
-def _conditions(off: Sequence[Result], on: Sequence[Result]) -> list[str]:
-    if not off or not on:
-        return []
-    sides = [{**msgspec.to_builtins(one.conditions), **one.params} for one in (off[0], on[0])]
-    told = [
-        _differs(name.replace("_", " "), sides[0].get(name), sides[1].get(name))
-        for name in dict.fromkeys([*sides[0], *sides[1]])
-        if name != _SWITCHED and sides[0].get(name) != sides[1].get(name)
-    ]
-    return [*told, *_lengths(off, on)]
-
-
-def _lengths(off: Sequence[Result], on: Sequence[Result]) -> list[str]:
-    if len(off) == len(on):
-        return []
-    return [f"results: {len(off)} off, {len(on)} on"]
-
-
-def _facts(off: Facts, on: Facts) -> list[str]:
-    return [
-        _differs(one.fact, one.before, one.after)
-        for one in environment_moved(off, on)
-        if one.fact != _MODEL and not _is_the_choice(one.fact, one.before, one.after)
-    ]
-
-
-def _is_the_choice(fact: str, before: Scalar, after: Scalar) -> bool:
-    """Whether the kernel's command lines differ in the choice of the model only."""
-    return fact == _COMMAND_LINE and _without_choice(before) == _without_choice(after)
 
 
 def _without_choice(line: Scalar) -> list[str]:
@@ -207,11 +185,10 @@ def _without_choice(line: Scalar) -> list[str]:
 
 
 def _differs(name: str, off: object, on: object) -> str:
-    texts = [_NOT_KNOWN if one is None else short(str(one)) for one in (off, on)]
+    texts = [NOT_KNOWN if one is None else short(str(one)) for one in (off, on)]
     return f"{name}: {texts[0]} off, {texts[1]} on"
 
 
-NOT_KNOWN = "not known"
 _NO_LENGTHS = "no sections: other processes had the CPU for most of the reference"
 _SHARE_OF = {TIME_90: 0.9, TIME_99: 0.99}
 
@@ -259,21 +236,29 @@ class Side:
         """How many releases a length takes that no result has: "needs 2000 values, has 100"."""
         if statistic == WORST or self.figure(operation, statistic) is not None:
             return ""
-        own = [(one, time) for time in self.found if (one := _named(time, operation))]
-        told = [_lacking(one, time, _SHARE_OF[statistic]) for one, time in own]
-        return next(filter(None, told), "")
+        for time in self.found:
+            one = _named(time, operation)
+            text = _lacking(one, time, _SHARE_OF[statistic]) if one else ""
+            if text:
+                return text
+        return ""
 
     def figure(self, operation: str, statistic: str) -> Figure | None:
         """The figure: of several results the median of a length, the largest of maxima."""
         own = [one for one in (_named(time, operation) for time in self.found) if one]
-        if statistic == WORST:
-            return _worst([one.series.max for one in own if one.series.max is not None])
-        return _length([_length_of(one, _SHARE_OF[statistic]) for one in own])
+        if statistic != WORST:
+            q = _SHARE_OF[statistic]
+            return _median_length([one.blocking.lengths[q] for one in own if one.blocking])
+        worst = [one.series.max for one in own if one.series.max is not None]
+        if not worst:
+            return None
+        top, interval, is_repeated = max(worst), _range(worst), len(worst) > 1
+        return Figure(top, format_ns(top), interval, min(worst), top, has_interval=is_repeated)
 
 
 def side_of(
     results: Sequence[Result],
-    system: Mapping[str, Scalar],
+    system: Facts,
     time_of: Callable[[Result], KernelTime | None] = kernel_time_of,
 ) -> Side:
     """The side of `results`, all of KRN-P-PRE. `time_of` gives what each found."""
@@ -297,27 +282,15 @@ def _named(time: KernelTime, operation: str) -> Operation | None:
     return next((one for one in time.operations if one.name == operation), None)
 
 
-def _length_of(one: Operation, q: float) -> SectionLength | None:
-    return one.blocking.lengths[q] if one.blocking else None
-
-
 def _lacking(one: Operation, time: KernelTime, q: float) -> str:
     if one.blocking is not None or time.is_reference_of_others:
         return one.lacks(q)
     reference = time.reference.series.count if time.reference else 0
-    told = lacking(LEAST_IDLE, reference)
-    return f"reference {told}" if told else ""
+    lacks = lacking(LEAST_IDLE, reference)
+    return f"reference {lacks}" if lacks else ""
 
 
-def _worst(found: list[int]) -> Figure | None:
-    if not found:
-        return None
-    top, low = max(found), min(found)
-    interval = _range(found)
-    return Figure(top, format_ns(top), interval, low, top, has_interval=len(found) > 1)
-
-
-def _length(found: Sequence[SectionLength | None]) -> Figure | None:
+def _median_length(found: Sequence[SectionLength | None]) -> Figure | None:
     known = sorted((one for one in found if one is not None), key=lambda one: one.value_ns)
     if not known:
         return None
@@ -344,8 +317,6 @@ MEANING = (
     "a side has several results. Below an improvement: from the least to the most that both "
     "intervals allow."
 )
-INDISTINCT = "within the intervals"
-NO_INTERVAL = "no interval"
 
 
 @dataclass(frozen=True)
@@ -363,13 +334,13 @@ class PreemptionRow:
     on: str
     on_interval: str
     improvement: str
-    improvement_interval: str = ""
-    doubt: str = ""
-    published: tuple[str, ...] = ()
+    improvement_interval: str
+    doubt: str
+    published: tuple[str, ...]
 
     @property
     def limits(self) -> list[str]:
-        """What stands below the improvement."""
+        """The lines below the improvement."""
         return [one for one in (self.improvement_interval, self.doubt) if one]
 
 
@@ -385,43 +356,41 @@ class PreemptionTable:
     unlike: list[str]
     notes: list[str]
     published: str
+    history: KernelHistory
     meaning: str = MEANING
-    history: KernelHistory = field(default_factory=kernel_history)
 
 
-Systems = tuple[Mapping[str, Scalar], Mapping[str, Scalar]]
 _NO_FACTS: Systems = ({}, {})
 
 
 def preemption_table(
     off: Sequence[Result], on: Sequence[Result], systems: Systems = _NO_FACTS
 ) -> PreemptionTable:
-    """The table of results of KRN-P-PRE without (`off`) and with kernel preemption; others are left
-    out. `systems` are the facts of both sides: the models, and what else differs, come from them.
+    """The table of results of KRN-P-PRE without (`off`) and with kernel preemption. `systems` are
+    the facts of both sides: the models, and what else differs, come from them.
 
     InputError if a histogram is unreadable.
     """
-    sides = side_of(_of_test(off), systems[0]), side_of(_of_test(on), systems[1])
-    refused = why_not_divided(systems[0], systems[1])
+    sides = side_of(off, systems[0]), side_of(on, systems[1])
+    notes = why_not_divided(*systems)
+    is_divided = not notes
+    for name, side in zip(("off", "on"), sides, strict=True):
+        notes += [f"{name}: {text}" for text in side.missing]
+    counts = sides[0].releases, sides[1].releases
+    if all(counts) and abs(counts[0] - counts[1]) * 10 > counts[0]:
+        notes.append(
+            f"{counts[0]} releases off, {counts[1]} on: more usually show a larger worst observed"
+        )
     history = kernel_history()
     return PreemptionTable(
         off=sides[0].model,
         on=sides[1].model,
-        rows=list(preemption_rows(*sides, history, is_divided=not refused)),
-        unlike=differing_conditions(_of_test(off), _of_test(on), systems),
-        notes=[*refused, *_missing(*sides)],
+        rows=list(preemption_rows(*sides, history, is_divided=is_divided)),
+        unlike=differing_conditions(off, on, systems),
+        notes=notes,
         published=f"{history.short}: {history.machine}",
         history=history,
     )
-
-
-def preemption_table_of(off: RunDocument, on: RunDocument) -> PreemptionTable:
-    """As `preemption_table`, of two runs."""
-    return preemption_table(off.results, on.results, (off.system, on.system))
-
-
-def _of_test(found: Sequence[Result]) -> list[Result]:
-    return [one for one in found if one.test == TEST]
 
 
 def preemption_rows(
@@ -430,40 +399,30 @@ def preemption_rows(
     """The rows of all operations together, then of each that a side has."""
     for operation in dict.fromkeys([ALL, *off.operations, *on.operations]):
         for statistic in STATISTICS:
-            ours = off.figure(operation, statistic), on.figure(operation, statistic)
+            before, after = off.figure(operation, statistic), on.figure(operation, statistic)
             lacks = off.lacking(operation, statistic), on.lacking(operation, statistic)
-            if any(ours) or any(lacks):
-                shown = _published(history, statistic) if operation == ALL else ()
-                row = _row(operation, statistic, *ours, shown, is_divided=is_divided)
-                yield replace(
-                    row,
-                    off_interval=row.off_interval or lacks[0],
-                    on_interval=row.on_interval or lacks[1],
-                )
-
-
-def _row(
-    operation: str,
-    statistic: str,
-    off: Figure | None,
-    on: Figure | None,
-    published: tuple[str, ...],
-    *,
-    is_divided: bool,
-) -> PreemptionRow:
-    divided = _improvement(off, on) if off and on and is_divided else ("-", "", "")
-    return PreemptionRow(
-        operation=operation,
-        figure=TITLE_OF[statistic],
-        off=off.text if off else "-",
-        off_interval=off.interval if off else "",
-        on=on.text if on else "-",
-        on_interval=on.interval if on else "",
-        improvement=divided[0],
-        improvement_interval=divided[1],
-        doubt=divided[2],
-        published=published,
-    )
+            if not (before or after or any(lacks)):
+                continue
+            ratio, ratios, doubt = "-", "", ""
+            if before and after and is_divided:
+                ratio, ratios, doubt = _improvement(before, after)
+            published = (
+                milliseconds(history.off[statistic]),
+                milliseconds(history.on[statistic]),
+                ratio_text(history.improvement[statistic]),
+            )
+            yield PreemptionRow(
+                operation=operation,
+                figure=TITLE_OF[statistic],
+                off=before.text if before else "-",
+                off_interval=(before.interval if before else "") or lacks[0],
+                on=after.text if after else "-",
+                on_interval=(after.interval if after else "") or lacks[1],
+                improvement=ratio,
+                improvement_interval=ratios,
+                doubt=doubt,
+                published=published if operation == ALL else (),
+            )
 
 
 def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
@@ -472,7 +431,7 @@ def _improvement(off: Figure, on: Figure) -> tuple[str, str, str]:
     if (off.is_below and on.is_below) or on.value_ns <= 0:
         return "-", "", ""
     sign = "> " if on.is_below else "< " if off.is_below else ""
-    doubt = INDISTINCT if off.overlaps(on) else ""
+    doubt = "within the intervals" if off.overlaps(on) else ""
     return f"{sign}{ratio_text(off.value_ns / on.value_ns)}", ratios_of(off, on), doubt
 
 
@@ -480,32 +439,14 @@ def ratios_of(off: Figure, on: Figure) -> str:
     """The least and the most off/on that both intervals allow: "1.2 to 744". It is wider than an
     interval at 95 % of the ratio."""
     if not (off.has_interval and on.has_interval):
-        return NO_INTERVAL
+        return "no interval"
     least = 0.0 if on.high_ns is None else off.low_ns / on.high_ns
     if off.high_ns is None or on.low_ns <= 0:
         return f"{ratio_text(least)} to unbounded"
     return f"{ratio_text(least)} to {ratio_text(off.high_ns / on.low_ns)}"
 
 
-def _published(history: KernelHistory, statistic: str) -> tuple[str, ...]:
-    return (
-        milliseconds(history.off[statistic]),
-        milliseconds(history.on[statistic]),
-        ratio_text(history.improvement[statistic]),
-    )
-
-
-def _missing(off: Side, on: Side) -> Iterator[str]:
-    for name, side in (("off", off), ("on", on)):
-        yield from (f"{name}: {text}" for text in side.missing)
-    if off.releases and on.releases and abs(off.releases - on.releases) * 10 > off.releases:
-        yield (
-            f"{off.releases} releases off, {on.releases} on: more usually show a larger worst "
-            "observed"
-        )
-
-
-ONCE = (
+_ONCE = (
     "Each side was measured once: by how much the worst observed differs without a switch is not "
     "known. Measure again and compare."
 )
@@ -528,7 +469,7 @@ def pairs_in(document: RunDocument) -> list[PreemptionPair]:
     if len(models) < 2:
         return []
     off, on = models[0], models[-1]
-    systems = _under(document.system, off), _under(document.system, on)
+    systems = facts_under(document.system, off), facts_under(document.system, on)
     names = Names([_without_model(one) for one in conditions_in(document)])
     return [
         pair
@@ -555,7 +496,7 @@ def _pair(
     with suppress(InputError):
         table = preemption_table(off, on, systems)
         is_unsure = table.rows and len(off) == len(on) == 1 and not counts_instructions(systems[0])
-        notes = [*table.notes, ONCE] if is_unsure else table.notes
+        notes = [*table.notes, _ONCE] if is_unsure else table.notes
         yield PreemptionPair(under, replace(table, notes=notes))
 
 
@@ -575,6 +516,6 @@ def _with(found: list[Result], model: str) -> list[Result]:
     return [one for one in found if one.conditions.preemption == model]
 
 
-def _under(system: Mapping[str, Scalar], model: str) -> dict[str, Scalar]:
+def facts_under(system: Facts, model: str) -> dict[str, Scalar]:
     """The facts while the kernel was switched to `model`."""
     return {**system, "kernel.preemption": model, "kernel.preemption_model": model}

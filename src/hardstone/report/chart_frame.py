@@ -332,6 +332,12 @@ _LEGEND_CHARACTERS = 62
 Row = dict[str, float | str | None]
 
 
+def number_in(row: Row, field: str) -> float:
+    """The number in a field of `row`; 0 where it has none."""
+    value = row.get(field)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
 def value_title(group: Group, unit: Unit) -> str:
     """What the axis of values shows: the name of the series where they have but one."""
     names = {line.series.name for line in group.lines}

@@ -32,14 +32,14 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.model import Result, RunDocument, Series
+from hardstone.model import RunDocument, Series
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
 from hardstone.stats.resampling import hodges_lehmann, holm, signed_rank_p
 
 CONFIDENCE = 0.95
-MOST_CELLS = 2048  # of all maps together
+_MOST_CELLS = 2048  # of all maps together
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):
@@ -86,14 +86,6 @@ class Bound(msgspec.Struct, kw_only=True, frozen=True):
     islands: list[Cell]
     not_counted: list[Cell]
 
-    @property
-    def held_masses(self) -> int | None:
-        return self.held.masses if self.held else None
-
-    @property
-    def first_missed_masses(self) -> int | None:
-        return self.first_missed.masses if self.first_missed else None
-
 
 def miss_bound(missed: int, released: int) -> float:
     """The upper end of the share of missed steps, at 95 % confidence: exact (Clopper and Pearson
@@ -107,34 +99,32 @@ def miss_bound(missed: int, released: int) -> float:
 def bounds_of(points: Iterable[Point]) -> list[Bound]:
     """What each curve of SIM-S-RT held, in the order of the points."""
     own = [one for one in points if one.test == REAL_TIME and not one.is_delayed]
-    return [_bound(curve, cells_of(curve, found)) for curve, found in by_curve(own).items()]
+    return [_bound(curve, _cells_of(curve, found)) for curve, found in by_curve(own).items()]
 
 
-def cells_of(curve: Curve, points: Sequence[Point]) -> list[Cell]:
+def _cells_of(curve: Curve, points: Sequence[Point]) -> list[Cell]:
     """One cell for each number of masses, ascending; points measured again share one."""
     ordered = sorted(points, key=lambda one: one.masses)
-    return [
-        _cell(curve, masses, tuple(own))
-        for masses, own in groupby(ordered, key=lambda one: one.masses)
-    ]
-
-
-def _cell(curve: Curve, masses: int, points: tuple[Point, ...]) -> Cell:
-    # What was cut off says something only where it missed.
-    found = [one for one in points if _counts(one) or _missed(one)]
-    missed = sum(map(_missed, found))
-    known = [one.deadlines.released_count for one in found if one.deadlines]
-    released = sum(one or 0 for one in known)
-    is_known = released > 0 and None not in known and missed <= released
-    return Cell(
-        curve=curve,
-        masses=masses,
-        points=points,
-        missed_count=missed,
-        released_count=released if is_known else 0,
-        is_counted=is_known and all(map(_counts, found)),
-        bound=miss_bound(missed, released) if is_known else None,
-    )
+    cells = []
+    for masses, own in groupby(ordered, key=lambda one: one.masses):
+        measured = tuple(own)
+        # What was cut off says something only where it missed.
+        found = [one for one in measured if _counts(one) or _missed(one)]
+        missed = sum(map(_missed, found))
+        known = [one.deadlines.released_count for one in found if one.deadlines]
+        released = sum(one or 0 for one in known)
+        is_known = released > 0 and None not in known and missed <= released
+        cell = Cell(
+            curve=curve,
+            masses=masses,
+            points=measured,
+            missed_count=missed,
+            released_count=released if is_known else 0,
+            is_counted=is_known and all(map(_counts, found)),
+            bound=miss_bound(missed, released) if is_known else None,
+        )
+        cells.append(cell)
+    return cells
 
 
 def _missed(point: Point) -> int:
@@ -142,9 +132,9 @@ def _missed(point: Point) -> int:
 
 
 def _counts(point: Point) -> bool:
-    """Whether no missed step of it can have gone uncounted."""
-    is_told = point.deadlines is not None and point.deadlines.missed_count is not None
-    return is_told and point.is_whole
+    """Whether every missed step of `point` was counted."""
+    is_counted = point.deadlines is not None and point.deadlines.missed_count is not None
+    return is_counted and point.is_whole
 
 
 def _bound(curve: Curve, cells: list[Cell]) -> Bound:
@@ -177,7 +167,7 @@ class Panel(msgspec.Struct, kw_only=True, frozen=True):
         return sorted({one.masses for one in self.cells})
 
 
-def maps_of(bounds: Iterable[Bound], most: int = MOST_CELLS) -> list[Panel]:
+def maps_of(bounds: Iterable[Bound], most: int = _MOST_CELLS) -> list[Panel]:
     """The hard and the soft map: one panel for each solver, policy and condition. `key` has 0
     threads. Beyond `most` cells the last panels have none."""
     panels: dict[Curve, list[Cell]] = {}
@@ -190,7 +180,7 @@ def maps_of(bounds: Iterable[Bound], most: int = MOST_CELLS) -> list[Panel]:
 
 
 SWITCH_TEST, HAND_OVER_TEST = "THR-P-SLS", "SEM-P-SHF"
-MODEL_SOLVER = "semaphore"
+_MODEL_SOLVER = "semaphore"
 TermName = Literal["spring", "mass", "hand-over", "switch", "semaphore"]
 _MOST_NS = 1e15
 
@@ -219,7 +209,7 @@ class Term(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Model(msgspec.Struct, kw_only=True, frozen=True):
-    """The model of one point beside what was measured; residual: measured - model.
+    """The model of one point, and what was measured; residual: measured - model.
 
     `terms` are those of the paper. `semaphore`: 4e uncontended operations, a term that the paper
     does not have; None for one thread, which takes no semaphore, and where its cost is not known.
@@ -240,14 +230,11 @@ class Model(msgspec.Struct, kw_only=True, frozen=True):
         return self.measured_ns - self.model_ns
 
     @property
-    def extended_ns(self) -> float | None:
-        """The model with the term `semaphore`."""
-        return self.model_ns + self.semaphore.ns if self.semaphore else None
-
-    @property
     def extended_residual_ns(self) -> float | None:
-        extended = self.extended_ns
-        return None if extended is None else self.measured_ns - extended
+        """The residual of the model with the term `semaphore`."""
+        if self.semaphore is None:
+            return None
+        return self.measured_ns - (self.model_ns + self.semaphore.ns)
 
 
 class NoModel(msgspec.Struct, kw_only=True, frozen=True):
@@ -263,25 +250,27 @@ def models_of(document: RunDocument, points: Sequence[Point]) -> list[Model | No
 
 
 def model_of(document: RunDocument, point: Point) -> Model | NoModel:
-    """The model of `point`, a point of `document`; or what of its inputs is missing."""
+    """The model of `point`, a point of `document`; or which of its inputs is missing."""
     measured = _measured(document, point)
-    if point.solver != MODEL_SOLVER:
-        return NoModel(point=point, why=f"the model is that of the solver {MODEL_SOLVER}")
+    if point.solver != _MODEL_SOLVER:
+        return NoModel(point=point, why=f"the model is that of the solver {_MODEL_SOLVER}")
     if measured is None:
         return NoModel(point=point, why="no step was timed")
     found = inputs_of(document, point)
     if isinstance(found, str):
         return NoModel(point=point, why=found)
-    terms = _one_thread(point, found) if point.threads == 1 else _threads(point, found)
+    terms = _terms(point, found)
     if isinstance(terms, str):
         return NoModel(point=point, why=terms)
-    return Model(
-        point=point,
-        terms=terms,
-        semaphore=_semaphore(point, found),
-        measured_ns=measured,
-        notes=(*found.notes, *_limits(point)),
-    )
+    semaphore = None
+    if point.threads > 1 and found.semaphore_ns is not None:
+        count = 4.0 * (point.masses // point.threads)
+        semaphore = Term(name="semaphore", count=count, each_ns=found.semaphore_ns)
+    notes, cpus = found.notes, point.work.cpus_count
+    if cpus and point.threads > cpus:
+        threads = f"{point.threads} threads on {cpus} CPUs"
+        notes = (*notes, f"{threads}: the model has no term for waiting for one")
+    return Model(point=point, terms=terms, semaphore=semaphore, measured_ns=measured, notes=notes)
 
 
 def inputs_of(document: RunDocument, point: Point) -> Inputs | str:
@@ -326,15 +315,14 @@ def steps_each(document: RunDocument, point: Point) -> int | None:
     return steps // point.total.repeats_count if steps else None
 
 
-def _one_thread(point: Point, found: Inputs) -> tuple[Term, ...]:
-    masses = float(point.masses)
-    return (
-        Term(name="spring", count=1.5 * masses, each_ns=found.spring_ns),
-        Term(name="mass", count=masses, each_ns=found.mass_ns),
-    )
-
-
-def _threads(point: Point, found: Inputs) -> tuple[Term, ...] | str:
+def _terms(point: Point, found: Inputs) -> tuple[Term, ...] | str:
+    """The terms of the paper, or which of their counts or times is missing."""
+    if point.threads == 1:
+        masses = float(point.masses)
+        return (
+            Term(name="spring", count=1.5 * masses, each_ns=found.spring_ns),
+            Term(name="mass", count=masses, each_ns=found.mass_ns),
+        )
     if found.switch_ns is None:
         return f"the document has no {SWITCH_TEST} with 2 threads"
     if found.hand_over_ns is None:
@@ -354,19 +342,6 @@ def _threads(point: Point, found: Inputs) -> tuple[Term, ...] | str:
     )
 
 
-def _semaphore(point: Point, found: Inputs) -> Term | None:
-    if point.threads == 1 or found.semaphore_ns is None:
-        return None
-    each = point.masses // point.threads
-    return Term(name="semaphore", count=4.0 * each, each_ns=found.semaphore_ns)
-
-
-def _limits(point: Point) -> Iterator[str]:
-    cpus = point.work.cpus_count
-    if cpus and point.threads > cpus:
-        yield f"{point.threads} threads on {cpus} CPUs: the model has no term for waiting for one"
-
-
 def _series(
     document: RunDocument, point: Point, test: str, name: str, labels: dict[str, str]
 ) -> tuple[float, str] | None:
@@ -379,28 +354,23 @@ def _series(
         for series in result.series
         if series.name == name and _is_labelled(series, labels) and _time(series.mean)
     ]
-    own = [one for one in found if _is_same(one[0], point)]
-    for result, mean in (own or found)[:1]:
-        where = condition_of(result)
-        other = "" if own else f"{test} was measured under load {where.load}, {where.cpu_config}"
-        return float(mean or 0), other
-    return None
-
-
-def _is_same(result: Result, point: Point) -> bool:
+    if not found:
+        return None
+    own = [one for one in found if condition_of(one[0]) == _condition(point)]
+    result, mean = (own or found)[0]
     where = condition_of(result)
-    own = (point.load, point.cpu_config, point.preemption)
-    return (where.load, where.cpu_config, where.preemption) == own
+    other = "" if own else f"{test} was measured under load {where.load}, {where.cpu_config}"
+    return float(mean or 0), other
 
 
 def _is_labelled(series: Series, labels: dict[str, str]) -> bool:
-    """Whether it has these labels; one that it does not have at all does not count."""
+    """Whether `series` has these labels, as far as it has labels of these names."""
     own = {key: str(value) for key, value in series.labels.items()}
     return all(own.get(key, value) in (value, "both") for key, value in labels.items())
 
 
 def _time(value: object) -> float | None:
-    """A time that can be: above 0."""
+    """A possible time, above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 < value < _MOST_NS else None
@@ -408,7 +378,7 @@ def _time(value: object) -> float | None:
 
 ALPHA = 0.05
 LEAST_PAIRS = 1 + ceil(log2(1 / ALPHA))  # fewer differences cannot have p <= ALPHA
-MOST_PLACES = 120  # the exact test takes time with the cube of their number
+_MOST_PLACES = 120  # the exact test takes time with the cube of their number
 Which = Literal["first", "second"]
 
 
@@ -448,9 +418,9 @@ class Speed(msgspec.Struct, kw_only=True, frozen=True):
     faster: Which | None
 
 
-def thinned(places: list[Place]) -> list[Place]:
-    """Every so many of them, so that there are MOST_PLACES at most."""
-    return places[:: max(1, ceil(len(places) / MOST_PLACES))]
+def _thinned(places: list[Place]) -> list[Place]:
+    """Every so many of them, so that there are _MOST_PLACES at most."""
+    return places[:: max(1, ceil(len(places) / _MOST_PLACES))]
 
 
 def _place(point: Point) -> Place:
@@ -486,10 +456,10 @@ def _joined(one: Total, other: Total) -> Total:
     )
 
 
-def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> Speed | None:
+def _speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> Speed | None:
     """Both sides at the points that they share; None where there is none."""
     first, second = _totals(first_points), _totals(second_points)
-    places = thinned([one for one in first if one in second])
+    places = _thinned([one for one in first if one in second])
     if not places:
         return None
     logs = [log(second[one].mean_ns / first[one].mean_ns) for one in places]
@@ -497,8 +467,12 @@ def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> S
     repeated = [
         one for one in places if min(first[one].repeats_count, second[one].repeats_count) > 1
     ]
+    overlaps = [
+        first[one].min_ns <= second[one].max_ns and second[one].min_ns <= first[one].max_ns
+        for one in repeated
+    ]
     p = signed_rank_p(logs)
-    return with_faster(
+    return _with_faster(
         Speed(
             places=places,
             ratios=[exp(one) for one in logs],
@@ -507,7 +481,7 @@ def speed_of(first_points: Sequence[Point], second_points: Sequence[Point]) -> S
             high=None if shift.high is None else exp(shift.high),
             least=exp(min(logs)),
             most=exp(max(logs)),
-            overlapping=sum(_overlap(first[one], second[one]) for one in repeated),
+            overlapping=sum(overlaps),
             repeated=len(repeated),
             paused=(_paused(first_points, places), _paused(second_points, places)),
             p=p,
@@ -521,11 +495,7 @@ def _paused(points: Iterable[Point], places: list[Place]) -> int:
     return sum(one.paused_ns is not None and _place(one) in places for one in points)
 
 
-def _overlap(one: Total, other: Total) -> bool:
-    return one.min_ns <= other.max_ns and other.min_ns <= one.max_ns
-
-
-def with_faster(speed: Speed) -> Speed:
+def _with_faster(speed: Speed) -> Speed:
     """The faster side where the points decide it, and repeats do not differ as much."""
     is_within = speed.repeated and 2 * speed.overlapping >= speed.repeated
     is_decided = speed.p_adjusted <= ALPHA and not is_within and speed.ratio != 1
@@ -533,7 +503,7 @@ def with_faster(speed: Speed) -> Speed:
     return msgspec.structs.replace(speed, faster=faster)
 
 
-def needed_of_speed(speed: Speed | None) -> list[str]:
+def _needed_of_speed(speed: Speed | None) -> list[str]:
     """What would decide which side is faster; nothing where it is decided."""
     if speed is None:
         return ["no point of SIM-P-RF was measured on both sides"]
@@ -544,10 +514,10 @@ def needed_of_speed(speed: Speed | None) -> list[str]:
             f"total times overlap at {speed.overlapping} of {speed.repeated} repeated points: "
             "they differ no more than repeats do"
         ]
-    return [undecided("total times", len(speed.places), speed.p_adjusted)]
+    return [_undecided("total times", len(speed.places), speed.p_adjusted)]
 
 
-def undecided(what: str, count: int, p: float) -> str:
+def _undecided(what: str, count: int, p: float) -> str:
     """Why `count` points that differ do not decide."""
     points = "1 common point" if count == 1 else f"{count} common points"
     if count < LEAST_PAIRS:
@@ -603,9 +573,9 @@ class Statement(msgspec.Struct, kw_only=True, frozen=True):
     needed: list[str]
 
 
-def statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Statement:
-    """Both sides beside each other; `under` are load, CPU configuration and preemption model."""
-    speed = speed_of(first.points, second.points)
+def _statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Statement:
+    """Both sides compared; `under` are load, CPU configuration and preemption model."""
+    speed = _speed_of(first.points, second.points)
     bounds = bounds_of(first.points), bounds_of(second.points)
     return _concluded(
         Statement(
@@ -621,7 +591,7 @@ def statement_of(first: Side, second: Side, under: tuple[str, str, str]) -> Stat
     )
 
 
-def judged_together(found: Sequence[Statement]) -> list[Statement]:
+def _judged_together(found: Sequence[Statement]) -> list[Statement]:
     """The same statements with their p values adjusted for their number (Holm)."""
     speeds = holm([one.speed.p for one in found if one.speed])
     misses = holm([one.misses.p for one in found if one.misses])
@@ -629,7 +599,7 @@ def judged_together(found: Sequence[Statement]) -> list[Statement]:
     for one in found:
         speed, missed = one.speed, one.misses
         if speed:
-            speed = with_faster(msgspec.structs.replace(speed, p_adjusted=speeds.pop(0)))
+            speed = _with_faster(msgspec.structs.replace(speed, p_adjusted=speeds.pop(0)))
         if missed:
             missed = _with_fewer(msgspec.structs.replace(missed, p_adjusted=misses.pop(0)))
         judged.append(_concluded(msgspec.structs.replace(one, speed=speed, misses=missed)))
@@ -654,7 +624,7 @@ def _cells(bounds: Iterable[Bound]) -> dict[Place, Cell]:
 
 
 def _misses(first: dict[Place, Cell], second: dict[Place, Cell]) -> Misses | None:
-    places = thinned([one for one in first if one in second])
+    places = _thinned([one for one in first if one in second])
     if not places:
         return None
     pairs = [(first[one], second[one]) for one in places]
@@ -706,7 +676,7 @@ def _held(first: Iterable[Bound], second: Iterable[Bound]) -> list[HeldRow]:
 
 
 def _concluded(one: Statement) -> Statement:
-    needed = [*needed_of_speed(one.speed), *_needed_of_misses(one.misses)]
+    needed = [*_needed_of_speed(one.speed), *_needed_of_misses(one.misses)]
     conclusion: Conclusion = "undecided"
     if one.speed and one.misses and one.speed.faster and one.misses.fewer:
         is_same = one.speed.faster == one.misses.fewer
@@ -723,7 +693,7 @@ def _needed_of_misses(misses: Misses | None) -> list[str]:
         return ["neither side missed a deadline at the common points: larger simulations would"]
     if misses.p_adjusted <= ALPHA and _is_contrary(misses):
         return ["one side missed more at most points, the other one more steps in all"]
-    return [undecided("missed deadlines", misses.differing, misses.p_adjusted)]
+    return [_undecided("missed deadlines", misses.differing, misses.p_adjusted)]
 
 
 MOST_STATEMENTS = 12
@@ -736,7 +706,7 @@ _Condition = tuple[str, str, str]
 def statements_within(points: Sequence[Point]) -> list[Statement]:
     """Two policies, or two preemption models, of one document under each condition."""
     found = chain(_by_policy(points), _by_preemption(points))
-    return judged_together(list(islice(found, MOST_STATEMENTS)))
+    return _judged_together(list(islice(found, MOST_STATEMENTS)))
 
 
 def statements_between(first: Side, second: Side) -> list[Statement]:
@@ -745,11 +715,11 @@ def statements_between(first: Side, second: Side) -> list[Statement]:
         {one.policy for one in first.points}, {one.policy for one in second.points}
     )
     found = (
-        statement_of(_only(first, policy, where), _only(second, policy, where), where)
+        _statement_of(_only(first, policy, where), _only(second, policy, where), where)
         for policy in policies
         for where in _conditions([*first.points, *second.points])
     )
-    return judged_together(list(islice(filter(_has_both, found), MOST_STATEMENTS)))
+    return _judged_together(list(islice(filter(_has_both, found), MOST_STATEMENTS)))
 
 
 def _by_policy(points: Sequence[Point]) -> Iterator[Statement]:
@@ -785,14 +755,14 @@ def _by_preemption(points: Sequence[Point]) -> Iterator[Statement]:
 
 
 def _if_any(sides: Sequence[Side], where: _Condition) -> Iterator[Statement]:
-    found = statement_of(sides[0], sides[1], where)
+    found = _statement_of(sides[0], sides[1], where)
     if _has_both(found):
         yield found
 
 
 def _has_both(found: Statement) -> bool:
-    is_beside = any(one.first and one.second for one in found.held)
-    return found.speed is not None or found.misses is not None or is_beside
+    have_curve = any(one.first and one.second for one in found.held)
+    return found.speed is not None or found.misses is not None or have_curve
 
 
 def _only(side: Side, policy: str, where: _Condition) -> Side:

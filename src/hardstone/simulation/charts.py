@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from hardstone.report.chart_frame import (
     CONFIG,
@@ -18,29 +19,36 @@ from hardstone.report.chart_frame import (
     drawn,
     figure,
     mark,
+    number_in,
     ticks,
     tooltip,
     value_axis,
     value_scale,
 )
-from hardstone.simulation.analysis import Bound, Cell, Model, Statement
+from hardstone.simulation.analysis import Cell, Model, Statement
 from hardstone.simulation.results import Block, Frame, Point, StepBlocks, ThreadBlocks
+from hardstone.simulation.tables import threads_text
 from hardstone.units import format_count, format_ns
 
 MOST_PANELS = 6
 MOST_LINES = len(PALETTE)
+_T = TypeVar("_T")
 
 
-def chosen(threads: Iterable[int]) -> list[int]:
+def shown_threads(threads: Iterable[int]) -> list[int]:
     """At most MOST_LINES numbers of threads, the smallest and the largest among them."""
-    found = sorted(set(threads))
-    if len(found) <= MOST_LINES:
-        return found
+    return _evenly(sorted(set(threads)), MOST_LINES)
+
+
+def _evenly(found: Sequence[_T], most: int) -> list[_T]:
+    """At most `most` of them, evenly chosen, with the first and the last."""
+    if len(found) <= most:
+        return list(found)
     last = len(found) - 1
-    return [found[round(at * last / (MOST_LINES - 1))] for at in range(MOST_LINES)]
+    return [found[round(place * last / (most - 1))] for place in range(most)]
 
 
-def group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] = ()) -> Group:
+def _group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] = ()) -> Group:
     """The lines by colour; panels where there are several."""
     panels = list(dict.fromkeys(str(row["p"]) for row in rows))
     return Group(
@@ -51,7 +59,7 @@ def group_of(rows: Sequence[Row], colours: Sequence[str], dashes: Sequence[str] 
     )
 
 
-def shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
+def _shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
     """The channel of the shape, of field `h`: what a mark is, whatever its colour."""
     return {
         "field": "h",
@@ -68,25 +76,16 @@ def shape_channel(kinds: Sequence[str], shapes: Mapping[str, str]) -> Spec:
     }
 
 
-def masses_axis(rows: Sequence[Row]) -> Spec:
-    """The channel of the masses, of field `v`."""
-    low, high = domain([float(row["v"] or 1) for row in rows], 1.15)
+def _masses_axis(rows: Sequence[Row], margin: float = 1.15, field: str = "v") -> Spec:
+    """The channel of the masses, logarithmic."""
+    low, high = domain([number_in(row, field) or 1 for row in rows], margin)
     return {
-        "field": "v",
+        "field": field,
         "type": "quantitative",
         "scale": value_scale(low, high),
-        "axis": count_axis(low, high),
+        "axis": {"grid": True, "labelExpr": LABEL_OF_UNIT["count"], "values": ticks(low, high)},
         "title": "masses (log)",
     }
-
-
-def count_axis(low: float, high: float) -> Spec:
-    """Round numbers of masses on a logarithmic axis."""
-    return {"grid": True, "labelExpr": LABEL_OF_UNIT["count"], "values": ticks(low, high)}
-
-
-def line_name(threads: int) -> str:
-    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
 NOT_COUNTED = "not counted"
@@ -141,16 +140,11 @@ def map_chart(rows: Sequence[Row]) -> Spec:
         scale = {"domain": names, "range": [marks[name][place] for name in names]}
         return {"field": "c", "type": "nominal", "sort": None, "scale": scale, "legend": legend}
 
-    size = {"field": "z", "type": "quantitative", "scale": None, "legend": None}
-    look: Spec = {"color": channel(0), "shape": channel(1), "size": size}
-    return _chart([{**row, "z": marks[str(row["c"])][2]} for row in rows], look)
-
-
-def _chart(rows: Sequence[Row], look: Spec) -> Spec:
     threads = sorted({str(row["y"]) for row in rows}, key=int, reverse=True)
-    height = {"step": _MAP_ROW if len(threads) <= _MANY else _SMALL_ROW}
+    is_narrow = len(threads) > _MANY
+    rows = [{**row, "z": marks[str(row["c"])][2]} for row in rows]
     encoding: Spec = {
-        "x": masses_axis(rows),
+        "x": _masses_axis(rows),
         "y": {
             "field": "y",
             "type": "ordinal",
@@ -159,10 +153,12 @@ def _chart(rows: Sequence[Row], look: Spec) -> Spec:
             "axis": {
                 "grid": True,
                 "ticks": False,
-                "labelOverlap": False if len(threads) <= _MANY else "greedy",
+                "labelOverlap": "greedy" if is_narrow else False,
             },
         },
-        **look,
+        "color": channel(0),
+        "shape": channel(1),
+        "size": {"field": "z", "type": "quantitative", "scale": None, "legend": None},
         "tooltip": [
             {"field": "y", "type": "nominal", "title": "threads"},
             {"field": "v", "type": "quantitative", "title": "masses", "format": ",.0f"},
@@ -171,13 +167,12 @@ def _chart(rows: Sequence[Row], look: Spec) -> Spec:
             {"field": "b", "type": "quantitative", "title": "95 % bound", "format": ".3~%"},
         ],
     }
-    layer = {"mark": mark("point", filled=True, opacity=1), "encoding": encoding}
     panels = list(dict.fromkeys(str(row["p"]) for row in rows))
-    base: Spec = {"config": CONFIG, "data": {"values": list(rows)}}
+    base: Spec = {"config": CONFIG, "data": {"values": rows}}
     panel: Spec = {
         "width": WIDTH,
-        "height": height,
-        "layer": [layer],
+        "height": {"step": _SMALL_ROW if is_narrow else _MAP_ROW},
+        "layer": [{"mark": mark("point", filled=True, opacity=1), "encoding": encoding}],
         "usermeta": {"zoom": ["x"]},
     }
     if len(panels) < 2:
@@ -186,12 +181,24 @@ def _chart(rows: Sequence[Row], look: Spec) -> Spec:
     return {**base, "facet": facet, "columns": 1, "spec": panel}
 
 
+def _time_axis(times: Sequence[float], title: str) -> Spec:
+    """The channel of the times in field `t`, logarithmic; it has room for all `times`."""
+    low, high = domain(times, 1.2)
+    return {
+        "field": "t",
+        "type": "quantitative",
+        "scale": value_scale(low, high),
+        "axis": value_axis(low, high, "ns"),
+        "title": title,
+    }
+
+
 MEAN, WORST, P99 = "mean", "worst observed", "p99"
 _DASHES = {MEAN: [1, 0], WORST: [5, 3], P99: [1, 2]}
 
 
 def step_rows(panel: str, point: Point) -> Iterator[Row]:
-    """A row for each figure of the step, and one for the deadline of its panel."""
+    """A row for each figure of the step."""
     step = point.step_time
     if step is None:
         return
@@ -199,7 +206,7 @@ def step_rows(panel: str, point: Point) -> Iterator[Row]:
         if value is not None:
             yield {
                 "p": panel,
-                "c": line_name(point.threads),
+                "c": threads_text(point.threads),
                 "d": name,
                 "v": point.masses,
                 "t": drawn(value),
@@ -213,18 +220,11 @@ def deadline_row(panel: str, period_ns: int) -> Row:
 def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Row]) -> Spec:
     """`names`: the lines that have a colour. `deadlines`: one row for each panel."""
     kinds = [name for name in _DASHES if any(row["d"] == name for row in rows)]
-    group = group_of(rows, names, kinds)
-    values = [float(row["t"] or 0) for row in rows] + [float(row["b"] or 0) for row in deadlines]
-    low, high = domain(values, 1.2)
+    group = _group_of(rows, names, kinds)
+    times = [number_in(row, "t") for row in rows] + [number_in(row, "b") for row in deadlines]
     encoding: Spec = {
-        "x": masses_axis(rows),
-        "y": {
-            "field": "t",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "time of a step (log)",
-        },
+        "x": _masses_axis(rows),
+        "y": _time_axis(times, "time of a step (log)"),
         "color": colour(group),
         "strokeDash": {
             "field": "d",
@@ -248,7 +248,7 @@ def step_chart(rows: Sequence[Row], names: Sequence[str], deadlines: Sequence[Ro
     return figure(group, [*rows, *deadlines], [lines, deadline])
 
 
-TERMS = {
+_TERMS = {
     "spring": "springs",
     "mass": "masses",
     "hand-over": "hand-overs",
@@ -264,7 +264,7 @@ def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
         yield {
             "p": panel,
             "x": place,
-            "c": TERMS[term.name],
+            "c": _TERMS[term.name],
             "b": start,
             "t": start + term.ns,
             "l": term.ns,
@@ -276,10 +276,10 @@ def model_rows(panel: str, place: str, model: Model) -> Iterator[Row]:
 
 
 def model_chart(rows: Sequence[Row]) -> Spec:
-    """A bar for each place; the tick is what was measured."""
-    names = [name for name in TERMS.values() if any(row.get("c") == name for row in rows)]
+    """A bar for each place, its number of masses above it; the tick is what was measured."""
+    names = [name for name in _TERMS.values() if any(row.get("c") == name for row in rows)]
     places = list(dict.fromkeys(str(row["x"]) for row in rows))
-    top = 1.18 * max((_number(row.get("w")) for row in rows), default=1.0)
+    top = 1.18 * max((number_in(row, "w") for row in rows), default=1.0)
     x: Spec = {
         "field": "x",
         "type": "ordinal",
@@ -287,14 +287,7 @@ def model_chart(rows: Sequence[Row]) -> Spec:
         "title": None,
         "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
     }
-    layers = [_model_bars(x, names, top), _measured(x), _sizes(x)]
-    spec = figure(group_of(rows, names), list(rows), layers)
-    spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
-    return spec
-
-
-def _model_bars(x: Spec, names: Sequence[str], top: float) -> Spec:
-    return {
+    bars: Spec = {
         "transform": [{"filter": "isValid(datum.t)"}],
         "mark": mark("bar", width={"band": 0.5}),
         "encoding": {
@@ -311,16 +304,13 @@ def _model_bars(x: Spec, names: Sequence[str], top: float) -> Spec:
                 "field": "c",
                 "type": "nominal",
                 "sort": None,
-                "scale": {"domain": list(names), "range": PALETTE[: len(names)]},
+                "scale": {"domain": names, "range": PALETTE[: len(names)]},
                 "legend": {"columns": 3, "symbolType": "square", "symbolSize": 80},
             },
             "tooltip": [_named("c", "term"), _named("x", "point"), _model_time("l", "time (ns)")],
         },
     }
-
-
-def _measured(x: Spec) -> Spec:
-    return {
+    measured: Spec = {
         "transform": [{"filter": "isValid(datum.m)"}],
         "mark": mark("tick", thickness=3, width={"band": 0.8}, color="var(--ink)"),
         "encoding": {
@@ -329,11 +319,7 @@ def _measured(x: Spec) -> Spec:
             "tooltip": [_named("x", "point"), _model_time("m", "measured (ns)")],
         },
     }
-
-
-def _sizes(x: Spec) -> Spec:
-    """The number of masses above each bar."""
-    return {
+    masses: Spec = {
         "transform": [{"filter": "isValid(datum.w)"}],
         "mark": mark("text", dy=-8, fontSize=10, color="var(--quiet)"),
         "encoding": {
@@ -342,6 +328,9 @@ def _sizes(x: Spec) -> Spec:
             "text": {"field": "y", "type": "nominal"},
         },
     }
+    spec = figure(_group_of(rows, names), list(rows), [bars, measured, masses])
+    spec.get("spec", spec)["usermeta"] = {"zoom": ["y"]}
+    return spec
 
 
 def _named(field: str, title: str) -> Spec:
@@ -350,10 +339,6 @@ def _named(field: str, title: str) -> Spec:
 
 def _model_time(field: str, title: str) -> Spec:
     return {"field": field, "type": "quantitative", "title": title, "format": ",.0f"}
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
 
 
 HELD_UP_TO, MISSED_FROM = "none missed up to", "missed at"
@@ -366,33 +351,24 @@ def study_row(who: str, threads: int | None, masses: int, kind: str) -> Row:
     return {"p": "", "c": who, "h": kind, "v": threads, "m": masses}
 
 
-def _apart(rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
-    """Points of one number of threads a little beside each other; `n` is that number."""
-    middle = (len(names) - 1) / 2
-    return [
-        {**row, "n": at, "v": at + _STEP * (names.index(str(row["c"])) - middle)}
-        if isinstance(at := row["v"], int | float)
-        else row
-        for row in rows
-    ]
-
-
 def study_chart(rows: Sequence[Row]) -> Spec:
     """A mark for each number of masses; at most MOST_LINES systems."""
     names = list(dict.fromkeys(str(row["c"]) for row in rows))[:MOST_LINES]
-    rows = _apart([row for row in rows if row["c"] in names], names)
-    group = group_of(rows, names)
-    low, high = domain([float(row["m"] or 1) for row in rows], 1.3)
-    threads = [row["v"] for row in rows]
-    most = max([float(one) for one in threads if isinstance(one, int | float)], default=1.0)
-    y: Spec = {
-        "field": "m",
-        "type": "quantitative",
-        "scale": value_scale(low, high),
-        "axis": count_axis(low, high),
-        "title": "masses (log)",
-    }
-    kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in rows)]
+    middle = (len(names) - 1) / 2
+    shown = []
+    for row in rows:
+        if row["c"] not in names:
+            continue
+        threads, aside = row["v"], _STEP * (names.index(str(row["c"])) - middle)
+        if isinstance(threads, int | float):
+            # Systems with one number of threads stand side by side; `n` is that number.
+            shown.append({**row, "n": threads, "v": threads + aside})
+        else:
+            shown.append(row)
+    group = _group_of(shown, names)
+    most = max((number_in(row, "v") for row in shown if row["v"] is not None), default=1.0)
+    y = _masses_axis(shown, 1.3, "m")
+    kinds = [kind for kind in _STUDY_SHAPES if any(row["h"] == kind for row in shown)]
     points: Spec = {
         "transform": [{"filter": "isValid(datum.v)"}],
         "mark": mark("point", filled=True, size=70, opacity=1),
@@ -406,7 +382,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
             },
             "y": y,
             "color": colour(group),
-            "shape": shape_channel(kinds, _STUDY_SHAPES),
+            "shape": _shape_channel(kinds, _STUDY_SHAPES),
             "tooltip": tooltip(group, ("n", "threads", ",.0f"), ("m", "masses", ",.0f")),
         },
     }
@@ -417,7 +393,7 @@ def study_chart(rows: Sequence[Row]) -> Spec:
     }
     return {
         "config": CONFIG,
-        "data": {"values": rows},
+        "data": {"values": shown},
         "width": WIDTH,
         "height": HEIGHT,
         "layer": [points, lines],
@@ -426,22 +402,16 @@ def study_chart(rows: Sequence[Row]) -> Spec:
 
 
 def total_row(panel: str, threads: int, masses: int, total_ns: float) -> Row:
-    return {"p": panel, "c": line_name(threads), "v": masses, "t": drawn(total_ns)}
+    return {"p": panel, "c": threads_text(threads), "v": masses, "t": drawn(total_ns)}
 
 
 def total_chart(rows: Sequence[Row], names: Sequence[str]) -> Spec:
     """`names`: the lines that have a colour."""
-    group = group_of(rows, names)
-    low, high = domain([float(row["t"] or 0) for row in rows], 1.2)
+    group = _group_of(rows, names)
+    times = [number_in(row, "t") for row in rows]
     encoding: Spec = {
-        "x": masses_axis(rows),
-        "y": {
-            "field": "t",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": value_axis(low, high, "ns"),
-            "title": "total time (log)",
-        },
+        "x": _masses_axis(rows),
+        "y": _time_axis(times, "total time (log)"),
         "color": colour(group),
         "tooltip": tooltip(group, ("v", "masses", ",.0f"), ("t", "total time (ns)", ",.0f")),
     }
@@ -465,41 +435,29 @@ def speed_rows(panel: str, one: Statement) -> Iterator[Row]:
     if one.speed is None:
         return
     for place, ratio in zip(one.speed.places, one.speed.ratios, strict=True):
-        yield {"p": panel, "c": line_name(place.threads), "v": place.masses, "m": ratio}
+        yield {"p": panel, "c": threads_text(place.threads), "v": place.masses, "m": ratio}
 
 
 def held_rows(panel: str, one: Statement, names: tuple[str, str]) -> Iterator[Row]:
     """A row for each side and number of threads: what it held."""
     for row in one.held:
         for bound, name in zip((row.first, row.second), names, strict=True):
-            found = _held(bound)
-            if found:
-                masses, kind = found
-                yield {"p": panel, "c": name, "y": str(row.threads), "v": masses, "h": kind}
-
-
-def _held(bound: Bound | None) -> tuple[int, str] | None:
-    if bound is None:
-        return None
-    if bound.held is not None:
-        return bound.held.masses, LIMIT if bound.first_missed else OPEN
-    return (bound.first_missed.masses, NONE) if bound.first_missed else None
+            if bound is None:
+                continue
+            cell, kind = bound.held, LIMIT if bound.first_missed else OPEN
+            if cell is None:
+                cell, kind = bound.first_missed, NONE
+            if cell is not None:
+                threads, masses = str(row.threads), cell.masses
+                yield {"p": panel, "c": name, "y": threads, "v": masses, "h": kind}
 
 
 def speed_chart(rows: Sequence[Row]) -> Spec:
     """A mark for each point; at 1 both sides take the same time."""
     names = list(dict.fromkeys(str(row["c"]) for row in rows))[: len(PALETTE)]
     rows = [row for row in rows if row["c"] in names]
-    group = group_of(rows, names)
-    low, high = domain([1.0, *(_number(row["m"]) for row in rows)], 1.15)
-    mass_low, mass_high = domain([_number(row["v"]) for row in rows], 1.15)
-    x: Spec = {
-        "field": "v",
-        "type": "quantitative",
-        "scale": value_scale(mass_low, mass_high),
-        "axis": count_axis(mass_low, mass_high),
-        "title": "masses (log)",
-    }
+    group = _group_of(rows, names)
+    low, high = domain([1.0, *(number_in(row, "m") for row in rows)], 1.15)
     y: Spec = {
         "field": "m",
         "type": "quantitative",
@@ -510,7 +468,7 @@ def speed_chart(rows: Sequence[Row]) -> Spec:
     points = {
         "mark": mark("point", filled=True, size=45, opacity=1),
         "encoding": {
-            "x": x,
+            "x": _masses_axis(rows),
             "y": y,
             "color": _dotted(group),
             "tooltip": tooltip(group, ("v", "masses", ",.0f"), ("m", "ratio", ".3~g")),
@@ -527,18 +485,11 @@ def held_chart(rows: Sequence[Row]) -> Spec:
     """A mark for each side, threads by masses; its shape says whether it is a limit."""
     names = list(dict.fromkeys(str(row["c"]) for row in rows))[: len(PALETTE)]
     rows = [row for row in rows if row["c"] in names]
-    group = group_of(rows, names)
+    group = _group_of(rows, names)
     threads = sorted({str(row["y"]) for row in rows}, key=int, reverse=True)
-    low, high = domain([_number(row["v"]) for row in rows], 1.3)
     kinds = [kind for kind in _SIDE_SHAPES if any(row["h"] == kind for row in rows)]
     encoding: Spec = {
-        "x": {
-            "field": "v",
-            "type": "quantitative",
-            "scale": value_scale(low, high),
-            "axis": count_axis(low, high),
-            "title": "masses (log)",
-        },
+        "x": _masses_axis(rows, 1.3),
         "y": {
             "field": "y",
             "type": "ordinal",
@@ -548,7 +499,7 @@ def held_chart(rows: Sequence[Row]) -> Spec:
         },
         "yOffset": {"field": "c", "type": "nominal", "sort": names},
         "color": _dotted(group),
-        "shape": shape_channel(kinds, _SIDE_SHAPES),
+        "shape": _shape_channel(kinds, _SIDE_SHAPES),
         "tooltip": [
             {"field": "c", "type": "nominal", "title": "side"},
             {"field": "y", "type": "nominal", "title": "threads"},
@@ -571,7 +522,7 @@ def _dotted(group: Group) -> Spec:
     return {**found, "legend": legend and {**legend, "symbolType": "circle", "symbolSize": 60}}
 
 
-MOST_STEPS = 3
+_MOST_STEPS = 3
 _MOST_ROWS = 36
 _ROW_HEIGHT = 15
 _FAR = 2.5  # a deadline that is further away than this is not drawn
@@ -596,17 +547,36 @@ def blocks_chart(blocks: StepBlocks) -> Spec:
     steps = shown_steps(blocks)
     titles = [_title(step) for step in steps]
     rows = [row for step in steps for row in _panel(blocks, step)]
-    end_ns = max([1.0, *(float(row["max"] or 0) for row in rows)]) * 1.03
+    end_ns = max([1.0, *(number_in(row, "max") for row in rows)]) * 1.03
     deadline_ns = near_deadline_ns(blocks)
     if deadline_ns is not None:
         end_ns = max(end_ns, deadline_ns * 1.03)
         rows += [{"p": title, "t": float(deadline_ns)} for title in titles]
     kinds = [kind for kind in _COLOURS if any(row.get("c") == kind for row in rows)]
-    encoding = {
-        "x": _block_time(end_ns, has_release=blocks.period_ns is not None),
+    start = "begin of its first thread" if blocks.period_ns is None else "release of the step"
+    encoding: Spec = {
+        "x": {
+            "field": "min",
+            "type": "quantitative",
+            "title": f"time after the {start}",
+            "scale": {"domain": [0, end_ns], "nice": False},
+            "axis": {"labelExpr": LABEL_OF_UNIT["ns"], "grid": True, "tickCount": 6},
+        },
         "x2": {"field": "max"},
-        "y": _threads([thread_name(row) for row in blocks.rows]),
-        "color": _colour(kinds),
+        "y": {
+            "field": "y",
+            "type": "nominal",
+            "sort": [_thread_name(row) for row in blocks.rows],
+            "title": "thread",
+            # a row is as high as a name, so that all names are shown
+            "axis": {"grid": False, "ticks": False, "labelOverlap": False, "labelPadding": 5},
+        },
+        "color": {
+            "field": "c",
+            "type": "nominal",
+            "scale": {"domain": kinds, "range": [_COLOURS[kind] for kind in kinds]},
+            "legend": {"columns": 5, "symbolType": "square", "symbolSize": 80},
+        },
         "tooltip": _TIPS,
     }
     panel: Spec = {
@@ -631,7 +601,7 @@ def shown_steps(blocks: StepBlocks) -> list[int]:
         for block in row.blocks:
             ended[block.step] = max(ended.get(block.step, 0), block.write_ns - block.release_ns)
     steps = sorted(ended)
-    count = max(1, min(MOST_STEPS, _MOST_ROWS // max(len(blocks.rows), 1)))
+    count = max(1, min(_MOST_STEPS, _MOST_ROWS // max(len(blocks.rows), 1)))
     latest = max(range(len(steps)), key=lambda place: ended[steps[place]])
     first = min(max(latest - count // 2, 0), max(len(steps) - count, 0))
     return steps[first : first + count]
@@ -656,20 +626,18 @@ def has_behind(blocks: StepBlocks) -> bool:
     return any(row["c"] == _BEHIND for row in rows)
 
 
-def thread_name(row: ThreadBlocks) -> str:
+def _thread_name(row: ThreadBlocks) -> str:
     return f"{row.thread}" if row.cpu is None else f"{row.thread} (CPU {row.cpu})"
 
 
 def blocks_text(blocks: StepBlocks) -> str:
     """The steps of the chart in words."""
-    return "; ".join(_spoken_blocks(blocks, step) for step in shown_steps(blocks))
-
-
-def _spoken_blocks(blocks: StepBlocks, step: int) -> str:
-    ends = [one.write_ns for row in blocks.rows for one in row.blocks if one.step == step]
-    last = format_ns(max(ends) - _start_ns(blocks, step))
-    threads = "1 thread" if len(ends) == 1 else f"{len(ends)} threads"
-    return f"{_title(step)}: {threads}, the last one ended after {last}"
+    texts = []
+    for step in shown_steps(blocks):
+        ends = [one.write_ns for row in blocks.rows for one in row.blocks if one.step == step]
+        last = format_ns(max(ends) - _start_ns(blocks, step))
+        texts.append(f"{_title(step)}: {threads_text(len(ends))}, the last one ended after {last}")
+    return "; ".join(texts)
 
 
 def _title(step: int) -> str:
@@ -688,7 +656,7 @@ def _panel(blocks: StepBlocks, step: int) -> list[Row]:
         found = {one.step: one for one in row.blocks if one.step in (step - 1, step)}
         if step in found:
             parts = _parts(found[step], found.get(step - 1), start_ns, last)
-            keys: Row = {"p": _title(step), "y": thread_name(row)}
+            keys: Row = {"p": _title(step), "y": _thread_name(row)}
             rows += [
                 {**keys, "c": kind, "min": float(begin_ns), "max": float(end_ns)}
                 for kind, begin_ns, end_ns in parts
@@ -720,34 +688,8 @@ _TIPS: list[Spec] = [
 ]
 
 
-def _block_time(end_ns: float, *, has_release: bool) -> Spec:
-    start = "release of the step" if has_release else "begin of its first thread"
-    return {
-        "field": "min",
-        "type": "quantitative",
-        "title": f"time after the {start}",
-        "scale": {"domain": [0, end_ns], "nice": False},
-        "axis": {"labelExpr": LABEL_OF_UNIT["ns"], "grid": True, "tickCount": 6},
-    }
-
-
-def _threads(names: list[str]) -> Spec:
-    """All names: a row is as high as one."""
-    axis = {"grid": False, "ticks": False, "labelOverlap": False, "labelPadding": 5}
-    return {"field": "y", "type": "nominal", "sort": names, "title": "thread", "axis": axis}
-
-
-def _colour(kinds: list[str]) -> Spec:
-    return {
-        "field": "c",
-        "type": "nominal",
-        "scale": {"domain": kinds, "range": [_COLOURS[kind] for kind in kinds]},
-        "legend": {"columns": 5, "symbolType": "square", "symbolSize": 80},
-    }
-
-
 def _block_bars(encoding: Spec) -> list[Spec]:
-    """Waiting is a thin bar, so that it is told apart without colours too."""
+    """Waiting is a thin bar, so that it differs from the rest without colours too."""
     return [
         {
             "transform": [{"filter": f"isValid(datum.min) && datum.c {sign} '{_WAIT}'"}],
@@ -787,7 +729,7 @@ _MARGIN = 0.06
 
 
 def frames_chart(frames: Sequence[Frame]) -> Spec:
-    """The tire at most MOST_PANELS of the moments, first and last among them.
+    """The tire at MOST_FRAMES of the moments at most, first and last among them.
 
     A line goes through the masses in the order of their springs; the mass that was on top has a
     dot. A metre is as long upwards as sideways. `frames`: at least one, of one simulation, in the
@@ -795,13 +737,33 @@ def frames_chart(frames: Sequence[Frame]) -> Spec:
     """
     shown = shown_frames(frames)
     titles = [_moment(one) for one in shown]
-    rows = [row for one, title in zip(shown, titles, strict=True) for row in _rows(one, title)]
+    rows: list[Row] = []
+    for frame, title in zip(shown, titles, strict=True):
+        points = frame.points_um[:: -(-len(frame.points_um) // _MOST_POINTS)]
+        rows += [
+            {"p": title, "n": float(number), "v": round(x / 1e6, 4), "w": round(y / 1e6, 4)}
+            for number, (x, y) in enumerate(points)
+        ]
     wide, high = _domains(shown)
     height = _PANEL_WIDTH * (high[1] - high[0]) / (wide[1] - wide[0])
+    once_a_panel = [{"filter": "datum.n === 0"}]
+    floor: Spec = {
+        "transform": once_a_panel,
+        "mark": mark("rule", strokeWidth=1.5, color="var(--ink)"),
+        "encoding": {"y": {"datum": 0, "type": "quantitative"}},
+    }
+    top: Spec = {  # the mass that was on top when the tire was let go
+        "transform": once_a_panel,
+        "mark": mark("point", filled=True, opacity=1, size=22, color=PALETTE[1]),
+        "encoding": {
+            "x": {"field": "v", "type": "quantitative"},
+            "y": {"field": "w", "type": "quantitative"},
+        },
+    }
     panel: Spec = {
         "width": _PANEL_WIDTH,
         "height": height,
-        "layer": [_line(wide, high), _floor(), _top()],
+        "layer": [_line(wide, high), floor, top],
     }
     return {
         "config": {**CONFIG, "facet": {"spacing": _SPACING}},
@@ -812,38 +774,26 @@ def frames_chart(frames: Sequence[Frame]) -> Spec:
     }
 
 
-def shown_frames(frames: Sequence[Frame], most: int = MOST_FRAMES) -> list[Frame]:
+def shown_frames(frames: Sequence[Frame]) -> list[Frame]:
     """As many as the chart has panels for, evenly chosen, with the first and the last."""
-    if len(frames) <= most:
-        return list(frames)
-    return [frames[round(place * (len(frames) - 1) / (most - 1))] for place in range(most)]
+    return _evenly(frames, MOST_FRAMES)
 
 
 def frames_text(frames: Sequence[Frame]) -> str:
     """The chart in words: where the tire is, and how wide and high."""
-    return "; ".join(_spoken_frame(one) for one in shown_frames(frames))
-
-
-def _spoken_frame(frame: Frame) -> str:
-    xs, ys = ([point[axis] / 1e6 for point in frame.points_um] for axis in (0, 1))
-    wide, high = max(xs) - min(xs), max(ys) - min(ys)
-    return (
-        f"after {_moment(frame)} {wide:.2f} m wide and {high:.2f} m high, "
-        f"its lowest mass {min(ys):.2f} m above the floor"
-    )
+    texts = []
+    for frame in shown_frames(frames):
+        xs, ys = ([point[axis] / 1e6 for point in frame.points_um] for axis in (0, 1))
+        wide, high = max(xs) - min(xs), max(ys) - min(ys)
+        texts.append(
+            f"after {_moment(frame)} {wide:.2f} m wide and {high:.2f} m high, "
+            f"its lowest mass {min(ys):.2f} m above the floor"
+        )
+    return "; ".join(texts)
 
 
 def _moment(frame: Frame) -> str:
     return f"{frame.at_ns / 1e6:.6g} ms"
-
-
-def _rows(frame: Frame, title: str) -> list[Row]:
-    stride = -(-len(frame.points_um) // _MOST_POINTS)
-    points = frame.points_um[::stride]
-    return [
-        {"p": title, "n": float(number), "v": round(x / 1e6, 4), "w": round(y / 1e6, 4)}
-        for number, (x, y) in enumerate(points)
-    ]
 
 
 def _domains(frames: Sequence[Frame]) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -883,24 +833,4 @@ def _axis(field: str, ends: tuple[float, float]) -> Spec:
         "field": field,
         "type": "quantitative",
         "scale": {"domain": [round(end, 5) for end in ends], "nice": False, "zero": False},
-    }
-
-
-def _floor() -> Spec:
-    return {
-        "transform": [{"filter": "datum.n === 0"}],  # once a panel
-        "mark": mark("rule", strokeWidth=1.5, color="var(--ink)"),
-        "encoding": {"y": {"datum": 0, "type": "quantitative"}},
-    }
-
-
-def _top() -> Spec:
-    """The mass that was on top when it was let go."""
-    return {
-        "transform": [{"filter": "datum.n === 0"}],
-        "mark": mark("point", filled=True, opacity=1, size=22, color=PALETTE[1]),
-        "encoding": {
-            "x": {"field": "v", "type": "quantitative"},
-            "y": {"field": "w", "type": "quantitative"},
-        },
     }

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hardstone.model import Result, RunDocument
 from hardstone.report.chart_frame import Row, Spec
@@ -20,13 +19,12 @@ from hardstone.simulation.charts import (
     MOST_PANELS,
     blocks_chart,
     blocks_text,
-    chosen,
     frames_chart,
     frames_text,
     has_behind,
-    line_name,
     near_deadline_ns,
     shown_steps,
+    shown_threads,
 )
 from hardstone.simulation.results import (
     TESTS,
@@ -49,6 +47,7 @@ from hardstone.simulation.tables import (
     StatementText,
     block_rows,
     bound_rows,
+    chosen_points,
     comparable,
     cost_table,
     denied_lines,
@@ -61,13 +60,10 @@ from hardstone.simulation.tables import (
     statement_texts,
     steps_text,
     texts_between,
+    threads_text,
 )
-from hardstone.simulation.tables import chosen as chosen_points
 from hardstone.units import format_count, format_ns
 from hardstone.wording import short, shorten
-
-if TYPE_CHECKING:
-    pass
 
 MOST_DRAWN = 600  # marks of one chart
 _MOST_SPOKEN = 8
@@ -112,8 +108,8 @@ def _by_curve(points: Iterable[Point]) -> list[Point]:
     return [one for own in by_curve(points).values() for one in own]
 
 
-def _thinned(rows: list[Row], most: int = MOST_DRAWN) -> list[Row]:
-    return rows[:: max(1, -(-len(rows) // most))]
+def _thinned(rows: list[Row]) -> list[Row]:
+    return rows[:: max(1, -(-len(rows) // MOST_DRAWN))]
 
 
 def _has_curve(rows: Sequence[Row]) -> bool:
@@ -137,7 +133,7 @@ def _lines_left_out(points: Sequence[Point], lines: Sequence[int]) -> str:
 
 def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     timed = _by_curve(one for one in points if one.total and not one.has_frames)
-    lines = chosen(one.threads for one in timed)
+    lines = shown_threads(one.threads for one in timed)
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)
     rows = [
@@ -153,17 +149,17 @@ def _totals(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
             + _lines_left_out(timed, lines)
             + _left_out(all_panels, shown),
             "; ".join(
-                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: "
+                f"{panel}, {threads_text(one.threads)}, {format_count(one.masses)} masses: "
                 f"{format_ns(one.total.mean_ns if one.total else None)}"
                 for one, panel in list(zip(timed, all_panels, strict=True))[-_MOST_SPOKEN:]
             ),
-            charts.total_chart(_thinned(rows), [line_name(one) for one in lines]),
+            charts.total_chart(_thinned(rows), [threads_text(one) for one in lines]),
         )
 
 
 def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
     timed = _by_curve(one for one in points if one.step_time)
-    lines = chosen(one.threads for one in timed)
+    lines = shown_threads(one.threads for one in timed)
     all_panels = [names.panel(one.curve) for one in timed]
     shown = _shown_panels(all_panels)
     kept = [
@@ -184,14 +180,14 @@ def _steps(points: Sequence[Point], names: CurveNames) -> Iterator[_Chart]:
             + _lines_left_out(timed, lines)
             + _left_out(all_panels, shown),
             "; ".join(
-                f"{panel}, {line_name(one.threads)}, {format_count(one.masses)} masses: mean "
+                f"{panel}, {threads_text(one.threads)}, {format_count(one.masses)} masses: mean "
                 f"{format_ns(one.step_time.mean_ns)}, worst {format_ns(one.step_time.max_ns)}"
                 for one, panel in kept[-_MOST_SPOKEN:]
                 if one.step_time
             ),
             charts.step_chart(
                 rows,
-                [line_name(one) for one in lines],
+                [threads_text(one) for one in lines],
                 [charts.deadline_row(panel, ns) for panel, ns in deadlines.items()],
             ),
         )
@@ -210,17 +206,15 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
         rows = _thinned(rows)
         if not _has_curve(rows):
             continue
-        told = steps_text(own[0].key)
-        name = f"{step[0]}-{step[1]}"
         what = "Pre-test map" if step[0] == _PRETEST_STEP_NS else "Map of missed deadlines"
         spoken = "; ".join(_spoken(bounds, step, names))
-        rest = _left_out(all_names, [names.panel(one.key) for one in shown])
+        more = _left_out(all_names, [names.panel(one.key) for one in shown])
         yield _Chart(
-            f"map-{name}",
-            f"{what}, {told}",
+            f"map-{step[0]}-{step[1]}",
+            f"{what}, {steps_text(own[0].key)}",
             "A dot where any deadline was missed, in the colour of the share of missed steps; a "
             "cross where none was. A cross is no proof that none would be: the bound of its share "
-            "is in the table." + rest,
+            "is in the table." + more,
             spoken,
             charts.map_chart(rows),
         )
@@ -229,7 +223,7 @@ def _maps(bounds: Sequence[Bound], names: CurveNames) -> Iterator[_Chart]:
 def _spoken(bounds: Sequence[Bound], step: tuple[int, int], names: CurveNames) -> Iterator[str]:
     own = [one for one in bounds if (one.curve.step_ns, one.curve.period_ns) == step]
     for one in own[:_MOST_SPOKEN]:
-        who = f"{names.panel(one.curve)}, {line_name(one.curve.threads)}"
+        who = f"{names.panel(one.curve)}, {threads_text(one.curve.threads)}"
         held = f"none missed up to {format_count(one.held.masses)}" if one.held else "none held"
         first = one.first_missed
         missed = f", missed at {format_count(first.masses)}" if first else ", no miss"
@@ -245,7 +239,11 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
     kept = [(one, panel) for one, panel in zip(models, all_panels, strict=True) if panel in shown][
         :24
     ]
-    rows = [row for one, panel in kept for row in charts.model_rows(panel, _place(one), one)]
+    rows = [
+        row
+        for one, panel in kept
+        for row in charts.model_rows(panel, threads_text(one.point.threads), one)
+    ]
     if rows:
         yield _Chart(
             "model",
@@ -254,16 +252,12 @@ def _models(document: RunDocument, points: Sequence[Point], names: CurveNames) -
             "mean. Of each curve the largest simulation that held, its masses above the bar."
             + _left_out(all_panels, shown),
             "; ".join(
-                f"{panel}, {_place(one)}, {format_count(one.point.masses)} masses: "
-                f"model {format_ns(one.model_ns)}, measured {format_ns(one.measured_ns)}"
+                f"{panel}, {threads_text(one.point.threads)}, {format_count(one.point.masses)} "
+                f"masses: model {format_ns(one.model_ns)}, measured {format_ns(one.measured_ns)}"
                 for one, panel in kept[:_MOST_SPOKEN]
             ),
             charts.model_chart(rows),
         )
-
-
-def _place(model: Model) -> str:
-    return line_name(model.point.threads)
 
 
 def _study(
@@ -291,14 +285,14 @@ def _study(
         if bound.first_missed:
             first = bound.first_missed.masses
             rows.append(charts.study_row(who, threads, first, charts.MISSED_FROM))
-    unlike = ""
+    lacking = ""
     if not own and not study.refused:
-        unlike = ", without a curve of the study's solver, step and rate"
+        lacking = ", without a curve of the study's solver, step and rate"
     yield _Chart(
         "study",
         f"Beside {study.short}",
         f"{study.short}: {study.hardware}. Dashed: with any number of threads. This run: "
-        f"{study.refused or study.own_hardware}{unlike}. The hardware differs, so the distances "
+        f"{study.refused or study.own_hardware}{lacking}. The hardware differs, so the distances "
         "between systems compare, and the numbers do not.",
         "; ".join(
             f"{row[0]}, {row[1]} threads: held {row[2]}, missed at {row[3]}"
@@ -318,7 +312,7 @@ _HELD = (
 )
 
 
-def side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
+def _side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> list[Figure]:
     """Which side is faster, and what each held; none without such figures."""
     shown = [one for one in found if one.statement.speed or one.rows][:MOST_PANELS]
     panels = [shorten(one.title, 60) for one in shown]
@@ -334,37 +328,22 @@ def side_figures(found: Sequence[StatementText], name: str, drawer: Drawer) -> l
     ]
     figures = []
     if speed:
-        spoken = " ".join(f"{one.title}: {one.speed}" for one in shown)
-        spec = charts.speed_chart(speed)
-        figures.append(
-            _side_figure(f"{name}-speed", "Which is faster", _SPEED, spoken, spec, drawer)
-        )
+        title, spoken = "Which is faster", " ".join(f"{one.title}: {one.speed}" for one in shown)
+        alt, drawing = shorten(f"{title}. {spoken}", 600), drawer.draw(charts.speed_chart(speed))
+        figures.append(Figure(f"{name}-speed", title, _SPEED, alt, drawing))
     if held:
         spoken = "; ".join(
             f"{one.title}, {what}: {one.first} {first}, {one.second} {second}"
             for one in shown
             for what, first, second in one.rows
         )
-        spec = charts.held_chart(held)
         title = "Which holds more masses"
-        figures.append(_side_figure(f"{name}-held", title, _HELD, spoken, spec, drawer))
+        alt, drawing = shorten(f"{title}. {spoken}", 600), drawer.draw(charts.held_chart(held))
+        figures.append(Figure(f"{name}-held", title, _HELD, alt, drawing))
     return figures
 
 
-def _side_figure(
-    name: str, title: str, about: str, spoken: str, spec: Spec, drawer: Drawer
-) -> Figure:
-    return Figure(
-        id=name,
-        title=title,
-        about=about,
-        alt=shorten(f"{title}. {spoken}", 600),
-        drawing=drawer.draw(spec),
-    )
-
-
 MOST_VARIANTS = 6
-_LONGEST_ALT = 1200
 
 
 def picture_figures(result: Result, anchor: str, drawer: Drawer) -> list[Figure]:
@@ -417,7 +396,7 @@ def _title(blocks: StepBlocks, result: Result) -> str:
     where = result.conditions
     words = [
         f"Steps of {format_count(blocks.masses)} masses",
-        f"{blocks.threads} {'thread' if blocks.threads == 1 else 'threads'}",
+        threads_text(blocks.threads),
         shorten(blocks.solver),
         shorten(blocks.policy),
     ]
@@ -431,7 +410,7 @@ def _picture(title: str, about: str, spoken: str, spec: Spec, name: str, drawer:
         id=name,
         title=title,
         about=about,
-        alt=shorten(f"{title}: {spoken}.", _LONGEST_ALT),
+        alt=shorten(f"{title}: {spoken}.", 1200),
         drawing=drawer.draw(spec),
     )
 
@@ -481,26 +460,32 @@ class TirePage:
 def tire_page(
     document: RunDocument, drawer: Drawer, *, other: RunDocument | None = None
 ) -> TirePage | None:
-    """None where the run has no result of the tire. `other`: a run to stand beside this one."""
+    """None where the run has no result of the tire. `other`: a run to compare with this one."""
     if not has_tire(document):
         return None
     points = points_of(document)
     rows = bound_rows(document, points)
     listed = point_rows(document, points)
-    pictures, blocks = _pictures(document, drawer)
+    pictures: list[Figure] = []
+    blocks = []
+    for number, result in enumerate(document.results):
+        if result.test in TESTS and result.tables:
+            pictures += picture_figures(result, f"tire-{number}", drawer)
+            blocks += blocks_tables(result)
+    pictures.sort(key=lambda one: not one.id.endswith("-tire"))  # the falling tire first
     more = f", the first {len(listed)} of them" if len(listed) < len(points) else ""
     statements = statement_texts(document, points)
-    beside = _beside(document, other) if other else []
-    told = [] if isinstance(beside, str) else beside
+    between = _between(document, other) if other else []
+    compared = [] if isinstance(between, str) else between
     return TirePage(
         rows=rows,
         has_solver=len({row.solver for row in rows}) > 1,
         fast=fast_rows(document, points),
         statements=statements,
-        sides=side_figures(statements, "tire-sides", drawer),
-        beside=told,
-        beside_sides=side_figures(told, "tire-beside", drawer),
-        not_beside=beside if isinstance(beside, str) else "",
+        sides=_side_figures(statements, "tire-sides", drawer),
+        beside=compared,
+        beside_sides=_side_figures(compared, "tire-beside", drawer),
+        not_beside=between if isinstance(between, str) else "",
         costs=cost_table(document, points),
         study=published_tire(document, points),
         figures=tire_figures(document, points, drawer),
@@ -514,28 +499,14 @@ def tire_page(
     )
 
 
-def _beside(document: RunDocument, other: RunDocument) -> list[StatementText] | str:
-    """What both runs say beside each other, or why nothing."""
+def _between(document: RunDocument, other: RunDocument) -> list[StatementText] | str:
+    """The statements about both runs, which are named by what differs; or why there are none."""
     first, second = (short(one.system.get("kernel.release"), 24) for one in (document, other))
     if first == second:
         first, second = document.name, other.name
     if first == second:
         first, second = document.id, other.id
-    found = texts_between(document, other, (first, second))
-    return found or "no size, number of threads and policy that both have"
-
-
-def _pictures(
-    document: RunDocument, drawer: Drawer
-) -> tuple[list[Figure], list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]]:
-    """The falling tire first, then the steps of threads, of all results that kept tables."""
-    found: list[Figure] = []
-    blocks = []
-    for number, result in enumerate(document.results):
-        if result.test in TESTS and result.tables:
-            found += picture_figures(result, f"tire-{number}", drawer)
-            blocks += blocks_tables(result)
-    return sorted(found, key=lambda one: not one.id.endswith("-tire")), blocks
+    return texts_between(document, other, (first, second))
 
 
 _CHARTS_EACH = 4

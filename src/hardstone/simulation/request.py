@@ -45,10 +45,10 @@ from hardstone.simulation.sweep import (
 from hardstone.units import MAX_DURATION_NS, format_ns, format_span, write_ns
 
 MODES = {"realtime": REALTIME, "realfast": REALFAST}
-POLICIES = ("fifo", "rr", "other", "deadline")
-SOLVERS = ("semaphore", "barrier")
-FAST_GRID = (400, 1000, 2000, 4000, 5900)
-MOST_THREADS = 256
+_POLICIES = ("fifo", "rr", "other", "deadline")
+_SOLVERS = ("semaphore", "barrier")
+_FAST_GRID = (400, 1000, 2000, 4000, 5900)
+_MOST_THREADS = 256
 _LEAST, _MOST = 400, 1_000_000
 _MOST_MASSES = 4_000_000
 _MOST_SIZES = 256
@@ -114,7 +114,7 @@ class SweepNumbers:
         return self.period_ns or self.step_ns
 
 
-def read_request(
+def _read_request(
     request: SweepRequest, facts: Mapping[str, Scalar], problems: Problems
 ) -> SweepNumbers:
     """`request` in numbers; what is wrong with it goes to `problems`."""
@@ -128,20 +128,22 @@ def read_request(
     span_ns = _time(request.duration, "-D", _SECOND_NS if is_realtime else 0, problems)
     if not is_realtime and span_ns % _SECOND_NS:
         problems.add("-D: simulated time is in whole seconds", "give for example 60s")
+    is_unlimited = request.within is not None and request.within.strip() == "0"
+    within_ns = _USUAL_WITHIN_NS if is_searched else 0
     return SweepNumbers(
         test=test,
         masses=masses,
         least=least,
         most=most,
         threads=_threads(request.threads, facts, least, problems),
-        solvers=_names("--solver", request.solver, SOLVERS, problems),
-        policies=_names("--policy", request.policy, POLICIES, problems),
+        solvers=_names("--solver", request.solver, _SOLVERS, problems),
+        policies=_names("--policy", request.policy, _POLICIES, problems),
         step_ns=step_ns,
         has_own_step=request.step is not None,
         period_ns=period_ns,
         stiffness_per_s2=stiffness,
         span_ns=span_ns,
-        within_ns=_within(request.within, _USUAL_WITHIN_NS if is_searched else 0, problems),
+        within_ns=0 if is_unlimited else _time(request.within, "--within", within_ns, problems),
         points=_count(request.points, "--points", 2, _MOST_POINTS, _USUAL_POINTS, problems),
         blocks=_count(request.blocks, "--blocks", 0, 64, 0, problems),
         frames=_count(request.frames, "--frames", 0, 64, 0, problems),
@@ -153,7 +155,7 @@ def usual_threads(facts: Mapping[str, Scalar]) -> list[int]:
     hardware = count_cpus(facts)
     cores = max(1, hardware // 2) if facts.get("cpu.smt") is True else hardware
     numbers = {1, cores, hardware, 3 * cores, 2 * hardware}
-    return sorted(min(number, MOST_THREADS) for number in numbers)
+    return sorted(min(number, _MOST_THREADS) for number in numbers)
 
 
 def _check_stable(step_ns: int, stiffness_per_s2: int, problems: Problems) -> None:
@@ -201,8 +203,8 @@ def _sizes(
     """The sizes of a grid, none where they are searched; smallest and largest."""
     text = request.masses
     if text is None:
-        grid = [] if is_searched else list(FAST_GRID)
-        return grid, *((_LEAST, _MOST) if is_searched else (FAST_GRID[0], FAST_GRID[-1]))
+        grid = [] if is_searched else list(_FAST_GRID)
+        return grid, *((_LEAST, _MOST) if is_searched else (_FAST_GRID[0], _FAST_GRID[-1]))
     match = _RANGE.fullmatch(text.strip())
     if match is not None and match[3] is None:
         least, most = (_size(part, problems) for part in match.groups()[:2])
@@ -243,7 +245,7 @@ def _threads(
 ) -> list[int]:
     if text is None:
         return [one for one in usual_threads(facts) if one <= least]
-    found = [whole_number(one, "--threads", 1, MOST_THREADS, problems) for one in text.split(",")]
+    found = [whole_number(one, "--threads", 1, _MOST_THREADS, problems) for one in text.split(",")]
     numbers = sorted({one for one in found if one})
     if numbers and numbers[-1] > least:
         cause = f"--threads: {numbers[-1]} threads are more than {least} masses"
@@ -271,15 +273,7 @@ def _time(text: str | None, name: str, usual_ns: int, problems: Problems) -> int
     return usual_ns if found is None else found
 
 
-def _within(text: str | None, usual_ns: int, problems: Problems) -> int:
-    return (
-        0
-        if text is not None and text.strip() == "0"
-        else _time(text, "--within", usual_ns, problems)
-    )
-
-
-def sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
+def _sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
     """Words after `hardstone` that make `plan` again on the same machine.
 
     What depends on the machine is written out: threads, priority, loads in their one form.
@@ -318,7 +312,7 @@ def sweep_words(request: SweepRequest, plan: Plan) -> list[str]:
 
 
 # The cost of a switch and of a hand-over, for the cost model of the same run.
-OPENING = ("THR-P-SLS", "SEM-P-SHF")
+_OPENING = ("THR-P-SLS", "SEM-P-SHF")
 _FRAMES_MASSES, _FRAMES_STEP_NS, _FRAMES_S = 400, 1_000_000, 1
 _REALTIME_POLICIES = ("fifo", "rr")
 
@@ -336,12 +330,12 @@ def make_sweep_plan(
     Raises PlanError, which lists every problem, with `others`.
     """
     problems = Problems(others)
-    wish = read_request(request, facts, problems)
+    wish = _read_request(request, facts, problems)
     tests = {one.id: one for one in register.tests}
     params = _params(wish, tests.get(wish.test), problems)
     base = replace(
         request.base,
-        tests=((*OPENING, REALTIME, REALFAST) if wish.test == REALTIME else (REALFAST,)),
+        tests=((*_OPENING, REALTIME, REALFAST) if wish.test == REALTIME else (REALFAST,)),
         name=request.base.name or f"simulate {request.mode}",
         policy=_policy(wish.policies),
     )
@@ -352,13 +346,13 @@ def make_sweep_plan(
         timed[one.test].with_point(one, template) for one in plan.tests if one.test == wish.test
     ]
     sweep = _sweep(wish, has_fast=request.has_fast and wish.test == REALTIME)
-    before = [one for one in plan.tests if one.test in OPENING]
+    before = [one for one in plan.tests if one.test in _OPENING]
     before += _frames(wish, plan, timed[REALFAST], problems) if wish.frames else []
     _check_points(plan, sweep)
     plan = msgspec.structs.replace(plan, sweep=sweep, tests=points)
     first = Sweeper(plan, register).first_points()
     plan = msgspec.structs.replace(
-        plan, tests=[*before, *first], command=sweep_words(request, plan)
+        plan, tests=[*before, *first], command=_sweep_words(request, plan)
     )
     _check_time(plan, sweep, len(first))
     return plan
@@ -420,12 +414,12 @@ def _params(
 
 def _policy(policies: Sequence[str]) -> str:
     """The policy of the other threads of a run: real-time where any point is."""
-    beside = [one for one in policies if one in _REALTIME_POLICIES]
-    return beside[0] if beside else "other" if set(policies) == {"other"} else "fifo"
+    realtime = [one for one in policies if one in _REALTIME_POLICIES]
+    return realtime[0] if realtime else "other" if set(policies) == {"other"} else "fifo"
 
 
 def _sweep(wish: SweepNumbers, *, has_fast: bool) -> Sweep:
-    fast = [one for one in FAST_GRID if one >= max(wish.threads)] if has_fast else []
+    fast = [one for one in _FAST_GRID if one >= max(wish.threads)] if has_fast else []
     return Sweep(
         test=wish.test,
         solvers=wish.solvers,

@@ -23,14 +23,10 @@ from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.units import whole_number
 
 REAL_TIME, REAL_FAST = TESTS = event_names.TIRE_TESTS
-MISSED = "missed"
-LATENESS = "lateness"
-STEP_TIME = "step_time"
-TOTAL_TIME = "total_time"
+_LATENESS = "lateness"
 SIMULATION, COSTS = event_names.TIRE
-DELAYED = "delayed_on_purpose"
-PAUSED = "real_fast_paused"  # the only thread did not have the CPU
-OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
+_PAUSED = "real_fast_paused"  # the only thread did not have the CPU
+_OUT_OF_STEP = "simulation_out_of_step"  # one thread far ahead, which ended it
 NAME_CHARACTERS = 32  # of a solver, a policy and a code, as shown
 _MOST_COUNT = 2**53
 
@@ -93,7 +89,7 @@ class Counts:
 
     def deadlines(self) -> Deadlines:
         """Its released, missed and late steps."""
-        late = self._series.get(LATENESS)
+        late = self._series.get(_LATENESS)
         first = self._get("first_missed_count")
         return Deadlines(
             released_count=self._released,
@@ -123,7 +119,7 @@ class Counts:
 
     def _largest_missed(self) -> int | None:
         """The largest of all counts of missed steps, so that a contradiction never flatters."""
-        series, late = self._series.get(MISSED), self._series.get(LATENESS)
+        series, late = self._series.get("missed"), self._series.get(_LATENESS)
         said = {
             "its event": self._get("missed_count"),
             "its series": _sum_of(series) if series else None,
@@ -143,7 +139,7 @@ class Counts:
     def _get(self, name: str) -> int | None:
         if name not in self._data:
             return None
-        value = count_of(self._data[name])
+        value = _count_of(self._data[name])
         if value is None:
             self._odd(f"{name} is no count")
         return value
@@ -153,7 +149,7 @@ class Counts:
             self.problems.append(text)
 
 
-def step_time_of(series: Series | None) -> StepTime | None:
+def _step_time_of(series: Series | None) -> StepTime | None:
     """None without values, and where they cannot be durations."""
     if series is None or not _has_durations(series):
         return None
@@ -165,7 +161,7 @@ def step_time_of(series: Series | None) -> StepTime | None:
     )
 
 
-def total_of(series: Series | None) -> Total | None:
+def _total_of(series: Series | None) -> Total | None:
     """None without values, and where they cannot be durations."""
     if series is None or not _has_durations(series) or not series.mean:
         return None
@@ -204,38 +200,35 @@ def _sum_of(series: Series) -> int | None:
     return round(total) if 0 <= total < _MOST_COUNT else None
 
 
-def count_of(value: DataValue) -> int | None:
-    """A count that can be; None for everything else."""
+def _count_of(value: DataValue) -> int | None:
+    """A possible count; None for everything else."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_COUNT:
         return value
     return None
 
 
-MOST_MASSES = 4_000_000
+_MOST_MASSES = 4_000_000
 MOST_THREADS = 256
 _MOST_VARIANTS = 256
 
 
 class Variant(NamedTuple):
+    """The parameters in which the variants of a test differ."""
+
     masses: int
     threads: int
     solver: str
     policy: str
 
 
-def counted_of(result: Result) -> dict[Variant, dict[str, DataValue]]:
+def _counted_of(result: Result) -> dict[Variant, dict[str, DataValue]]:
     """The data of the events `simulation`; counts of one variant that was resumed are added up."""
     found: dict[Variant, dict[str, DataValue]] = {}
     for event in result.events:
         if event.name != SIMULATION:
             continue
         data = event.data
-        key = _key(
-            data.get("masses_count"),
-            data.get("threads_count"),
-            data.get("solver"),
-            data.get("policy"),
-        )
+        key = _key(*map(data.get, ("masses_count", "threads_count", "solver", "policy")))
         if key is None:
             continue
         known = found.get(key)
@@ -247,7 +240,7 @@ def _added(one: Mapping[str, DataValue], other: Mapping[str, DataValue]) -> dict
     """Sums of the counts of both; what one of them does not know, the sum does not."""
     summed: dict[str, DataValue] = {}
     for name in one.keys() & other.keys():
-        first, second = count_of(one[name]), count_of(other[name])
+        first, second = _count_of(one[name]), _count_of(other[name])
         if name in ("masses_count", "threads_count", "cpus_count") or first is None:
             summed[name] = one[name]
         elif second is not None and name != "first_missed_count":
@@ -255,23 +248,17 @@ def _added(one: Mapping[str, DataValue], other: Mapping[str, DataValue]) -> dict
     return summed
 
 
-def timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
+def _timed_of(result: Result) -> dict[Variant, dict[str, Series]]:
     """The series of each variant by their names."""
     found: dict[Variant, dict[str, Series]] = {}
     for series in result.series:
-        labels = series.labels
-        key = _key(
-            labels.get("masses"),
-            labels.get("threads"),
-            labels.get("solver"),
-            labels.get("policy"),
-        )
+        key = _key(*map(series.labels.get, ("masses", "threads", "solver", "policy")))
         if key is not None:
             found.setdefault(key, {}).setdefault(series.name, series)
     return found
 
 
-def requested_of(result: Result) -> Iterator[Variant]:
+def _requested_of(result: Result) -> Iterator[Variant]:
     """The variants that a result without values was asked for."""
     params = result.params
     lists = [params.get(name) for name in ("masses", "threads", "solver", "policy")]
@@ -286,7 +273,7 @@ def requested_of(result: Result) -> Iterator[Variant]:
 def _key(masses: object, threads: object, solver: object, policy: object) -> Variant | None:
     """None where these are not those of a simulation."""
     mass_count, thread_count = _whole(masses), _whole(threads)
-    if mass_count is None or not 0 < mass_count <= MOST_MASSES:
+    if mass_count is None or not 0 < mass_count <= _MOST_MASSES:
         return None
     if thread_count is None or not 0 < thread_count <= MOST_THREADS:
         return None
@@ -362,7 +349,7 @@ class Point(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def curve(self) -> Curve:
-        """The curve that it belongs to."""
+        """The curve of the point."""
         return Curve(
             test=self.test,
             solver=self.solver,
@@ -390,23 +377,16 @@ def has_tire(document: RunDocument) -> bool:
 
 def points_of(document: RunDocument) -> list[Point]:
     """All points, in the order of the results; never raises, whatever the document holds."""
-    found = (
-        point
-        for number, result in enumerate(document.results)
-        if result.test in TESTS
-        for point in _of_result(result, number)
-    )
-    return list(islice(found, MOST_POINTS))
+    return list(islice(_all_points(document), MOST_POINTS))
 
 
-def _of_result(result: Result, number: int) -> Iterator[Point]:
-    counted = counted_of(result)
-    timed = timed_of(result)
-    keys = list(dict.fromkeys([*timed, *counted]))
-    if not keys:
-        keys = list(requested_of(result))
-    for key in keys:
-        yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
+def _all_points(document: RunDocument) -> Iterator[Point]:
+    for number, result in enumerate(document.results):
+        if result.test in TESTS:
+            counted, timed = _counted_of(result), _timed_of(result)
+            keys = list(dict.fromkeys([*timed, *counted])) or list(_requested_of(result))
+            for key in keys:
+                yield _point(result, number, key, timed.get(key, {}), counted.get(key, {}))
 
 
 def _point(
@@ -436,14 +416,14 @@ def _point(
         remedy=result.remedy,
         command=result.command,
         is_whole=_is_whole(result, key),
-        is_delayed=any(event.name == DELAYED for event in result.events),
+        is_delayed=any(event.name == "delayed_on_purpose" for event in result.events),
         is_realtime=result.conditions.realtime,
         has_frames=_param(result, "frames") is not None,
         paused_ns=_paused_ns(result, key),
         result=number,
         deadlines=counts.deadlines() if result.test == REAL_TIME else None,
-        step_time=step_time_of(series.get(STEP_TIME)),
-        total=total_of(series.get(TOTAL_TIME)),
+        step_time=_step_time_of(series.get("step_time")),
+        total=_total_of(series.get("total_time")),
         work=counts.work(),
         problems=tuple(counts.problems),
     )
@@ -451,7 +431,7 @@ def _point(
 
 def _is_whole(result: Result, key: Variant) -> bool:
     is_apart = any(
-        event.name == OUT_OF_STEP
+        event.name == _OUT_OF_STEP
         and (event.data.get("masses_count"), event.data.get("threads_count")) == key[:2]
         for event in result.events
     )
@@ -464,9 +444,9 @@ def _paused_ns(result: Result, key: Variant) -> int | None:
     if result.test != REAL_FAST or key.threads != 1:
         return None
     lost = (
-        count_of(event.data.get("lost_ns"))
+        _count_of(event.data.get("lost_ns"))
         for event in result.events
-        if event.name == PAUSED
+        if event.name == _PAUSED
         and event.data.get("masses_count") == key.masses
         and event.data.get("policy") == key.policy
     )
@@ -487,7 +467,7 @@ def by_curve(points: Iterable[Point]) -> dict[Curve, list[Point]]:
 
 
 def problems_of(points: Sequence[Point]) -> list[str]:
-    """What contradicts itself in the points, each with the point it is of."""
+    """The contradictions in the points, each after the name of its point."""
     return [
         f"{one.test}, {one.masses} masses, {one.threads} threads, {one.policy}: {problem}"
         for one in points
@@ -562,7 +542,7 @@ class MeanBlock(NamedTuple):
 
 
 def frames_of(result: Result) -> list[Frame]:
-    """The pictures of one simulation in the order of simulated time: of the one with most of them.
+    """The pictures of the simulation that has most of them, in the order of simulated time.
 
     At most MOST_FRAMES. Pictures of which rows were not written are left out.
     """
@@ -577,27 +557,45 @@ def frames_of(result: Result) -> list[Frame]:
 def blocks_of(result: Result) -> list[StepBlocks]:
     """The kept steps of each variant, in the order in which they were measured.
 
-    At most MOST_VARIANTS, each of at most MOST_THREADS threads. A variant ends where the next table
-    is of another one, or of a thread that it has already.
+    At most MOST_VARIANTS, each of at most MOST_BLOCK_THREADS threads. A variant ends where the
+    next table is of another one, or of a thread that it has already.
     """
     found = [one for table in result.tables if (one := _thread(table)) is not None]
     variants: list[StepBlocks] = []
     for key, tables in groupby(found, key=lambda one: one[0]):
         for rows in _without_repeats(row for _, row in tables):
-            variants.append(_variant(key, rows))
-    return [one for one in variants if one.rows][:MOST_VARIANTS]
+            kept = [row for row in rows if row.blocks][:MOST_BLOCK_THREADS]
+            if not kept:
+                continue
+            variant = StepBlocks(
+                masses=key.masses,
+                threads=key.threads,
+                solver=key.solver,
+                policy=key.policy,
+                period_ns=_period_ns(kept),
+                rows=tuple(sorted(kept, key=lambda one: one.thread)),
+            )
+            variants.append(variant)
+    return variants[:MOST_VARIANTS]
 
 
 def mean_blocks(variant: StepBlocks) -> list[MeanBlock]:
     """What the steps of each thread consist of, on average."""
-    return [_mean_block(row) for row in variant.rows]
-
-
-class _Key(NamedTuple):
-    masses: int
-    threads: int
-    solver: str
-    policy: str
+    means = []
+    for row in variant.rows:
+        blocks, count = row.blocks, len(row.blocks)
+        waits = [b.begin_ns - a.write_ns for a, b in pairwise(blocks) if b.step == a.step + 1]
+        mean = MeanBlock(
+            thread=row.thread,
+            cpu=row.cpu,
+            steps=count,
+            read_ns=sum(one.read_ns - one.begin_ns for one in blocks) / count,
+            compute_ns=sum(one.compute_ns - one.read_ns for one in blocks) / count,
+            write_ns=sum(one.write_ns - one.compute_ns for one in blocks) / count,
+            wait_ns=sum(waits) / len(waits) if waits else None,
+        )
+        means.append(mean)
+    return means
 
 
 def _frame(table: Table) -> Frame | None:
@@ -625,7 +623,7 @@ def _is_written(points: Sequence[tuple[int, int]]) -> bool:
     return is_near and points[-2:] != ((0, 0), (0, 0))
 
 
-def _thread(table: Table) -> tuple[_Key, ThreadBlocks] | None:
+def _thread(table: Table) -> tuple[Variant, ThreadBlocks] | None:
     masses, threads = _count(table, "masses_count"), _count(table, "threads_count")
     thread, cpu = _count(table, "thread"), _count(table, "cpu")
     if table.name != BLOCKS or thread is None or not masses or not threads:
@@ -634,7 +632,7 @@ def _thread(table: Table) -> tuple[_Key, ThreadBlocks] | None:
         return None
     columns = [table.columns[name] for name in Block._fields]
     rows = [Block(*row) for row in zip(*columns, strict=False)]
-    key = _Key(masses, threads, _name(table, "solver"), _name(table, "policy"))
+    key = Variant(masses, threads, _name(table, "solver"), _name(table, "policy"))
     return key, ThreadBlocks(thread=thread, cpu=cpu, blocks=_sound(rows))
 
 
@@ -661,18 +659,6 @@ def _without_repeats(rows: Iterable[ThreadBlocks]) -> list[list[ThreadBlocks]]:
     return found
 
 
-def _variant(key: _Key, rows: list[ThreadBlocks]) -> StepBlocks:
-    kept = [row for row in rows if row.blocks][:MOST_BLOCK_THREADS]
-    return StepBlocks(
-        masses=key.masses,
-        threads=key.threads,
-        solver=key.solver,
-        policy=key.policy,
-        period_ns=_period_ns(kept),
-        rows=tuple(sorted(kept, key=lambda one: one.thread)),
-    )
-
-
 def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
     """The period, from the releases of two steps. A step without a release has its begin there."""
     for row in rows:
@@ -682,20 +668,6 @@ def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
         if last.step > first.step and last.release_ns > first.release_ns:
             return (last.release_ns - first.release_ns) // (last.step - first.step)
     return None
-
-
-def _mean_block(row: ThreadBlocks) -> MeanBlock:
-    blocks = row.blocks
-    waits = [b.begin_ns - a.write_ns for a, b in pairwise(blocks) if b.step == a.step + 1]
-    return MeanBlock(
-        row.thread,
-        row.cpu,
-        len(blocks),
-        sum(one.read_ns - one.begin_ns for one in blocks) / len(blocks),
-        sum(one.compute_ns - one.read_ns for one in blocks) / len(blocks),
-        sum(one.write_ns - one.compute_ns for one in blocks) / len(blocks),
-        sum(waits) / len(waits) if waits else None,
-    )
 
 
 def _whole_of(table: Table, name: str) -> int | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import IO
 
 from rich import box
 from rich.console import Console
@@ -28,7 +27,6 @@ from hardstone.simulation.tables import (
     StatementText,
     bound_rows,
     fast_rows,
-    legend,
     map_texts,
     statement_texts,
 )
@@ -38,25 +36,34 @@ from hardstone.terminal.console import make_console, print_table, words
 from hardstone.wording import one_line, shorten
 
 
-def print_tires(documents: Sequence[RunDocument], stream: IO[str] | None = None) -> None:
-    """Prints to `stream` (default: standard output) each run after the first beside that one."""
-    console = make_console(stream)
+def print_tires(documents: Sequence[RunDocument]) -> None:
+    """Prints each run after the first compared with that one."""
+    console = make_console()
     columns = [column.short for column in target_columns(documents)]
     console.print(words(tables.TITLE.lower(), "bold"))
     for label, document in list(zip(columns, documents, strict=True))[1:]:
         labels = (columns[0], label)
         found = tables.texts_between(documents[0], document, labels)
-        if isinstance(found, str) or not found:
-            why = found or "no size, number of threads and policy that both have"
-            console.print(words(f"{labels[0]} and {label}: not compared: {why}", "yellow"))
-            continue
-        for one in found:
-            for number, (text, style) in enumerate(statement_parts(one)):
-                console.print(words(text if number == 0 else f"  {text}", style))
+        if isinstance(found, str):
+            console.print(words(f"{labels[0]} and {label}: not compared: {found}", "yellow"))
+        else:
+            _print_statements(console, found)
     console.print(words(tables.STATEMENT_ABOUT, "dim"))
     meaning = time_meaning(documents[0].system)
     if meaning:
         console.print(words(meaning, "yellow"))
+
+
+def _print_statements(console: Console, found: Sequence[StatementText]) -> None:
+    for one in found:
+        style = "bold" if one.is_decided else ""
+        console.print(words(f"{one.title}: {one.conclusion}", style))
+        console.print(words(f"  {one.speed}"))
+        console.print(words(f"  {one.misses}"))
+        for what, first, second in one.rows:
+            console.print(words(f"  {what}: {one.first} {first}, {one.second} {second}"))
+        for text in one.needed:
+            console.print(words(f"  Open: {text}.", "yellow"))
 
 
 _GUTTER = 10
@@ -70,16 +77,16 @@ _LEAST_MAP = 4
 def screen_lines(console: Console, document: RunDocument, room: int) -> list[Text]:
     """At most `room` lines: rows of the table first, then the statement, then maps."""
     points = points_of(document)
-    told = list(_statements(document, points, console.width))[: max(room // 3, 1)]
-    table = _bound_table(console.width, bound_rows(document, points), room - len(told))
-    left = room - len(told) - len(table)
+    statements = list(_statements(document, points, console.width))[: max(room // 3, 1)]
+    table = _bound_table(console.width, bound_rows(document, points), room - len(statements))
+    left = room - len(statements) - len(table)
     if not table:
-        return [*_fast(console.width, fast_rows(document, points), left), *told]
-    maps = [] if left < _LEAST_MAP else list(map_lines(console, document, points))
+        return [*_fast(console.width, fast_rows(document, points), left), *statements]
+    maps = [] if left < _LEAST_MAP else list(_map_lines(console, document, points))
     if len(maps) > left:
         maps = [*maps[: left - 1], Text("and more of the maps, with --all", style="dim")]
     meaning = [Text(BOUND, style="dim")] if table and len(maps) < left else []
-    return [*table, *meaning, *maps, *told][: max(room, 0)]
+    return [*table, *meaning, *maps, *statements][: max(room, 0)]
 
 
 def _statements(document: RunDocument, points: Sequence[Point], width: int) -> Iterator[Text]:
@@ -100,12 +107,14 @@ def _bound_table(width: int, rows: Sequence[BoundRow], room: int) -> list[Text]:
         return []
     label = max(width - _THREADS - sum(_COLUMNS), _LEAST_LABEL)
     heads = ("held", "missed at", "missed", "bound", "mean", "max")
-    lines = [Text(f"{'policy':{label}}{'threads':>{_THREADS}}{_aligned(heads)}", style="bold")]
+    lines = [
+        Text(f"{'policy':{label}}{'threads':>{_THREADS}}{_aligned(heads, _COLUMNS)}", style="bold")
+    ]
     shown = rows if len(rows) < room else rows[: room - 2]
     for row in shown:
         who = shorten(", ".join(filter(None, (row.policy, row.under))), label - 1)
         cells = (row.held, row.missed_from, row.missed, row.bound, row.mean, row.worst)
-        lines.append(Text(f"{who:{label}}{row.threads:>{_THREADS}}{_aligned(cells)}"))
+        lines.append(Text(f"{who:{label}}{row.threads:>{_THREADS}}{_aligned(cells, _COLUMNS)}"))
     if len(shown) < len(rows):
         lines.append(Text(f"and {len(rows) - len(shown)} more, with --all", style="dim"))
     return lines
@@ -121,28 +130,30 @@ def _fast(width: int, rows: Sequence[Sequence[str]], room: int) -> list[Text]:
     for number, row in enumerate((FAST_HEADINGS, *shown)):
         who = row[0] if number == 0 else f"{REAL_FAST} {row[0]}"
         cells = [row[place] for place in (2, 3, 6, 7)]
-        sizes = zip(cells, _FAST_COLUMNS, strict=True)
-        aligned = "".join(f"{shorten(cell, size - 1):>{size}}" for cell, size in sizes)
-        text = f"{shorten(who, label - 1):{label}}{row[1]:>{_THREADS}}{aligned}"
+        figures = f"{row[1]:>{_THREADS}}{_aligned(cells, _FAST_COLUMNS)}"
+        text = f"{shorten(who, label - 1):{label}}{figures}"
         lines.append(Text(text, style="" if number else "bold"))
     if len(shown) < len(rows):
         lines.append(Text(f"and {len(rows) - len(shown)} more, with --all", style="dim"))
     return lines
 
 
-def _aligned(cells: Sequence[str]) -> str:
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """The cells in columns of these widths, each to the right."""
     return "".join(
-        f"{shorten(cell, size - 1):>{size}}" for cell, size in zip(cells, _COLUMNS, strict=True)
+        f"{shorten(cell, width - 1):>{width}}" for cell, width in zip(cells, widths, strict=True)
     )
 
 
-def map_lines(console: Console, document: RunDocument, points: Sequence[Point]) -> Iterator[Text]:
+def _map_lines(console: Console, document: RunDocument, points: Sequence[Point]) -> Iterator[Text]:
     """The hard maps, each with its title and axis, two abreast where they are narrow enough."""
     is_plain = "utf" not in (console.encoding or "").lower()
     found = map_texts(document, points, max(console.width - _GUTTER - 2, 8))
     if not found:
         return
-    yield Text(f"hard map: {legend(is_plain=is_plain)}", style="bold", overflow="fold")
+    missed, held = (PLAIN[MAP_MISSED], PLAIN[MAP_HELD]) if is_plain else (MAP_MISSED, MAP_HELD)
+    marks = f"{missed} missed, {held} none missed, ? not counted; a column for each n measured"
+    yield Text(f"hard map: {marks}", style="bold", overflow="fold")
     blocks = [list(_map(one, is_plain=is_plain)) for one in found]
     half = console.width // 2
     if any(line.cell_len >= half for block in blocks for line in block):
@@ -186,15 +197,20 @@ def show_tire(console: Console, document: RunDocument) -> None:
         console.print(words(tables.STEPS, "dim"))
         console.print(words(HELD, "dim"))
         console.print()
-    for line in map_lines(console, document, points):
+    for line in _map_lines(console, document, points):
         console.print(line)
     _show_fast(console, tables.fast_rows(document, points))
-    _show_statement(console, tables.statement_texts(document, points))
+    statements = tables.statement_texts(document, points)
+    if statements:
+        console.print(words(tables.TITLE.lower(), "bold"))
+        _print_statements(console, statements)
+        console.print(words(tables.STATEMENT_ABOUT, "dim"))
+        console.print()
     _show_costs(console, tables.cost_table(document, points))
     _show_published(console, tables.published_tire(document, points))
     _show_points(console, document, points)
-    told = [*tables.denied_lines(points), *tables.paused_lines(points)]
-    for text in (*problems_of(points)[:_MOST_PROBLEMS], *told):
+    problems = problems_of(points)[:_MOST_PROBLEMS]
+    for text in (*problems, *tables.denied_lines(points), *tables.paused_lines(points)):
         console.print(words(text, "yellow"))
     console.print()
 
@@ -222,41 +238,19 @@ def _show_fast(console: Console, rows: Sequence[Sequence[str]]) -> None:
         return
     has_range = any(row[4] != "-" for row in rows)
     places = [0, 1, 2, 3, *[4] * has_range, 5, 6, 7]
-    table = _table([tables.FAST_HEADINGS[place] for place in places], left=1)
-    for row in rows:
-        table.add_row(*(words(row[place]) for place in places))
     console.print(words("simulation as fast as possible", "bold"))
-    print_table(console, table)
+    print_table(console, _columns_of(tables.FAST_HEADINGS, rows, places))
     console.print(words(tables.MEANING, "dim"))
     console.print()
 
 
-def _show_statement(console: Console, found: Sequence[StatementText]) -> None:
-    if not found:
-        return
-    console.print(words(tables.TITLE.lower(), "bold"))
-    for one in found:
-        for number, (text, style) in enumerate(statement_parts(one)):
-            console.print(words(text if number == 0 else f"  {text}", style))
-    console.print(words(tables.STATEMENT_ABOUT, "dim"))
-    console.print()
-
-
-def statement_parts(one: StatementText) -> Iterator[tuple[str, str]]:
-    """(text, style) of each line."""
-    yield f"{one.title}: {one.conclusion}", "bold" if one.is_decided else ""
-    yield one.speed, ""
-    yield one.misses, ""
-    for what, first, second in one.rows:
-        yield f"{what}: {one.first} {first}, {one.second} {second}", ""
-    for text in one.needed:
-        yield f"Open: {text}.", "yellow"
-
-
 def _show_costs(console: Console, found: tables.CostTable) -> None:
     if found.rows:
+        has_under = any(row[3] != "-" for row in found.rows)
+        # What fits into 80 columns: masses, threads, policy, model, measured, residuals.
+        places = (2, *[3] * has_under, 1, 0, 8, 9, 10, 12)
         console.print(words("a step by the cost model", "bold"))
-        print_table(console, _costs(found.rows))
+        print_table(console, _columns_of(tables.COST_HEADINGS, found.rows, places))
         console.print(words(tables.COST_ABOUT, "dim"))
     for text in (*found.notes, *found.lacking):
         console.print(words(text, "dim"))
@@ -264,22 +258,10 @@ def _show_costs(console: Console, found: tables.CostTable) -> None:
         console.print()
 
 
-def _costs(rows: Sequence[tuple[str, ...]]) -> Table:
-    """What fits into 80 columns: masses, threads, policy, model, measured, residuals."""
-    has_under = any(row[3] != "-" for row in rows)
-    places = (2, *[3] * has_under, 1, 0, 8, 9, 10, 12)
-    table = _table([tables.COST_HEADINGS[place] for place in places], left=1)
-    for row in rows:
-        table.add_row(*(words(row[place]) for place in places))
-    return table
-
-
 def _show_published(console: Console, found: tables.PublishedTire) -> None:
+    headings = tables.PUBLISHED_HEADINGS
     console.print(words(f"published: {found.short}, on {found.hardware}", "bold"))
-    table = _table(tables.PUBLISHED_HEADINGS, left=1)
-    for row in found.rows:
-        table.add_row(*map(words, row))
-    print_table(console, table)
+    print_table(console, _columns_of(headings, found.rows, range(len(headings))))
     console.print(words(f"This run: {found.refused or found.own_hardware}", "dim"))
     console.print(words(f"Pre-test of the study: {found.pretest}", "dim"))
     console.print()
@@ -293,14 +275,21 @@ def _show_points(console: Console, document: RunDocument, points: Sequence[Point
     has_under = any(row[3] != "-" for row in rows)
     places = (2, *[3] * has_under, 1, 0, 4, 7, 9, 10, 11)
     console.print(words("points", "bold"))
-    table = _table([tables.POINT_HEADINGS[place] for place in places], left=1)
-    for row in rows:
-        table.add_row(*(words(row[place]) for place in places))
-    print_table(console, table)
+    print_table(console, _columns_of(tables.POINT_HEADINGS, rows, places))
     more = len(points) - len(rows)
     if more > 0:
         console.print(words(f"and {more} more, with --json", "dim"))
     console.print()
+
+
+def _columns_of(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], places: Sequence[int]
+) -> Table:
+    """A table of the columns at `places`: a name, then figures."""
+    table = _table([headings[place] for place in places], left=1)
+    for row in rows:
+        table.add_row(*(words(row[place]) for place in places))
+    return table
 
 
 def _table(titles: Sequence[str], left: int) -> Table:

@@ -36,7 +36,7 @@ from hardstone.plan.params import Problems, fill_params
 from hardstone.units import MAX_DURATION_NS
 
 STEP = 4  # sizes are multiples of it
-GAP_PERCENT = 10
+_GAP_PERCENT = 10
 # From which rank on a point adds little: what is left out first when time is short.
 GROW, BISECT, AGAIN, ISLAND, AROUND = range(5)
 _MOST_AGAIN = 3
@@ -170,13 +170,12 @@ def _around(counts: Counter[int], found: Boundary, limits: Limits) -> Iterator[N
 def _middle(held: int, missed: int) -> int | None:
     """A size between both; None where they are near enough."""
     gap = missed - held
-    if gap <= STEP or 100 * gap <= GAP_PERCENT * missed:
+    if gap <= STEP or 100 * gap <= _GAP_PERCENT * missed:
         return None
     return (held + gap // 2) // STEP * STEP
 
 
 REALTIME, REALFAST = SIMULATIONS = TIRE_TESTS
-_MISSED, _SIMULATION = "missed", "simulation"
 _UNCOUNTED = "its missed steps were not counted"
 _MOST_FAILURES = 2
 
@@ -243,8 +242,8 @@ def read_results(results: Iterable[Result]) -> dict[Curve, CurveState]:
 
 
 def _take(curve: CurveState, result: Result) -> None:
-    """A probe that failed, or was cut off, has a second chance; a refusal ends the curve. A
-    deadline that nobody counted is not one that held."""
+    """Add a result to its curve. A probe that failed, or was cut off, has a second chance; a
+    refusal ends the curve. Uncounted deadlines do not count as met."""
     missed = missed_of(result.series) if result.test == REALTIME else 0
     if result.status == "measured" and is_whole(result) and missed is not None:
         is_beyond = missed > 0 and 2 * missed >= _released_of(result)
@@ -258,24 +257,24 @@ def _take(curve: CurveState, result: Result) -> None:
 
 
 def _released_of(result: Result) -> float:
-    """Steps that were released; without end where that is not told."""
+    """Steps that were released; infinite where that is not known."""
     for event in result.events:
         count = event.data.get("released_count")
-        if event.name == _SIMULATION and isinstance(count, int):
+        if event.name == "simulation" and isinstance(count, int):
             return count
     return float("inf")
 
 
 def missed_of(series: Sequence[Series]) -> int | None:
     """Steps that missed their deadline; None where they were not counted."""
-    counts = [one.max for one in series if one.name == _MISSED and one.max is not None]
+    counts = [one.max for one in series if one.name == "missed" and one.max is not None]
     return max(counts, default=None)
 
 
 MOST_POINTS = 8_000  # of a sweep: a document holds twice as many
 
 
-def checked_sweep(plan: Plan) -> Sweep:
+def _checked_sweep(plan: Plan) -> Sweep:
     """The sweep of a plan; ValueError where it has none, or one that would not end."""
     sweep = plan.sweep
     if sweep is None or sweep.test not in SIMULATIONS:
@@ -303,7 +302,7 @@ def coarse_curves(
     sweep: Sweep, curves: Sequence[Curve], results: Iterable[Result]
 ) -> dict[Curve, str]:
     """The curves whose boundary is not known to a tenth, or that lack sizes of a grid, and why, in
-    words. Those that ended early are none of them."""
+    words. Curves that ended early are left out."""
     found = read_results(results)
     said = {curve: _why_coarse(sweep, found.get(curve, CurveState())) for curve in curves}
     return {curve: text for curve, text in said.items() if text}
@@ -321,22 +320,16 @@ def _why_coarse(sweep: Sweep, found: CurveState) -> str:
         return ""
     if not found.points:
         return "not measured"
-    return _of_grid(sweep, found) if sweep.masses else _of_search(sweep, found)
-
-
-def _of_grid(sweep: Sweep, found: CurveState) -> str:
-    left = set(sweep.masses) - {one.masses for one in found.points}
-    return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
-
-
-def _of_search(sweep: Sweep, found: CurveState) -> str:
+    if sweep.masses:
+        left = set(sweep.masses) - {one.masses for one in found.points}
+        return f"{len(left)} of {len(sweep.masses)} sizes were not measured" if left else ""
     boundary = boundary_of(found.points)
-    if boundary.missed is None:
-        is_all = boundary.held == sweep.masses_most
-        return "" if is_all else f"no miss up to {boundary.held} masses, more were not measured"
-    if not boundary.is_coarse:
+    if boundary.missed is not None:
+        between = f"the boundary is between {boundary.held} and {boundary.missed} masses"
+        return between if boundary.is_coarse else ""
+    if boundary.held == sweep.masses_most:
         return ""
-    return f"the boundary is between {boundary.held} and {boundary.missed} masses"
+    return f"no miss up to {boundary.held} masses, more were not measured"
 
 
 _SECOND_NS = 1_000_000_000
@@ -366,7 +359,7 @@ class Sweeper:
 
     def __init__(self, plan: Plan, register: Register) -> None:
         """`register` has the tests of the sweep. ValueError for a plan that is not of one."""
-        self.sweep: Sweep = checked_sweep(plan)
+        self.sweep: Sweep = _checked_sweep(plan)
         self.curves = _curves(plan, self.sweep)
         self._tests = {one.id: one for one in register.tests}
         self._conditions = list(product(plan.loads, plan.cpu_configs))
@@ -393,9 +386,9 @@ class Sweeper:
         if any(curve in found for curve in self.curves.fast):  # the end has begun
             del tries[0]
         for candidates, room_ns in tries:
-            chosen = _first_that_fits(candidates, pace, room_ns if self._is_timed else None)
-            if chosen is not None:
-                return [self._with_deadline(chosen, left_ns)]
+            for one in candidates:
+                if not self._is_timed or pace * one.planned.expected_ns <= room_ns:
+                    return [self._with_deadline(one.planned, left_ns)]
         return []
 
     def left_ns(self, results: Sequence[Result], spent_ns: int) -> int:
@@ -520,7 +513,7 @@ class Sweeper:
 
 
 def own_time_ns(descriptor: Descriptor, params: Mapping[str, ParamValue], samples: int) -> int:
-    """Time of a point without the setting up of its condition."""
+    """The time of a point without that to set up its condition."""
     step_ns = _figure(params, "step_ns")
     if descriptor.id == REALTIME:
         return descriptor.setup_ns + samples * (_figure(params, "period_ns") or step_ns)
@@ -581,12 +574,3 @@ def _as_declared(given: Mapping[str, int | str], test: Descriptor) -> dict[str, 
         for name, value in given.items()
         if name in declared
     }
-
-
-def _first_that_fits(
-    candidates: Sequence[_Candidate], pace: float, left_ns: int | None
-) -> PlannedTest | None:
-    for one in candidates:
-        if left_ns is None or pace * one.planned.expected_ns <= left_ns:
-            return one.planned
-    return None

@@ -4,7 +4,7 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -33,7 +33,6 @@ from hardstone.simulation.results import (
     REAL_FAST,
     REAL_TIME,
     Curve,
-    MeanBlock,
     Point,
     StepBlocks,
     by_curve,
@@ -46,7 +45,7 @@ from hardstone.systems.published import Figure, figures_of, load_studies
 from hardstone.units import format_count, format_ns
 from hardstone.wording import clean, one_line, shorten, target_text
 
-NAME_CHARACTERS = 24
+_NAME_CHARACTERS = 24
 _NOISE = 1e-9  # of floating point, in the last digit shown
 _USUAL = ((10_000_000, 60), (10_000_000, 0))
 HELD = (
@@ -67,7 +66,7 @@ class CurveNames:
     def under(self, curve: Curve) -> str:
         """The condition, where the run has several: "heavy, shielded"."""
         condition = Condition(curve.load, curve.cpu_config, curve.preemption)
-        return shorten(self._names.label(condition), NAME_CHARACTERS)
+        return shorten(self._names.label(condition), _NAME_CHARACTERS)
 
     def panel(self, curve: Curve) -> str:
         """Everything but the threads: "fifo, heavy", "fifo, barrier, step 1 ms"."""
@@ -75,15 +74,11 @@ class CurveNames:
         usual = curve.test != REAL_FAST or (curve.step_ns, curve.simulated_s) in _USUAL
         step = "" if usual else f"step {format_ns(curve.step_ns)}, {curve.simulated_s} s"
         parts = (curve.policy, solver, self.under(curve), step)
-        return ", ".join(shorten(one, NAME_CHARACTERS) for one in parts if one)
+        return ", ".join(shorten(one, _NAME_CHARACTERS) for one in parts if one)
 
 
 def threads_text(count: int) -> str:
-    return "1 thread" if count == 1 else f"{format_count(count)} threads"
-
-
-def masses_text(count: int) -> str:
-    return f"{format_count(count)} masses"
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def steps_text(curve: Curve) -> str:
@@ -93,27 +88,24 @@ def steps_text(curve: Curve) -> str:
     return f"{step} every {format_ns(curve.period_ns)}" if is_real_time else step
 
 
-def held_text(bound: Bound) -> str:
+def _held_text(bound: Bound) -> str:
     """Without a miss above it, the largest measured is no limit of the system. A curve that was
     refused did not hold "none": it was not measured."""
-    if bound.held is None:
-        return "none" if bound.first_missed else _unknown(bound)
-    return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
+    if bound.held is not None:
+        return f"{'>= ' if bound.first_missed is None else ''}{format_count(bound.held.masses)}"
+    statuses = {point.status for cell in bound.cells for point in cell.points}
+    if bound.first_missed or "measured" in statuses or len(statuses) != 1:
+        return "none"
+    return shorten(statuses.pop(), 11)
 
 
-def first_missed_text(bound: Bound) -> str:
+def _first_missed_text(bound: Bound) -> str:
     if bound.first_missed is not None:
         return format_count(bound.first_missed.masses)
     return "none" if bound.held else "-"
 
 
-def _unknown(bound: Bound) -> str:
-    """Why no size is known to have held: the status of a curve that was not measured at all."""
-    found = {point.status for cell in bound.cells for point in cell.points}
-    return "none" if "measured" in found or len(found) != 1 else shorten(found.pop(), 11)
-
-
-def missed_text(cell: Cell) -> str:
+def _missed_text(cell: Cell) -> str:
     """ "0 of 100"; without released steps only what is known."""
     missed = format_count(cell.missed_count)
     return f"{missed} of {format_count(cell.released_count)}" if cell.released_count else missed
@@ -146,7 +138,16 @@ def tire_lines(document: RunDocument) -> list[str]:
         return []
     points = points_of(document)
     names = CurveNames(document)
-    found = [*_real_time(points, names), *_real_fast(points, names)]
+    found = [
+        _missed_line(cell, names)
+        for bound in bounds_of(points)
+        for cell in bound.cells
+        if cell.points[0].is_measured
+    ]
+    for point in points:
+        if point.test == REAL_FAST and point.total:
+            code = f", code {shorten(point.work.code, 12)}" if point.work.code else ""
+            found.append(f"{_who(point, names)} in {format_ns(point.total.mean_ns)}{code}")
     more = len(found) - MOST_LINES
     return [*found[:MOST_LINES], *([f"and {more} more, with --all"] if more > 0 else [])]
 
@@ -161,43 +162,24 @@ def deadlines_missed(document: RunDocument) -> str:
     if not late:
         return ""
     more = f"; {len(late)} sizes in all" if len(late) > 1 else ""
-    return f"{REAL_TIME}: {missed_line(late[0], CurveNames(document))}{more}"
+    return f"{REAL_TIME}: {_missed_line(late[0], CurveNames(document))}{more}"
 
 
-def missed_line(cell: Cell, names: CurveNames) -> str:
+def _missed_line(cell: Cell, names: CurveNames) -> str:
     """ "0 of 100 steps missed their deadline (share < 3.0 %): 400 masses, 2 threads, fifo"."""
     bound = f" (share {bound_text(cell)})" if cell.bound is not None else ""
-    return f"{missed_text(cell)} steps missed their deadline{bound}: {_who(cell.points[0], names)}"
+    return f"{_missed_text(cell)} steps missed their deadline{bound}: {_who(cell.points[0], names)}"
 
 
 def _who(point: Point, names: CurveNames) -> str:
-    parts = (
-        masses_text(point.masses),
-        ("1 thread" if point.threads == 1 else f"{point.threads} threads"),
-        names.panel(point.curve),
-    )
-    return ", ".join(parts)
-
-
-def _real_time(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
-    for bound in bounds_of(points):
-        for cell in bound.cells:
-            if cell.points[0].is_measured:
-                yield missed_line(cell, names)
-
-
-def _real_fast(points: Sequence[Point], names: CurveNames) -> Iterator[str]:
-    for point in points:
-        if point.test == REAL_FAST and point.total:
-            code = f", code {shorten(point.work.code, 12)}" if point.work.code else ""
-            yield f"{_who(point, names)} in {format_ns(point.total.mean_ns)}{code}"
+    masses = f"{format_count(point.masses)} masses"
+    return ", ".join((masses, threads_text(point.threads), names.panel(point.curve)))
 
 
 MOST_COLUMNS = 60
-MAP_LINES = 16
+_MAP_LINES = 16
 MAP_MISSED, MAP_HELD, NOT_COUNTED, NOT_MEASURED = "\u25cf", "\u00b7", "?", " "
 PLAIN = {MAP_MISSED: "#", MAP_HELD: "."}
-_LEGEND = "{missed} missed, {held} none missed, ? not counted; a column for each n measured"
 
 
 @dataclass(frozen=True)
@@ -208,11 +190,6 @@ class MapText:
     ends: tuple[str, str]
     lines: list[tuple[str, str]]
     left_out: int
-
-
-def legend(*, is_plain: bool) -> str:
-    missed, held = (PLAIN[MAP_MISSED], PLAIN[MAP_HELD]) if is_plain else (MAP_MISSED, MAP_HELD)
-    return _LEGEND.format(missed=missed, held=held)
 
 
 def map_texts(
@@ -238,7 +215,7 @@ def _map_text(panel: Panel, names: CurveNames, columns: int) -> MapText:
                 for group in groups
             ).rstrip(),
         )
-        for count in threads[:MAP_LINES]
+        for count in threads[:_MAP_LINES]
     ]
     return MapText(
         title=f"{names.panel(panel.key)}, {steps_text(panel.key)}",
@@ -257,9 +234,8 @@ def _mark(cells: Sequence[Cell]) -> str:
     return MAP_HELD if all(one.has_held for one in cells) else NOT_COUNTED
 
 
-BOUND_ROWS = 64
-MOST_POINT_ROWS = 300
-HEADINGS_OF_STEPS = ("mean", "p99", "max")
+_BOUND_ROWS = 64
+_MOST_POINT_ROWS = 300
 POINTS = (
     "Total: mean of the repeats. CPU time of all threads, switches (voluntary + involuntary) and "
     "blocked semaphore operations: of the last repeat."
@@ -308,33 +284,33 @@ class BoundRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Cells in the order of HEADINGS and HEADINGS_OF_STEPS."""
+        """All but solver, steps and note, in the order of the columns."""
         words = (self.policy, self.under, self.threads, self.held, self.missed_from)
         return (*words, self.missed, self.bound, self.mean, self.p99, self.worst)
 
 
 def bound_rows(document: RunDocument, points: Sequence[Point]) -> list[BoundRow]:
-    """What each curve held, at most MOST_ROWS, by solver, condition, policy and threads."""
+    """What each curve held, at most _BOUND_ROWS, by solver, condition, policy and threads."""
     names = CurveNames(document)
-    found = [_bound_row(one, names) for one in bounds_of(points)]
-    return found[:BOUND_ROWS]
+    return [_bound_row(one, names) for one in bounds_of(points)[:_BOUND_ROWS]]
 
 
 def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
     curve = bound.curve
     shown = bound.held or next((one for one in bound.cells if one.released_count), None)
-    step = _step_of(shown)
+    timed = [one.step_time for one in shown.points if one.step_time] if shown else []
+    longest = max(timed, key=lambda one: one.max_ns, default=None)
     return BoundRow(
         policy=shorten(curve.policy, 12),
         under=names.under(curve),
         threads=format_count(curve.threads),
-        held=held_text(bound),
-        missed_from=first_missed_text(bound),
-        missed=missed_text(shown) if shown else "-",
+        held=_held_text(bound),
+        missed_from=_first_missed_text(bound),
+        missed=_missed_text(shown) if shown else "-",
         bound=bound_text(shown) if shown else "-",
-        mean=format_ns(step.step_time.mean_ns) if step and step.step_time else "-",
-        p99=format_ns(step.step_time.p99_ns) if step and step.step_time else "-",
-        worst=format_ns(step.step_time.max_ns) if step and step.step_time else "-",
+        mean=format_ns(longest.mean_ns if longest else None),
+        p99=format_ns(longest.p99_ns if longest else None),
+        worst=format_ns(longest.max_ns if longest else None),
         solver=shorten(curve.solver, 12),
         steps=steps_text(curve),
         has_held=bound.held is not None,
@@ -342,13 +318,7 @@ def _bound_row(bound: Bound, names: CurveNames) -> BoundRow:
     )
 
 
-def _step_of(cell: Cell | None) -> Point | None:
-    """The point of a cell with the longest step."""
-    timed = [one for one in cell.points if one.step_time] if cell else []
-    return max(timed, key=lambda one: one.step_time.max_ns if one.step_time else 0, default=None)
-
-
-def _notes(bound: Bound) -> Iterable[str]:
+def _notes(bound: Bound) -> Iterator[str]:
     if bound.islands:
         masses = listed(format_count(one.masses) for one in bound.islands)
         yield f"none missed again at {masses}"
@@ -367,42 +337,40 @@ def _why(point: Point) -> str:
 
 
 def point_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """Every point as in POINT_HEADINGS, at most MOST_POINT_ROWS, by its curve and masses."""
+    """Every point as in POINT_HEADINGS, at most _MOST_POINT_ROWS, by its curve and masses."""
     names = CurveNames(document)
     ordered = sorted(points, key=lambda one: (one.test, one.curve, one.masses))
-    return [_point_row(one, names) for one in ordered[:MOST_POINT_ROWS]]
+    return [_point_row(one, names) for one in ordered[:_MOST_POINT_ROWS]]
 
 
 def _point_row(point: Point, names: CurveNames) -> tuple[str, ...]:
     cell = next((one.cells[0] for one in bounds_of([point])), None)
-    deadlines, step = point.deadlines, point.step_time
+    deadlines, step, work = point.deadlines, point.step_time, point.work
+    blocked = "-"  # semaphore operations, of all
+    if work.operations_count and work.blocked_count is not None:
+        blocked = f"{format_count(work.blocked_count)} of {format_count(work.operations_count)}"
+    status = "measured" if point.is_whole else _why(point)
     policy = point.policy if point.solver == "semaphore" else f"{point.policy}, {point.solver}"
     return (
         format_count(point.masses),
         format_count(point.threads),
         shorten(policy, 24),
         names.under(point.curve) or "-",
-        missed_text(cell) if cell and cell.is_counted else "-",
+        _missed_text(cell) if cell and cell.is_counted else "-",
         bound_text(cell) if cell else "-",
         format_ns(deadlines.lateness_max_ns if deadlines else None),
         format_ns(step.mean_ns if step else None),
         format_ns(step.p99_ns if step else None),
         format_ns(step.max_ns if step else None),
         format_ns(point.total.mean_ns if point.total else None),
-        format_ns(point.work.cpu_ns),
-        switches_text(point),
-        _blocked(point),
-        _status(point),
+        format_ns(work.cpu_ns),
+        _switches_text(point),
+        blocked,
+        "a step was made late on purpose" if point.is_delayed else status,
     )
 
 
-def _status(point: Point) -> str:
-    if point.is_delayed:
-        return "a step was made late on purpose"
-    return "measured" if point.is_whole else _why(point)
-
-
-def switches_text(point: Point) -> str:
+def _switches_text(point: Point) -> str:
     """Voluntary + involuntary."""
     counts = (point.work.voluntary_count, point.work.involuntary_count)
     if None in counts:
@@ -410,16 +378,8 @@ def switches_text(point: Point) -> str:
     return " + ".join(format_count(one or 0) for one in counts)
 
 
-def _blocked(point: Point) -> str:
-    """Semaphore operations that blocked, of all."""
-    work = point.work
-    if not work.operations_count or work.blocked_count is None:
-        return "-"
-    return f"{format_count(work.blocked_count)} of {format_count(work.operations_count)}"
-
-
 def paused_lines(points: Sequence[Point]) -> list[str]:
-    """Total times that have time in them in which the simulation did not have the CPU."""
+    """A line on total times during which the simulation did not have the CPU all the time."""
     paused = [one for one in points if one.paused_ns is not None]
     if not paused:
         return []
@@ -444,7 +404,7 @@ def denied_lines(points: Sequence[Point]) -> list[str]:
     return list(found)[:4]
 
 
-FAST_ROWS = 60
+_FAST_ROWS = 60
 FAST_HEADINGS = (
     "real-fast",
     "threads",
@@ -462,11 +422,11 @@ MEANING = (
 
 
 def fast_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
-    """Each measured point as in HEADINGS, by curve and masses, at most MOST_ROWS."""
+    """Each measured point as in FAST_HEADINGS, by curve and masses, at most _FAST_ROWS."""
     names = CurveNames(document)
     timed = [one for one in points if one.total and not one.has_frames]
     ordered = [one for own in by_curve(timed).values() for one in own]
-    return [_fast_row(document, one, names) for one in ordered[:FAST_ROWS]]
+    return [_fast_row(document, one, names) for one in ordered[:_FAST_ROWS]]
 
 
 def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[str, ...]:
@@ -483,17 +443,16 @@ def _fast_row(document: RunDocument, point: Point, names: CurveNames) -> tuple[s
         f"{format_ns(total.min_ns)} to {format_ns(total.max_ns)}" if total and is_repeated else "-",
         format_ns(each_ns),
         format_ns(point.work.cpu_ns),
-        switches_text(point),
+        _switches_text(point),
     )
 
 
 STUDY = "garre-2014"
-PUBLISHED_ROWS = 24
+_PUBLISHED_ROWS = 24
 MOST_HELD, FIRST_MISSED = "most without a miss", "fewest with a miss"
 PUBLISHED_HEADINGS = ("system", "threads", "held", "missed at")
 _STEP_NS = 10_000_000
-_MOST_TOLD = 8
-ANY = "any"
+_MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -508,7 +467,8 @@ class PublishedPoint:
 
 @dataclass(frozen=True)
 class PublishedTire:
-    """`rows` as in HEADINGS, those of the study first; `refused`: why none of this run."""
+    """`rows` as in PUBLISHED_HEADINGS, those of the study first; `refused`: why none of this
+    run."""
 
     short: str
     hardware: str
@@ -524,7 +484,7 @@ def published_points() -> list[PublishedPoint]:
     return [
         PublishedPoint(
             system=study.systems[one.system].name if one.system else study.reading.short,
-            threads=threads_of(one),
+            threads=_threads_of(one),
             held=int(one.value) if one.statistic == MOST_HELD else None,
             missed_from=int(one.value) if one.statistic == FIRST_MISSED else None,
         )
@@ -538,7 +498,7 @@ def is_of_sweep(figure: Figure) -> bool:
     return figure.statistic in (MOST_HELD, FIRST_MISSED)
 
 
-def threads_of(figure: Figure) -> int | None:
+def _threads_of(figure: Figure) -> int | None:
     """The number of threads that an address names; None: any."""
     return next((int(one) for one in figure.address.parts if one.isdecimal()), None)
 
@@ -546,37 +506,37 @@ def threads_of(figure: Figure) -> int | None:
 def published_tire(document: RunDocument, points: Sequence[Point]) -> PublishedTire:
     """The study's points, then the curves of this run with its step and the solver of the study."""
     study = load_studies()[STUDY]
+    rows: list[tuple[str, ...]] = [
+        (
+            one.system,
+            "any" if one.threads is None else format_count(one.threads),
+            "-" if one.held is None else format_count(one.held),
+            "-" if one.missed_from is None else format_count(one.missed_from),
+        )
+        for one in published_points()
+    ]
     refused = why_not_comparable_to_hardware(document) or ""
-    own = [] if refused else _own_rows(document, points)
+    if not refused:
+        names = CurveNames(document)
+        own = [one for one in bounds_of(points) if comparable(one)]
+        rows += [
+            (
+                f"this run, {names.panel(one.curve)}",
+                format_count(one.curve.threads),
+                _held_text(one),
+                format_count(one.first_missed.masses) if one.first_missed else "-",
+            )
+            for one in own[:_PUBLISHED_ROWS]
+        ]
+    pretest = study.tables["simulation"]["pretest"]
+    step = format_ns(float(pretest["time_step_ms"]) * 1e6)
     return PublishedTire(
         short=study.reading.short,
         hardware=study.conditions.get("hardware", ""),
-        rows=[_published_row(one) for one in published_points()] + own,
-        pretest=pretest(),
+        rows=rows,
+        pretest=f"step {step}, Linux: first miss at {pretest['linux first miss']}",
         own_hardware=target_text(document),
         refused=refused,
-    )
-
-
-def pretest() -> str:
-    """What the study says of its trial with a shorter step."""
-    found = load_studies()[STUDY].tables["simulation"]["pretest"]
-    step = format_ns(float(found["time_step_ms"]) * 1e6)
-    return f"step {step}, Linux: first miss at {found['linux first miss']}"
-
-
-def published_costs() -> tuple[float, float]:
-    """The time of a spring and of a mass on the machine of the study, in ns."""
-    found = load_studies()[STUDY].tables["simulation"]["cost_ns"]
-    return float(found["one spring force"]), float(found["integrate one mass"])
-
-
-def _published_row(one: PublishedPoint) -> tuple[str, ...]:
-    return (
-        one.system,
-        ANY if one.threads is None else format_count(one.threads),
-        "-" if one.held is None else format_count(one.held),
-        "-" if one.missed_from is None else format_count(one.missed_from),
     )
 
 
@@ -587,38 +547,24 @@ def comparable(bound: Bound) -> bool:
     return curve.solver == "semaphore" and is_same_rate
 
 
-def _own_rows(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, ...]]:
-    names = CurveNames(document)
-    found = [one for one in bounds_of(points) if comparable(one)]
-    return [
-        (
-            f"this run, {names.panel(one.curve)}",
-            format_count(one.curve.threads),
-            held_text(one),
-            format_count(one.first_missed.masses) if one.first_missed else "-",
-        )
-        for one in found[:PUBLISHED_ROWS]
-    ]
-
-
 def published_masses_text(bounds: Sequence[Bound], figure: Figure) -> str:
     """What the curves of this run say of a published number of masses, or why nothing."""
-    wanted = threads_of(figure)
+    wanted = _threads_of(figure)
     own = [one for one in bounds if wanted in (None, one.curve.threads)]
     if not own:
         return "- (not measured" + (f" with {wanted} threads)" if wanted else ")")
     is_held = figure.statistic == MOST_HELD
-    told = []
-    for one in own[:_MOST_TOLD]:
-        masses = held_text(one) if is_held else first_missed_text(one)
-        told.append(
+    texts = []
+    for one in own[:_MOST_SHOWN]:
+        masses = _held_text(one) if is_held else _first_missed_text(one)
+        texts.append(
             f"{masses} ({shorten(one.curve.policy, 12)}, {threads_text(one.curve.threads)})"
         )
-    more = f" and {len(own) - _MOST_TOLD} more" if len(own) > _MOST_TOLD else ""
-    return clean(", ".join(told)) + more
+    more = f" and {len(own) - _MOST_SHOWN} more" if len(own) > _MOST_SHOWN else ""
+    return clean(", ".join(texts)) + more
 
 
-COST_ROWS = 40
+_COST_ROWS = 40
 _MOST_CURVES = 128
 COST_HEADINGS = (
     "masses",
@@ -647,7 +593,7 @@ COST_ABOUT = (
 
 @dataclass(frozen=True)
 class CostTable:
-    """`rows` as in HEADINGS. `lacking`: why points have no model. `notes`: of those that have."""
+    """`rows` as in COST_HEADINGS. `lacking`: why points have no model; `notes`: of the others."""
 
     rows: list[tuple[str, ...]]
     lacking: list[str]
@@ -657,23 +603,27 @@ class CostTable:
 def cost_table(document: RunDocument, points: Sequence[Point]) -> CostTable:
     """One point of each curve: the largest that held, else the largest."""
     names = CurveNames(document)
-    found = models_of(document, chosen(points))
+    found = models_of(document, chosen_points(points))
     models = [one for one in found if isinstance(one, Model)]
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        if isinstance(one, NoModel):
+            who = f"{names.panel(one.point.curve)}, {threads_text(one.point.threads)}"
+            by_reason.setdefault(one.why, []).append(who)
     return CostTable(
-        rows=[_cost_row(one, names) for one in models[:COST_ROWS]],
-        lacking=_lacking([one for one in found if isinstance(one, NoModel)], names),
+        rows=[_cost_row(one, names) for one in models[:_COST_ROWS]],
+        lacking=[f"no model: {why} ({listed(who)})" for why, who in by_reason.items()],
         notes=[
             *_inputs(document, models),
-            *dict.fromkeys(note for one in models[:COST_ROWS] for note in one.notes),
+            *dict.fromkeys(note for one in models[:_COST_ROWS] for note in one.notes),
         ],
     )
 
 
 def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
-    """The times of single operations, beside those of the study."""
+    """The times of single operations, and those on the machine of the study."""
     if not models:
         return
-    spring, mass = published_costs()
     found = inputs_of(document, models[0].point)
     if isinstance(found, str):
         return
@@ -684,12 +634,14 @@ def _inputs(document: RunDocument, models: Sequence[Model]) -> Iterator[str]:
         "a switch": found.switch_ns,
         "a hand-over": found.hand_over_ns,
     }
-    told = [f"{name} {format_ns(ns)}" for name, ns in known.items() if ns is not None]
+    own = [f"{name} {format_ns(ns)}" for name, ns in known.items() if ns is not None]
+    published = load_studies()[STUDY].tables["simulation"]["cost_ns"]
+    spring, mass = float(published["one spring force"]), float(published["integrate one mass"])
     study = f"a spring {format_ns(spring)} and a mass {format_ns(mass)}"
-    yield f"{', '.join(told)}; on the machine of the study {study}"
+    yield f"{', '.join(own)}; on the machine of the study {study}"
 
 
-def chosen(points: Sequence[Point]) -> list[Point]:
+def chosen_points(points: Sequence[Point]) -> list[Point]:
     """The largest point of each curve that held, else the largest; those in real time first."""
     whole = [one for one in points if one.is_whole and one.is_measured and not one.is_delayed]
     whole = [one for one in whole if not one.has_frames]
@@ -721,39 +673,24 @@ def residual_text(residual: float | None, measured: float) -> str:
     return f"{100 * residual / measured:+.0f} %" if residual is not None and measured > 0 else "-"
 
 
-def _lacking(found: Sequence[NoModel], names: CurveNames) -> list[str]:
-    """Each reason once, with the curves that it is of."""
-    by_reason: dict[str, list[str]] = {}
-    for one in found:
-        who = f"{names.panel(one.point.curve)}, {threads_text(one.point.threads)}"
-        by_reason.setdefault(one.why, []).append(who)
-    return [f"no model: {why} ({listed(who)})" for why, who in by_reason.items()]
-
-
-BLOCK_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "write", "wait")
-BARRIER_HEADINGS = ("thread", "CPU", "steps", "read", "compute", "barrier", "wait")
-CAPTION = "Means over the steps that were kept. Wait: from the end of a step to the next one."
-
-
 def headings(blocks: StepBlocks) -> tuple[str, ...]:
     """The threads of the solver `barrier` write as they compute, and wait for each other."""
-    return BARRIER_HEADINGS if blocks.solver == "barrier" else BLOCK_HEADINGS
+    written = "barrier" if blocks.solver == "barrier" else "write"
+    return ("thread", "CPU", "steps", "read", "compute", written, "wait")
 
 
 def block_rows(blocks: StepBlocks) -> list[tuple[str, ...]]:
     """A row for each thread, under `headings`."""
-    return [_block_row(one) for one in mean_blocks(blocks)]
-
-
-def _block_row(one: MeanBlock) -> tuple[str, ...]:
-    parts = (one.read_ns, one.compute_ns, one.write_ns)
-    return (
-        f"{one.thread}",
-        "not known" if one.cpu is None else f"{one.cpu}",
-        format_count(one.steps),
-        *(format_ns(round(part)) for part in parts),
-        "not known" if one.wait_ns is None else format_ns(round(one.wait_ns)),
-    )
+    return [
+        (
+            f"{one.thread}",
+            "not known" if one.cpu is None else f"{one.cpu}",
+            format_count(one.steps),
+            *(format_ns(round(part)) for part in (one.read_ns, one.compute_ns, one.write_ns)),
+            "not known" if one.wait_ns is None else format_ns(round(one.wait_ns)),
+        )
+        for one in mean_blocks(blocks)
+    ]
 
 
 TITLE = "Real-time is not real-fast"
@@ -811,7 +748,10 @@ def texts_between(
         Side(label=shorten(label, 24), points=points_of(one))
         for label, one in zip(labels, (first, second), strict=True)
     ]
-    return [_statement_text(one, ", ".join(one.under[:2])) for one in statements_between(*sides)]
+    found = statements_between(*sides)
+    if not found:
+        return "no size, number of threads and policy that both have"
+    return [_statement_text(one, ", ".join(one.under[:2])) for one in found]
 
 
 def _statement_text(one: Statement, under: str) -> StatementText:
@@ -858,14 +798,14 @@ def _speed(speed: Speed | None, first: str, second: str) -> str:
 def _misses(misses: Misses | None, first: str, second: str) -> str:
     if misses is None:
         return "Missed deadlines: not counted on both sides."
-    told = [
+    sides = [
         f"{name} {format_count(missed)} of {format_count(released)}"
         for name, missed, released in zip(
             (first, second), misses.missed, misses.released, strict=True
         )
     ]
     return (
-        f"Missed deadlines: {' and '.join(told)} steps at {_points(len(misses.places))}, "
+        f"Missed deadlines: {' and '.join(sides)} steps at {_points(len(misses.places))}, "
         f"{misses.differing} of them different (p {_p(misses.p_adjusted)}). "
         f"Fewer: {_which(misses.fewer, first, second)}."
     )

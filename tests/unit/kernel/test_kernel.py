@@ -18,13 +18,14 @@ from hardstone.kernel.tables import (
     rate_text,
 )
 from hardstone.model import Result, Scalar
-from hardstone.preemption.screen import print_preemption
+from hardstone.preemption.screen import show_pair
 from hardstone.preemption.tables import (
     Figure,
+    PreemptionPair,
     PreemptionRow,
     PreemptionTable,
+    pairs_of,
     preemption_table,
-    preemption_table_of,
     ratios_of,
 )
 from hardstone.terminal.console import make_console
@@ -179,12 +180,13 @@ def switches() -> Iterator[tuple[str, PreemptionTable]]:
     )
 
 
+def shown_pair(pair: PreemptionPair) -> str:
+    return printed(lambda _, out: show_pair(make_console(out), pair), make.document(), WIDE)
+
+
 @pytest.mark.slow
 def test_preemption_off_and_on(request: pytest.FixtureRequest) -> None:
-    texts = {
-        name: printed(lambda _, out, one=one: print_preemption(one, out), make.document(), WIDE)
-        for name, one in switches()
-    }
+    texts = {name: shown_pair(PreemptionPair("", one)) for name, one in switches()}
     assert_as_stored(request, "preemption.txt", texts)
     assert twice() == twice()
     low, high = map(float, row(twice()).improvement_interval.split(" to "))
@@ -240,4 +242,5 @@ def test_a_row_without_figures_says_how_many_releases_it_needs() -> None:
 @pytest.mark.slow
 def test_two_runs_make_a_table() -> None:
     off = make.document(results=[make.result(), blocked()], system=OFF)
-    assert preemption_table_of(off, make.document(results=[blocked(2, True)], system=ON)).rows
+    (pair,) = pairs_of(off, make.document(results=[blocked(2, True)], system=ON))
+    assert pair.table.rows

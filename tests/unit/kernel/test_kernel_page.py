@@ -13,8 +13,8 @@ from hardstone.kernel.page import UNSEEN, KernelPage, blocking_chart, kernel_pag
 from hardstone.kernel.screen import show_table
 from hardstone.kernel.tables import kernel_history, kernel_table
 from hardstone.model import Result, RunDocument, Scalar
-from hardstone.preemption.screen import print_preemption
-from hardstone.preemption.tables import preemption_table
+from hardstone.preemption.screen import show_pair
+from hardstone.preemption.tables import PreemptionPair, preemption_table
 from hardstone.report import drawing
 from hardstone.report.chart_frame import Spec
 from hardstone.terminal.columns import print_with_published
@@ -147,8 +147,8 @@ def test_cells_wrap_whole_words(columns: int) -> None:
         cells = (row.quantile, row.interval, row.length_90, row.interval_90, row.worst)
         for cell in (*cells, row.rate, row.rate_interval):
             assert shown_words(cell) <= shown_words(text), cell
-    pair = preemption_table([kernel_result()], [kernel_result(2)])
-    text = printed(lambda _, out: print_preemption(pair, out), document(), columns)
-    for one in pair.rows:
+    pair = PreemptionPair("", preemption_table([kernel_result()], [kernel_result(2)]))
+    text = printed(lambda _, out: show_pair(make_console(out), pair), document(), columns)
+    for one in pair.table.rows:
         for cell in (one.off, one.off_interval, one.on, one.on_interval, *one.limits):
             assert shown_words(cell) <= shown_words(text), cell
