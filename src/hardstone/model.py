@@ -49,6 +49,11 @@ ParamValue = Int64 | Text | Annotated[list[Int64 | Text], _FEW]
 DataValue = bool | Int64 | float | Text | Annotated[list[Int64 | Text], _FEW] | None
 
 
+def as_integer(value: object) -> int | None:
+    """A whole number of a document; None for all else, also for true and false."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 class Histogram(msgspec.Struct, kw_only=True, weakref=True):
     """Sparse log-linear histogram: `buckets` has [index, count] pairs, ascending.
 

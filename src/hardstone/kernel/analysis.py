@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardstone.event_names import KERNEL_TEST
-from hardstone.model import DataValue, Result, Series
+from hardstone.model import DataValue, Result, Series, as_integer
 from hardstone.stats.histogram import bins_of
 from hardstone.stats.identity import edges_of, index_of, parse_layout
 from hardstone.stats.join import merged
@@ -238,10 +238,8 @@ def _waited_share(result: Result, operation: str) -> float:
 
 def _sum(found: list[dict[str, DataValue]], key: str) -> int:
     """The sum of a figure of all events; 0 where one of them does not have it."""
-    values = [one.get(key) for one in found]
-    counts = [
-        one for one in values if isinstance(one, int) and not isinstance(one, bool) and one >= 0
-    ]
+    values = [as_integer(one.get(key)) for one in found]
+    counts = [one for one in values if one is not None and one >= 0]
     return sum(counts) if len(counts) == len(values) else 0
 
 

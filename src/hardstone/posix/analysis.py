@@ -18,7 +18,17 @@ import msgspec
 from hardstone import event_names
 from hardstone.catalogue import kind_of, load_catalogue
 from hardstone.errors import InputError
-from hardstone.model import DataValue, Event, NotRun, Result, RunDocument, Series, Status, Unit
+from hardstone.model import (
+    DataValue,
+    Event,
+    NotRun,
+    Result,
+    RunDocument,
+    Series,
+    Status,
+    Unit,
+    as_integer,
+)
 from hardstone.stats.conditions import condition_of, names_in
 from hardstone.stats.quantiles import median_of
 
@@ -307,7 +317,7 @@ class _Reader:
 
     def _take_profile(self, data: Mapping[str, DataValue]) -> None:
         name, is_satisfied = data.get("profile"), _claim(data.get("is_satisfied"))
-        count, denied = _integer(data.get("missing_count")), _integer(data.get("denied_count"))
+        count, denied = as_integer(data.get("missing_count")), as_integer(data.get("denied_count"))
         missing = self._names(data.get("missing"), "missing options")
         if not isinstance(name, str) or not _PROFILE_NAME.fullmatch(name):
             self._miss("profile", name, "not the name of a profile")
@@ -342,7 +352,7 @@ class _Reader:
         return list(dict.fromkeys(kept))
 
     def _note_dropped(self, data: Mapping[str, DataValue]) -> None:
-        dropped = _integer(data.get("data_dropped_count"))
+        dropped = as_integer(data.get("data_dropped_count"))
         if dropped:
             self._miss("values", dropped, "the probe had no room for them")
 
@@ -388,16 +398,12 @@ def _contradictions(option: PosixOption) -> Iterator[Contradiction]:
 def _counts(data: Mapping[str, DataValue]) -> Iterator[tuple[str, int | None]]:
     for name, value in data.items():
         if name != "data_dropped_count":
-            yield name, _integer(value)
+            yield name, as_integer(value)
 
 
 def _claim(value: DataValue) -> bool | None:
     """The probe sends 0 and 1 for no and yes."""
     return bool(value) if isinstance(value, int) and value in (0, 1) else None
-
-
-def _integer(value: DataValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 POSIX_SCHEMA = "hardstone.posix/1"

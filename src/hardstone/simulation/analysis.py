@@ -32,7 +32,7 @@ from typing import Literal
 
 import msgspec
 
-from hardstone.model import RunDocument, Series
+from hardstone.model import RunDocument, Series, as_integer
 from hardstone.simulation.results import COSTS, REAL_FAST, REAL_TIME, Curve, Point, Total, by_curve
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import share_high
@@ -308,8 +308,8 @@ def steps_each(document: RunDocument, point: Point) -> int | None:
     """Steps of one whole simulation of SIM-P-RF; None: not known."""
     if point.test != REAL_FAST or point.total is None:
         return None
-    simulated = document.results[point.result].params.get("simulated_s")
-    if isinstance(simulated, int) and not isinstance(simulated, bool) and simulated > 0:
+    simulated = as_integer(document.results[point.result].params.get("simulated_s"))
+    if simulated is not None and simulated > 0:
         return simulated * 1_000_000_000 // point.step_ns or None
     steps = point.work.steps_count
     return steps // point.total.repeats_count if steps else None

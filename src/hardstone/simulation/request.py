@@ -21,6 +21,7 @@ from hardstone.model import (
     Register,
     Scalar,
     Sweep,
+    as_integer,
 )
 from hardstone.plan.make import Request, count_cpus, make_plan
 from hardstone.plan.params import (
@@ -175,8 +176,8 @@ def _step(
     """Simulated time of a step, and time between two releases: 0, the step."""
     step_ns = _time(request.step, "--step", 0, problems)
     limit_ns = _LEAST_PERIOD_NS
-    resolution = facts.get("kernel.timer_resolution_ns")
-    if isinstance(resolution, int) and not isinstance(resolution, bool):
+    resolution = as_integer(facts.get("kernel.timer_resolution_ns"))
+    if resolution is not None:
         limit_ns = max(limit_ns, resolution)
     most_hz = _SECOND_NS // limit_ns
     if request.rate is None:

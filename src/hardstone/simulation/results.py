@@ -17,7 +17,7 @@ import msgspec
 
 from hardstone import event_names
 from hardstone.errors import InputError
-from hardstone.model import DataValue, Result, RunDocument, Series, Table
+from hardstone.model import DataValue, Result, RunDocument, Series, Table, as_integer
 from hardstone.stats.conditions import condition_of
 from hardstone.stats.quantiles import is_printable, quantile
 from hardstone.units import whole_number
@@ -202,9 +202,8 @@ def _sum_of(series: Series) -> int | None:
 
 def _count_of(value: DataValue) -> int | None:
     """A possible count; None for everything else."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_COUNT:
-        return value
-    return None
+    count = as_integer(value)
+    return count if count is not None and 0 <= count < _MOST_COUNT else None
 
 
 _MOST_MASSES = 4_000_000
@@ -284,11 +283,7 @@ def _key(masses: object, threads: object, solver: object, policy: object) -> Var
 
 def _whole(value: object) -> int | None:
     """A label may be text: "400"."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        return whole_number(value)
-    return value if isinstance(value, int) else None
+    return whole_number(value) if isinstance(value, str) else as_integer(value)
 
 
 MOST_POINTS = 8192
@@ -454,8 +449,8 @@ def _paused_ns(result: Result, key: Variant) -> int | None:
 
 
 def _param(result: Result, name: str) -> int | None:
-    value = result.params.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    value = as_integer(result.params.get(name))
+    return value if value is not None and value > 0 else None
 
 
 def by_curve(points: Iterable[Point]) -> dict[Curve, list[Point]]:
@@ -612,7 +607,7 @@ def _frame(table: Table) -> Frame | None:
         step_ns=step_ns or 0,
         masses=masses,
         every=every or 1,
-        energy_uj=_whole_of(table, "energy_uj"),
+        energy_uj=as_integer(table.data.get("energy_uj")),
         points_um=points,
     )
 
@@ -670,14 +665,9 @@ def _period_ns(rows: Iterable[ThreadBlocks]) -> int | None:
     return None
 
 
-def _whole_of(table: Table, name: str) -> int | None:
-    value = table.data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def _count(table: Table, name: str) -> int | None:
     """A whole number of the data that is not negative."""
-    value = _whole_of(table, name)
+    value = as_integer(table.data.get(name))
     return value if value is not None and 0 <= value <= _MOST_NS else None
 
 

@@ -24,6 +24,7 @@ from hardstone.model import (
     Series,
     Window,
     Worst,
+    as_integer,
 )
 from hardstone.stats.comb import (
     IRREGULAR,
@@ -311,8 +312,8 @@ def _series(gaps: Gaps, tick: NamedComb | None) -> list[Series]:
 
 
 def _positive(value: DataValue) -> int | None:
-    is_bool = isinstance(value, bool)
-    return value if isinstance(value, int) and not is_bool and value > 0 else None
+    number = as_integer(value)
+    return number if number is not None and number > 0 else None
 
 
 def _counted(windows: Sequence[Window], tick_ns: int | None) -> Counted:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil, log, log2
 
 from hardstone.event_names import THRESHOLD
-from hardstone.model import Event, Result
+from hardstone.model import Event, Result, as_integer
 from hardstone.stats.causes import cpu_of
 
 SUSTAINED = "IRQ-S-SUS"
@@ -90,8 +90,8 @@ def _step(event: Event) -> Step | None:
 
 def _count(data: Mapping[str, object], name: str) -> int:
     """-1: it is not there, or no count."""
-    value = data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+    value = as_integer(data.get(name))
+    return -1 if value is None else value
 
 
 def time_left_ns(steps: Sequence[Step], params: Mapping[str, object], samples: int) -> int:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardstone.model import Event, Noise, NoiseComb, Result, Series, Window
-from hardstone.stats.comb import Gaps, Line, comb_on, gaps_of, merged_gaps, share_within
+from hardstone.stats.comb import Gaps, Line, comb_near, gaps_of, merged_gaps, share_within
 from hardstone.stats.identity import series_problem, windows_problem
 from hardstone.stats.join import joined_results
 from hardstone.stats.noise import gap_points, with_noise
@@ -206,13 +206,14 @@ def test_a_tick_that_long_gaps_swallow() -> None:
 def test_a_slot_shortly_after_another_gap_is_not_counted(apart_ns: int, is_seen: bool) -> None:
     """Its own gap may be part of that one, or late because of it."""
     slots = np.arange(1, 101) * 4_000_000
-    other = slots[::2] - apart_ns - 600_000
-    begin = np.sort(np.append(slots[1::2], other))
+    other = slots[::4] - apart_ns - 600_000
+    begin = np.sort(np.concatenate([slots[1::4], slots[2::4], slots[3::4], other]))
     length = np.where(np.isin(begin, other), 600_000, 9_000)
     gaps = Gaps(begin, length, np.array([0]), np.array([404_000_000]))
-    comb = comb_on(gaps, np.zeros(begin.size, dtype=np.bool_), Line(4e6, 0.0), 25_000)
-    assert comb.is_clear.tolist() == [is_seen, True] * 50
-    assert comb.coverage == (0.5 if is_seen else 1.0)
+    comb = comb_near(gaps, np.zeros(begin.size, dtype=np.bool_), 250.0, 1e-5, 25_000)
+    assert comb is not None
+    assert comb.is_clear.tolist() == [is_seen, True, True, True] * 25
+    assert comb.coverage == (0.75 if is_seen else 1.0)
 
 
 # ---- no comb ----
