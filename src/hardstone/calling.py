@@ -43,7 +43,8 @@ def as_typed(command: str) -> str:
     if found := _OWN_COMMAND.fullmatch(command):
         search = ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
         return f"{'sudo ' if _is_sudo() else ''}{_program(search)}{_in_store(found[1])}"
-    return as_root(command[5:]) if _is_one_sudo(command) else _without_missing_sudo(command)
+    is_one_sudo = command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
+    return as_root(command[5:]) if is_one_sudo else _without_missing_sudo(command)
 
 
 def stay_in(store: Path | None) -> None:
@@ -56,11 +57,6 @@ def _in_store(arguments: str) -> str:
     if store is None or not _OF_A_STORE.match(arguments):
         return arguments
     return f"{arguments} --store {shlex.quote(shortest(store))}"
-
-
-def _is_one_sudo(command: str) -> bool:
-    """Whether `command` is `sudo` and one program, and no pipe or list of commands."""
-    return command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
 
 
 def _without_missing_sudo(command: str) -> str:
@@ -139,20 +135,15 @@ def shortest(path: Path) -> str:
 
 def _program(search: str) -> str:
     """The shell words that start this program when `search` is the PATH."""
-    script = _script()
+    # Under `python -m hardstone` argv[0] is no script: then the one next to that Python.
+    places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
+    script = next((place for place in places if place.name == _NAME and place.is_file()), None)
     if script is None:
         return f"{shlex.quote(shortest(Path(sys.executable)))} -m {_NAME}"
     found = _which(_NAME, path=search)
     if found is not None and Path(found).samefile(script):
         return _NAME
     return shlex.quote(shortest(script))
-
-
-def _script() -> Path | None:
-    """The script that was called; for `python -m hardstone`, the one beside that Python."""
-    places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
-    own = [place for place in places if place.name == _NAME and place.is_file()]
-    return own[0] if own else None
 
 
 def _which(program: str, path: str | None = None) -> str | None:

@@ -38,14 +38,11 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
         sign, value = ("< ", amount.below) if amount.below is not None else ("> ", amount.above)
     if value is None:
         return "-"
-    return f"{sign}{_exact(value, amount.unit) if is_exact else _rounded(value, amount.unit)}"
-
-
-def _rounded(value: float, unit: Unit) -> str:
-    """As tables show it; a mean of counts with its hundredths, since 1.55 is not 2."""
-    if unit == "count" and not value.is_integer():
-        return f"{value:.2f}"
-    return format_value(value, unit)
+    if is_exact:
+        return sign + _exact(value, amount.unit)
+    if amount.unit == "count" and not value.is_integer():  # a mean of counts: 1.55 is not 2
+        return f"{sign}{value:.2f}"
+    return sign + format_value(value, amount.unit)
 
 
 def _exact(value: float, unit: Unit) -> str:
@@ -118,7 +115,7 @@ def lacking_quantile(q: float, count: int) -> str:
 
 
 def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "") -> Cell:
-    """A quantile with its 95 % interval; in place of one that there is not what it `lacks`."""
+    """A quantile with its 95 % interval; if there is none, what it `lacks`."""
     if quantile is None:
         return Cell("-", lacks)
     if quantile.value is None:
@@ -166,7 +163,7 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
 
 
 def sourced_figure(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
-    """Without where it is from, where that is `source` and its own statistic."""
+    """A figure as it is shown; its source is left out where it is `source` and its statistic."""
     if isinstance(amount, Missing):
         return ShownFigure(amount.reason, source=amount.remedy)
     number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)

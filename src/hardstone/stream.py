@@ -300,14 +300,14 @@ class StreamReader:
     def _take_footer(self, line: StreamFooter) -> None:
         if self._ending is None:
             raise StreamError("a footer without a result")
-        held = StreamFooter(
+        received = StreamFooter(
             lines=self._line_count - 1,
             events=len(self._result.events),
             series=len(self._result.series),
             verdicts=len(self._result.verdicts),
         )
-        if msgspec.structs.replace(line, crc32=None) != held:
-            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(held)}")
+        if msgspec.structs.replace(line, crc32=None) != received:
+            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(received)}")
         if line.crc32 not in (None, self._crc32):
             raise StreamError("the checksum in the footer is not that of the lines received")
         self._footer = line
@@ -323,7 +323,7 @@ class StreamReader:
 
 
 def _own_part(line: bytes) -> bytes:
-    """What is the probe's in a line of a noisy console; empty where nothing is.
+    """The part of a line of a noisy console that is the probe's; empty if none is.
 
     Others may have written before it without a line end, and a console ends lines in its way.
     """
