@@ -218,7 +218,7 @@ def words_of_lines(text: str) -> Text:
 
 def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
     """Calibrated work is part of the label, or of each cell if it differs."""
-    works = works_of(one, row)
+    works = works_of(one.results, row)
     common = common_work(works)
     yield _label(row, common)
     for place in places:
