@@ -21,7 +21,6 @@ from hardstone.model import (
 from hardstone.stats.consistency import KindOfTime, kind_of_time, work_of
 from hardstone.units import format_count, format_ns
 
-LABEL_CHARACTERS = 48
 _BEYOND_CHARTS = re.compile("[\U00010000-\U0010ffff]")
 _HIDDEN = ("Cc", "Cf", "Cs", "Cn")  # controls, direction marks and joiners, surrogates, unassigned
 _KEPT_CONTROLS = "\n\t"
@@ -40,7 +39,7 @@ def clean(text: str) -> str:
     )
 
 
-def shorten(text: str, limit: int = LABEL_CHARACTERS) -> str:
+def shorten(text: str, limit: int = 48) -> str:
     """A clean single line of at most `limit` characters that a chart can draw.
 
     Characters beyond U+FFFF become U+FFFD: the chart library counts each as two, and fails
@@ -228,17 +227,18 @@ def claims_text(claims: list[Claim]) -> str:
 
 def target_text(document: RunDocument) -> str:
     """The machine, after the name of its target where that is not this machine."""
-    machine = machine_text(document.system)
+    machine = _machine_text(document.system)
     target = document.plan.target
     return machine if target == "local" else f"{short(target, limit=40)}: {machine}"
 
 
-def machine_text(facts: Mapping[str, Scalar]) -> str:
+def _machine_text(facts: Mapping[str, Scalar]) -> str:
     """Processor, number of CPUs, hypervisor and container, governor.
 
     "emulated" comes first, since the line may be cut.
     """
-    parts = [time_machine(facts), processor_text(facts)]
+    processor = short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
+    parts = [time_machine(facts), processor]
     count = facts.get("cpu.count")
     parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
     found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
@@ -247,11 +247,6 @@ def machine_text(facts: Mapping[str, Scalar]) -> str:
     governor = short(facts.get("power.governor"))
     parts.append(f"governor {governor}" if governor else "")
     return ", ".join(part for part in parts if part) or "machine not known"
-
-
-def processor_text(facts: Mapping[str, Scalar]) -> str:
-    """The name of the processor, or the architecture; empty if neither is known."""
-    return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
 
 
 def kernel_text(facts: Mapping[str, Scalar]) -> str:

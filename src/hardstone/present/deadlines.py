@@ -124,20 +124,20 @@ def _projected(found: Projection) -> Iterator[str]:
 
 
 MISSES_SCHEMA = "hardstone.misses/1"
-CUT = (
+_CUT = (
     "A histogram bucket holds the deadline: its values may be on either side of it. Both counts "
     "are given, the share is that of the higher one, and the interval spans both."
 )
-LATENESS = (
+_LATENESS = (
     "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
     "came late."
 )
-DERIVED = (
+_DERIVED = (
     "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
     "they bound nothing."
 )
 _RARE = 1_000_000
-NEEDED = (
+_NEEDED = (
     f"Without a miss, a share of at most 1 in 1000 takes {format_count(values_to_bound(1e-3))} "
     f"values, 1 in {format_count(_RARE)} {format_count(values_to_bound(1 / _RARE))}."
 )
@@ -253,14 +253,14 @@ def _notes(found: list[Misses]) -> list[str]:
     """What a reader has to know about the figures that `found` has."""
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.at_most is not None for one in found):
-        notes.append(NEEDED)
+        notes.append(_NEEDED)
     if any(one.is_cut for one in found):
-        notes.append(CUT)
+        notes.append(_CUT)
     if any(one.derived for one in found):
-        notes.append(DERIVED)
+        notes.append(_DERIVED)
     names = {(one.test, one.name) for one in found}
     if any({(test, "wakeup"), (test, "release")} <= names for test, _ in names):
-        notes.append(LATENESS)
+        notes.append(_LATENESS)
     return notes
 
 

@@ -50,7 +50,7 @@ def deviations(document: RunDocument) -> list[Notice]:
     return [
         *(
             Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")
-            for who, text in left_changed(document)
+            for who, text in _left_changed(document)
         ),
         *_unfinished(document),
         *(
@@ -66,7 +66,7 @@ def deviations(document: RunDocument) -> list[Notice]:
     ]
 
 
-def left_changed(document: RunDocument) -> list[tuple[str, str]]:
+def _left_changed(document: RunDocument) -> list[tuple[str, str]]:
     """Settings that a shield did not restore, as (result, setting), without duplicates."""
     names = names_in(document)
     found = (
@@ -243,7 +243,7 @@ def caveats(document: RunDocument) -> list[Banner]:
 
 def _not_put_back(document: RunDocument) -> Banner | None:
     """A shield left settings changed. They stay changed after the run."""
-    lines = [f"{who}: {text.rstrip('.')}." for who, text in left_changed(document)]
+    lines = [f"{who}: {text.rstrip('.')}." for who, text in _left_changed(document)]
     if not lines:
         return None
     more = len(lines) - _MOST_NAMED

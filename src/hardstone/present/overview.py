@@ -125,7 +125,7 @@ def headline(document: RunDocument) -> list[str]:
         kernel_text(document.system),
         conditions_text(document),
     ]
-    return [*lines, instrument_text(document.instrument)] if document.instrument else lines
+    return [*lines, _instrument_text(document.instrument)] if document.instrument else lines
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
@@ -262,7 +262,7 @@ def _memory_text(conditions: Conditions) -> str:
     return _LOCKED if conditions.memory_locked else "memory not locked"
 
 
-def instrument_text(instrument: Instrument) -> str:
+def _instrument_text(instrument: Instrument) -> str:
     """The clock, the cost of a pair of time stamps, and why the clock is not trusted."""
     pair = instrument.pair
     text = (
@@ -273,7 +273,7 @@ def instrument_text(instrument: Instrument) -> str:
     return text + why
 
 
-MOST_STANDING_OUT = 5
+_MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
@@ -386,7 +386,7 @@ def families(document: RunDocument) -> list[Family]:
             under = names.label(condition_of(result))
             key = (result.test, name)
             if key not in failed:
-                meaning = meaning_of(document, result.test, name)
+                meaning = _meaning_of(document, result.test, name)
                 uncounted = entry.why_uncounted(verdict.name)
                 failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
                 family.failed.append(failed[key])
@@ -397,7 +397,7 @@ def families(document: RunDocument) -> list[Family]:
     return list(found.values())
 
 
-def meaning_of(document: RunDocument, test: str, verdict: str) -> str:
+def _meaning_of(document: RunDocument, test: str, verdict: str) -> str:
     """What a failed claim means for a program; for an unknown test, the claim itself."""
     known = load_catalogue().entry(test).means.get(verdict)
     if known:
@@ -469,12 +469,12 @@ def decisive(found: list[Timing], most: int) -> list[Timing]:
 
 
 def stands_out(document: RunDocument) -> list[StandsOut]:
-    """The most important problems first, at most MOST_STANDING_OUT lines."""
+    """The most important problems first, at most _MOST_STANDING_OUT lines."""
     found = list(_standing_out(document))
-    if len(found) <= MOST_STANDING_OUT:
+    if len(found) <= _MOST_STANDING_OUT:
         return found
-    more = len(found) - MOST_STANDING_OUT + 1
-    return [*found[: MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all results")]
+    more = len(found) - _MOST_STANDING_OUT + 1
+    return [*found[: _MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all results")]
 
 
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:

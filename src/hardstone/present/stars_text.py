@@ -58,7 +58,7 @@ def stars_text(rating: Rating) -> str:
     return f"{text} ({', '.join(rating.rated_as)})" if rating.rated_as else text
 
 
-def category_text(rating: CategoryRating) -> str:
+def _category_text(rating: CategoryRating) -> str:
     """ "threads 3.5", "timers <= 4" where figures are missing, "messages 1 to 4" of few values."""
     return f"{rating.category} {category_number(rating, at_most='<= ')}"
 
@@ -98,7 +98,7 @@ def run_stars_lines(document: RunDocument) -> list[str]:
         return []
     known = [one for one in rating.categories if one.stars is not None or one.has_stand_ins]
     groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))
-    parts = "; ".join(", ".join(map(category_text, one)) for one in groups if one)
+    parts = "; ".join(", ".join(map(_category_text, one)) for one in groups if one)
     if rating.overall is None:
         return [f"{parts}; no overall rating (why: --why)"]
     reason = headline_reason(rated)
@@ -172,7 +172,7 @@ def published_rows() -> list[PublishedRow]:
             study_stars=system.stars,
             stars=rating.overall,
             is_at_most=rating.is_at_most,
-            categories=[category_text(one) for one in rated],
+            categories=[_category_text(one) for one in rated],
             formula=rating.formula,
         )
         rows.append(row)

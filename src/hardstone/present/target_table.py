@@ -63,7 +63,7 @@ class FigureCell:
     look: str = ""
 
 
-class SeriesFigures:
+class _SeriesFigures:
     """Count, quantiles and worst observed of the series of `row`, target by target.
 
     `is_comparable`: whether times of this target may be divided by those of the first one.
@@ -227,8 +227,8 @@ def _headings(names: Sequence[str]) -> list[list[str]]:
 _MOST_SERIES = 24  # of the whole table, but at least one of each test
 _MOST_CLAIMS = 12  # of one test
 _NOTE_CHARACTERS = 300
-RATIO_NOTE = "x: ratio to the first target; only of figures that can be compared"
-COUNTS_NOTE = "The worst observed has no ratio where the counts differ by more than 10 %."
+_RATIO_NOTE = "x: ratio to the first target; only of figures that can be compared"
+_COUNTS_NOTE = "The worst observed has no ratio where the counts differ by more than 10 %."
 MARK_NOTE = f"{MARK} cannot be true: do not use it"
 Level = Literal["test", "series", "figure"]
 
@@ -274,7 +274,7 @@ class _Group:
         is_timed = kind_of(across.test) != "behaviour"
         shown = most_interesting_first(across.series) if is_timed else []
         self._more_count = max(len(shown) - most, 0)
-        self.series = [SeriesFigures(row, across.results, is_comparable) for row in shown[:most]]
+        self.series = [_SeriesFigures(row, across.results, is_comparable) for row in shown[:most]]
 
     def rows(self, names: Names) -> Iterator[TargetRow]:
         """A row for the test, then those of its claims and series."""
@@ -335,7 +335,7 @@ def _notes(
         if why is not None:
             yield f"{column.short}: no ratio: {why}"
     if any(why is None for why in whys[1:]):
-        yield RATIO_NOTE
+        yield _RATIO_NOTE
     systems = [one.system for one in documents if time_mark(one.system)]
     yield from dict.fromkeys(f"{time_mark(one)} {time_meaning(one)}" for one in systems)
     unequal = [one.across.test for one in groups if any(s.is_work_unequal for s in one.series)]
@@ -343,7 +343,7 @@ def _notes(
         yield f"{UNEQUAL}: {listed(unequal)}"
     shown = [figures for group in groups for figures in group.series]
     if any(figures.is_count_unequal for figures in shown):
-        yield COUNTS_NOTE
+        yield _COUNTS_NOTE
     if any(figures.is_contradictory for figures in shown):
         yield MARK_NOTE
     for column, document in zip(columns, documents, strict=True):

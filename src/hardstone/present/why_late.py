@@ -90,7 +90,7 @@ class LateValue:
 
     @cached_property
     def cause(self) -> str:
-        return cause_text(self.late, self.result)
+        return _cause_text(self.late, self.result)
 
     @property
     def counters(self) -> list[str]:
@@ -133,7 +133,7 @@ def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
     (result, "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
     names = names_in(document)
     return [
-        (names.name(result), f"{_place(one)}: {cause_text(one, result)}")
+        (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
         for result in listed_results(document)
         if is_watched(result)
         for one in latenesses(result, most)
@@ -167,7 +167,7 @@ def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:
     return rows
 
 
-def cause_text(late: Lateness, result: Result) -> str:
+def _cause_text(late: Lateness, result: Result) -> str:
     """ "seen in that second: 3 migrations (usually 0)", "as in the rest of the run: the hypervisor
     takes 30 ms a second on average (40 ms in that second)", "none seen", "not watched: ..."."""
     if not late.seconds:

@@ -213,7 +213,8 @@ def _table(found: list[Comparison], names: Names, places: list[int], most: int) 
     table.add_column("test, series", overflow="fold", width=_SERIES_WIDTH)
     for place in places:
         title = names.label(found[0].conditions[place]).replace(", ", "\n")
-        table.add_column(words_of_lines(title), justify="right", overflow="fold")
+        heading = Text("\n").join(words(line) for line in title.split("\n"))
+        table.add_column(heading, justify="right", overflow="fold")
     for one in found:
         table.add_row(words(one.test, "bold"), *(_state(one, place) for place in places))
         rows = sorted(one.series, key=lambda row: -row.highest)[:most]
@@ -222,10 +223,6 @@ def _table(found: list[Comparison], names: Names, places: list[int], most: int) 
         if len(rows) < len(one.series):
             table.add_row(words(f" {len(one.series) - len(rows)} more series", "dim"))
     return table
-
-
-def words_of_lines(text: str) -> Text:
-    return Text("\n").join(words(line) for line in text.split("\n"))
 
 
 def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:

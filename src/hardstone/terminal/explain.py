@@ -29,7 +29,7 @@ from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import parameter_text, spoken
 
 
-def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
+def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
     """The rows, then the conditions that the study gives, then the note."""
     shown = make_table()
     for title in table.columns:
@@ -46,7 +46,7 @@ def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
 
 def print_published(console: Console, table: PublishedTable) -> None:
     """Prints all parts of `table`."""
-    for part in published_parts(table):
+    for part in _published_parts(table):
         if isinstance(part, Table):
             print_table(console, part)
         else:
@@ -94,7 +94,7 @@ class PublishedTable:
         return ["address", *["load"] * has_load, *["system"] * has_system, "figures"]
 
 
-def published_data(test: str) -> list[dict[str, Any]]:
+def _published_data(test: str) -> list[dict[str, Any]]:
     """Every published figure of `test`, as data."""
     return [
         {
@@ -308,7 +308,7 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "distorts": entry.distorts,
         "idle": entry.idle,
         "means": dict(entry.means),
-        "published": published_data(test.id),
+        "published": _published_data(test.id),
         "uncounted": dict(entry.uncounted),
         "enters_kernel": dict(entry.enters_kernel),
         "profiles": {
@@ -342,7 +342,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
-        _print_part(console, f"published: {table.title}", published_parts(table))
+        _print_part(console, f"published: {table.title}", _published_parts(table))
 
 
 def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -> None:
