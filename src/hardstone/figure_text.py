@@ -61,8 +61,8 @@ def ratio_words(ratio: QuantileRatio) -> tuple[str, str]:
     """The ratio with its interval, and what it means between these two runs."""
     if ratio.ratio is None:
         return "-", ratio.reason or ratio.outcome
-    said = f"{ratio.outcome}: {ratio.reason}" if ratio.reason else ratio.outcome
-    return f"{_TIMES}{_figure(ratio.ratio)}{_interval(ratio)}", said
+    meaning = f"{ratio.outcome}: {ratio.reason}" if ratio.reason else ratio.outcome
+    return f"{_TIMES}{_figure(ratio.ratio)}{_interval(ratio)}", meaning
 
 
 def _interval(ratio: QuantileRatio) -> str:
@@ -170,6 +170,6 @@ def sourced_figure(amount: Amount | Missing, is_exact: bool, source: str | None)
     bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
     text = amount_text(amount, is_exact=is_exact)
     notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    said = f"{amount.source}{notes}"
-    is_said = source is not None and said == f"{source} {amount.statistic}"
-    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
+    own_source = f"{amount.source}{notes}"
+    is_known = source is not None and own_source == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_known else own_source)

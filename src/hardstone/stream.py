@@ -159,8 +159,8 @@ class StreamReader:
             result.status, result.reason, result.complete = "failed", self._problem, False
         elif self._footer is None:
             result.complete = False
-            said = (ending.reason or "")[:_REASON_LIMIT] if ending is not None else ""
-            result.reason = f"{said}; {NO_FOOTER}" if said else NO_FOOTER
+            reason = (ending.reason or "")[:_REASON_LIMIT] if ending is not None else ""
+            result.reason = f"{reason}; {NO_FOOTER}" if reason else NO_FOOTER
             if ending is None and any(series.count for series in result.series):
                 result.status = "measured"
         return result

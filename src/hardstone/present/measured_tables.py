@@ -1,5 +1,5 @@
-"""Tables of what a run measured beside its series: what a load reached, what took the CPU, the
-steps of a search.
+"""Tables of what a run measured in addition to its series: what a load reached, what took the CPU,
+the steps of a search.
 """
 
 from __future__ import annotations

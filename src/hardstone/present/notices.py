@@ -198,19 +198,19 @@ def idle_remarks(document: RunDocument) -> list[str]:
     found: dict[str, list[str]] = {}
     for result in document.results:
         found.setdefault(idle_remark(result), []).append(names.name(result))
-    return [f"{listed(who)}: {said}" for said, who in found.items() if said]
+    return [f"{listed(who)}: {remark}" for remark, who in found.items() if remark]
 
 
 def column_note(result: Result | None) -> str:
     """The most severe deviation of a result in two or three words, for the head of a column."""
     if result is None:
         return "not run"
-    said = {event.name for event in result.events}
-    if event_names.LEFT in said:
+    names = {event.name for event in result.events}
+    if event_names.LEFT in names:
         return "not restored"
-    if said & set(event_names.SHORT):
+    if names & set(event_names.SHORT):
         return "load fell short"
-    if event_names.ONLINE in said:
+    if event_names.ONLINE in names:
         return "other CPUs online"
     return "" if result.complete else "incomplete"
 
@@ -282,9 +282,10 @@ def _remedies(document: RunDocument) -> list[str]:
     from hardstone.doctor.diagnose import realtime_refusal
 
     refusal = realtime_refusal(document.system)
-    steps = refusal.steps if refusal else []
-    said = [one.command or f"{one.words}." for one in steps[:1]]
-    return [f"Remedy: {one}" for one in said] or ["hardstone doctor says what grants it."]
+    if refusal is None or not refusal.steps:
+        return ["hardstone doctor says what grants it."]
+    first = refusal.steps[0]
+    return [f"Remedy: {first.command or f'{first.words}.'}"]
 
 
 def _unfinished_banner(document: RunDocument) -> Banner | None:
@@ -292,8 +293,8 @@ def _unfinished_banner(document: RunDocument) -> Banner | None:
         return None
     cut, missing = _cut_results(document), _missing(document)
     if document.status == "interrupted":
-        said = "The run was stopped early. The results up to that point are shown."
-        return Banner("Interrupted run", [said, *cut, *missing])
+        stopped = "The run was stopped early. The results up to that point are shown."
+        return Banner("Interrupted run", [stopped, *cut, *missing])
     lines = [*cut, *missing]
     if document.finished_utc is None:  # a recovered run: the cause is unknown
         lines.insert(0, "hardstone, or the machine it ran on, stopped before the run finished.")
@@ -309,11 +310,11 @@ def _cut_results(document: RunDocument) -> list[str]:
     """Each incomplete result with its reason."""
     cut = [one for one in document.results if not one.complete]
     names = names_in(document)
-    said = [
+    lines = [
         f"{names.name(one)}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]
     ]
-    more = len(cut) - len(said)
-    return [*said, f"And {more} more: see the table of all results."] if more else said
+    more = len(cut) - len(lines)
+    return [*lines, f"And {more} more: see the table of all results."] if more else lines
 
 
 def _missing(document: RunDocument) -> list[str]:

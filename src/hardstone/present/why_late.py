@@ -128,15 +128,15 @@ def late_values(result: Result) -> list[LateValue]:
     return [LateValue(one, result) for one in latenesses(result)]
 
 
-def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
-    """The `most` worst values of each timing result that was watched, with their causes:
-    (result, "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
+def worst_causes(document: RunDocument) -> list[tuple[str, str]]:
+    """The worst value of each timing result that was watched, with its cause: (result,
+    "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
     names = names_in(document)
     return [
         (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
         for result in listed_results(document)
         if is_watched(result)
-        for one in latenesses(result, most)
+        for one in latenesses(result, 1)
     ]
 
 
@@ -182,8 +182,8 @@ def _cause_text(late: Lateness, result: Result) -> str:
         ("seen in that second", [_cause(one) for one in late.causes if not one.constant_ns]),
         ("as in the rest of the run", [_constant(one) for one in late.causes if one.constant_ns]),
     )
-    said = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
-    return "; ".join(said) + _before(late)
+    texts = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
+    return "; ".join(texts) + _before(late)
 
 
 def _place(late: Lateness) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import IO
 
@@ -60,6 +61,15 @@ def print_command(console: Console, command: str, indent: int = 4) -> None:
     """Prints a command as it must be typed here, on its own line and never wrapped."""
     text = Text(" " * indent) + Text(clean(as_typed(command)), style="cyan")
     console.print(text, soft_wrap=True)
+
+
+def print_wrapped(console: Console, text: str, lead: str = "", style: str = "") -> None:
+    """Prints `text` wrapped between words, after `lead`; further lines are indented as much."""
+    width = console.width - len(lead)
+    lines = textwrap.wrap(one_line(text), width, break_on_hyphens=False)
+    for number, line in enumerate(lines or [""]):
+        start = " " * len(lead) if number else lead
+        console.print(Text(start) + Text(line, style=style), soft_wrap=True)
 
 
 def print_rows(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.text import Text
 
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor
 from hardstone.present.stars_text import PublishedRow, stars_number
-from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
-from hardstone.wording import one_line
+from hardstone.terminal.console import (
+    make_console,
+    make_table,
+    print_command,
+    print_table,
+    print_wrapped,
+    words,
+)
 
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
@@ -39,22 +43,17 @@ def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     for one in rows:
         if one.study != study:
             study = one.study
-            _print_wrapped(console, f"{one.study}: {one.title}", "", "bold")
+            print_wrapped(console, f"{one.study}: {one.title}", style="bold")
             head = f"{'figures':>{_FIGURES}}{'study':>{_STUDY}}{'hardstone':>{_OURS}}"
             console.print(Text(f"{'system':{_ID}}{head}"), soft_wrap=True)
         bound = "<= " if one.is_at_most and one.stars is not None else ""
         figures = f"{one.figure_count:>{_FIGURES}}{stars_number(one.study_stars):>{_STUDY}}"
         ours = f"{bound + stars_number(one.stars):>{_OURS}}"
         console.print(Text(f"{one.id:{_ID}}{figures}{ours}", "cyan"), soft_wrap=True)
-        for text in (f"{one.name}; {one.hardware}", ", ".join(one.categories)):
-            _print_wrapped(console, text.removesuffix("; "), "  ", "")
+        print_wrapped(console, "; ".join(filter(None, (one.name, one.hardware))), lead="  ")
+        if one.categories:
+            print_wrapped(console, ", ".join(one.categories), lead="  ")
         if one is rows[-1] or rows[rows.index(one) + 1].study != study:
             console.print()
-    _print_wrapped(console, _LEGEND, "", "")
+    print_wrapped(console, _LEGEND)
     print_command(console, "hardstone show published:qnx --why")
-
-
-def _print_wrapped(console: Console, text: str, indent: str, style: str) -> None:
-    width = console.width - len(indent)
-    for line in textwrap.wrap(one_line(text), width, break_on_hyphens=False):
-        console.print(Text.assemble(indent, (line, style)), soft_wrap=True)

@@ -98,8 +98,9 @@ def _is_not_realtime(document: RunDocument) -> bool:
 
 def grants(document: RunDocument) -> list[str]:
     """The commands in the advice that grant real-time scheduling."""
-    said = [line for line in document.advice if line.startswith(NOT_REALTIME)]
-    return [one for line in said if (one := granting(line.partition(_TYPE)[2]))]
+    lines = [line for line in document.advice if line.startswith(NOT_REALTIME)]
+    commands = [granting(line.partition(_TYPE)[2]) for line in lines]
+    return [command for command in commands if command]
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:
@@ -342,7 +343,7 @@ _ROOMY = (5, 3, 2)
 _TIGHT = (3, 2, 1)
 _LOOKS = {"passed": "green", "failed": "bold red", "partly": "yellow"}
 _MOST_STAR_LINES = 2
-_FEW_HELD = 2  # families without a failed claim, each on a line of its own where room is tight
+_FEW_PASSED = 2  # families without a failed claim, each on a line of its own where room is tight
 _GUTTER = 12
 _INDENT = 8
 
@@ -442,13 +443,13 @@ class _Words:
         failed = [one for row in zip_longest(*(family.failed for family in found)) for one in row]
         failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
-        held = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
-        if len(held) > _FEW_HELD:
-            text = ", ".join(f"{one.name} {one.claim_count}" for one in held)
+        passed = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
+        if len(passed) > _FEW_PASSED:
+            text = ", ".join(f"{one.name} {one.claim_count}" for one in passed)
             for number, line in enumerate(textwrap.wrap(f"all hold: {text}", self.width - _GUTTER)):
                 label = "" if number else "claims"
                 yield Text(f"{label:{_GUTTER}}") + Text(line, style=_LOOKS["passed"])
-            found = [one for one in found if one not in held]
+            found = [one for one in found if one not in passed]
         for family in found:
             yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=_LOOKS[family.look])
             for claim in family.failed:
@@ -484,7 +485,7 @@ class _Words:
 
     def _why_late(self) -> Iterator[Text]:
         """The worst value of each test with what was seen in its second."""
-        found = worst_causes(self.document, 1)
+        found = worst_causes(self.document)
         shown = found[: self.commands]
         for number, (who, text) in enumerate(shown):
             yield from self._labelled("" if number else "why late", f"{who} {text}")
@@ -504,9 +505,9 @@ class _Words:
         """The advice and its commands; those that restore settings come first."""
         document = self.document
         rows = [text.plain.removesuffix(":") for (text,) in advice_rows(document)]
-        said = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])
-        if said:
-            yield from self._labelled("advice", said)
+        advice = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])
+        if advice:
+            yield from self._labelled("advice", advice)
         restoring = [one.command for one in deviations(document) if one.command]
         commands = dict.fromkeys([*restoring, *grants(document), *advice_commands(document)])
         for command in list(commands)[: self.commands]:

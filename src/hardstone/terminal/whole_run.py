@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -75,6 +74,7 @@ from hardstone.terminal.console import (
     make_table,
     print_rows,
     print_table,
+    print_wrapped,
     words,
 )
 from hardstone.terminal.one_screen import (
@@ -471,7 +471,6 @@ def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
     return rows, list(dict.fromkeys(commands))
 
 
-_LABEL = 11
 _ROLES = {"worst": "worst", "mean": "mean", "uncontended": "mean"}
 
 
@@ -494,16 +493,16 @@ def print_published_why(system: PublishedSystem, rating: Rating) -> None:
 
 
 def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> None:
-    _print_wrapped(console, "", title, "bold")
-    _print_wrapped(console, "stars", stars_text(rating), "bold")
+    print_wrapped(console, title, style="bold")
+    _print_labelled(console, "stars", stars_text(rating), "bold")
     if rating.study_stars is not None:
-        _print_wrapped(console, "the study", f"gave {rating.study_stars:g}")
+        _print_labelled(console, "the study", f"gave {rating.study_stars:g}")
     if rating.score is not None:
         for label, text in _overall_lines(rating, taken):
-            _print_wrapped(console, label, text)
+            _print_labelled(console, label, text)
         if rating.next_half:
-            _print_wrapped(console, "half more", rating.next_half)
-    _print_wrapped(console, "formula", f"{rating.formula}, see docs/method/rating.md")
+            _print_labelled(console, "half more", rating.next_half)
+    _print_labelled(console, "formula", f"{rating.formula}, see docs/method/rating.md")
     for one in rating.categories:
         console.print()
         _print_category(console, one)
@@ -527,20 +526,20 @@ def _overall_lines(rating: Rating, taken: str) -> Iterator[tuple[str, str]]:
 
 def _print_category(console: Console, rating: CategoryRating) -> None:
     kind = weight_text(rating) if rating.is_calibrated else "not calibrated"
-    _print_wrapped(console, "", f"{rating.category}{_head(rating)}{kind})", "bold")
+    print_wrapped(console, f"{rating.category}{_head(rating)}{kind})", style="bold")
     for figure in rating.figures:
         is_decisive = figure is rating.decisive
         _print_figure(console, figure, is_decisive=is_decisive)
     if rating.decisive is not None:
-        _print_wrapped(console, "source", rating.decisive.amount.source)
+        _print_labelled(console, "source", rating.decisive.amount.source)
     for text in _grouped(rating.failed):
-        _print_wrapped(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
+        _print_labelled(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
     if rating.why_no_stars:
-        _print_wrapped(console, "why none", rating.why_no_stars)
+        _print_labelled(console, "why none", rating.why_no_stars)
     for text in rating.missing:
-        _print_wrapped(console, "missing", text)
+        _print_labelled(console, "missing", text)
     if rating.next_half:
-        _print_wrapped(console, "half more", rating.next_half)
+        _print_labelled(console, "half more", rating.next_half)
 
 
 def _head(rating: CategoryRating) -> str:
@@ -568,7 +567,7 @@ def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -
     notes = dict.fromkeys((figure.instead, figure.why_range, *figure.amount.notes))
     remarks = "; ".join(filter(None, notes))
     text = f"{figure.address} {scored}{mark}" + (f" ({remarks})" if remarks else "")
-    _print_wrapped(console, _ROLES[figure.role], text, style)
+    _print_labelled(console, _ROLES[figure.role], text, style)
 
 
 def _grouped(failed: Sequence[str]) -> list[str]:
@@ -583,11 +582,5 @@ def _grouped(failed: Sequence[str]) -> list[str]:
     ]
 
 
-def _print_wrapped(console: Console, label: str, text: str, style: str = "") -> None:
-    indent = f"  {label:{_LABEL}}" if label else ""
-    lines = textwrap.wrap(one_line(text), console.width - len(indent), break_on_hyphens=False) or [
-        ""
-    ]
-    for number, line in enumerate(lines):
-        start = indent if not number else " " * len(indent)
-        console.print(Text(start) + Text(line, style=style), soft_wrap=True)
+def _print_labelled(console: Console, label: str, text: str, style: str = "") -> None:
+    print_wrapped(console, text, f"  {label:11}", style)
