@@ -97,7 +97,7 @@ def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> I
             # "network=4000/s, to target:7", "search@cpu"
             element=shorten(f"{element}{equals}{first.degree}{how}"),
             asked="continuous" if first.asked is None else load_figure(first.asked, first.unit),
-            reached=[_range(part) for part in found],
+            reached=[_reached_range(part) for part in found],
             is_short=[any(map(is_short, part)) for part in found],
         )
     if cells:
@@ -114,31 +114,30 @@ def _average_row(
         if condition_of(result).load == load and milli is not None:
             averages.setdefault(condition_of(result).cpu_config, []).append(milli / 1000)
     if averages:
+        found = [averages.get(config) for config in configs]
         yield LoadRow(
             load=label,
             name="load average",
             element="1-minute load average at the end of the test",
             asked="-",
-            reached=[_span(averages.get(config, [])) for config in configs],
+            reached=[_range(min(part), max(part), "") if part else "-" for part in found],
             is_short=[False] * len(configs),
         )
 
 
-def _span(found: list[float]) -> str:
-    if not found:
-        return "-"
-    low, high = _number(min(found), ""), _number(max(found), "")
-    return low if low == high else f"{low} to {high}"
-
-
-def _range(found: list[LoadReached]) -> str:
-    """From the lowest figure of any CPU to the highest mean of any test; one figure if equal."""
+def _reached_range(found: list[LoadReached]) -> str:
+    """From the lowest figure of any CPU to the highest mean of any test."""
     if not found:
         return "-"
     unit = found[0].unit
-    low = _number(min(map(_least, found)), unit)
-    high = _number(max(one.reached for one in found), unit)
-    return (low if low == high else f"{low} to {high}") + _spoken(unit)
+    lowest, highest = min(map(_least, found)), max(one.reached for one in found)
+    return _range(lowest, highest, unit) + _spoken(unit)
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    """Two numbers without their unit; one if they look the same."""
+    first, last = _number(low, unit), _number(high, unit)
+    return first if first == last else f"{first} to {last}"
 
 
 def load_figure(value: float | None, unit: str) -> str:

@@ -55,8 +55,8 @@ from hardstone.wording import (
 
 
 def run_command(plan: Plan) -> str:
-    """The command that makes `plan` again. For older plans without a stored command it lacks
-    duration, samples and parameters."""
+    """The command that makes `plan` again. Without duration, samples and parameters for a plan
+    that has no stored command."""
     if plan.command:
         return shlex.join(["hardstone", *plan.command])
     tests = list(dict.fromkeys(test.test for test in plan.tests))

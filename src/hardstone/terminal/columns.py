@@ -23,7 +23,7 @@ from hardstone.kernel.tables import whole_length
 from hardstone.model import Result, RunDocument, Series
 from hardstone.present.measured_tables import common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
-from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
+from hardstone.present.target_table import TargetRow, TargetTable
 from hardstone.simulation.analysis import bounds_of
 from hardstone.simulation.results import points_of
 from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
@@ -274,7 +274,7 @@ def _median(series: Series) -> str:
 
 _MOST_TARGETS = 3
 _LABEL_WIDTH = 24
-_INDENT = {"test": "", "series": " ", "figure": "  "}
+_LEVELS = {"test": ("", "bold"), "series": (" ", ""), "figure": ("  ", "dim")}  # indent, style
 _LOOKS = {"failed": "bold red", "uncounted": "yellow", "passed": "green", "lacking": "yellow"}
 
 
@@ -309,9 +309,8 @@ def _grid(table: TargetTable, places: list[int]) -> Table:
 
 
 def _target_label(row: TargetRow) -> Text:
-    """What does not fit into a line goes on below, one further in."""
-    style = {"test": "bold", "series": "", "figure": "dim"}[row.level]
-    indent = _INDENT[row.level]
+    """The label; further lines are indented by one more."""
+    indent, style = _LEVELS[row.level]
     first, *more = wrap(row.label, _LABEL_WIDTH - len(indent) - 1, break_on_hyphens=False) or [""]
     lines = [Text(indent) + words(first, style)]
     lines += [Text(f"{indent} ") + words(line, style) for line in more]
@@ -321,7 +320,7 @@ def _target_label(row: TargetRow) -> Text:
 def _target_cell(row: TargetRow, place: int) -> Text:
     if not row.cells:
         return Text("")
-    cell: FigureCell = row.cells[place]
+    cell = row.cells[place]
     text = words(cell.text, _LOOKS.get(cell.look, ""))
     return text + Text(f" {cell.ratio}", style="bold") if cell.ratio else text
 
