@@ -14,7 +14,7 @@ _NAME = "hardstone"
 _OF_A_STORE = re.compile(r" (?:evaluate|runs|show|report)\b")
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
 # The PATH of sudo and su, which do not keep the user's own.
-ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _ROOT_COMMAND = re.compile(rf"sudo {_NAME}\b(.*)", re.DOTALL)
 _SUDO = re.compile(r"(^|[|;&] )sudo ")  # where a command begins
 _OWN_COMMAND = re.compile(rf"{_NAME}\b(.*)", re.DOTALL)
@@ -39,11 +39,12 @@ def as_typed(command: str) -> str:
     Of other commands and pipes only `sudo` is adapted. Arguments must be quoted already.
     """
     if found := _ROOT_COMMAND.fullmatch(command):
-        return as_root(_program(ROOT_PATH) + _in_store(found[1]))
+        return as_root(_program(_ROOT_PATH) + _in_store(found[1]))
     if found := _OWN_COMMAND.fullmatch(command):
-        search = ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
+        search = _ROOT_PATH if _is_sudo() else os.environ.get("PATH", os.defpath)
         return f"{'sudo ' if _is_sudo() else ''}{_program(search)}{_in_store(found[1])}"
-    return as_root(command[5:]) if _is_one_sudo(command) else _without_missing_sudo(command)
+    is_one_sudo = command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
+    return as_root(command[5:]) if is_one_sudo else _without_missing_sudo(command)
 
 
 def stay_in(store: Path | None) -> None:
@@ -56,11 +57,6 @@ def _in_store(arguments: str) -> str:
     if store is None or not _OF_A_STORE.match(arguments):
         return arguments
     return f"{arguments} --store {shlex.quote(shortest(store))}"
-
-
-def _is_one_sudo(command: str) -> bool:
-    """Whether `command` is `sudo` and one program, and no pipe or list of commands."""
-    return command.startswith("sudo ") and not re.search(r"[|;&]|sudo .*sudo ", command)
 
 
 def _without_missing_sudo(command: str) -> str:
@@ -82,7 +78,7 @@ def as_root(command: str) -> str:
     return f"su -c {shlex.quote(f'PATH=$PATH:/usr/sbin:/sbin {command}')}"  # su keeps the PATH
 
 
-def grant_commands(probe: str, search: str = ROOT_PATH) -> list[str]:
+def grant_commands(probe: str, search: str = _ROOT_PATH) -> list[str]:
     """The commands that grant the executable `probe` real-time scheduling and locked memory.
 
     The last one is setcap. If no folder of `search` has it, the command that installs it is first.
@@ -139,20 +135,15 @@ def shortest(path: Path) -> str:
 
 def _program(search: str) -> str:
     """The shell words that start this program when `search` is the PATH."""
-    script = _script()
+    # Under `python -m hardstone` argv[0] is no script: then the one next to that Python.
+    places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
+    script = next((place for place in places if place.name == _NAME and place.is_file()), None)
     if script is None:
         return f"{shlex.quote(shortest(Path(sys.executable)))} -m {_NAME}"
     found = _which(_NAME, path=search)
     if found is not None and Path(found).samefile(script):
         return _NAME
     return shlex.quote(shortest(script))
-
-
-def _script() -> Path | None:
-    """The script that was called; for `python -m hardstone`, the one beside that Python."""
-    places = [Path(sys.argv[0]), Path(sys.executable).parent / _NAME]
-    own = [place for place in places if place.name == _NAME and place.is_file()]
-    return own[0] if own else None
 
 
 def _which(program: str, path: str | None = None) -> str | None:

@@ -165,19 +165,15 @@ Params = Mapping[str, ParamValue]
 def expected_ns(
     test: Descriptor, entry: Entry, samples: int, duration_ns: int, params: Params
 ) -> int:
-    """Time that `test` takes: its duration, or that of its samples; of both the shorter one."""
+    """Time that `test` takes: its duration or that of its samples, whichever is shorter."""
     round_ns = _sample_ns(test, params) * variant_count(test, params)
     least_ns = test.setup_ns + test.extra_samples * round_ns
-    counted = _interrupts(params) or samples if entry.takes_samples else 0
+    interrupts = params.get("interrupts")  # of each step, in the place of the samples
+    asked = interrupts if isinstance(interrupts, int) and interrupts else samples
+    counted = asked if entry.takes_samples else 0
     if duration_ns and entry.takes_duration:
         return least_ns + min(duration_ns, counted * round_ns or duration_ns)
     return least_ns + counted * round_ns
-
-
-def _interrupts(params: Params) -> int:
-    """Interrupts of each step, where that parameter stands for the samples."""
-    asked = params.get("interrupts")
-    return asked if isinstance(asked, int) else 0
 
 
 def variant_count(test: Descriptor, params: Params) -> int:
@@ -195,9 +191,6 @@ def _sample_ns(test: Descriptor, params: Params) -> int:
     known = [span for span in spans if isinstance(span, int)]
     mean_ns = Fraction(sum(known), len(known) or 1)
     return test.sample_ns + round(mean_ns * test.sample_percent / 100)
-
-
-_SHORT_PROFILES = ("quick",)
 
 
 def shorter_than_standard(document: RunDocument) -> dict[str, bool]:
@@ -224,7 +217,7 @@ def shorter_than_standard(document: RunDocument) -> dict[str, bool]:
 
 def has_short_profile(document: RunDocument) -> bool:
     """Whether the profile, by its name, measures for less time than `standard`."""
-    return document.plan.profile in _SHORT_PROFILES
+    return document.plan.profile == "quick"
 
 
 def _is_short(one: PlannedTest, entry: Entry, descriptor: Descriptor | None) -> bool | None:

@@ -47,14 +47,13 @@ class FactEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Fact(FactEntry, frozen=True, kw_only=True):
-    """One fact with its name, `group.what_unit`. A fact that a system does not tell is left out;
-    null is known to be nothing, and of `virtual.emulated` not known."""
+    """One fact with its name, `group.what_unit`.
+
+    A fact that a system does not give is left out. null means known to be nothing; for
+    `virtual.emulated` it means not known.
+    """
 
     name: str
-
-    @property
-    def is_derived(self) -> bool:
-        return self.sender == "doctor"
 
 
 @cache

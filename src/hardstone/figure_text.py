@@ -38,14 +38,11 @@ def amount_text(amount: Amount, *, is_exact: bool = False) -> str:
         sign, value = ("< ", amount.below) if amount.below is not None else ("> ", amount.above)
     if value is None:
         return "-"
-    return f"{sign}{_exact(value, amount.unit) if is_exact else _rounded(value, amount.unit)}"
-
-
-def _rounded(value: float, unit: Unit) -> str:
-    """As tables show it; a mean of counts with its hundredths, since 1.55 is not 2."""
-    if unit == "count" and not value.is_integer():
-        return f"{value:.2f}"
-    return format_value(value, unit)
+    if is_exact:
+        return sign + _exact(value, amount.unit)
+    if amount.unit == "count" and not value.is_integer():  # a mean of counts: 1.55 is not 2
+        return f"{sign}{value:.2f}"
+    return sign + format_value(value, amount.unit)
 
 
 def _exact(value: float, unit: Unit) -> str:
@@ -64,8 +61,8 @@ def ratio_words(ratio: QuantileRatio) -> tuple[str, str]:
     """The ratio with its interval, and what it means between these two runs."""
     if ratio.ratio is None:
         return "-", ratio.reason or ratio.outcome
-    said = f"{ratio.outcome}: {ratio.reason}" if ratio.reason else ratio.outcome
-    return f"{_TIMES}{_figure(ratio.ratio)}{_interval(ratio)}", said
+    meaning = f"{ratio.outcome}: {ratio.reason}" if ratio.reason else ratio.outcome
+    return f"{_TIMES}{_figure(ratio.ratio)}{_interval(ratio)}", meaning
 
 
 def _interval(ratio: QuantileRatio) -> str:
@@ -118,7 +115,7 @@ def lacking_quantile(q: float, count: int) -> str:
 
 
 def quantile_cell(quantile: Quantile | None, unit: Unit, lacks: str = "") -> Cell:
-    """A quantile with its 95 % interval; in place of one that there is not what it `lacks`."""
+    """A quantile with its 95 % interval; if there is none, what it `lacks`."""
     if quantile is None:
         return Cell("-", lacks)
     if quantile.value is None:
@@ -166,13 +163,13 @@ def shown_figure(amount: Amount | Missing, *, is_exact: bool) -> ShownFigure:
 
 
 def sourced_figure(amount: Amount | Missing, is_exact: bool, source: str | None) -> ShownFigure:
-    """Without where it is from, where that is `source` and its own statistic."""
+    """A figure as it is shown; its source is left out where it is `source` and its statistic."""
     if isinstance(amount, Missing):
         return ShownFigure(amount.reason, source=amount.remedy)
     number = next((n for n in (amount.value, amount.below, amount.above) if n is not None), None)
     bound = "" if amount.value is not None else "below" if amount.below is not None else "above"
     text = amount_text(amount, is_exact=is_exact)
     notes = f" ({'; '.join(amount.notes)})" if amount.notes else ""
-    said = f"{amount.source}{notes}"
-    is_said = source is not None and said == f"{source} {amount.statistic}"
-    return ShownFigure(text, number_text(number), bound, "" if is_said else said)
+    own_source = f"{amount.source}{notes}"
+    is_known = source is not None and own_source == f"{source} {amount.statistic}"
+    return ShownFigure(text, number_text(number), bound, "" if is_known else own_source)

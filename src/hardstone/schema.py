@@ -49,10 +49,17 @@ def file_name(schema: str) -> str:
 
 def schema_texts() -> dict[str, str]:
     """Text of each schema by file name; the same model gives the same bytes."""
-    return {
-        file_name(schema): _text(schema, title, kind)
-        for schema, (title, kind) in _DOCUMENTS.items()
-    }
+    texts = {}
+    for schema, (title, kind) in _DOCUMENTS.items():
+        head = {
+            "$schema": _DIALECT,
+            "$id": f"urn:hardstone:{schema}",
+            "title": f"{schema}: {title}",
+        }
+        # Sorted, so that a diff shows real changes only: a union has no order.
+        body = head | _stable(msgspec.json.schema(kind))
+        texts[file_name(schema)] = json.dumps(body, indent=2, sort_keys=True) + "\n"
+    return texts
 
 
 def outdated(folder: Path) -> list[str]:
@@ -72,17 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     action.add_argument("--check", action="store_true", help="compare the files with the model")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
-    return _write(options.folder) if options.write else _check(options.folder)
-
-
-def _write(folder: Path) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in schema_texts().items():
-        (folder / name).write_text(text, "utf-8")
-    return 0
-
-
-def _check(folder: Path) -> int:
+    folder: Path = options.folder
+    if options.write:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in schema_texts().items():
+            (folder / name).write_text(text, "utf-8")
+        return 0
     names = outdated(folder)
     if names:
         print(
@@ -91,13 +93,6 @@ def _check(folder: Path) -> int:
             file=sys.stderr,
         )
     return 1 if names else 0
-
-
-def _text(schema: str, title: str, kind: Any) -> str:
-    body = msgspec.json.schema(kind)
-    head = {"$schema": _DIALECT, "$id": f"urn:hardstone:{schema}", "title": f"{schema}: {title}"}
-    # Sorted, so that a diff shows real changes only: a union has no order.
-    return json.dumps(head | _stable(body), indent=2, sort_keys=True) + "\n"
 
 
 def _stable(node: Any) -> Any:

@@ -53,12 +53,12 @@ from hardstone.stats.identity import (
     window_problem,
 )
 
-LINE_LIMIT_BYTES = 16 * 2**20
-STREAM_LIMIT_BYTES = 64 * 2**20
+_LINE_LIMIT_BYTES = 16 * 2**20
+_STREAM_LIMIT_BYTES = 64 * 2**20
 # Per test; the largest real one has 32 000 values, 80 series and 6 events.
-MOST_VALUES = 6_000_000
-MOST_LINES = 1 << 12  # of each other kind; a result may get a few more before it is stored
-MOST_EMPTY_LINES = 1 << 16
+_MOST_VALUES = 6_000_000
+_MOST_LINES = 1 << 12  # of each other kind; a result may get a few more before it is stored
+_MOST_EMPTY_LINES = 1 << 16
 _LINE_START = b'{"type":'
 _MOST_FOREIGN_LINES = 20
 NO_FOOTER = "the stream ended before its footer"
@@ -88,8 +88,8 @@ class StreamReader:
         test: str,
         *,
         is_noisy: bool = False,
-        line_limit_bytes: int = LINE_LIMIT_BYTES,
-        stream_limit_bytes: int = STREAM_LIMIT_BYTES,
+        line_limit_bytes: int = _LINE_LIMIT_BYTES,
+        stream_limit_bytes: int = _STREAM_LIMIT_BYTES,
     ) -> None:
         self._result = Result(test=test, status="failed")
         self._is_noisy = is_noisy
@@ -159,8 +159,8 @@ class StreamReader:
             result.status, result.reason, result.complete = "failed", self._problem, False
         elif self._footer is None:
             result.complete = False
-            said = (ending.reason or "")[:_REASON_LIMIT] if ending is not None else ""
-            result.reason = f"{said}; {NO_FOOTER}" if said else NO_FOOTER
+            reason = (ending.reason or "")[:_REASON_LIMIT] if ending is not None else ""
+            result.reason = f"{reason}; {NO_FOOTER}" if reason else NO_FOOTER
             if ending is None and any(series.count for series in result.series):
                 result.status = "measured"
         return result
@@ -168,8 +168,8 @@ class StreamReader:
     def _take(self, line: bytes) -> None:
         if not line.strip():
             self._empty_count += 1
-            if self._empty_count > MOST_EMPTY_LINES:
-                raise StreamError(f"more than {MOST_EMPTY_LINES} empty lines")
+            if self._empty_count > _MOST_EMPTY_LINES:
+                raise StreamError(f"more than {_MOST_EMPTY_LINES} empty lines")
             return
         own = _own_part(line) if self._is_noisy else line
         taken = self._decoded(own) if own else None
@@ -182,7 +182,7 @@ class StreamReader:
         if not isinstance(taken, StreamFooter):
             self._crc32 = zlib.crc32(own.rstrip(b"\r\n"), self._crc32)
         self._counts[type(taken)] += 1
-        most = MOST_SERIES if isinstance(taken, StreamSeries) else MOST_LINES
+        most = MOST_SERIES if isinstance(taken, StreamSeries) else _MOST_LINES
         if self._counts[type(taken)] > most:
             kind = type(taken).__name__.removeprefix("Stream").lower()
             raise StreamError(f"more than {most} lines of the kind {kind}")
@@ -197,8 +197,8 @@ class StreamReader:
             raise StreamError(f"longer than {self._line_limit_bytes} bytes")
         if self._byte_count > self._stream_limit_bytes:
             raise StreamError(f"the stream is longer than {self._stream_limit_bytes} bytes")
-        if self._value_count > MOST_VALUES:
-            raise StreamError(f"the stream holds more than {MOST_VALUES} values")
+        if self._value_count > _MOST_VALUES:
+            raise StreamError(f"the stream holds more than {_MOST_VALUES} values")
         try:
             return _decode(line)
         except StreamError:
@@ -300,14 +300,14 @@ class StreamReader:
     def _take_footer(self, line: StreamFooter) -> None:
         if self._ending is None:
             raise StreamError("a footer without a result")
-        held = StreamFooter(
+        received = StreamFooter(
             lines=self._line_count - 1,
             events=len(self._result.events),
             series=len(self._result.series),
             verdicts=len(self._result.verdicts),
         )
-        if msgspec.structs.replace(line, crc32=None) != held:
-            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(held)}")
+        if msgspec.structs.replace(line, crc32=None) != received:
+            raise StreamError(f"the footer counts {_counts(line)}; received: {_counts(received)}")
         if line.crc32 not in (None, self._crc32):
             raise StreamError("the checksum in the footer is not that of the lines received")
         self._footer = line
@@ -323,7 +323,7 @@ class StreamReader:
 
 
 def _own_part(line: bytes) -> bytes:
-    """What is the probe's in a line of a noisy console; empty where nothing is.
+    """The part of a line of a noisy console that is the probe's; empty if none is.
 
     Others may have written before it without a line end, and a console ends lines in its way.
     """

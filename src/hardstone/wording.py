@@ -21,8 +21,8 @@ from hardstone.model import (
 from hardstone.stats.consistency import KindOfTime, kind_of_time, work_of
 from hardstone.units import format_count, format_ns
 
-LABEL_CHARACTERS = 48
 _BEYOND_CHARTS = re.compile("[\U00010000-\U0010ffff]")
+_HIDDEN = ("Cc", "Cf", "Cs", "Cn")  # controls, direction marks and joiners, surrogates, unassigned
 _KEPT_CONTROLS = "\n\t"
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -31,16 +31,15 @@ def clean(text: str) -> str:
     """`text` with unprintable characters and direction marks replaced by U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_shown(character) for character in text)
+    return "".join(
+        character
+        if character in _KEPT_CONTROLS or unicodedata.category(character) not in _HIDDEN
+        else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )
 
 
-def _shown(character: str) -> str:
-    # Cc controls, Cf direction marks and joiners, Cs surrogates, Cn noncharacters.
-    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn")
-    return "\N{REPLACEMENT CHARACTER}" if hidden and character not in _KEPT_CONTROLS else character
-
-
-def shorten(text: str, limit: int = LABEL_CHARACTERS) -> str:
+def shorten(text: str, limit: int = 48) -> str:
     """A clean single line of at most `limit` characters that a chart can draw.
 
     Characters beyond U+FFFF become U+FFFD: the chart library counts each as two, and fails
@@ -61,12 +60,12 @@ def format_value(value: float | None, unit: Unit, quantum_ns: float = 1.0) -> st
 
 
 def is_rate(unit: Unit) -> bool:
-    """Whether more is better: of a rate the worst value is the least."""
+    """Whether more is better: the worst value of a rate is the least."""
     return unit == "bytes_per_s"
 
 
 def worst_value(series: Series) -> int | None:
-    """The worst observed: the largest value, of a rate the least."""
+    """The worst observed: the largest value, or the least one of a rate."""
     return series.min if is_rate(series.unit) else series.max
 
 
@@ -133,18 +132,10 @@ def work_text(series: Series, calibrated: Mapping[str, int]) -> str:
 def parameter_text(name: str, value: ParamValue) -> str:
     """A parameter with its value: "interval 1 ms", "kinds posix,named"."""
     if isinstance(value, list):
-        return f"{spoken(_without_unit(name))} {', '.join(_item(name, one) for one in value)}"
+        is_time = name.endswith("_ns")
+        items = [format_ns(one) if is_time and isinstance(one, int) else str(one) for one in value]
+        return f"{spoken(name.removesuffix('_ns').removesuffix('_bytes'))} {', '.join(items)}"
     return label_text(name, value) if isinstance(value, int) else f"{spoken(name)} {value}"
-
-
-def _without_unit(name: str) -> str:
-    return name.removesuffix("_ns").removesuffix("_bytes")
-
-
-def _item(name: str, value: int | str) -> str:
-    if isinstance(value, int) and name.endswith("_ns"):
-        return format_ns(value)
-    return str(value)
 
 
 def range_text(low: str, high: str) -> str:
@@ -177,12 +168,12 @@ _MACHINES = {
 
 
 def time_mark(system: Mapping[str, Scalar]) -> str:
-    """What stands over or beside figures: "(emulated)"; empty for those of hardware."""
+    """The mark of figures that are not of hardware: "(emulated)"; empty for those of hardware."""
     return _MARKS.get(kind_of_time(system), "")
 
 
 def time_machine(system: Mapping[str, Scalar]) -> str:
-    """What stands before the name of the processor: "emulated"; empty for hardware."""
+    """The word before the name of the processor: "emulated"; empty for hardware."""
     return _MACHINES.get(kind_of_time(system), "")
 
 
@@ -229,45 +220,33 @@ def claims_text(claims: list[Claim]) -> str:
     if failed:
         return f"{failed} of {len(looks)} claims failed"
     if uncounted:
-        held = len(looks) - uncounted
-        return f"{held} of {len(looks)} claims hold, the others do not count for a rating"
+        hold_count = len(looks) - uncounted
+        return f"{hold_count} of {len(looks)} claims hold, the others do not count for a rating"
     return f"{len(looks)} claims hold"
-
-
-_HERE = "local"
-_TARGET_CHARACTERS = 40
 
 
 def target_text(document: RunDocument) -> str:
     """The machine, after the name of its target where that is not this machine."""
-    machine = machine_text(document.system)
+    machine = _machine_text(document.system)
     target = document.plan.target
-    return machine if target == _HERE else f"{short(target, _TARGET_CHARACTERS)}: {machine}"
+    return machine if target == "local" else f"{short(target, limit=40)}: {machine}"
 
 
-def machine_text(facts: Mapping[str, Scalar]) -> str:
+def _machine_text(facts: Mapping[str, Scalar]) -> str:
     """Processor, number of CPUs, hypervisor and container, governor.
 
-    That it is emulated comes first: the line may be cut.
+    "emulated" comes first, since the line may be cut.
     """
-    parts = [time_machine(facts), processor_text(facts)]
+    processor = short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
+    parts = [time_machine(facts), processor]
     count = facts.get("cpu.count")
     parts.append(f"{count} CPU{'' if count == 1 else 's'}" if count else "")
-    parts.append(_virtual(facts))
+    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
+    virtual = [name for name in found if name and name not in ("none", "False")]
+    parts.append(f"virtual: {' '.join(virtual)}" if virtual else "")
     governor = short(facts.get("power.governor"))
     parts.append(f"governor {governor}" if governor else "")
     return ", ".join(part for part in parts if part) or "machine not known"
-
-
-def processor_text(facts: Mapping[str, Scalar]) -> str:
-    """The name of the processor, or the architecture; empty if neither is known."""
-    return short(facts.get("machine.cpu_model")) or short(facts.get("machine.arch"))
-
-
-def _virtual(facts: Mapping[str, Scalar]) -> str:
-    found = [short(facts.get(f"virtual.{key}")) for key in ("hypervisor", "container")]
-    named = [name for name in found if name and name not in ("none", "False")]
-    return f"virtual: {' '.join(named)}" if named else ""
 
 
 def kernel_text(facts: Mapping[str, Scalar]) -> str:

@@ -41,17 +41,16 @@ from hardstone.units import format_count, format_ns
 from hardstone.wording import range_text, series_text, shorten
 
 LEAST_VALUES = round(LEAST_EXCEEDANCES / SHARE)
-_LABEL_CHARACTERS = 120
-_UNREADABLE = "the histogram is not readable"
-_RUN_CONTRADICTORY = "other figures of the run cannot be true"
-CONTRADICTORY = "figures of the series cannot be true"
+_CONTRADICTORY = "figures of the series cannot be true"
 
 
 @dataclass(frozen=True)
 class ProjectionText:
-    """What is said of one series. `lines`: the interval and what it holds for, or every reason for
-    which nothing is projected; `meaning` has why each of these matters, as many as there are, or
-    none."""
+    """The projection of one series in words.
+
+    `lines`: the interval and what it holds for, or every reason why nothing is projected.
+    `meaning`: why each of these reasons matters, or empty.
+    """
 
     label: str
     worst: str
@@ -70,8 +69,8 @@ def projections(result: Result, document: RunDocument) -> list[ProjectionText]:
 
 
 def decisive_projection(result: Result, document: RunDocument) -> ProjectionText | None:
-    """That of the decisive series of a timing test; None where it is too short to be judged: fewer
-    than LEAST_VALUES values, or maxima of fewer than LEAST_BLOCKS intervals."""
+    """The projection of the decisive series of a timing test; None if the series is too short:
+    fewer than LEAST_VALUES values, or maxima of fewer than LEAST_BLOCKS intervals."""
     if kind_of(result.test) == "behaviour":
         return None
     series = decisive_series(result)
@@ -87,22 +86,22 @@ def _has_enough(series: Series) -> bool:
 def _text_of(series: Series, result: Result, document: RunDocument) -> ProjectionText:
     reasons, meaning, lines = [], [], []
     if is_contradictory(series):
-        reasons.append(CONTRADICTORY)
+        reasons.append(_CONTRADICTORY)
     else:
         try:
             found = project(series, result, document)
         except InputError:
-            reasons.append(_UNREADABLE)
+            reasons.append("the histogram is not readable")
         else:
             if isinstance(found, Refusal):
                 reasons = [one.text for one in found.reasons]
                 meaning = [REASONS[one.code] for one in found.reasons]
             elif any(contradictions(document)):  # what is stored of its trust does not know them
-                reasons.append(_RUN_CONTRADICTORY)
+                reasons.append("other figures of the run cannot be true")
             else:
                 lines = list(_projected(found))
     return ProjectionText(
-        label=shorten(series_text(series), _LABEL_CHARACTERS),
+        label=shorten(series_text(series), limit=120),
         worst=f"{format_ns(series.max)} in {format_count(series.count)} values",
         is_projected=not reasons,
         lines=reasons or lines,
@@ -125,24 +124,23 @@ def _projected(found: Projection) -> Iterator[str]:
 
 
 MISSES_SCHEMA = "hardstone.misses/1"
-CUT = (
+_CUT = (
     "A histogram bucket holds the deadline: its values may be on either side of it. Both counts "
     "are given, the share is that of the higher one, and the interval spans both."
 )
-LATENESS = (
+_LATENESS = (
     "A late wake-up swallows releases: wakeup counts it once, release counts every release that "
     "came late."
 )
-DERIVED = (
+_DERIVED = (
     "Derived values were not timed: half of a round trip hides which half was slow. Without a miss "
     "they bound nothing."
 )
 _RARE = 1_000_000
-NEEDED = (
+_NEEDED = (
     f"Without a miss, a share of at most 1 in 1000 takes {format_count(values_to_bound(1e-3))} "
     f"values, 1 in {format_count(_RARE)} {format_count(values_to_bound(1 / _RARE))}."
 )
-EMPTY = "no values"
 _FROM_PERCENT = 0.1  # from which on share_text has percent
 
 
@@ -150,10 +148,10 @@ class Misses(msgspec.Struct, kw_only=True, frozen=True):
     """A series against the deadline. `least_count` to `most_count` of its `values` are above:
     equal, unless a bucket holds the deadline.
 
-    The share is from `share_low` to `share_high`, at the confidence of the document. `at_most`, of
-    a timed series without a miss only: the share is at most that, one-sided. `problem`: why there
-    are no figures. `derived`: how its values follow from others, which were measured. `status` is
-    that of the result; `is_complete`: it came to its end.
+    The share is from `share_low` to `share_high`, at the confidence of the document. `at_most` is
+    the one-sided limit of the share; only a timed series without a miss has it. `problem`: why
+    there are no figures. `derived`: how its values follow from others, which were measured.
+    `status` is that of the result; `is_complete`: it ran to its end.
     """
 
     test: str
@@ -235,9 +233,9 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
         is_complete=result.complete and not result.interrupted,
     )
     if is_contradictory(series):
-        return msgspec.structs.replace(one, problem=CONTRADICTORY)
+        return msgspec.structs.replace(one, problem=_CONTRADICTORY)
     if not series.count:
-        return msgspec.structs.replace(one, problem=EMPTY)
+        return msgspec.structs.replace(one, problem="no values")
     found = misses_of(series, deadline_ns)
     return msgspec.structs.replace(
         one,
@@ -252,22 +250,22 @@ def misses(series: Series, result: Result, deadline_ns: int) -> Misses:
 
 
 def _notes(found: list[Misses]) -> list[str]:
-    """What has to be known of these figures, and only of those that are there."""
+    """What a reader has to know about the figures that `found` has."""
     notes = [INDEPENDENT] if any(not one.problem for one in found) else []
     if any(one.at_most is not None for one in found):
-        notes.append(NEEDED)
+        notes.append(_NEEDED)
     if any(one.is_cut for one in found):
-        notes.append(CUT)
+        notes.append(_CUT)
     if any(one.derived for one in found):
-        notes.append(DERIVED)
+        notes.append(_DERIVED)
     names = {(one.test, one.name) for one in found}
     if any({(test, "wakeup"), (test, "release")} <= names for test, _ in names):
-        notes.append(LATENESS)
+        notes.append(_LATENESS)
     return notes
 
 
 def count_text(one: Misses) -> str:
-    """The misses: "3", "none", "3 to 10"; what is wrong where there is no count."""
+    """The misses: "3", "none", "3 to 10"; "-" without a count."""
     if one.least_count is None or one.most_count is None:
         return "-"
     most = format_count(one.most_count)
@@ -277,28 +275,23 @@ def count_text(one: Misses) -> str:
 
 
 def share_lines(one: Misses) -> list[str]:
-    """The share with its interval: of a timed series without a miss what it is at most. No end is
-    rounded inwards, and the share itself never in favour of the system."""
+    """The share with its interval; for a timed series without a miss, what it is at most.
+
+    The ends are rounded outwards, and the share never in favour of the system.
+    """
     if one.most_count is None or one.share_low is None or one.share_high is None:
         return [one.problem]
     if one.at_most is not None:
         return [f"at most {share_text(one.at_most)}"]
     if not one.most_count:
         return ["-"]
-    ends = _interval_text(one.share_low, one.share_high)
-    return [share_text(one.most_count / one.values), ends]
-
-
-def _interval_text(low: float, high: float) -> str:
-    """Both ends of the interval in one form, whichever suits the upper end."""
-    if high > _FROM_PERCENT:
-        return f"{_percent_down(low)} % to {share_text(high)}"
-    return f"{_ratio_down(low)} to {share_text(high)}"
-
-
-def _percent_down(share: float) -> str:
-    """Two digits, as in "0.061" of 0.000619."""
-    return f"{Context(prec=2, rounding=ROUND_FLOOR).create_decimal(Decimal(100 * share)):f}"
+    # Both ends of the interval in one form, whichever suits the upper end.
+    if one.share_high > _FROM_PERCENT:
+        two_digits = Context(prec=2, rounding=ROUND_FLOOR)
+        low = f"{two_digits.create_decimal(Decimal(100 * one.share_low)):f} %"
+    else:
+        low = _ratio_down(one.share_low)
+    return [share_text(one.most_count / one.values), f"{low} to {share_text(one.share_high)}"]
 
 
 def _ratio_down(share: float) -> str:

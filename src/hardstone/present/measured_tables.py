@@ -1,5 +1,5 @@
-"""Tables of what a run measured beside its series: what a load reached, what took the CPU, the
-steps of a search.
+"""Tables of what a run measured in addition to its series: what a load reached, what took the CPU,
+the steps of a search.
 """
 
 from __future__ import annotations
@@ -8,16 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hardstone.model import LoadReached, Noise, NoiseComb, Result, RunDocument
-from hardstone.stats.conditions import Comparison, SeriesRow, condition_of, conditions_in, names_in
+from hardstone.stats.conditions import SeriesRow, condition_of, conditions_in, names_in
 from hardstone.stats.sustained import Step, steps_of
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import shorten, work_text
 
-ENOUGH = 0.8
-_SIGNIFICANT = 3
 _MOST_COUNT = 1e15  # larger numbers of others are shown with an exponent
-_ALIKE = 0.95
-_AVERAGE = "load_average_1min_milli"
 _UNITS = {
     "share": " %",
     "per_s": "/s",
@@ -30,7 +26,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class LoadRow:
-    """An element of a load; `reached` has its range over all tests, by CPU configuration."""
+    """An element of a load; `reached` is its range over all tests, by CPU configuration."""
 
     load: str
     name: str
@@ -61,25 +57,26 @@ def load_table(document: RunDocument) -> LoadTable | None:
 
 def reached_text(result: Result) -> str:
     """All elements in one line: "cpu 9.97 % of 10 %, search 5.2 rounds/s"."""
-    return ", ".join(map(_element_text, result.load))
+    texts = []
+    for one in result.load:
+        text = f"{shorten(one.element)} {load_figure(one.reached, one.unit)}"
+        if _least(one) < 0.95 * one.reached:
+            text += f" (lowest {load_figure(_least(one), one.unit)})"
+        if one.asked is not None:
+            text += f" of {load_figure(one.asked, one.unit)}"
+        texts.append(text)
+    return ", ".join(texts)
 
 
 def is_short(one: LoadReached) -> bool:
     """Whether any process reached less than 80 % of the request, or no round at all."""
     least = _least(one)
-    return least <= 0 if one.asked is None else least < ENOUGH * one.asked
+    return least <= 0 if one.asked is None else least < 0.8 * one.asked
 
 
 def _least(one: LoadReached) -> float:
     """The lowest figure of any process: a mean would hide a CPU without load."""
     return one.reached if one.least is None else min(one.least, one.reached)
-
-
-def _element_text(one: LoadReached) -> str:
-    text = f"{shorten(one.element)} {load_figure(one.reached, one.unit)}"
-    if _least(one) < _ALIKE * one.reached:
-        text += f" (lowest {load_figure(_least(one), one.unit)})"
-    return text if one.asked is None else f"{text} of {load_figure(one.asked, one.unit)}"
 
 
 def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> Iterable[LoadRow]:
@@ -92,24 +89,19 @@ def _rows(document: RunDocument, load: str, configs: list[str], label: str) -> I
     for (element, _), by_config in cells.items():
         found = [by_config.get(config, []) for config in configs]
         first = next(one for part in found for one in part)
-        asked = "continuous" if first.asked is None else load_figure(first.asked, first.unit)
+        how = f", {first.how}" if first.how else ""
+        equals = "=" if first.degree and not first.degree.startswith("@") else ""
         yield LoadRow(
             load=label,
-            name=shorten(f"{element}, {first.how}" if first.how else element),
-            element=_full_name(first),
-            asked=asked,
-            reached=[_range(part) for part in found],
+            name=shorten(f"{element}{how}"),
+            # "network=4000/s, to target:7", "search@cpu"
+            element=shorten(f"{element}{equals}{first.degree}{how}"),
+            asked="continuous" if first.asked is None else load_figure(first.asked, first.unit),
+            reached=[_reached_range(part) for part in found],
             is_short=[any(map(is_short, part)) for part in found],
         )
     if cells:
         yield from _average_row(document, load, configs, label)
-
-
-def _full_name(one: LoadReached) -> str:
-    """ "network=4000/s, to target:7", "search@cpu"."""
-    equals = "=" if one.degree and not one.degree.startswith("@") else ""
-    how = f", {one.how}" if one.how else ""
-    return shorten(f"{one.element}{equals}{one.degree}{how}")
 
 
 def _average_row(
@@ -118,35 +110,34 @@ def _average_row(
     """The kernel's 1-minute load average at the end of each test, if it was read."""
     averages: dict[str, list[float]] = {}
     for result in document.results:
-        milli = result.environment.get(_AVERAGE)
+        milli = result.environment.get("load_average_1min_milli")
         if condition_of(result).load == load and milli is not None:
             averages.setdefault(condition_of(result).cpu_config, []).append(milli / 1000)
     if averages:
+        found = [averages.get(config) for config in configs]
         yield LoadRow(
             load=label,
             name="load average",
             element="1-minute load average at the end of the test",
             asked="-",
-            reached=[_span(averages.get(config, [])) for config in configs],
+            reached=[_range(min(part), max(part), "") if part else "-" for part in found],
             is_short=[False] * len(configs),
         )
 
 
-def _span(found: list[float]) -> str:
-    if not found:
-        return "-"
-    low, high = _number(min(found), ""), _number(max(found), "")
-    return low if low == high else f"{low} to {high}"
-
-
-def _range(found: list[LoadReached]) -> str:
-    """From the lowest figure of any CPU to the highest mean of any test; one figure if equal."""
+def _reached_range(found: list[LoadReached]) -> str:
+    """From the lowest figure of any CPU to the highest mean of any test."""
     if not found:
         return "-"
     unit = found[0].unit
-    low = _number(min(map(_least, found)), unit)
-    high = _number(max(one.reached for one in found), unit)
-    return (low if low == high else f"{low} to {high}") + _spoken(unit)
+    lowest, highest = min(map(_least, found)), max(one.reached for one in found)
+    return _range(lowest, highest, unit) + _spoken(unit)
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    """Two numbers without their unit; one if they look the same."""
+    first, last = _number(low, unit), _number(high, unit)
+    return first if first == last else f"{first} to {last}"
 
 
 def load_figure(value: float | None, unit: str) -> str:
@@ -161,15 +152,17 @@ def _spoken(unit: str) -> str:
 def _number(value: float, unit: str) -> str:
     value = 100 * value if unit == "share" else value
     is_count = 100 <= value < _MOST_COUNT
-    return format_count(round(value)) if is_count else f"{value:.{_SIGNIFICANT}g}"
+    return format_count(round(value)) if is_count else f"{value:.3g}"
 
 
-def works_of(one: Comparison, row: SeriesRow) -> list[str]:
-    """Calibrated work per value under each condition: "36 696 328 operations", or empty."""
-    pairs = zip(one.results, row.found, strict=True)
+def works_of(results: Sequence[Result | None], row: SeriesRow) -> list[str]:
+    """Calibrated work per value of each series in `row`: "36 696 328 operations", or empty.
+
+    `results`: those that the series are of.
+    """
     return [
         work_text(series, result.calibrated) if result is not None and series is not None else ""
-        for result, series in pairs
+        for result, series in zip(results, row.found, strict=True)
     ]
 
 
@@ -190,7 +183,6 @@ _MEANING = {
     "throttling": "throttling",
     "fair server": "fair server",
 }
-_BRIEF = 2
 
 
 @dataclass(frozen=True)
@@ -233,13 +225,13 @@ def noise_tables(result: Result) -> list[NoiseTable]:
 
 
 def noise_line(result: Result) -> str:
-    """The most important of it on one line: the tick, and what takes most of the time else."""
+    """The noise on one line: the tick, and the two others that take most of the time."""
     if not result.noise:
         return ""
     noise = result.noise[-1]
     ticks = [_brief(one) for one in noise.combs if one.name == "tick"] or ["no tick found"]
     others = sorted((one for one in noise.combs if one.name != "tick"), key=lambda o: -o.total_ns)
-    parts = [*ticks, *(_brief(one) for one in others[:_BRIEF])]
+    parts = [*ticks, *(_brief(one) for one in others[:2])]
     return f"{', '.join(parts)}; gaps take {_share(noise.noise_ns, noise)} of the time"
 
 
@@ -267,7 +259,7 @@ def _row(comb: NoiseComb, noise: Noise) -> NoiseRow:
 
 
 def _rest(noise: Noise) -> NoiseRow:
-    """All gaps that belong to no comb. Those of a mark are in the comb that it marks too."""
+    """All gaps that belong to no comb. Gaps of a mark are also in the comb that it marks."""
     own = [one for one in noise.combs if one.on_top_of is None]
     count = noise.merged_count - sum(one.count for one in own)
     total_ns = noise.noise_ns - sum(one.total_ns for one in own)
@@ -343,7 +335,7 @@ def step_line(step: Step, left_ns: int | None) -> str:
 
 
 def verdict(step: Step) -> str:
-    """Whether the period was sustained; a source that did not hold it is told apart."""
+    """Whether the period was sustained, and whether the source is the reason if it was not."""
     if step.passed:
         return "sustained"
     return "not held by the source" if step.is_source_limited and not step.lost else "not sustained"
@@ -362,11 +354,11 @@ def step_rows(results: Sequence[Result]) -> list[tuple[str, ...]]:
             format_count(step.lost),
             format_count(step.late),
             format_count(step.merged),
-            "yes" if step.passed else _why_not(step),
+            "yes"
+            if step.passed
+            else "not by the source"
+            if step.is_source_limited and not step.lost
+            else "no",
         )
         for step in steps
     ]
-
-
-def _why_not(step: Step) -> str:
-    return "no" if step.lost or not step.is_source_limited else "not by the source"

@@ -9,7 +9,7 @@ from typing import Literal
 from hardstone import event_names
 from hardstone.calling import harmless
 from hardstone.catalogue import load_catalogue
-from hardstone.model import DataValue, Event, Result, RunDocument
+from hardstone.model import Event, Result, RunDocument
 from hardstone.stats.conditions import conditions_in, listed, names_in
 from hardstone.stats.consistency import (
     TITLE,
@@ -32,7 +32,6 @@ _NO_NOTES = {
     *event_names.POSIX,
     *event_names.TIRE,
 }
-_SHORT_OR_OTHER = (*event_names.SHORT, event_names.DIFFER)
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,27 @@ class Notice:
 
 def deviations(document: RunDocument) -> list[Notice]:
     """What differs between run and request, most severe kind first."""
+    names = names_in(document)
     return [
         *(
             Notice("left", who, f"not restored: {text}", f"sudo {event_names.LEFT_REMEDY}")
-            for who, text in left_changed(document)
+            for who, text in _left_changed(document)
         ),
         *_unfinished(document),
-        *_unequal(document),
-        *_unsteady(document),
+        *(
+            Notice("work", test, f"{UNEQUAL}: {', '.join(works).replace('_', ' ')}")
+            for test, works in unequal_work(document).items()
+        ),
+        # Unloaded results that are no reference for those under load.
+        *(
+            Notice("block", names.name(result), f"{text}: {UNSTEADY}")
+            for result, text in unsteady_blocks(document)
+        ),
         *_load_short(document),
     ]
 
 
-def left_changed(document: RunDocument) -> list[tuple[str, str]]:
+def _left_changed(document: RunDocument) -> list[tuple[str, str]]:
     """Settings that a shield did not restore, as (result, setting), without duplicates."""
     names = names_in(document)
     found = (
@@ -72,9 +79,9 @@ def left_changed(document: RunDocument) -> list[tuple[str, str]]:
 
 
 def _unfinished(document: RunDocument) -> Iterator[Notice]:
-    """Tests that gave less than was asked, with the reason and, once, what would help."""
+    """Tests that gave less than was asked, with the reason; the same remedy is given once."""
     names = names_in(document)
-    told: set[tuple[str | None, str | None]] = set()
+    given: set[tuple[str | None, str | None]] = set()
     for result in document.results:
         if result.status == "measured" and result.complete and not result.interrupted:
             continue
@@ -83,32 +90,18 @@ def _unfinished(document: RunDocument) -> Iterator[Notice]:
         state += ", interrupted" if result.interrupted else ""
         parts = [result.reason or "no reason was given"]
         advice = (result.remedy, result.command)
-        if advice not in told:
+        if advice not in given:
             parts += [result.remedy] if result.remedy else []
-            told.add(advice)
+            given.add(advice)
         command = harmless(result.command)
         yield Notice("status", names.name(result), f"{state}: {'; '.join(parts)}", command)
-
-
-def _unequal(document: RunDocument) -> Iterator[Notice]:
-    """Tests whose results did unequal work."""
-    for test, names in unequal_work(document).items():
-        differ = ", ".join(name.replace("_", " ") for name in names)
-        yield Notice("work", test, f"{UNEQUAL}: {differ}")
-
-
-def _unsteady(document: RunDocument) -> Iterator[Notice]:
-    """Unloaded results that are no reference for those under load."""
-    names = names_in(document)
-    for result, text in unsteady_blocks(document):
-        yield Notice("block", names.name(result), f"{text}: {UNSTEADY}")
 
 
 def _load_short(document: RunDocument) -> Iterator[Notice]:
     """Results whose load fell short of the request or differed from it."""
     names = names_in(document)
     for result in document.results:
-        for kind in _SHORT_OR_OTHER:
+        for kind in (*event_names.SHORT, event_names.DIFFER):
             events = [event for event in result.events if event.name == kind]
             for text in _together(events):
                 yield Notice("load", names.name(result), f"load: {text}")
@@ -147,8 +140,8 @@ def notes(document: RunDocument) -> list[Note]:
             if event.name in _NO_NOTES:
                 continue
             command = harmless(event.data.get("command"))
-            alike = _likeness(result, event) if is_folded else event.text
-            note = found.setdefault(alike, Note(event.text, command=command))
+            key = _likeness(result, event) if is_folded else event.text
+            note = found.setdefault(key, Note(event.text, command=command))
             if event.text != note.text:
                 note.like_it += 1
             elif (who := names.name(result)) not in note.who:
@@ -162,12 +155,12 @@ def _likeness(result: Result, event: Event) -> object:
         return event.text
     if not event.data:
         return result.test, event.name, event.text
-    said = {key: value for key, value in event.data.items() if not _is_figure(value)}
-    return result.test, event.name, repr(said)
-
-
-def _is_figure(value: DataValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    kept = {
+        key: value
+        for key, value in event.data.items()
+        if isinstance(value, bool) or not isinstance(value, int | float)
+    }
+    return result.test, event.name, repr(kept)
 
 
 def warnings_of(result: Result) -> list[str]:
@@ -193,10 +186,10 @@ def warnings_of(result: Result) -> list[str]:
 
 
 def idle_remark(result: Result) -> str:
-    """What to know of figures that hold the exit from idle states; "" where they hold none."""
-    held = result.conditions.dma_latency_us is not None
+    """A remark on figures that include the exit from idle states; "" if they include none."""
+    is_bounded = result.conditions.dma_latency_us is not None
     is_timed = any(series.count for series in result.series)
-    return "" if held or not is_timed else load_catalogue().entry(result.test).idle
+    return "" if is_bounded or not is_timed else load_catalogue().entry(result.test).idle
 
 
 def idle_remarks(document: RunDocument) -> list[str]:
@@ -205,28 +198,23 @@ def idle_remarks(document: RunDocument) -> list[str]:
     found: dict[str, list[str]] = {}
     for result in document.results:
         found.setdefault(idle_remark(result), []).append(names.name(result))
-    return [f"{listed(who)}: {said}" for said, who in found.items() if said]
+    return [f"{listed(who)}: {remark}" for remark, who in found.items() if remark]
 
 
 def column_note(result: Result | None) -> str:
     """The most severe deviation of a result in two or three words, for the head of a column."""
     if result is None:
         return "not run"
-    said = {event.name for event in result.events}
-    if event_names.LEFT in said:
+    names = {event.name for event in result.events}
+    if event_names.LEFT in names:
         return "not restored"
-    if said & set(event_names.SHORT):
+    if names & set(event_names.SHORT):
         return "load fell short"
-    if event_names.ONLINE in said:
+    if event_names.ONLINE in names:
         return "other CPUs online"
     return "" if result.complete else "incomplete"
 
 
-_ASK_DOCTOR = "hardstone doctor says what grants it."
-_NO_FACTS_AT_THE_END = (
-    "The target sent no facts at the end of the run, so changes during the run are unknown."
-)
-_THE_REST = "All other results are complete."
 _MOST_NAMED = 6
 
 
@@ -241,20 +229,21 @@ class Banner:
 
 def caveats(document: RunDocument) -> list[Banner]:
     """All banners of a run, most severe first."""
-    found = (
-        _contradictory(document),
-        _not_put_back(document),
-        _not_realtime(document),
-        _unfinished_banner(document),
-        _untrustworthy(document),
-        _emulated(document),
-    )
+    found: list[Banner | None] = []
+    if contradictory := contradiction_messages(document):
+        found.append(Banner(TITLE, contradictory, grave=True))
+    found += [_not_put_back(document), _not_realtime(document), _unfinished_banner(document)]
+    if document.trust.grade == "untrustworthy":
+        title = "Do not rely on these figures"
+        found.append(Banner(title, document.trust.reasons, grave=True))
+    if machine := time_machine(document.system):
+        found.append(Banner(machine.capitalize(), [time_meaning(document.system)]))
     return [banner for banner in found if banner is not None]
 
 
 def _not_put_back(document: RunDocument) -> Banner | None:
     """A shield left settings changed. They stay changed after the run."""
-    lines = [f"{who}: {text.rstrip('.')}." for who, text in left_changed(document)]
+    lines = [f"{who}: {text.rstrip('.')}." for who, text in _left_changed(document)]
     if not lines:
         return None
     more = len(lines) - _MOST_NAMED
@@ -293,9 +282,10 @@ def _remedies(document: RunDocument) -> list[str]:
     from hardstone.doctor.diagnose import realtime_refusal
 
     refusal = realtime_refusal(document.system)
-    steps = refusal.steps if refusal else []
-    said = [one.command or f"{one.words}." for one in steps[:1]]
-    return [f"Remedy: {one}" for one in said] or [_ASK_DOCTOR]
+    if refusal is None or not refusal.steps:
+        return ["hardstone doctor says what grants it."]
+    first = refusal.steps[0]
+    return [f"Remedy: {first.command or f'{first.words}.'}"]
 
 
 def _unfinished_banner(document: RunDocument) -> Banner | None:
@@ -303,28 +293,28 @@ def _unfinished_banner(document: RunDocument) -> Banner | None:
         return None
     cut, missing = _cut_results(document), _missing(document)
     if document.status == "interrupted":
-        said = "The run was stopped early. The results up to that point are shown."
-        return Banner("Interrupted run", [said, *cut, *missing])
-    lines = [*_end_of_tool(document), *cut, *missing] or [_NO_FACTS_AT_THE_END]
-    return Banner("Incomplete run", [*lines, _THE_REST], grave=True)
-
-
-def _end_of_tool(document: RunDocument) -> list[str]:
-    """A recovered run has no end time, and its cause is unknown."""
-    if document.finished_utc is not None:
-        return []
-    return ["hardstone, or the machine it ran on, stopped before the run finished."]
+        stopped = "The run was stopped early. The results up to that point are shown."
+        return Banner("Interrupted run", [stopped, *cut, *missing])
+    lines = [*cut, *missing]
+    if document.finished_utc is None:  # a recovered run: the cause is unknown
+        lines.insert(0, "hardstone, or the machine it ran on, stopped before the run finished.")
+    elif not lines:
+        lines.append(
+            "The target sent no facts at the end of the run, so changes during the run are unknown."
+        )
+    lines.append("All other results are complete.")
+    return Banner("Incomplete run", lines, grave=True)
 
 
 def _cut_results(document: RunDocument) -> list[str]:
     """Each incomplete result with its reason."""
     cut = [one for one in document.results if not one.complete]
     names = names_in(document)
-    said = [
+    lines = [
         f"{names.name(one)}: {one.reason or 'its record ends early'}." for one in cut[:_MOST_NAMED]
     ]
-    more = len(cut) - len(said)
-    return [*said, f"And {more} more: see the table of all results."] if more else said
+    more = len(cut) - len(lines)
+    return [*lines, f"And {more} more: see the table of all results."] if more else lines
 
 
 def _missing(document: RunDocument) -> list[str]:
@@ -342,21 +332,3 @@ def _missing(document: RunDocument) -> list[str]:
         f"Did not run: {', '.join(tests)}{f' ({reason})' if reason else ''}."
         for reason, tests in reasons.items()
     ]
-
-
-def _contradictory(document: RunDocument) -> Banner | None:
-    lines = contradiction_messages(document)
-    return Banner(TITLE, lines, grave=True) if lines else None
-
-
-def _untrustworthy(document: RunDocument) -> Banner | None:
-    if document.trust.grade != "untrustworthy":
-        return None
-    return Banner("Do not rely on these figures", document.trust.reasons, grave=True)
-
-
-def _emulated(document: RunDocument) -> Banner | None:
-    title = time_machine(document.system)
-    if not title:
-        return None
-    return Banner(title.capitalize(), [time_meaning(document.system)])

@@ -39,7 +39,7 @@ from hardstone.stats.conditions import (
 )
 from hardstone.stats.consistency import MARK, UNEQUAL, contradictions, is_contradictory
 from hardstone.stats.identity import duration_problem
-from hardstone.stats.quantiles import SeriesSummary, median_of, summarise
+from hardstone.stats.quantiles import median_of, summarise
 from hardstone.stats.trust import has_run, lacking_text, stopped_least_ns
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import (
@@ -55,8 +55,8 @@ from hardstone.wording import (
 
 
 def run_command(plan: Plan) -> str:
-    """The command that makes `plan` again. For older plans without a stored command it lacks
-    duration, samples and parameters."""
+    """The command that makes `plan` again. Without duration, samples and parameters for a plan
+    that has no stored command."""
     if plan.command:
         return shlex.join(["hardstone", *plan.command])
     tests = list(dict.fromkeys(test.test for test in plan.tests))
@@ -81,7 +81,8 @@ def _test_command(plan: Plan, test: PlannedTest, had: dict[str, ParamValue]) -> 
     if test.duration_ns:
         words += ["--duration", f"{test.duration_ns}ns"]
     for name, value in {**test.params, **had}.items():
-        words += ["-p", f"{name}={_value(value)}"]
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += ["-p", f"{name}={text}"]
     if test.folder is not None:
         words += ["--dir", test.folder]
     # In plans without a list of loads a test has no condition of its own.
@@ -111,10 +112,6 @@ def _how(plan: Plan, under: list[str]) -> list[str]:
     return [*words, "--clock", plan.clock, "--seed", str(plan.seed)]
 
 
-def _value(value: ParamValue) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 _LOCKED = "memory locked"
 _IDLE = "idle states allowed"
 
@@ -128,7 +125,7 @@ def headline(document: RunDocument) -> list[str]:
         kernel_text(document.system),
         conditions_text(document),
     ]
-    return [*lines, instrument_text(document.instrument)] if document.instrument else lines
+    return [*lines, _instrument_text(document.instrument)] if document.instrument else lines
 
 
 def state_text(document: RunDocument, *, has_start: bool = True) -> str:
@@ -150,8 +147,10 @@ def status_text(document: RunDocument) -> str:
 
 
 def status_words(status: RunStatus, lacking: str, tests: int) -> str:
-    """The status of a run; of one that came to its end how many of its tests did not: "2 failed of
-    3". `lacking` as `lacking_text` says it."""
+    """The status of a run; if it is complete, how many of its tests are not: "2 failed of 3".
+
+    `lacking` is from `lacking_text`.
+    """
     return f"{lacking} of {tests}" if status == "complete" and lacking else status
 
 
@@ -190,8 +189,10 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
         is_empty = not any(one.series or one.verdicts for one in document.results)
         state = "nothing was measured" if is_empty else "how the tests ran is not known"
         return f"load {document.plan.load}, CPUs {document.plan.cpu_config}, {state}"
-    kinds = zip(*(_one_condition(conditions) for conditions in ran), strict=True)
-    parts = [_most_common(texts) for texts in kinds]
+    parts = [
+        _most_common([text_of(conditions) for conditions in ran])
+        for text_of in (policy_text, cpu_text, _memory_text)
+    ]
     parts += _idle_texts(results)
     left_out = {"", _LOCKED} if is_brief else {""}
     how = ", ".join(part for part in parts if part not in left_out)
@@ -199,7 +200,7 @@ def _ran_text(document: RunDocument, *, is_brief: bool) -> str:
     under: dict[str, list[Conditions]] = {}
     for conditions in ran:
         under.setdefault(conditions.cpu_config or NOT_KNOWN, []).append(conditions)
-    configs = [config_text(*alike) for alike in under.values()]
+    configs = [config_text(*group) for group in under.values()]
     models = list(dict.fromkeys(one.preemption for one in ran if one.preemption))
     switched = f", preemption {', '.join(models)}" if models else ""
     return f"{how}, load {', '.join(loads)}, CPUs {', '.join(configs)}{switched}"
@@ -223,26 +224,21 @@ def _most_common(texts: Sequence[str]) -> str:
     return text if count == len(texts) or not text else f"{text} ({count} of {len(texts)})"
 
 
-def _one_condition(conditions: Conditions) -> tuple[str, ...]:
-    return policy_text(conditions), cpu_text(conditions), memory_text(conditions)
-
-
 def _idle_texts(results: Sequence[Result]) -> list[str]:
-    """Which idle states were allowed; of tests that hold no exit from one, only a bound is said."""
-    found = Counter(text for one in results if (text := _idle_text(one)))
+    """Which idle states were allowed; only a bound is given for tests that no exit affects."""
+    found = Counter[str]()
+    for one in results:
+        bound_us = one.conditions.dma_latency_us
+        if bound_us is not None:
+            found[f"cpu_dma_latency {bound_us} us"] += 1
+        elif idle_remark(one):
+            found[_IDLE] += 1
     if list(found) == [_IDLE]:
         return [_IDLE]
     return [
         text if count == len(results) else f"{text} ({count} of {len(results)})"
         for text, count in found.items()
     ]
-
-
-def _idle_text(result: Result) -> str:
-    held = result.conditions.dma_latency_us
-    if held is not None:
-        return f"cpu_dma_latency {held} us"
-    return _IDLE if idle_remark(result) else ""
 
 
 def cpu_text(conditions: Conditions) -> str:
@@ -260,13 +256,13 @@ def policy_text(conditions: Conditions) -> str:
     return f"policy {policy} {priority}" if priority else f"policy {policy}"
 
 
-def memory_text(conditions: Conditions) -> str:
+def _memory_text(conditions: Conditions) -> str:
     if conditions.memory_locked is None:
         return "memory lock not known"
     return _LOCKED if conditions.memory_locked else "memory not locked"
 
 
-def instrument_text(instrument: Instrument) -> str:
+def _instrument_text(instrument: Instrument) -> str:
     """The clock, the cost of a pair of time stamps, and why the clock is not trusted."""
     pair = instrument.pair
     text = (
@@ -277,7 +273,7 @@ def instrument_text(instrument: Instrument) -> str:
     return text + why
 
 
-MOST_STANDING_OUT = 5
+_MOST_STANDING_OUT = 5
 _LABEL_CHARACTERS = 60
 _MOST_REASONS = 2
 _NO_FAULT = ("unsupported", "skipped")
@@ -390,7 +386,7 @@ def families(document: RunDocument) -> list[Family]:
             under = names.label(condition_of(result))
             key = (result.test, name)
             if key not in failed:
-                meaning = meaning_of(document, result.test, name)
+                meaning = _meaning_of(document, result.test, name)
                 uncounted = entry.why_uncounted(verdict.name)
                 failed[key] = FailedClaim(result.test, spoken(name), [], meaning, uncounted)
                 family.failed.append(failed[key])
@@ -401,7 +397,7 @@ def families(document: RunDocument) -> list[Family]:
     return list(found.values())
 
 
-def meaning_of(document: RunDocument, test: str, verdict: str) -> str:
+def _meaning_of(document: RunDocument, test: str, verdict: str) -> str:
     """What a failed claim means for a program; for an unknown test, the claim itself."""
     known = load_catalogue().entry(test).means.get(verdict)
     if known:
@@ -473,12 +469,12 @@ def decisive(found: list[Timing], most: int) -> list[Timing]:
 
 
 def stands_out(document: RunDocument) -> list[StandsOut]:
-    """The most important problems first, at most MOST_STANDING_OUT lines."""
+    """The most important problems first, at most _MOST_STANDING_OUT lines."""
     found = list(_standing_out(document))
-    if len(found) <= MOST_STANDING_OUT:
+    if len(found) <= _MOST_STANDING_OUT:
         return found
-    more = len(found) - MOST_STANDING_OUT + 1
-    return [*found[: MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all results")]
+    more = len(found) - _MOST_STANDING_OUT + 1
+    return [*found[: _MOST_STANDING_OUT - 1], StandsOut(f"{more} more: see all results")]
 
 
 def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
@@ -488,8 +484,8 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
         yield StandsOut(
             f"{contradictory} {are} that cannot be true: do not use this run", is_grave=True
         )
-    unlike = deviations(document)
-    left = [one for one in unlike if one.kind == "left"]
+    differing = deviations(document)
+    left = [one for one in differing if one.kind == "left"]
     if left:
         who = listed(one.who for one in left)
         yield StandsOut(f"settings not restored after {who}", is_grave=True)
@@ -507,27 +503,26 @@ def _standing_out(document: RunDocument) -> Iterator[StandsOut]:
 
         if late := deadlines_missed(document):
             yield StandsOut(late)
-    loads = list(dict.fromkeys(one.text for one in unlike if one.kind == "load"))
+    loads = [one for one in differing if one.kind == "load"]
     if loads:
-        who = listed(one.who for one in unlike if one.kind == "load")
-        yield StandsOut(f"{loads[0]}: {who}")
-    if any(one.kind == "work" for one in unlike):
-        who = listed(one.who for one in unlike if one.kind == "work")
-        yield StandsOut(f"{UNEQUAL}: {who}")
-    yield from (StandsOut(f"{one.who}: {one.text}") for one in unlike if one.kind == "block")
+        yield StandsOut(f"{loads[0].text}: {listed(one.who for one in loads)}")
+    works = [one for one in differing if one.kind == "work"]
+    if works:
+        yield StandsOut(f"{UNEQUAL}: {listed(one.who for one in works)}")
+    yield from (StandsOut(f"{one.who}: {one.text}") for one in differing if one.kind == "block")
     yield from (one for one in lacking if not one.is_grave)
 
 
 def _not_measured(document: RunDocument) -> Iterator[StandsOut]:
     """Tests that did not measure in full: one line per reason, or per status if there are too
     many reasons."""
-    unlike = [one for one in deviations(document) if one.kind == "status"]
+    differing = [one for one in deviations(document) if one.kind == "status"]
     lacking: dict[str, list[str]] = {}
-    for one in unlike:
+    for one in differing:
         lacking.setdefault(one.text, []).append(one.who)
     if len(lacking) > _MOST_REASONS:
         lacking = {}
-        for one in unlike:
+        for one in differing:
             lacking.setdefault(one.text.partition(":")[0], []).append(one.who)
     for text, who in lacking.items():
         yield StandsOut(f"{listed(who)} {text}", is_grave=not text.startswith(_NO_FAULT))
@@ -610,35 +605,28 @@ def finding_of(result: Result, anchor: str, condition: str, deepest: float) -> F
     series = decisive_series(result)
     if series is None:
         return None
-    return _finding(result, series, summarise(series, deepest=deepest), anchor, condition)
-
-
-def _finding(
-    result: Result, series: Series, summary: SeriesSummary, anchor: str, condition: str
-) -> Finding:
+    summary = summarise(series, deepest=deepest)
     quantiles = {quantile.q: quantile for quantile in summary.quantiles}
     last = max(quantiles, default=None)
     work = work_text(series, result.calibrated)
+    worst = format_value(series.max, series.unit)
+    if series.derived:
+        bound = f"derived: {series.derived}"
+    else:
+        bound = (
+            f"none of {format_count(series.count)} values is above {worst}; at 95 % confidence "
+            f"fewer than {share_text(summary.p_exceed_bound)} are"
+        )
     return Finding(
         test=result.test,
         anchor=anchor,
         condition=condition,
         series=f"{series_text(series)}, {work}" if work else series_text(series),
-        worst=format_value(series.max, series.unit),
+        worst=worst,
         median=quantile_cell(quantiles.get(0.5), series.unit, lacking_quantile(0.5, series.count)),
         deepest_level="" if last in (None, 0.5) else level_text(last or 0),
         deepest=quantile_cell(quantiles.get(last or 0), series.unit),
         count=format_count(series.count),
         span=format_span(result.duration_ns) if result.duration_ns else "-",
-        bound=_unseen(series, summary),
-    )
-
-
-def _unseen(series: Series, summary: SeriesSummary) -> str:
-    if series.derived:
-        return f"derived: {series.derived}"
-    return (
-        f"none of {format_count(series.count)} values is above "
-        f"{format_value(series.max, series.unit)}; at 95 % confidence fewer than "
-        f"{share_text(summary.p_exceed_bound)} are"
+        bound=bound,
     )

@@ -13,7 +13,6 @@ from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, rate, 
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
-    PublishedSystem,
     Subject,
     published_ids,
     published_system,
@@ -46,12 +45,12 @@ def stars_number(
 
 
 def certain_stars(stars: float, lowest: float | None) -> float:
-    """What is drawn: of a range its lower end."""
+    """The number of stars to draw: the lower end of a range."""
     return stars if lowest is None else lowest
 
 
 def stars_text(rating: Rating) -> str:
-    """The overall rating with what keeps it from being the full one, or why there is none."""
+    """The overall rating with what limits it, or why there is none."""
     if rating.overall is None:
         return f"no overall rating: {rating.why_none}"
     number = stars_number(rating.overall, is_at_most=rating.is_at_most, lowest=rating.lowest)
@@ -59,7 +58,7 @@ def stars_text(rating: Rating) -> str:
     return f"{text} ({', '.join(rating.rated_as)})" if rating.rated_as else text
 
 
-def category_text(rating: CategoryRating) -> str:
+def _category_text(rating: CategoryRating) -> str:
     """ "threads 3.5", "timers <= 4" where figures are missing, "messages 1 to 4" of few values."""
     return f"{rating.category} {category_number(rating, at_most='<= ')}"
 
@@ -80,12 +79,12 @@ def score_text(figure: RatedFigure) -> str:
 
 
 def headline_reason(rated: list[tuple[MeasuredRun, Rating]]) -> str:
-    """Under which condition the headline was measured, and why that one; "" if there is one."""
+    """The condition of the headline and why it is that one; "" if there is only one condition."""
     if len(rated) == 1:
         return ""
     run = rated[0][0]
-    said = names_in(run.document).label(run.condition)
-    return f"{said}: the first CPU configuration under load, the lowest rating of those"
+    condition = names_in(run.document).label(run.condition)
+    return f"{condition}: the first CPU configuration under load, the lowest rating of those"
 
 
 def run_stars_lines(document: RunDocument) -> list[str]:
@@ -99,7 +98,7 @@ def run_stars_lines(document: RunDocument) -> list[str]:
         return []
     known = [one for one in rating.categories if one.stars is not None or one.has_stand_ins]
     groups = ([one for one in known if one.is_calibrated == has] for has in (True, False))
-    parts = "; ".join(", ".join(map(category_text, one)) for one in groups if one)
+    parts = "; ".join(", ".join(map(_category_text, one)) for one in groups if one)
     if rating.overall is None:
         return [f"{parts}; no overall rating (why: --why)"]
     reason = headline_reason(rated)
@@ -157,30 +156,27 @@ class PublishedRow(msgspec.Struct, kw_only=True, frozen=True):
 
 def published_rows() -> list[PublishedRow]:
     """Rows of published systems, in the order of the studies."""
-    return [_row(published_system(key)) for key in published_ids()]
-
-
-def _row(system: PublishedSystem) -> PublishedRow:
-    rating = rate(system)
-    conditions = system.conditions
-    return PublishedRow(
-        id=system.id,
-        name=system.label,
-        study=conditions["study"],
-        title=system.study.title,
-        year=system.year,
-        hardware=conditions.get("machine", ""),
-        figure_count=sum(
-            isinstance(one.amount(statistic), Amount)
-            for one in system.held()
-            for statistic in one.statistics()
-        ),
-        study_stars=system.stars,
-        stars=rating.overall,
-        is_at_most=rating.is_at_most,
-        categories=[category_text(one) for one in rating.categories if one.stars is not None],
-        formula=rating.formula,
-    )
+    rows = []
+    for system in map(published_system, published_ids()):
+        rating = rate(system)
+        amounts = (one.amount(statistic) for one in system.held() for statistic in one.statistics())
+        rated = [one for one in rating.categories if one.stars is not None]
+        row = PublishedRow(
+            id=system.id,
+            name=system.label,
+            study=system.conditions["study"],
+            title=system.study.title,
+            year=system.year,
+            hardware=system.conditions.get("machine", ""),
+            figure_count=sum(isinstance(amount, Amount) for amount in amounts),
+            study_stars=system.stars,
+            stars=rating.overall,
+            is_at_most=rating.is_at_most,
+            categories=[_category_text(one) for one in rated],
+            formula=rating.formula,
+        )
+        rows.append(row)
+    return rows
 
 
 def missing_groups(missing: Sequence[str]) -> list[tuple[str, str]]:

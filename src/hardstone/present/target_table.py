@@ -13,6 +13,7 @@ from hardstone.catalogue import kind_of
 from hardstone.errors import InputError
 from hardstone.figure_text import lacking_quantile, level_text, quantile_value
 from hardstone.model import Result, RunDocument, Series
+from hardstone.present.measured_tables import works_of
 from hardstone.stats.conditions import (
     AcrossRuns,
     Names,
@@ -35,7 +36,6 @@ from hardstone.stats.consistency import is_contradictory as contradicts
 from hardstone.stats.quantiles import Quantile, summarise
 from hardstone.units import format_count
 from hardstone.wording import (
-    Claim,
     claim_of,
     format_value,
     one_line,
@@ -43,7 +43,6 @@ from hardstone.wording import (
     series_text,
     shorten,
     time_mark,
-    work_text,
     worst_value,
 )
 
@@ -64,7 +63,7 @@ class FigureCell:
     look: str = ""
 
 
-class SeriesFigures:
+class _SeriesFigures:
     """Count, quantiles and worst observed of the series of `row`, target by target.
 
     `is_comparable`: whether times of this target may be divided by those of the first one.
@@ -75,7 +74,7 @@ class SeriesFigures:
     ) -> None:
         self.row = row
         self._is_comparable = is_comparable
-        self._works = list(map(_work, row.found, results))
+        self._works = works_of(results, row)
         self._quantiles = list(map(_quantiles, row.found))
 
     def lines(self) -> Iterator[tuple[str, list[FigureCell]]]:
@@ -96,10 +95,11 @@ class SeriesFigures:
             yield level_text(q), self._cells(texts, values)
             if not any(quantiles):
                 break  # deeper ones need more values still
+        texts = [_worst_text(one) for one in found]
         worst = [
-            one.max if one is not None and self._is_count_alike(one) else None for one in found
+            one.max if one is not None and self._is_count_similar(one) else None for one in found
         ]
-        yield WORST, self._cells(list(map(_worst_text, found)), worst)
+        yield WORST, self._cells(texts, worst)
 
     @property
     def is_work_unequal(self) -> bool:
@@ -107,10 +107,10 @@ class SeriesFigures:
         return len(set(filter(None, self._works))) > 1
 
     @property
-    def is_count_unlike(self) -> bool:
+    def is_count_unequal(self) -> bool:
         """Whether a ratio of the worst observed is left out because of the counts."""
         return any(
-            one is not None and self._has_ratio(place) and not self._is_count_alike(one)
+            one is not None and self._has_ratio(place) and not self._is_count_similar(one)
             for place, one in enumerate(self.row.found)
         )
 
@@ -138,14 +138,10 @@ class SeriesFigures:
             and all(one is not None and one.unit == "ns" and not contradicts(one) for one in pair)
         )
 
-    def _is_count_alike(self, series: Series) -> bool:
+    def _is_count_similar(self, series: Series) -> bool:
         first = self.row.found[0]
         counts = (first.count if first is not None else 0, series.count)
         return max(counts) <= UNLIKE_COUNTS * min(counts)
-
-
-def _work(series: Series | None, result: Result | None) -> str:
-    return work_text(series, result.calibrated) if series is not None and result is not None else ""
 
 
 def _quantiles(series: Series | None) -> dict[float, Quantile]:
@@ -220,20 +216,19 @@ def _headings(names: Sequence[str]) -> list[list[str]]:
     if max(map(len, split)) > _MOST_LINES:
         common = set.intersection(*(set(settings) for _, *settings in split))
         split = [[kernel, *(s for s in settings if s not in common)] for kernel, *settings in split]
-    return [_heading(parts) for parts in split]
-
-
-def _heading(parts: list[str]) -> list[str]:
-    *before, last = parts
-    lines = [shorten(part, _LINE_CHARACTERS) for part in (*(f"{one}," for one in before), last)]
-    return [*lines[:_MOST_LINES], _CUT] if len(lines) > _MOST_LINES else lines
+    headings = []
+    for *before, last in split:
+        parts = [*(f"{one}," for one in before), last]
+        lines = [shorten(part, _LINE_CHARACTERS) for part in parts]
+        headings.append([*lines[:_MOST_LINES], _CUT] if len(lines) > _MOST_LINES else lines)
+    return headings
 
 
 _MOST_SERIES = 24  # of the whole table, but at least one of each test
 _MOST_CLAIMS = 12  # of one test
 _NOTE_CHARACTERS = 300
-RATIO_NOTE = "x: ratio to the first target; only of figures that can be compared"
-COUNTS_NOTE = "The worst observed has no ratio where the counts differ by more than 10 %."
+_RATIO_NOTE = "x: ratio to the first target; only of figures that can be compared"
+_COUNTS_NOTE = "The worst observed has no ratio where the counts differ by more than 10 %."
 MARK_NOTE = f"{MARK} cannot be true: do not use it"
 Level = Literal["test", "series", "figure"]
 
@@ -249,7 +244,7 @@ class TargetRow:
 
 @dataclass(frozen=True)
 class TargetTable:
-    """`notes`: what has to be known to read it, in the order of weight."""
+    """`notes`: what a reader has to know, the most important first."""
 
     columns: list[TargetColumn]
     rows: list[TargetRow]
@@ -266,13 +261,8 @@ def target_table(documents: Sequence[RunDocument]) -> TargetTable:
     is_comparable = [place > 0 and why is None for place, why in enumerate(whys)]
     groups = [_Group(one, is_comparable, most) for one in found]
     rows = [row for group in groups for row in group.rows(names)]
-    notes = [
-        *_ratio_notes(columns, whys),
-        *_time_notes(documents),
-        *_group_notes(groups),
-        *_trust_notes(columns, documents),
-        *(f"{text}: {load}" for text, load in names.legend().items()),
-    ]
+    notes = list(_notes(columns, documents, whys, groups))
+    notes += [f"{text}: {load}" for text, load in names.legend().items()]
     return TargetTable(columns, rows, notes)
 
 
@@ -284,7 +274,7 @@ class _Group:
         is_timed = kind_of(across.test) != "behaviour"
         shown = most_interesting_first(across.series) if is_timed else []
         self._more_count = max(len(shown) - most, 0)
-        self.series = [SeriesFigures(row, across.results, is_comparable) for row in shown[:most]]
+        self.series = [_SeriesFigures(row, across.results, is_comparable) for row in shown[:most]]
 
     def rows(self, names: Names) -> Iterator[TargetRow]:
         """A row for the test, then those of its claims and series."""
@@ -292,20 +282,20 @@ class _Group:
         label = names.label(across.condition)
         title = f"{across.test} [{label}]" if label else across.test
         yield TargetRow("test", title, [_state(one) for one in across.results])
-        for verdict in _telling(across.verdicts):
+        failing = [
+            row for row in across.verdicts if any(one and not one.passed for one in row.found)
+        ]
+        for verdict in failing[:_MOST_CLAIMS]:
             yield _claim_row(verdict, across.test)
         for figures in self.series:
-            yield TargetRow("series", _series_name(figures.row), [])
+            row = figures.row
+            common = dict(row.key[1])  # without the CPU if it differs between targets
+            name = series_text(row.first, [name for name in row.first.labels if name in common])
+            yield TargetRow("series", name, [])
             for name, cells in figures.lines():
                 yield TargetRow("figure", name, cells)
         if self._more_count:
             yield TargetRow("series", f"{self._more_count} more series", [])
-
-
-def _series_name(row: SeriesRow) -> str:
-    """Without the CPU if that is not the same on every target."""
-    labels = dict(row.key[1])
-    return series_text(row.first, [name for name in row.first.labels if name in labels])
 
 
 def _state(result: Result | None) -> FigureCell:
@@ -316,60 +306,46 @@ def _state(result: Result | None) -> FigureCell:
         return FigureCell(result.status, look="lacking")
     if not result.complete:
         return FigureCell("incomplete", look="lacking")
-    return _held([claim_of(one, result.test) for one in result.verdicts])
-
-
-def _held(claims: Sequence[Claim]) -> FigureCell:
+    claims = [claim_of(one, result.test) for one in result.verdicts]
     if not claims:
         return FigureCell("")
     look = "failed" if any(one.look == "failed" for one in claims) else ""
     return FigureCell(f"{sum(one.passed for one in claims)} of {len(claims)} hold", look=look)
 
 
-def _telling(verdicts: Sequence[VerdictRow]) -> list[VerdictRow]:
-    """The claims that do not hold on every target where they were judged."""
-    failing = [row for row in verdicts if any(one and not one.passed for one in row.found)]
-    return failing[:_MOST_CLAIMS]
-
-
 def _claim_row(row: VerdictRow, test: str) -> TargetRow:
     claims = [None if verdict is None else claim_of(verdict, test) for verdict in row.found]
     name = next(one.name for one in claims if one is not None)
-    return TargetRow("series", name, list(map(_claim_cell, claims)))
+    cells = [
+        FigureCell(_ABSENT) if one is None else FigureCell(one.word, look=one.look)
+        for one in claims
+    ]
+    return TargetRow("series", name, cells)
 
 
-def _claim_cell(claim: Claim | None) -> FigureCell:
-    return FigureCell("-") if claim is None else FigureCell(claim.word, look=claim.look)
-
-
-def _ratio_notes(columns: Sequence[TargetColumn], whys: Sequence[str | None]) -> Iterator[str]:
+def _notes(
+    columns: Sequence[TargetColumn],
+    documents: Sequence[RunDocument],
+    whys: Sequence[str | None],
+    groups: Sequence[_Group],
+) -> Iterator[str]:
+    """Notes on the ratios, the kinds of time, the figures and the trust. `whys`: why a target
+    cannot be compared with the first one."""
     for column, why in zip(columns, whys, strict=True):
         if why is not None:
             yield f"{column.short}: no ratio: {why}"
     if any(why is None for why in whys[1:]):
-        yield RATIO_NOTE
-
-
-def _time_notes(documents: Sequence[RunDocument]) -> list[str]:
-    """What each mark in the headings means for the times below it."""
+        yield _RATIO_NOTE
     systems = [one.system for one in documents if time_mark(one.system)]
-    return list(dict.fromkeys(f"{time_mark(one)} {time_meaning(one)}" for one in systems))
-
-
-def _group_notes(groups: Sequence[_Group]) -> Iterator[str]:
+    yield from dict.fromkeys(f"{time_mark(one)} {time_meaning(one)}" for one in systems)
     unequal = [one.across.test for one in groups if any(s.is_work_unequal for s in one.series)]
     if unequal:
         yield f"{UNEQUAL}: {listed(unequal)}"
     shown = [figures for group in groups for figures in group.series]
-    if any(figures.is_count_unlike for figures in shown):
-        yield COUNTS_NOTE
+    if any(figures.is_count_unequal for figures in shown):
+        yield _COUNTS_NOTE
     if any(figures.is_contradictory for figures in shown):
         yield MARK_NOTE
-
-
-def _trust_notes(
-    columns: Sequence[TargetColumn], documents: Sequence[RunDocument]
-) -> Iterator[str]:
     for column, document in zip(columns, documents, strict=True):
         trust = trust_of(document)
         if trust.grade == "untrustworthy":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +13,6 @@ from hardstone.stats.conditions import listed_results, names_in
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import format_value, one_line, series_text, shorten
 
-SEEN = "seen in that second"
-ALIKE = "as in the rest of the run"
 NOTE = (
     "A cause is what the kernel counted in the second of the value, enough to have made it and "
     "beyond the usual. Throttling, steal time and heat are named also where every second has them. "
@@ -56,14 +55,13 @@ _EVENTS = {
     "migrations": ("migration", "migrations"),
 }
 _NAME_CHARACTERS = 40
-_REASON_CHARACTERS = 200
 _LEAST_REALTIME = 99  # as the kernel counts
 
 
 @dataclass(frozen=True)
 class LateValue:
-    """A worst value in words, each made when it is asked for: most of many are shown by their
-    cause alone."""
+    """A worst value in words, which are made when they are asked for: of most values only the
+    cause is shown."""
 
     late: Lateness
     result: Result
@@ -92,12 +90,25 @@ class LateValue:
 
     @cached_property
     def cause(self) -> str:
-        return cause_text(self.late, self.result)
+        return _cause_text(self.late, self.result)
 
     @property
     def counters(self) -> list[str]:
-        """Those of its second that are not 0, with their usual."""
-        return list(_counters(self.late))
+        """The counters of its second that are not 0, each with its usual amount."""
+        sums = Counter[str]()
+        for second in self.late.seconds:
+            sums.update(second.counters)
+        texts = []
+        for name, title in _COUNTERS.items():
+            if not sums[name]:
+                continue
+            known = self.late.counts.get(name)
+            amount = format_ns if name.endswith("_ns") else _plain
+            usual = f" (usually {amount(known.expected)})" if known else ""
+            texts.append(f"{title} {amount(sums[name])}{usual}")
+        if self.late.compared_ns:
+            texts.append(f"usual: over {format_span(self.late.compared_ns)}")
+        return texts
 
     @property
     def before(self) -> str:
@@ -111,79 +122,74 @@ class LateValue:
 
 
 def late_values(result: Result) -> list[LateValue]:
-    """The worst values of a result, the largest first; empty where nothing was watched or said of
-    them."""
+    """The worst values of a result, the largest first; empty if nothing was watched."""
     if not is_watched(result):
         return []
     return [LateValue(one, result) for one in latenesses(result)]
 
 
-def worst_causes(document: RunDocument, most: int) -> list[tuple[str, str]]:
-    """For each timing result that was watched its `most` worst values with their causes in a
-    line: (result, "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
+def worst_causes(document: RunDocument) -> list[tuple[str, str]]:
+    """The worst value of each timing result that was watched, with its cause: (result,
+    "5.02 ms at 12.34 s, CPU 1: seen in that second: ...")."""
     names = names_in(document)
     return [
-        (names.name(result), f"{_place(one)}: {cause_text(one, result)}")
+        (names.name(result), f"{_place(one)}: {_cause_text(one, result)}")
         for result in listed_results(document)
         if is_watched(result)
-        for one in latenesses(result, most)
+        for one in latenesses(result, 1)
     ]
 
 
 def all_causes(document: RunDocument, apart: int) -> list[tuple[str, str]]:
-    """As worst_causes, of all worst values: beyond the first `apart` of a result those of which
-    the same is said are one line, "12 values from 3.1 us to 40 us: none seen"."""
+    """As worst_causes, but all worst values. After the first `apart` of a result, values with the
+    same cause share a line: "12 values from 3.1 us to 40 us: none seen"."""
     names = names_in(document)
     rows: list[tuple[str, str]] = []
     for result in listed_results(document):
         found = late_values(result)
-        said = [*((one.place, one.cause) for one in found[:apart]), *by_cause(found[apart:])]
-        rows += [(names.name(result), f"{values}: {cause}") for values, cause in said]
+        causes = [*((one.place, one.cause) for one in found[:apart]), *by_cause(found[apart:])]
+        rows += [(names.name(result), f"{values}: {cause}") for values, cause in causes]
     return rows
 
 
 def by_cause(found: Sequence[LateValue]) -> list[tuple[str, str]]:
-    """Values (the largest first) and their cause, those together of which the same is said."""
+    """Values (the largest first) and their cause; values with the same cause are together."""
     groups: dict[str, list[LateValue]] = {}
     for one in found:
         groups.setdefault(one.cause, []).append(one)
-    return [(_places(group), cause) for cause, group in groups.items()]
+    rows = []
+    for cause, group in groups.items():
+        values = group[0].place
+        if len(group) > 1:
+            count = format_count(len(group))
+            values = f"{count} values from {group[-1].value} to {group[0].value}"
+        rows.append((values, cause))
+    return rows
 
 
-def _places(found: Sequence[LateValue]) -> str:
-    if len(found) == 1:
-        return found[0].place
-    return f"{format_count(len(found))} values from {found[-1].value} to {found[0].value}"
-
-
-def cause_text(late: Lateness, result: Result) -> str:
+def _cause_text(late: Lateness, result: Result) -> str:
     """ "seen in that second: 3 migrations (usually 0)", "as in the rest of the run: the hypervisor
     takes 30 ms a second on average (40 ms in that second)", "none seen", "not watched: ..."."""
     if not late.seconds:
-        return _unwatched(result) + _before(late)
+        why = not_watched(result)
+        reason = "no counters of that second" if why is None else shorten(why, limit=200)
+        return f"not watched: {reason}" + _before(late)
     if not late.causes and not late.counts:
         return "nothing to compare that second with" + _before(late)
     if not late.causes:
         return "none seen" + _before(late)
     parts = (
-        (SEEN, [_cause(one) for one in late.causes if not one.constant_ns]),
-        (ALIKE, [_constant(one) for one in late.causes if one.constant_ns]),
+        ("seen in that second", [_cause(one) for one in late.causes if not one.constant_ns]),
+        ("as in the rest of the run", [_constant(one) for one in late.causes if one.constant_ns]),
     )
-    said = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
-    return "; ".join(said) + _before(late)
+    texts = (f"{lead}: {'; '.join(causes)}" for lead, causes in parts if causes)
+    return "; ".join(texts) + _before(late)
 
 
 def _place(late: Lateness) -> str:
     value, seconds = format_ns(late.worst.value_ns), late.worst.at_ns / 1e9
     cpu = "" if late.cpu is None else f", CPU {late.cpu}"
     return f"{value} at {seconds:.2f} s{cpu}"
-
-
-def _unwatched(result: Result) -> str:
-    why = not_watched(result)
-    if why is None:
-        return "not watched: no counters of that second"
-    return f"not watched: {shorten(why, _REASON_CHARACTERS)}"
 
 
 def _before(late: Lateness) -> str:
@@ -215,7 +221,12 @@ def _cause(cause: Cause) -> str:
         if cause.usual is None
         else f" (usually {format_ns(cause.usual) if cause.is_time else _plain(cause.usual)})"
     )
-    return f"{_seen(cause)}{usual}{busiest}"
+    if cause.is_time:
+        seen = f"{format_ns(cause.seen)} {_LOST[cause.kind]}"
+    else:
+        one, several = _EVENTS[cause.kind]
+        seen = f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
+    return f"{seen}{usual}{busiest}"
 
 
 def _constant(cause: Cause) -> str:
@@ -224,30 +235,5 @@ def _constant(cause: Cause) -> str:
     return f"{average} ({format_ns(cause.seen)} in that second)"
 
 
-def _seen(cause: Cause) -> str:
-    if cause.is_time:
-        return f"{format_ns(cause.seen)} {_LOST[cause.kind]}"
-    one, several = _EVENTS[cause.kind]
-    return f"{format_count(cause.seen)} {one if cause.seen == 1 else several}"
-
-
 def _plain(value: float) -> str:
     return format_count(round(value)) if value >= 10 or value == 0 else f"{value:.1g}"
-
-
-def _counters(late: Lateness) -> Iterator[str]:
-    """The counters of the second, those of 0 left out."""
-    sums: dict[str, int] = {}
-    for second in late.seconds:
-        for name, count in second.counters.items():
-            sums[name] = sums.get(name, 0) + count
-    for name, title in _COUNTERS.items():
-        seen = sums.get(name, 0)
-        if not seen:
-            continue
-        known = late.counts.get(name)
-        amount = format_ns if name.endswith("_ns") else _plain
-        usual = f" (usually {amount(known.expected)})" if known else ""
-        yield f"{title} {amount(seen)}{usual}"
-    if late.compared_ns:
-        yield f"usual: over {format_span(late.compared_ns)}"

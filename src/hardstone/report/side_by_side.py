@@ -120,7 +120,7 @@ def _rows(one: Comparison, settings: Settings) -> list[SideRow]:
 
 
 def _series_row(one: Comparison, row: SeriesRow, settings: Settings) -> SideRow:
-    works = works_of(one, row)
+    works = works_of(one.results, row)
     common = common_work(works)
     cells = [
         _series_cell(row, place, result, settings.deepest, "" if common else works[place])
@@ -168,7 +168,7 @@ def _notes(one: Comparison, names: Names, rows: int) -> list[str]:
             notes.append(
                 f"{names.label(condition)}: {result.status}{said}{f'; {remedy}' if remedy else ''}."
             )
-    works = [works_of(one, row) for row in one.series]
+    works = [works_of(one.results, row) for row in one.series]
     if any(any(found) and not common_work(found) for found in works):
         notes.append(f"{UNEQUAL.capitalize()}.")
     if any(is_contradictory(found) for row in one.series for found in row.found if found):

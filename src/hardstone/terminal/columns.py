@@ -10,21 +10,20 @@ from textwrap import wrap
 from typing import IO
 
 import msgspec
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.catalogue import Entry, load_catalogue
+from hardstone.catalogue import load_catalogue
 from hardstone.comparison.grey import ComparableAddress, beside, why_another
 from hardstone.errors import InputError
 from hardstone.event_names import NOT_SEEN, STEP_BOUNDED
 from hardstone.figure_text import lacking_quantile
 from hardstone.kernel.tables import whole_length
-from hardstone.model import DataValue, Result, RunDocument, Series
-from hardstone.present.measured_tables import LoadTable, common_work, load_table, works_of
+from hardstone.model import Result, RunDocument, Series
+from hardstone.present.measured_tables import common_work, load_table, works_of
 from hardstone.present.notices import idle_remarks
-from hardstone.present.target_table import FigureCell, TargetRow, TargetTable
+from hardstone.present.target_table import TargetRow, TargetTable
 from hardstone.simulation.analysis import bounds_of
 from hardstone.simulation.results import points_of
 from hardstone.simulation.tables import comparable, is_of_sweep, published_masses_text
@@ -60,9 +59,8 @@ from hardstone.systems.published import (
     tables_of,
     value_of,
 )
-from hardstone.terminal.console import make_console, print_command, print_table, words
+from hardstone.terminal.console import make_console, make_table, print_command, print_table, words
 from hardstone.terminal.explain import (
-    PublishedTable,
     Row,
     print_published,
     published_tables,
@@ -72,11 +70,10 @@ from hardstone.terminal.one_screen import print_head, trust_rows
 from hardstone.units import format_count
 from hardstone.wording import format_value, labels_text, ratio_text, spoken, time_mark
 
-AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
-_BOUNDED_SERIES = "expiry_step"
+_AT_MOST = "upper bound of the step: latency and the time to arm the timer are included"
 
 
-def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
+def _doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
     """Caveats for the figure, in addition to the notes of `found`."""
     conditions = found.result.conditions
     if conditions.realtime is False:
@@ -87,7 +84,7 @@ def doubts_of(found: Resolved, document: RunDocument) -> Iterator[str]:
             yield f"{MARK} cannot be true: {problem}"
         yield from _doubts_of_work(found.series, found.result, document)
         if _is_bound(found.series, found.result):
-            yield AT_MOST
+            yield _AT_MOST
 
 
 def _doubts_of_work(series: Series, result: Result, document: RunDocument) -> Iterator[str]:
@@ -106,44 +103,35 @@ def _doubts_of_work(series: Series, result: Result, document: RunDocument) -> It
 
 def _is_bound(series: Series, result: Result) -> bool:
     """Whether an event says that the step of this mechanism is an upper bound."""
+    if series.name != "expiry_step":
+        return False
     mechanism = series.labels.get("mechanism")
-    return series.name == _BOUNDED_SERIES and any(
-        mechanism in _listed(event.data.get("mechanisms"))
-        for event in result.events
-        if event.name == STEP_BOUNDED
-    )
+    bounded = [one.data.get("mechanisms") for one in result.events if one.name == STEP_BOUNDED]
+    return any(isinstance(names, list) and mechanism in names for names in bounded)
 
 
-def _listed(value: DataValue) -> list[int | str]:
-    return value if isinstance(value, list) else []
-
-
-def verdicts_text(found: Resolved) -> str:
+def _verdicts_text(found: Resolved) -> str:
     """The verdicts in the study's terms. Claims that do not count for a rating cannot fail."""
     entry = load_catalogue().entry(found.result.test)
     failed = [one.name for one in found.verdicts if not one.passed]
     counted = [name for name in failed if not entry.why_uncounted(name)]
-    told = f"fail: {', '.join(counted)}" if counted else "pass"
-    told += _uncounted_text(entry, failed)
+    text = f"fail: {', '.join(counted)}" if counted else "pass"
+    uncounted = [name for name in failed if entry.why_uncounted(name)]
+    if uncounted:
+        do = "does" if len(uncounted) == 1 else "do"
+        text += f", but {', '.join(uncounted)} failed ({do} not count for a rating)"
     unseen = [
         str(event.data.get("verdict", ""))
         for event in found.result.events
         if event.name == NOT_SEEN
     ]
-    return f"{told}; not seen: {', '.join(dict.fromkeys(unseen))}" if unseen else told
-
-
-def _uncounted_text(entry: Entry, failed: list[str]) -> str:
-    names = [name for name in failed if entry.why_uncounted(name)]
-    do = "does" if len(names) == 1 else "do"
-    return f", but {', '.join(names)} failed ({do} not count for a rating)" if names else ""
+    return f"{text}; not seen: {', '.join(dict.fromkeys(unseen))}" if unseen else text
 
 
 MOST_COLUMNS = 4
 _LEAST_SERIES = 4  # of one test
 _MOST_CELLS = 4000  # they take time to print, and nobody reads more
 _SERIES_WIDTH = 19
-_NOTE = "worst observed, ratio to the first condition, median; for the quantiles:"
 _RANGE_CHARACTERS = 14
 
 
@@ -169,7 +157,8 @@ def print_side_by_side(console: Console, document: RunDocument) -> None:
         console.print(words(MARK_NOTE))
     for remark in idle_remarks(document):
         console.print(words(remark))
-    console.print(words(_NOTE, "dim"))
+    note = "worst observed, ratio to the first condition, median; for the quantiles:"
+    console.print(words(note, "dim"))
     print_command(console, f"hardstone report {shlex.quote(document.id)}")
     console.print()
 
@@ -191,17 +180,41 @@ def print_loads(console: Console, document: RunDocument) -> None:
     if table is None:
         return
     console.print(words("load: requested and reached", "bold"))
-    print_table(console, _load_grid(table))
+    grid = make_table()
+    grid.add_column("load", overflow="fold", max_width=12)
+    longest = max(len(row.name) for row in table.rows)
+    grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
+    grid.add_column("requested", justify="right", overflow="fold")
+    for config in table.cpu_configs:
+        grid.add_column(words(config), justify="right", overflow="fold")
+    before = ""
+    for row in table.rows:
+        load, before = "" if row.load == before else row.load, row.load
+        reached = (
+            Text("\n").join(words(part, "bold red" if is_short else "") for part in _parted(text))
+            for text, is_short in zip(row.reached, row.is_short, strict=True)
+        )
+        grid.add_row(words(load), words(row.name), words(row.asked), *reached)
+    print_table(console, grid)
     console.print()
+
+
+def _parted(text: str) -> list[str]:
+    """A long range on several lines, since a terminal would break it inside a number."""
+    low, to, high = text.partition(" to ")
+    if not to or len(text) <= _RANGE_CHARACTERS:
+        return [text]
+    return [low, *f"to {high}".replace(" rounds", "\nrounds").split("\n")]
 
 
 def _table(found: list[Comparison], names: Names, places: list[int], most: int) -> Table:
     """At most `most` series of each test, those with the highest values."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("test, series", overflow="fold", width=_SERIES_WIDTH)
     for place in places:
         title = names.label(found[0].conditions[place]).replace(", ", "\n")
-        table.add_column(words_of_lines(title), justify="right", overflow="fold")
+        heading = Text("\n").join(words(line) for line in title.split("\n"))
+        table.add_column(heading, justify="right", overflow="fold")
     for one in found:
         table.add_row(words(one.test, "bold"), *(_state(one, place) for place in places))
         rows = sorted(one.series, key=lambda row: -row.highest)[:most]
@@ -212,23 +225,15 @@ def _table(found: list[Comparison], names: Names, places: list[int], most: int) 
     return table
 
 
-def words_of_lines(text: str) -> Text:
-    return Text("\n").join(words(line) for line in text.split("\n"))
-
-
 def _row(one: Comparison, row: SeriesRow, places: list[int]) -> Iterator[Text]:
     """Calibrated work is part of the label, or of each cell if it differs."""
-    works = works_of(one, row)
+    works = works_of(one.results, row)
     common = common_work(works)
-    yield _label(row, common)
+    labels = labels_text(row.first.labels)
+    label = words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
+    yield Text("\n").join([label, Text(common)]) if common else label
     for place in places:
         yield Text("\n").join(_cell_lines(row, place, "" if common else works[place]))
-
-
-def _label(row: SeriesRow, work: str) -> Text:
-    labels = labels_text(row.first.labels)
-    name = words(f"{spoken(row.first.name)}, {labels}" if labels else spoken(row.first.name))
-    return Text("\n").join([name, Text(work)]) if work else name
 
 
 def _state(one: Comparison, place: int) -> Text:
@@ -267,36 +272,9 @@ def _median(series: Series) -> str:
     return "" if median is None else format_value(median, series.unit)
 
 
-def _load_grid(table: LoadTable) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    grid.add_column("load", overflow="fold", max_width=12)
-    longest = max(len(row.name) for row in table.rows)
-    grid.add_column("element", overflow="fold", min_width=min(longest, 20), max_width=20)
-    grid.add_column("requested", justify="right", overflow="fold")
-    for config in table.cpu_configs:
-        grid.add_column(words(config), justify="right", overflow="fold")
-    before = ""
-    for row in table.rows:
-        load, before = "" if row.load == before else row.load, row.load
-        reached = (
-            Text("\n").join(words(part, "bold red" if is_short else "") for part in _parted(text))
-            for text, is_short in zip(row.reached, row.is_short, strict=True)
-        )
-        grid.add_row(words(load), words(row.name), words(row.asked), *reached)
-    return grid
-
-
-def _parted(text: str) -> list[str]:
-    """A long range on several lines, since a terminal would break it inside a number."""
-    low, to, high = text.partition(" to ")
-    if not to or len(text) <= _RANGE_CHARACTERS:
-        return [text]
-    return [low, *f"to {high}".replace(" rounds", "\nrounds").split("\n")]
-
-
-MOST_TARGETS = 3
+_MOST_TARGETS = 3
 _LABEL_WIDTH = 24
-_INDENT = {"test": "", "series": " ", "figure": "  "}
+_LEVELS = {"test": ("", "bold"), "series": (" ", ""), "figure": ("  ", "dim")}  # indent, style
 _LOOKS = {"failed": "bold red", "uncounted": "yellow", "passed": "green", "lacking": "yellow"}
 
 
@@ -307,8 +285,8 @@ def print_target_table(table: TargetTable, stream: IO[str] | None = None) -> Non
     """
     console = make_console(stream)
     places = range(len(table.columns))
-    for start in range(1, len(places), MOST_TARGETS - 1):
-        print_table(console, _grid(table, [0, *places[start : start + MOST_TARGETS - 1]]))
+    for start in range(1, len(places), _MOST_TARGETS - 1):
+        print_table(console, _grid(table, [0, *places[start : start + _MOST_TARGETS - 1]]))
         console.print()
     for column in table.columns:
         if column.legend:
@@ -318,7 +296,7 @@ def print_target_table(table: TargetTable, stream: IO[str] | None = None) -> Non
 
 
 def _grid(table: TargetTable, places: list[int]) -> Table:
-    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    grid = make_table()
     grid.add_column("test, series", overflow="fold", max_width=_LABEL_WIDTH)
     for place in places:
         column = table.columns[place]
@@ -331,9 +309,8 @@ def _grid(table: TargetTable, places: list[int]) -> Table:
 
 
 def _target_label(row: TargetRow) -> Text:
-    """What does not fit into a line goes on below, one further in."""
-    style = {"test": "bold", "series": "", "figure": "dim"}[row.level]
-    indent = _INDENT[row.level]
+    """The label; further lines are indented by one more."""
+    indent, style = _LEVELS[row.level]
     first, *more = wrap(row.label, _LABEL_WIDTH - len(indent) - 1, break_on_hyphens=False) or [""]
     lines = [Text(indent) + words(first, style)]
     lines += [Text(f"{indent} ") + words(line, style) for line in more]
@@ -343,12 +320,12 @@ def _target_label(row: TargetRow) -> Text:
 def _target_cell(row: TargetRow, place: int) -> Text:
     if not row.cells:
         return Text("")
-    cell: FigureCell = row.cells[place]
+    cell = row.cells[place]
     text = words(cell.text, _LOOKS.get(cell.look, ""))
     return text + Text(f" {cell.ratio}", style="bold") if cell.ratio else text
 
 
-CLOSING = (
+_CLOSING = (
     "An address names the same figure in a run and in a study. Hardware, kernel and conditions "
     "differ, so compare the distance from mean to worst and the effect of load."
 )
@@ -363,25 +340,16 @@ def print_with_published(document: RunDocument) -> None:
             "to see those of a test: hardstone explain TEST",
         )
     console = make_console()
-    _print_head(console, document)
-    for test in tests:
-        for table in published_tables(test, partial(_figure_rows, document)):
-            _print_table(console, test, table)
-    console.print(words(CLOSING, "dim"))
-
-
-def _print_head(console: Console, document: RunDocument) -> None:
-    """The conditions of the run and its trust."""
     print_head(console, document)
     for row in trust_rows(document):
         console.print(Text(" ").join(row))
     console.print()
-
-
-def _print_table(console: Console, test: str, table: PublishedTable) -> None:
-    console.print(words(f"{test}, published: {table.title}", "bold"))
-    print_published(console, table)
-    console.print()
+    for test in tests:
+        for table in published_tables(test, partial(_figure_rows, document)):
+            console.print(words(f"{test}, published: {table.title}", "bold"))
+            print_published(console, table)
+            console.print()
+    console.print(words(_CLOSING, "dim"))
 
 
 def _figure_rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[Row]:
@@ -397,11 +365,11 @@ def _figure_rows(document: RunDocument, figures: Sequence[Figure]) -> Iterator[R
             system = f"{run}, {config_text(result.conditions)}"
             for stand in beside(address, document.system):
                 refused = stand.refused or why_another(figures[0], result)
-                told = (
+                text = (
                     f"- ({refused})" if refused else _figures_text(document, result, stand, figures)
                 )
                 yield Row(
-                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, told
+                    (within(stand.address),), result.conditions.load or NOT_KNOWN, system, text
                 )
 
 
@@ -410,10 +378,10 @@ def _sweep_rows(document: RunDocument, figures: Sequence[Figure], run: str) -> I
     bounds = bounds_of(points_of(document))
     for load in dict.fromkeys(one.curve.load for one in bounds):
         own = [one for one in bounds if one.curve.load == load and comparable(one)]
-        told = why_not_comparable_to_hardware(document) or ", ".join(
+        text = why_not_comparable_to_hardware(document) or ", ".join(
             f"{one.statistic} {published_masses_text(own, one)}" for one in figures
         )
-        yield Row((within(figures[0].address),), load, run, told)
+        yield Row((within(figures[0].address),), load, run, text)
 
 
 def _figures_text(
@@ -421,7 +389,7 @@ def _figures_text(
 ) -> str:
     """The figures of `result` at the address, with caveats in brackets.
 
-    Verdicts of an emulated run stand beside those of the studies, its figures do not.
+    An emulated run gives its verdicts, but no figures.
     """
     alone = msgspec.structs.replace(document, results=[result])
     try:
@@ -433,28 +401,26 @@ def _figures_text(
     except AddressError as error:
         return f"- ({error.cause.removeprefix(f'{stand.address}: ')})"
     if found.series is None:
-        told = verdicts_text(found)
+        text = _verdicts_text(found)
     elif why := why_not_comparable_to_hardware(document):
         return f"- ({why})"
     else:
         statistics = [one.statistic for one in figures if one.statistic] or ["max"]
         largest = max([found, *others], key=_largest)
-        told = ", ".join([f"{one} {_resolved_value(largest, one)}" for one in statistics])
-    notes = [stand.note, _larger_of([found, *others]) if others else ""]
+        text = ", ".join([f"{one} {_resolved_value(largest, one)}" for one in statistics])
+    notes = [stand.note]
+    if others:
+        resolved = [(one.series, _largest(one)) for one in (found, *others)]
+        values = [f"{series.name} {most}" for series, most in resolved if series is not None]
+        notes.append(f"the larger of {' and '.join(values)}")
     for one in (found, *others):
-        notes += [*one.notes, *doubts_of(one, document)]
+        notes += [*one.notes, *_doubts_of(one, document)]
     notes = list(dict.fromkeys(filter(None, notes)))
-    return f"{told} ({'; '.join(notes)})" if notes else told
+    return f"{text} ({'; '.join(notes)})" if notes else text
 
 
 def _largest(found: Resolved) -> int:
     return (found.series.max if found.series is not None else None) or 0
-
-
-def _larger_of(found: Sequence[Resolved]) -> str:
-    """ "the larger of inverted 0 and ended_by_watchdog 1"."""
-    said = [f"{one.series.name} {_largest(one)}" for one in found if one.series is not None]
-    return f"the larger of {' and '.join(said)}"
 
 
 def _resolved_value(found: Resolved, statistic: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import IO
 
+from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.padding import Padding
@@ -50,10 +52,24 @@ def make_console(stream: IO[str] | None = None) -> Console:
     )
 
 
+def make_table() -> Table:
+    """A table without lines but the one below its heads, as all screens have it."""
+    return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
 def print_command(console: Console, command: str, indent: int = 4) -> None:
     """Prints a command as it must be typed here, on its own line and never wrapped."""
     text = Text(" " * indent) + Text(clean(as_typed(command)), style="cyan")
     console.print(text, soft_wrap=True)
+
+
+def print_wrapped(console: Console, text: str, lead: str = "", style: str = "") -> None:
+    """Prints `text` wrapped between words, after `lead`; further lines are indented as much."""
+    width = console.width - len(lead)
+    lines = textwrap.wrap(one_line(text), width, break_on_hyphens=False)
+    for number, line in enumerate(lines or [""]):
+        start = " " * len(lead) if number else lead
+        console.print(Text(start) + Text(line, style=style), soft_wrap=True)
 
 
 def print_rows(
@@ -146,23 +162,19 @@ _USUAL, _LEAST = 80, 40
 
 def _width_of(stream: IO[str] | None) -> int:
     """Columns from $COLUMNS, else of the terminal of `stream`, else 80; at least 40."""
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isascii() and told.isdigit() and len(told) < 6 else 0
-    return max(width or _of_terminal(stream) or _USUAL, _LEAST)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isascii() and columns.isdigit() and len(columns) < 6 else 0
+    return max(width or _terminal_width(stream) or _USUAL, _LEAST)
 
 
-def _of_terminal(stream: IO[str] | None) -> int:
-    descriptors = [1, 2, 0] if stream is None else [_descriptor(stream)]
+def _terminal_width(stream: IO[str] | None) -> int:
+    try:
+        descriptors = [1, 2, 0] if stream is None else [stream.fileno()]
+    except (OSError, ValueError):  # a stream of no file, or a closed one
+        return 0
     for descriptor in descriptors:
         try:
             return os.get_terminal_size(descriptor).columns
         except OSError:
             continue
     return 0
-
-
-def _descriptor(stream: IO[str]) -> int:
-    try:
-        return stream.fileno()
-    except (OSError, ValueError):
-        return -1

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hardstone.catalogue import Entry, ProfileCount, kind_of
-from hardstone.model import Descriptor, ParamSpec, Plan, PlannedTest, SeriesSpec, Sweep
+from hardstone.catalogue import Entry, kind_of
+from hardstone.model import Descriptor, ParamSpec, Plan, SeriesSpec
 from hardstone.plan.make import own_time_ns
 from hardstone.plan.params import limits_text
 from hardstone.stats.conditions import Condition, condition_of
@@ -25,14 +24,21 @@ from hardstone.systems.published import (
     figures_of,
     load_studies,
 )
-from hardstone.terminal.console import make_console, print_table, words
+from hardstone.terminal.console import make_console, make_table, print_table, words
 from hardstone.units import format_count, format_ns, format_span
 from hardstone.wording import parameter_text, spoken
 
 
-def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
+def _published_parts(table: PublishedTable) -> Iterator[RenderableType]:
     """The rows, then the conditions that the study gives, then the note."""
-    yield _table_rows(table)
+    shown = make_table()
+    for title in table.columns:
+        shown.add_column(title, overflow="fold")
+    for row in table.rows:
+        cells = {"load": row.load, "system": row.system or "the study", "figures": row.figures}
+        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
+        shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
+    yield shown
     yield from (words(condition) for condition in table.conditions)
     if table.note:
         yield words(table.note)
@@ -40,26 +46,17 @@ def published_parts(table: PublishedTable) -> Iterator[RenderableType]:
 
 def print_published(console: Console, table: PublishedTable) -> None:
     """Prints all parts of `table`."""
-    for part in published_parts(table):
+    for part in _published_parts(table):
         if isinstance(part, Table):
             print_table(console, part)
         else:
             console.print(part)
 
 
-def _table_rows(table: PublishedTable) -> Table:
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for title in table.columns:
-        shown.add_column(title, overflow="fold")
-    for row in table.rows:
-        cells = {"load": row.load, "system": row.system or "the study", "figures": row.figures}
-        addresses = Text("\n".join(address or "verdicts" for address in row.addresses))
-        shown.add_row(addresses, *(words(cells[title] or "-") for title in table.columns[1:]))
-    return shown
-
-
-_SHOWN_ELSEWHERE = {"unit", "test", "columns", "rows", "at", "kind", "source", "load"}
-_OF_THE_COPY = {"lost_in_our_copy", "sic"}  # about what was transcribed
+_NO_CONDITIONS = {
+    *("unit", "test", "columns", "rows", "at", "kind", "source", "load"),  # shown elsewhere
+    *("lost_in_our_copy", "sic"),  # about what was transcribed
+}
 
 PRIORITY = (
     'The measuring threads run at the maximum priority less one. The studies\' "maximum possible" '
@@ -85,7 +82,6 @@ class PublishedTable:
     """One table of a study for a test. `conditions` are those that the study gives."""
 
     title: str
-    reference: str
     rows: list[Row]
     conditions: tuple[str, ...]
     note: str
@@ -98,7 +94,7 @@ class PublishedTable:
         return ["address", *["load"] * has_load, *["system"] * has_system, "figures"]
 
 
-def published_data(test: str) -> list[dict[str, Any]]:
+def _published_data(test: str) -> list[dict[str, Any]]:
     """Every published figure of `test`, as data."""
     return [
         {
@@ -115,19 +111,17 @@ def published_data(test: str) -> list[dict[str, Any]]:
 
 
 # Gives further rows for the figures of one address.
-Beside = Callable[[Sequence[Figure]], Iterable[Row]]
+_FurtherRows = Callable[[Sequence[Figure]], Iterable[Row]]
 
 
-def _nothing(figures: Sequence[Figure]) -> Iterable[Row]:
-    return ()
-
-
-def published_tables(test: str, beside: Beside = _nothing) -> list[PublishedTable]:
-    """The published figures of `test`, by table."""
+def published_tables(
+    test: str, further: _FurtherRows = lambda _figures: ()
+) -> list[PublishedTable]:
+    """The published figures of `test`, by table, with `further` rows for each address."""
     by_table: dict[str, list[Figure]] = {}
     for figure in figures_of(test):
         by_table.setdefault(f"{figure.study}/{figure.table}", []).append(figure)
-    return [_table(reference, group, beside) for reference, group in by_table.items()]
+    return [_table(group, further) for group in by_table.values()]
 
 
 def within(address: Address) -> str:
@@ -135,20 +129,19 @@ def within(address: Address) -> str:
     return str(address).removeprefix(address.test).removeprefix("/")
 
 
-def _table(reference: str, figures: list[Figure], beside: Beside) -> PublishedTable:
+def _table(figures: list[Figure], further: _FurtherRows) -> PublishedTable:
     study = load_studies()[figures[0].study]
     title = f"{study.reading.short}: {study.title}"
-    rows = list(_study_rows(study, figures, beside))
+    rows = list(_study_rows(study, figures, further))
     return PublishedTable(
         title=title + (f" ({study.author})" if study.author else ""),
-        reference=reference,
         rows=_merged(rows) if all(one.statistic is None for one in figures) else rows,
         conditions=(*_study_conditions(study, figures[0].table), *_systems(study, figures)),
         note=" ".join(dict.fromkeys(filter(None, (one.note for one in figures)))),
     )
 
 
-def _study_rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator[Row]:
+def _study_rows(study: Study, figures: list[Figure], further: _FurtherRows) -> Iterator[Row]:
     """A row for each address and system, with all of its statistics."""
     places: dict[tuple[str, str], dict[str, list[Figure]]] = {}
     for one in figures:
@@ -158,19 +151,19 @@ def _study_rows(study: Study, figures: list[Figure], beside: Beside) -> Iterator
         systems.setdefault(system, []).append(one)
     for (address, load), systems in places.items():
         group = next(iter(systems.values()))
-        yield from beside(group)
+        yield from further(group)
         for system, group in systems.items():
             yield Row((address,), load, system, _figures(group))
 
 
 def _merged(rows: list[Row]) -> list[Row]:
     """Joins rows of several addresses that have the same text."""
-    said: dict[tuple[str, str, str], list[str]] = {}
+    joined: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
-        said.setdefault((row.load, row.system, row.figures), []).extend(row.addresses)
+        joined.setdefault((row.load, row.system, row.figures), []).extend(row.addresses)
     return [
         Row(tuple(addresses), load, system, figures)
-        for (load, system, figures), addresses in said.items()
+        for (load, system, figures), addresses in joined.items()
     ]
 
 
@@ -196,24 +189,17 @@ def _listed_value(value: Any) -> str:
 def _study_conditions(study: Study, table: str) -> Iterator[str]:
     """The conditions of a table, as far as the study gives them."""
     fields = study.tables[table]
-    told: dict[str, Any] = dict(study.conditions)
+    conditions: dict[str, Any] = dict(study.conditions)
     if isinstance(fields, dict) and "columns" in fields:
-        told |= {
-            name: value
-            for name, value in fields.items()
-            if name not in _SHOWN_ELSEWHERE | _OF_THE_COPY
-        }
-    for name, value in told.items():
+        conditions |= {name: value for name, value in fields.items() if name not in _NO_CONDITIONS}
+    reading = study.reading.tables.get(table)
+    in_unit = reading.in_unit if reading else []
+    for name, value in conditions.items():
         if value is not None:
-            unit = f" {fields['unit']}" if name in _in_unit(study, table) else ""
+            unit = f" {fields['unit']}" if name in in_unit else ""
             yield f"{name.replace('_', ' ')}: {_listed_value(value)}{unit}"
     if isinstance(fields, dict) and "load" in fields and fields["load"] is None:
         yield "load: not published"
-
-
-def _in_unit(study: Study, table: str) -> list[str]:
-    reading = study.reading.tables.get(table)
-    return reading.in_unit if reading else []
 
 
 def _systems(study: Study, figures: list[Figure]) -> Iterator[str]:
@@ -221,9 +207,9 @@ def _systems(study: Study, figures: list[Figure]) -> Iterator[str]:
     if all(one.system for one in figures):
         for key in dict.fromkeys(one.system for one in figures if one.system):
             system = study.systems[key]
-            told = ", ".join(filter(None, (system.hardware, system.configuration)))
-            if told:
-                yield f"{system.name}: {told}"
+            machine = ", ".join(filter(None, (system.hardware, system.configuration)))
+            if machine:
+                yield f"{system.name}: {machine}"
         return
     for key, system in study.systems.items():
         yield f"{key}: {', '.join(filter(None, (system.name, system.hardware)))}"
@@ -276,9 +262,12 @@ def print_plan(plan: Plan) -> None:
     total = format_span(sum(test.expected_ns for test in plan.tests))
     console.print(words(f"plan '{plan.name}' on {plan.target}: about {total}", "bold"))
     if plan.sweep is not None:
-        console.print(words(_sweep(plan.sweep), "yellow"))
+        within_ns = plan.sweep.within_ns
+        limit = f"{format_span(within_ns)} in all" if within_ns else "without a time limit"
+        rest = f"only the first points: results decide the others, {limit} (--within)"
+        console.print(words(rest, "yellow"))
     console.print(words(_conditions(plan)))
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("test", no_wrap=True)
     is_plain = {condition_of(test) for test in plan.tests} == {Condition("none", "shared")}
     if not is_plain:
@@ -290,17 +279,14 @@ def print_plan(plan: Plan) -> None:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("parameters", overflow="fold", ratio=1)
     for test in plan.tests:
-        cells = _cells(test)
         under = [] if is_plain else [words(test.load), words(test.cpu_config)]
         under += [words(test.preemption or "")] if plan.preemption_models else []
-        table.add_row(cells[0], *under, *cells[1:])
+        samples = format_count(test.samples) if test.samples else "-"
+        duration = format_span(test.duration_ns) if test.duration_ns else "-"
+        limits = map(Text, (samples, duration, format_span(test.expected_ns)))
+        params = [parameter_text(name, value) for name, value in test.params.items() if value != []]
+        table.add_row(Text(test.test), *under, *limits, words("; ".join(params)))
     print_table(console, table)
-
-
-def _sweep(sweep: Sweep) -> str:
-    """What the time of the known points leaves out."""
-    limit = f"{format_span(sweep.within_ns)} in all" if sweep.within_ns else "without a time limit"
-    return f"only the first points: results decide the others, {limit} (--within)"
 
 
 def _conditions(plan: Plan) -> str:
@@ -309,17 +295,6 @@ def _conditions(plan: Plan) -> str:
     return (
         f"policy {plan.policy}{priority}, {cpu}, clock {plan.clock}, "
         f"load {', '.join(plan.loads)}, CPUs {', '.join(plan.cpu_configs)}, seed {plan.seed}"
-    )
-
-
-def _cells(test: PlannedTest) -> tuple[Text, ...]:
-    shown = [parameter_text(name, value) for name, value in test.params.items() if value != []]
-    return (
-        Text(test.test),
-        Text(format_count(test.samples) if test.samples else "-"),
-        Text(format_span(test.duration_ns) if test.duration_ns else "-"),
-        Text(format_span(test.expected_ns)),
-        words("; ".join(shown)),
     )
 
 
@@ -333,7 +308,7 @@ def explanation(test: Descriptor, entry: Entry) -> dict[str, Any]:
         "distorts": entry.distorts,
         "idle": entry.idle,
         "means": dict(entry.means),
-        "published": published_data(test.id),
+        "published": _published_data(test.id),
         "uncounted": dict(entry.uncounted),
         "enters_kernel": dict(entry.enters_kernel),
         "profiles": {
@@ -355,7 +330,8 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "verdicts", verdicts)
     means = (words(f"{spoken(name)}: {text}") for name, text in entry.means.items())
     _print_part(console, "what a failure means for a program", means)
-    _print_part(console, "shown, not rated", _uncounted_lines(entry))
+    uncounted = (words(f"{spoken(name)}: {reason}") for name, reason in entry.uncounted.items())
+    _print_part(console, "shown, not rated", uncounted)
     params = [*map(_param_line, test.params), *_sentence(variants_text(test))]
     _print_part(console, "parameters (-p name=value)", params)
     _print_part(console, "samples and duration", _profile_lines(test, entry))
@@ -366,7 +342,7 @@ def print_explanation(test: Descriptor, entry: Entry) -> None:
     _print_part(console, "CPU", [words(cpu_text(test))])
     _print_part(console, "priority", _sentence(PRIORITY))
     for table in published_tables(test.id):
-        _print_part(console, f"published: {table.title}", published_parts(table))
+        _print_part(console, f"published: {table.title}", _published_parts(table))
 
 
 def _print_part(console: Console, title: str, lines: Iterable[RenderableType]) -> None:
@@ -396,29 +372,21 @@ def _series_line(series: SeriesSpec) -> Text:
 
 
 def _param_line(spec: ParamSpec) -> Text:
-    default = ", ".join(_param_value(spec, value) for value in spec.default) or "chosen by the test"
+    values = [
+        format_ns(value) if spec.unit == "ns" and isinstance(value, int) else str(value)
+        for value in spec.default
+    ]
+    default = ", ".join(values) or "chosen by the test"
     several = "; a list, separated by commas" if spec.is_list else ""
     return words(f"{spec.name}: {spec.about} [{default}]; {limits_text(spec)}{several}")
-
-
-def _param_value(spec: ParamSpec, value: int | str) -> str:
-    return format_ns(value) if spec.unit == "ns" and isinstance(value, int) else str(value)
-
-
-def _uncounted_lines(entry: Entry) -> Iterator[Text]:
-    return (words(f"{spoken(name)}: {reason}") for name, reason in entry.uncounted.items())
 
 
 def _profile_lines(test: Descriptor, entry: Entry) -> Iterator[Text]:
     own_time = f"until it is done, about {format_span(own_time_ns(test, entry))}"
     for name, count in entry.profiles.items():
-        yield words(f"{name}: {_count_text(count) or own_time}")
-
-
-def _count_text(count: ProfileCount) -> str:
-    parts = []
-    if count.samples:
-        parts.append(f"{format_count(count.samples)} values per series")
-    if count.duration_ns:
-        parts.append(format_span(count.duration_ns))
-    return ", ".join(parts)
+        parts = []
+        if count.samples:
+            parts.append(f"{format_count(count.samples)} values per series")
+        if count.duration_ns:
+            parts.append(format_span(count.duration_ns))
+        yield words(f"{name}: {', '.join(parts) or own_time}")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from hardstone.calling import as_typed
 from hardstone.catalogue import kind_of
 from hardstone.model import Descriptor
 from hardstone.present.stars_text import PublishedRow, stars_number
-from hardstone.terminal.console import make_console, print_table, words
-from hardstone.wording import clean, one_line
-
-_HEADS = ("test", "title", "kind", "origin", "needs")
-_WRAPPING = (False, True, False, True, True)
+from hardstone.terminal.console import (
+    make_console,
+    make_table,
+    print_command,
+    print_table,
+    print_wrapped,
+    words,
+)
 
 
 def print_tests(tests: Sequence[Descriptor]) -> None:
     """Prints one row for each test."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for head, wraps in zip(_HEADS, _WRAPPING, strict=True):
-        table.add_column(head, overflow="fold", no_wrap=not wraps)
+    table = make_table()
+    for head in ("test", "title", "kind", "origin", "needs"):
+        table.add_column(head, overflow="fold", no_wrap=head in ("test", "kind"))
     for test in tests:
         needs = ", ".join(test.needs) or "-"
         table.add_row(*map(words, (test.id, test.title, kind_of(test.id), test.source, needs)))
@@ -33,11 +31,9 @@ def print_tests(tests: Sequence[Descriptor]) -> None:
 
 
 _ID, _FIGURES, _STUDY, _OURS = 26, 9, 7, 11
-_INDENT = "  "
 _LEGEND = """\
 study: the stars that the study gave. hardstone: those that the same figures have by the formula
 of docs/method/rating.md, <= where figures are missing. Where each star comes from:"""
-_WHY = "hardstone show published:qnx --why"
 
 
 def print_published_systems(rows: Sequence[PublishedRow]) -> None:
@@ -47,22 +43,17 @@ def print_published_systems(rows: Sequence[PublishedRow]) -> None:
     for one in rows:
         if one.study != study:
             study = one.study
-            _print_wrapped(console, f"{one.study}: {one.title}", "", "bold")
+            print_wrapped(console, f"{one.study}: {one.title}", style="bold")
             head = f"{'figures':>{_FIGURES}}{'study':>{_STUDY}}{'hardstone':>{_OURS}}"
             console.print(Text(f"{'system':{_ID}}{head}"), soft_wrap=True)
         bound = "<= " if one.is_at_most and one.stars is not None else ""
         figures = f"{one.figure_count:>{_FIGURES}}{stars_number(one.study_stars):>{_STUDY}}"
         ours = f"{bound + stars_number(one.stars):>{_OURS}}"
         console.print(Text(f"{one.id:{_ID}}{figures}{ours}", "cyan"), soft_wrap=True)
-        for text in (f"{one.name}; {one.hardware}", ", ".join(one.categories)):
-            _print_wrapped(console, text.removesuffix("; "), _INDENT, "")
+        print_wrapped(console, "; ".join(filter(None, (one.name, one.hardware))), lead="  ")
+        if one.categories:
+            print_wrapped(console, ", ".join(one.categories), lead="  ")
         if one is rows[-1] or rows[rows.index(one) + 1].study != study:
             console.print()
-    _print_wrapped(console, _LEGEND, "", "")
-    console.print(Text.assemble(" " * 4, (clean(as_typed(_WHY)), "cyan")), soft_wrap=True)
-
-
-def _print_wrapped(console: Console, text: str, indent: str, style: str) -> None:
-    width = console.width - len(indent)
-    for line in textwrap.wrap(one_line(text), width, break_on_hyphens=False):
-        console.print(Text.assemble(indent, (line, style)), soft_wrap=True)
+    print_wrapped(console, _LEGEND)
+    print_command(console, "hardstone show published:qnx --why")

@@ -1,5 +1,5 @@
-"""One screen of a run: the answer, bars, and columns of conditions; and the rows that other
-screens of a run share with it.
+"""One screen of a run: the answer, bars, and columns of conditions; and the head, the trust and
+the advice, which other screens of a run have too.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from rich.text import Text
 from hardstone.calling import as_typed, granting, parted_text
 from hardstone.catalogue import kind_of
 from hardstone.event_names import KERNEL_TEST, LEFT_REMEDY, POSIX_TEST, TIRE_TESTS
-from hardstone.model import Result, RunDocument, Trust, Verdict
-from hardstone.present.measured_tables import (
-    noise_line,
-)
-from hardstone.present.notices import Note, Notice, deviations, notes
+from hardstone.model import Result, RunDocument, Trust
+from hardstone.present.measured_tables import noise_line
+from hardstone.present.notices import deviations
 from hardstone.present.overview import (
     FailedClaim,
     Timing,
@@ -34,9 +32,7 @@ from hardstone.present.overview import (
     state_text,
     timings,
 )
-from hardstone.present.stars_text import (
-    run_stars_lines,
-)
+from hardstone.present.stars_text import run_stars_lines
 from hardstone.present.why_late import worst_causes
 from hardstone.stats.conditions import (
     Comparison,
@@ -67,7 +63,6 @@ from hardstone.terminal.console import (
 )
 from hardstone.units import format_count
 from hardstone.wording import (
-    claim_of,
     clean,
     format_value,
     kernel_text,
@@ -80,62 +75,21 @@ from hardstone.wording import (
 )
 
 NOT_REALTIME = "not scheduled as real-time"
-TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
-_CLAIM_LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
+_TRUST_STYLE = {"full": "green", "indicative": "yellow", "untrustworthy": "bold red"}
 _TYPE = "; type: "
 _MOST_RUN_ROWS = 200  # a damaged document may have any number
-_MOST_NAMES = 2
-
-
-def verdict_row(verdict: Verdict, test: str) -> Row:
-    """A claim about behaviour with its verdict and evidence."""
-    claim = claim_of(verdict, test)
-    evidence = claim.evidence
-    if claim.uncounted:
-        reason = "" if claim.passed else f": {claim.uncounted}"
-        evidence += f" (does not count for a rating{reason})"
-    return Text(claim.word, style=_CLAIM_LOOKS[claim.look]), words(claim.name), words(evidence)
-
-
-def deviation_row(one: Notice) -> Row:
-    """Who deviates, and how; the kind in colour."""
-    kind, colon, rest = one.text.partition(": ")
-    style = "bold red" if one.kind == "left" else "yellow"
-    return words(one.who, "bold"), words(kind, style) + words(f"{colon}{rest}" if rest else "")
-
-
-def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
-    """The first notes of the probe, and the commands that they name."""
-    is_folded = len(conditions_in(document)) > 1
-    found = notes(document)
-    shown = found[:_MOST_RUN_ROWS]
-    rows: list[Row] = [(_who(note, is_folded), words(_note_text(note))) for note in shown]
-    if len(found) > len(shown):
-        rows.append((Text("..."), words(f"and {len(found) - len(shown)} more, in the report")))
-    return rows, list(dict.fromkeys(note.command for note in shown if note.command))
-
-
-def _note_text(note: Note) -> str:
-    return note.text + (f" (and {note.like_it} similar, in the report)" if note.like_it else "")
-
-
-def _who(note: Note, is_folded: bool) -> Text:
-    names = note.who
-    if is_folded and len(names) > _MOST_NAMES:
-        names = [names[0], f"and {len(names) - 1} more conditions"]
-    return Text("\n").join(words(name, "bold") for name in names)
 
 
 def not_realtime_lines(document: RunDocument) -> Iterator[Text]:
     """The warning that comes first if tests were not real-time, with its advice."""
-    if is_not_realtime(document):
+    if _is_not_realtime(document):
         yield Text(NOT_REALTIME, style="bold red")
         for line in document.advice:
             if line.startswith(NOT_REALTIME):
                 yield words("  " + line.partition(": ")[2].partition(_TYPE)[0])
 
 
-def is_not_realtime(document: RunDocument) -> bool:
+def _is_not_realtime(document: RunDocument) -> bool:
     """Whether tests ran without the real-time scheduling that was requested."""
     is_lacking = any(map(lacks_realtime, document.results))
     is_said = any(line.startswith(NOT_REALTIME) for line in document.advice)
@@ -144,16 +98,17 @@ def is_not_realtime(document: RunDocument) -> bool:
 
 def grants(document: RunDocument) -> list[str]:
     """The commands in the advice that grant real-time scheduling."""
-    said = [line for line in document.advice if line.startswith(NOT_REALTIME)]
-    return [one for line in said if (one := granting(line.partition(_TYPE)[2]))]
+    lines = [line for line in document.advice if line.startswith(NOT_REALTIME)]
+    commands = [granting(line.partition(_TYPE)[2]) for line in lines]
+    return [command for command in commands if command]
 
 
 def advice_rows(document: RunDocument) -> Iterator[Row]:
     """The advice, without the lines that the head of the summary shows."""
     for line in document.advice:
         if not line.startswith(NOT_REALTIME):
-            said, command = parted_text(line)
-            yield (words(f"{said}:" if command else said),)
+            text, command = parted_text(line)
+            yield (words(f"{text}:" if command else text),)
 
 
 def advice_commands(document: RunDocument) -> list[str]:
@@ -165,12 +120,12 @@ def advice_commands(document: RunDocument) -> list[str]:
 def trust_rows(document: RunDocument) -> Iterator[Row]:
     """The grade, its reasons, and the facts that changed during the run."""
     trust = trust_of(document)
-    yield Text("trust:", style="bold"), Text(trust.grade, style=TRUST_STYLE[trust.grade])
+    yield Text("trust:", style="bold"), Text(trust.grade, style=_TRUST_STYLE[trust.grade])
     for reason in trust.reasons[:_MOST_RUN_ROWS]:
         yield Text(""), words(reason.removesuffix(f": {LEFT_REMEDY}"))
-    for moved in document.environment_moved[:_MOST_RUN_ROWS]:
-        before, after = short(moved.before) or "not known", short(moved.after) or "not known"
-        yield Text(""), words(f"{moved.fact} changed from {before} to {after}")
+    for changed in document.environment_moved[:_MOST_RUN_ROWS]:
+        before, after = (short(one) or "not known" for one in (changed.before, changed.after))
+        yield Text(""), words(f"{changed.fact} changed from {before} to {after}")
     more = sum(
         max(len(of_a_kind) - _MOST_RUN_ROWS, 0)
         for of_a_kind in (trust.reasons, document.environment_moved)
@@ -187,7 +142,7 @@ def contradiction_lines(document: RunDocument) -> Iterator[Text]:
         yield from (Text("  ") + words(line) for line in lines)
 
 
-MOST_TIMINGS = 20
+_MOST_TIMINGS = 20
 _COLUMNS = (9, 9)  # worst observed, median
 _LEAST_COUNT = 12
 _LEAST_BAR = 16
@@ -199,7 +154,7 @@ _TEST = 10
 def bar_lines(console: Console, document: RunDocument, room: int) -> Iterator[Text]:
     """Worst observed, median, count and bar of each test, or of the decisive tests."""
     found = timings(document)
-    most = min(room, MOST_TIMINGS + 1)
+    most = min(room, _MOST_TIMINGS + 1)
     shown = found if len(found) < most else decisive(found, most - 2)
     if not shown:
         return
@@ -283,7 +238,7 @@ _LEAST_CELL = 8
 _FAR = 2.0  # times the first condition: the load, or the CPU configuration, matters
 
 
-def column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
+def _column_lines(document: RunDocument, width: int, room: int) -> list[Text]:
     """Worst observed of each test under each condition, and its ratio to the first, in at most
     `room` lines; empty if nothing was timed."""
     timed = [one for one in comparisons_in(document) if kind_of(one.test) != "behaviour"]
@@ -388,7 +343,7 @@ _ROOMY = (5, 3, 2)
 _TIGHT = (3, 2, 1)
 _LOOKS = {"passed": "green", "failed": "bold red", "partly": "yellow"}
 _MOST_STAR_LINES = 2
-_FEW_HELD = 2  # families without a failed claim, each on a line of its own where room is tight
+_FEW_PASSED = 2  # families without a failed claim, each on a line of its own where room is tight
 _GUTTER = 12
 _INDENT = 8
 
@@ -408,7 +363,7 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
 
         figures = screen_lines(console, document, room)
     elif len(conditions_in(document)) > 1:
-        figures = column_lines(document, console.width, room)
+        figures = _column_lines(document, console.width, room)
     else:
         figures = list(bar_lines(console, document, room))
     for line in [*above, *figures, *below]:
@@ -417,7 +372,7 @@ def print_screen(document: RunDocument, stream: IO[str] | None = None) -> None:
 
 
 def _features(document: RunDocument) -> dict[str, list[str]]:
-    """What is said of tests with tables of their own; only what a run needs is loaded."""
+    """Lines on tests with tables of their own; only the modules that a run needs are loaded."""
     tests = {one.test for one in document.results}
     found: dict[str, list[str]] = {}
     if KERNEL_TEST in tests:
@@ -453,7 +408,7 @@ class _Words:
         for line in list(contradiction_lines(document))[:2]:
             for part in self._wrapped(line.plain, self.width):
                 yield Text(part, style="bold red")
-        if is_not_realtime(document):
+        if _is_not_realtime(document):
             yield Text(NOT_REALTIME, style="bold red")
         state = f", {state_text(document, has_start=False)}"
         name = Text(f"{document.id} {one_line(document.name)}")
@@ -488,13 +443,13 @@ class _Words:
         failed = [one for row in zip_longest(*(family.failed for family in found)) for one in row]
         failed = [one for one in failed if one is not None]
         shown = sorted(failed, key=lambda claim: bool(claim.uncounted))[: self.claims]
-        held = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
-        if len(held) > _FEW_HELD:
-            text = ", ".join(f"{one.name} {one.claim_count}" for one in held)
+        passed = [one for one in found if one.look == "passed"] if self.lines_each == 1 else []
+        if len(passed) > _FEW_PASSED:
+            text = ", ".join(f"{one.name} {one.claim_count}" for one in passed)
             for number, line in enumerate(textwrap.wrap(f"all hold: {text}", self.width - _GUTTER)):
                 label = "" if number else "claims"
                 yield Text(f"{label:{_GUTTER}}") + Text(line, style=_LOOKS["passed"])
-            found = [one for one in found if one not in held]
+            found = [one for one in found if one not in passed]
         for family in found:
             yield Text(f"{family.name:{_GUTTER}}") + Text(family.text, style=_LOOKS[family.look])
             for claim in family.failed:
@@ -522,7 +477,7 @@ class _Words:
         for reason in trust.reasons[1:]:
             if self._is_short(_graded(trust, [*shown, reason])):
                 shown.append(reason)
-        yield from self._labelled("trust", _graded(trust, shown), TRUST_STYLE[trust.grade])
+        yield from self._labelled("trust", _graded(trust, shown), _TRUST_STYLE[trust.grade])
 
     def _is_short(self, text: str) -> bool:
         lines = textwrap.wrap(one_line(text), self.width - _GUTTER, break_on_hyphens=False)
@@ -530,7 +485,7 @@ class _Words:
 
     def _why_late(self) -> Iterator[Text]:
         """The worst value of each test with what was seen in its second."""
-        found = worst_causes(self.document, 1)
+        found = worst_causes(self.document)
         shown = found[: self.commands]
         for number, (who, text) in enumerate(shown):
             yield from self._labelled("" if number else "why late", f"{who} {text}")
@@ -550,11 +505,11 @@ class _Words:
         """The advice and its commands; those that restore settings come first."""
         document = self.document
         rows = [text.plain.removesuffix(":") for (text,) in advice_rows(document)]
-        said = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])
-        if said:
-            yield from self._labelled("advice", said)
-        unlike = [one.command for one in deviations(document) if one.command]
-        commands = dict.fromkeys([*unlike, *grants(document), *advice_commands(document)])
+        advice = "; ".join([*rows[:1], *(row.removeprefix("hurts: ") for row in rows[1:])])
+        if advice:
+            yield from self._labelled("advice", advice)
+        restoring = [one.command for one in deviations(document) if one.command]
+        commands = dict.fromkeys([*restoring, *grants(document), *advice_commands(document)])
         for command in list(commands)[: self.commands]:
             yield _command("", command)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import IO
 
 from msgspec.structs import replace
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -24,7 +22,6 @@ from hardstone.present.deadlines import (
     LEAST_VALUES,
     Misses,
     MissesDocument,
-    ProjectionText,
     count_text,
     misses_document,
     projections,
@@ -38,7 +35,7 @@ from hardstone.present.measured_tables import (
     noise_tables,
     step_rows,
 )
-from hardstone.present.notices import deviations, idle_remarks
+from hardstone.present.notices import deviations, idle_remarks, notes
 from hardstone.present.overview import LIMIT_OF_MAXIMA
 from hardstone.present.stars_text import (
     category_number,
@@ -47,6 +44,7 @@ from hardstone.present.stars_text import (
     score_text,
     stars_glyphs,
     stars_text,
+    weight_text,
 )
 from hardstone.present.why_late import NOTE, all_causes
 from hardstone.stats.conditions import (
@@ -71,46 +69,51 @@ from hardstone.systems.criteria import load_criteria, special_attention
 from hardstone.systems.rating import CategoryRating, RatedFigure, Rating, overall_caps
 from hardstone.systems.subjects import MeasuredRun, PublishedSystem
 from hardstone.terminal.console import (
+    Row,
     make_console,
+    make_table,
     print_rows,
     print_table,
+    print_wrapped,
     words,
 )
 from hardstone.terminal.one_screen import (
     advice_commands,
     advice_rows,
-    deviation_row,
-    note_rows,
     print_head,
     trust_rows,
-    verdict_row,
 )
 from hardstone.units import format_count, write_ns
-from hardstone.wording import format_value, is_rate, labels_text, one_line, spoken, work_text
+from hardstone.wording import (
+    claim_of,
+    format_value,
+    is_rate,
+    labels_text,
+    one_line,
+    spoken,
+    work_text,
+)
 
 
-def show_search(console: Console, document: RunDocument) -> None:
-    """The steps of each result of IRQ-S-SUS; nothing where there is none."""
+def _print_search(console: Console, document: RunDocument) -> None:
+    """The steps of each result of IRQ-S-SUS."""
     names = names_in(document)
     for result in document.results:
         rows = step_rows([result])
-        if rows:
-            console.print(words(f"steps of {names.name(result)}", "bold"))
-            print_table(console, _search_table(rows))
-            console.print(words(CAPTION, "dim"))
-            console.print()
+        if not rows:
+            continue
+        table = make_table()
+        for number, title in enumerate(HEADINGS):
+            table.add_column(title, justify="right" if 0 < number < 6 else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*map(words, row))
+        console.print(words(f"steps of {names.name(result)}", "bold"))
+        print_table(console, table)
+        console.print(words(CAPTION, "dim"))
+        console.print()
 
 
-def _search_table(rows: list[tuple[str, ...]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for number, title in enumerate(HEADINGS):
-        table.add_column(title, justify="right" if 0 < number < 6 else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(words, row))
-    return table
-
-
-def print_noise(console: Console, document: RunDocument) -> None:
+def _print_noise(console: Console, document: RunDocument) -> None:
     """A table for each result that has one, with its remarks."""
     names = names_in(document)
     for result in document.results:
@@ -124,7 +127,7 @@ def print_noise(console: Console, document: RunDocument) -> None:
 
 
 def _noise_table(found: NoiseTable) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column(COLUMNS[0], overflow="fold", ratio=1)
     for title in COLUMNS[1:]:
         table.add_column(title, justify="right", no_wrap=True)
@@ -137,7 +140,7 @@ _MOST_SERIES_ROWS = 800  # rows take time to print, and nobody reads more
 _MARKS = {"at the": "*", "within": "+"}
 
 
-class SeriesTable:
+class _SeriesTable:
     """Builds the table and collects the footnotes of its marks."""
 
     def __init__(self, document: RunDocument) -> None:
@@ -152,7 +155,10 @@ class SeriesTable:
         measured = [result for result in self._document.results if result.series]
         if not measured:
             return None
-        table = _empty_table()
+        table = make_table()
+        table.add_column("test, series", overflow="fold", ratio=1)
+        for title in ("count", "min", "median", "quantile", "worst\nobserved"):
+            table.add_column(title, justify="right", no_wrap=True)
         for result in measured:
             self._add_result(table, result)
         if self._left_out:
@@ -167,19 +173,24 @@ class SeriesTable:
         table.add_row(words(result.test + state, "bold"))
         shown = result.series[: _MOST_SERIES_ROWS - table.row_count]
         self._left_out += len(result.series) - len(shown)
-        for name, group in _by_name(shown).items():
+        by_name: dict[str, list[Series]] = {}
+        for series in shown:
+            by_name.setdefault(series.name, []).append(series)
+        for name, group in by_name.items():
             self._add_group(table, name, group, result)
 
     def _add_group(self, table: Table, name: str, group: list[Series], result: Result) -> None:
         filled = [series for series in group if series.count]
         if len(group) == 1:
-            title = _joined(spoken(name), labels_text(group[0].labels), _work(group[0], result))
+            work = work_text(group[0], result.calibrated)
+            title = _joined(spoken(name), labels_text(group[0].labels), work)
             self._add_series(table, group[0], _label(title, 1), result.instrument)
             return
         empty = "" if filled else ": none"
         table.add_row(_label(spoken(name) + empty, 1))
         for series in filled:
-            title = _joined(_varying_labels(series, group), _work(series, result))
+            work = work_text(series, result.calibrated)
+            title = _joined(_varying_labels(series, group), work)
             self._add_series(table, series, _label(title, 2), result.instrument)
         if filled and len(filled) < len(group):
             table.add_row(_label(f"{len(group) - len(filled)} empty", 2), Text("0"))
@@ -204,7 +215,7 @@ class SeriesTable:
         table.add_row(label, *cells_of(figures, quantum_ns, mark, MARK if is_wrong else ""))
 
     def _note_missing(self, figures: SeriesSummary) -> None:
-        """What a "-" in the place of a quantile says."""
+        """Explain "-" in the place of a quantile."""
         if not self._has_missing and any(lacking_quantile(q, figures.count) for q in LADDER[:2]):
             self._has_missing = True
             needs = ", ".join(f"{level_text(q)} {format_count(values_for(q))}" for q in LADDER[:4])
@@ -223,14 +234,6 @@ class SeriesTable:
             self.notes.append(line)
 
 
-def _empty_table() -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column("test, series", overflow="fold", ratio=1)
-    for title in ("count", "min", "median", "quantile", "worst\nobserved"):
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
-
-
 def _label(text: str, indent: int) -> Padding:
     """Text whose wrapped lines are indented too."""
     return Padding(Text(text), (0, 0, 0, indent))
@@ -238,17 +241,6 @@ def _label(text: str, indent: int) -> Padding:
 
 def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
-
-
-def _work(series: Series, result: Result) -> str:
-    return work_text(series, result.calibrated)
-
-
-def _by_name(found: list[Series]) -> dict[str, list[Series]]:
-    names: dict[str, list[Series]] = {}
-    for series in found:
-        names.setdefault(series.name, []).append(series)
-    return names
 
 
 def _varying_labels(series: Series, group: list[Series]) -> str:
@@ -262,7 +254,7 @@ def _varying_labels(series: Series, group: list[Series]) -> str:
 
 
 def cells_of(figures: SeriesSummary, quantum_ns: float, mark: str, wrong: str) -> Iterator[Text]:
-    """What stands in the columns beside the name. The worst of a rate is its least value."""
+    """The cells of the columns after the name. The worst of a rate is its least value."""
     unit = figures.unit
     median = next((found for found in figures.quantiles if found.q == 0.5), None)
     deepest = figures.quantiles[-1] if len(figures.quantiles) > 1 else None
@@ -283,7 +275,7 @@ _MOST_ROWS = 800  # rows take time to print, and nobody reads more
 
 
 def print_misses(shown: RunDocument, deadline_ns: int, stream: IO[str] | None = None) -> None:
-    """Prints those of all series of durations of `shown` to `stream` (default: standard output)."""
+    """Prints the misses of all series of durations to `stream` (default: standard output)."""
     found = misses_document(shown, deadline_ns)
     console = make_console(stream)
     print_head(console, shown)
@@ -307,21 +299,26 @@ def print_misses(shown: RunDocument, deadline_ns: int, stream: IO[str] | None = 
 
 
 def _misses_table(shown: RunDocument, found: MissesDocument) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = make_table()
     table.add_column("test, series", overflow="fold", ratio=1)
     table.add_column("values", justify="right", no_wrap=True)
     table.add_column("misses", justify="right", no_wrap=True)
     table.add_column(f"share of misses\n({found.confidence * 100:.0f} % interval)")
     names = names_in(shown)
-    for key, group in groupby(found.series[:_MOST_ROWS], _result_of):
-        test, condition, state = key
+    for (test, condition, state), group in groupby(found.series[:_MOST_ROWS], _result_of):
         under = names.label(condition)
         table.add_row(words(f"{test}{f' [{under}]' if under else ''}{state}", "bold"))
         for one in group:
             derived = "derived" if one.derived else ""
             parts = filter(None, (spoken(one.name), labels_text(one.labels), derived))
-            label = ", ".join(parts)
-            table.add_row(Padding(Text(label), (0, 0, 0, 1)), *_cells(one))
+            # A line may break before "to", and nowhere else in an interval.
+            share = "\n".join(share_lines(one)).replace("1 in", "1\N{NO-BREAK SPACE}in")
+            table.add_row(
+                _label(", ".join(parts), 1),
+                Text(format_count(one.values)),
+                Text(count_text(one), style="bold" if one.most_count else ""),
+                Text(share, style="yellow" if one.problem else ""),
+            )
     return table
 
 
@@ -331,19 +328,8 @@ def _result_of(one: Misses) -> tuple[str, Condition, str]:
     return one.test, Condition(one.load, one.cpu_config, one.preemption), state
 
 
-def _cells(one: Misses) -> tuple[Text, Text, Text]:
-    style = "bold" if one.most_count else ""
-    # a line may break before "to", and nowhere else in an interval
-    lines = "\n".join(share_lines(one)).replace("1 in", "1\N{NO-BREAK SPACE}in")
-    share = Text(lines, style="yellow" if one.problem else "")
-    return Text(format_count(one.values)), Text(count_text(one), style=style), share
-
-
-_STYLES = {True: "yellow", False: "dim"}
-
-
 def print_projections(document: RunDocument, stream: IO[str] | None = None) -> None:
-    """Prints those of all series of `document` to `stream` (default: standard output)."""
+    """Prints the projections of all series to `stream` (default: standard output)."""
     console = make_console(stream)
     print_head(console, document)
     console.print()
@@ -353,7 +339,11 @@ def print_projections(document: RunDocument, stream: IO[str] | None = None) -> N
         found = projections(result, document)
         under = names.label(condition_of(result))
         for one in found:
-            _print_one(console, f"{result.test}{f' under {under}' if under else ''}", one)
+            who = f"{result.test} under {under}" if under else result.test
+            console.print(words(f"{who}, {one.label}", "bold"))
+            console.print(words(f"worst observed {one.worst}"))
+            console.print(words(f"{one.outcome}:", "yellow" if one.is_projected else "dim"))
+            print_rows(console, "", [(words("-"), words(line)) for line in one.lines])
         left_out[result.test] += sum(one.count > 0 for one in result.series) - len(found)
         projected += sum(one.is_projected for one in found)
     _print_left_out(console, left_out)
@@ -362,28 +352,23 @@ def print_projections(document: RunDocument, stream: IO[str] | None = None) -> N
     console.print(words("The worst observed is what was measured. " + PATH_NOT_TAKEN))
 
 
-def _print_one(console: Console, who: str, one: ProjectionText) -> None:
-    console.print(words(f"{who}, {one.label}", "bold"))
-    console.print(words(f"worst observed {one.worst}"))
-    console.print(words(f"{one.outcome}:", _STYLES[one.is_projected]))
-    print_rows(console, "", [(words("-"), words(line)) for line in one.lines])
-
-
 def _print_left_out(console: Console, left_out: Counter[str]) -> None:
-    """How many series of each test were not looked at."""
+    """How many series of each test have no projection, and why."""
     why = f"fewer than {format_count(LEAST_VALUES)} values, or values that are no durations"
-    told = [
+    lines = [
         f"{test}: no projection: {count} {'series has' if count == 1 else 'series have'} {why}"
         for test, count in left_out.items()
         if count
     ]
-    for line in told:
+    for line in lines:
         console.print(words(line))
-    if told:
+    if lines:
         console.print()
 
 
 _LATE_EACH = 3
+_MOST_NOTES = 200  # a damaged document may have any number
+_CLAIM_LOOKS = {"passed": "green", "failed": "bold red", "uncounted": "yellow"}
 
 
 def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
@@ -400,28 +385,25 @@ def print_whole(document: RunDocument, stream: IO[str] | None = None) -> None:
         print_side_by_side(console, document)
     else:
         _print_series(console, replace(document, results=listed_results(document)))
-    print_noise(console, document)
+    _print_noise(console, document)
     for pair in pairs_in(document):
         show_pair(console, pair)
     print_loads(console, document)
     print_legend(console, document)
     show_kernel_time(console, document)
     show_posix(console, document)
-    show_search(console, document)
+    _print_search(console, document)
     show_tire(console, document)
     _print_verdicts(console, document)
-    unlike = deviations(document)
-    commands = dict.fromkeys(one.command for one in unlike if one.command)
-    print_rows(console, "deviations from the request", map(deviation_row, unlike), commands)
-    rows, to_type = note_rows(document)
-    print_rows(console, "notes", rows, to_type)
+    _print_deviations(console, document)
+    print_rows(console, "notes", *note_rows(document))
     _print_why_late(console, document)
     print_rows(console, "", trust_rows(document))
     print_rows(console, "advice", advice_rows(document), advice_commands(document))
 
 
 def _print_series(console: Console, document: RunDocument) -> None:
-    series = SeriesTable(document)
+    series = _SeriesTable(document)
     table = series.build()
     if table is None:
         return
@@ -443,14 +425,52 @@ def _print_why_late(console: Console, document: RunDocument) -> None:
 
 
 def _print_verdicts(console: Console, document: RunDocument) -> None:
+    """Each claim about behaviour with its verdict and evidence."""
     names = names_in(document)
     for result in listed_results(document):
-        rows = [verdict_row(verdict, result.test) for verdict in result.verdicts]
+        rows: list[Row] = []
+        for verdict in result.verdicts:
+            claim = claim_of(verdict, result.test)
+            evidence = claim.evidence
+            if claim.uncounted:
+                reason = "" if claim.passed else f": {claim.uncounted}"
+                evidence += f" (does not count for a rating{reason})"
+            word = Text(claim.word, style=_CLAIM_LOOKS[claim.look])
+            rows.append((word, words(claim.name), words(evidence)))
         print_rows(console, f"behaviours of {names.name(result)}", rows)
 
 
-_PAGE = "docs/method/rating.md"
-_LABEL = 11
+def _print_deviations(console: Console, document: RunDocument) -> None:
+    """Who deviates, and how; the kind in colour."""
+    rows: list[Row] = []
+    found = deviations(document)
+    for one in found:
+        kind, colon, rest = one.text.partition(": ")
+        style = "bold red" if one.kind == "left" else "yellow"
+        how = words(kind, style) + words(f"{colon}{rest}" if rest else "")
+        rows.append((words(one.who, "bold"), how))
+    commands = dict.fromkeys(one.command for one in found if one.command)
+    print_rows(console, "deviations from the request", rows, commands)
+
+
+def note_rows(document: RunDocument) -> tuple[list[Row], list[str]]:
+    """The first notes of the probe, and the commands that they name."""
+    is_folded = len(conditions_in(document)) > 1
+    found = notes(document)
+    rows: list[Row] = []
+    for note in found[:_MOST_NOTES]:
+        names = note.who
+        if is_folded and len(names) > 2:
+            names = [names[0], f"and {len(names) - 1} more conditions"]
+        similar = f" (and {note.like_it} similar, in the report)" if note.like_it else ""
+        who = Text("\n").join(words(name, "bold") for name in names)
+        rows.append((who, words(note.text + similar)))
+    if len(found) > _MOST_NOTES:
+        rows.append((Text("..."), words(f"and {len(found) - _MOST_NOTES} more, in the report")))
+    commands = [note.command for note in found[:_MOST_NOTES] if note.command]
+    return rows, list(dict.fromkeys(commands))
+
+
 _ROLES = {"worst": "worst", "mean": "mean", "uncontended": "mean"}
 
 
@@ -473,16 +493,16 @@ def print_published_why(system: PublishedSystem, rating: Rating) -> None:
 
 
 def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> None:
-    _print_wrapped(console, "", title, "bold")
-    _print_wrapped(console, "stars", stars_text(rating), "bold")
+    print_wrapped(console, title, style="bold")
+    _print_labelled(console, "stars", stars_text(rating), "bold")
     if rating.study_stars is not None:
-        _print_wrapped(console, "the study", f"gave {rating.study_stars:g}")
+        _print_labelled(console, "the study", f"gave {rating.study_stars:g}")
     if rating.score is not None:
         for label, text in _overall_lines(rating, taken):
-            _print_wrapped(console, label, text)
+            _print_labelled(console, label, text)
         if rating.next_half:
-            _print_wrapped(console, "half more", rating.next_half)
-    _print_wrapped(console, "formula", f"{rating.formula}, see {_PAGE}")
+            _print_labelled(console, "half more", rating.next_half)
+    _print_labelled(console, "formula", f"{rating.formula}, see docs/method/rating.md")
     for one in rating.categories:
         console.print()
         _print_category(console, one)
@@ -490,7 +510,7 @@ def _print_rating(console: Console, title: str, rating: Rating, taken: str) -> N
 
 
 def _overall_lines(rating: Rating, taken: str) -> Iterator[tuple[str, str]]:
-    """The sum that the overall rating is, and every bound, whether it holds it down or not."""
+    """The mean that the overall rating is, and every bound, whether it limits it or not."""
     calibrated = [one for one in rating.categories if one.is_calibrated]
     weights = {name: one.weight for name, one in load_criteria().categories.items()}
     parts = [f"{weights[one.category]} x {one.score:.2f}" for one in calibrated]
@@ -505,23 +525,21 @@ def _overall_lines(rating: Rating, taken: str) -> Iterator[tuple[str, str]]:
 
 
 def _print_category(console: Console, rating: CategoryRating) -> None:
-    counts = load_criteria().categories[rating.category].weight
-    how = f"counts {counts} of {sum(one.weight for one in load_criteria().categories.values())}"
-    kind = how if rating.is_calibrated else "not calibrated"
-    _print_wrapped(console, "", f"{rating.category}{_head(rating)}{kind})", "bold")
+    kind = weight_text(rating) if rating.is_calibrated else "not calibrated"
+    print_wrapped(console, f"{rating.category}{_head(rating)}{kind})", style="bold")
     for figure in rating.figures:
         is_decisive = figure is rating.decisive
         _print_figure(console, figure, is_decisive=is_decisive)
     if rating.decisive is not None:
-        _print_wrapped(console, "source", rating.decisive.amount.source)
+        _print_labelled(console, "source", rating.decisive.amount.source)
     for text in _grouped(rating.failed):
-        _print_wrapped(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
+        _print_labelled(console, "fails", f"{text}, so at most {load_criteria().category_cap:g}")
     if rating.why_no_stars:
-        _print_wrapped(console, "why none", rating.why_no_stars)
+        _print_labelled(console, "why none", rating.why_no_stars)
     for text in rating.missing:
-        _print_wrapped(console, "missing", text)
+        _print_labelled(console, "missing", text)
     if rating.next_half:
-        _print_wrapped(console, "half more", rating.next_half)
+        _print_labelled(console, "half more", rating.next_half)
 
 
 def _head(rating: CategoryRating) -> str:
@@ -538,7 +556,7 @@ def _head(rating: CategoryRating) -> str:
 
 
 def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -> None:
-    """Role, address, value, score; the decisive one is marked, and what stands in says so."""
+    """Role, address, value, score; the decisive figure and stand-ins are marked."""
     factor = load_criteria().factor(figure.role)
     value = amount_text(figure.amount)
     times = f" x {factor}" if factor > 1 else ""
@@ -546,10 +564,10 @@ def _print_figure(console: Console, figure: RatedFigure, *, is_decisive: bool) -
     scored = f"{value}{beyond}{times} -> {score_text(figure)}"
     mark = ", decides" if is_decisive else ""
     style = "bold" if is_decisive else ""
-    told = dict.fromkeys((figure.instead, figure.why_range, *figure.amount.notes))
-    notes = "; ".join(filter(None, told))
-    text = f"{figure.address} {scored}{mark}" + (f" ({notes})" if notes else "")
-    _print_wrapped(console, _ROLES[figure.role], text, style)
+    notes = dict.fromkeys((figure.instead, figure.why_range, *figure.amount.notes))
+    remarks = "; ".join(filter(None, notes))
+    text = f"{figure.address} {scored}{mark}" + (f" ({remarks})" if remarks else "")
+    _print_labelled(console, _ROLES[figure.role], text, style)
 
 
 def _grouped(failed: Sequence[str]) -> list[str]:
@@ -564,11 +582,5 @@ def _grouped(failed: Sequence[str]) -> list[str]:
     ]
 
 
-def _print_wrapped(console: Console, label: str, text: str, style: str = "") -> None:
-    indent = f"  {label:{_LABEL}}" if label else ""
-    lines = textwrap.wrap(one_line(text), console.width - len(indent), break_on_hyphens=False) or [
-        ""
-    ]
-    for number, line in enumerate(lines):
-        start = indent if not number else " " * len(indent)
-        console.print(Text(start) + Text(line, style=style), soft_wrap=True)
+def _print_labelled(console: Console, label: str, text: str, style: str = "") -> None:
+    print_wrapped(console, text, f"  {label:11}", style)

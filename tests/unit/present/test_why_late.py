@@ -93,7 +93,7 @@ def test_a_cause_is_said_as_seen(request: pytest.FixtureRequest) -> None:
         for name, result in (*causes(), *ran_before())
     }
     assert_as_stored(request, "causes.txt", texts)
-    assert late_values(make.result()) == [] and worst_causes(make.document(), 3) == []
+    assert late_values(make.result()) == [] and worst_causes(make.document()) == []
 
 
 def test_all_worst_values_are_covered() -> None:
@@ -107,7 +107,7 @@ def test_all_worst_values_are_covered() -> None:
     document = make.document(results=[result])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for _, text in all_causes(document, 1)]
     first = f"2 ms at 10.50 s, CPU 1: {SEEN}1 migration (usually 0)"
-    assert told[0] == first and worst_causes(document, 1) == [("TMR-P-LAT", first)]
+    assert told[0] == first and worst_causes(document) == [("TMR-P-LAT", first)]
     assert told[1].startswith("21 values from 1 us to 250 us: none seen")
     assert told[2].endswith("none seen; hog (pid 77) ran before it")
     assert (len(told), len(late_values(result))) == (3, 23)

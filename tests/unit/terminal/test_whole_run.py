@@ -33,8 +33,8 @@ from hardstone.report.opening import head_of
 from hardstone.stats.quantiles import summarise
 from hardstone.terminal.console import make_console
 from hardstone.terminal.explain import print_plan
-from hardstone.terminal.one_screen import not_realtime_lines, note_rows, print_screen
-from hardstone.terminal.whole_run import cells_of, print_whole
+from hardstone.terminal.one_screen import not_realtime_lines, print_screen
+from hardstone.terminal.whole_run import cells_of, note_rows, print_whole
 from tests.unit.report import sample
 from tests.unit.report.media import flat, printed
 from tests.unit.stats import make
