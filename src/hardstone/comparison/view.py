@@ -8,7 +8,7 @@ untrusted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -232,10 +232,12 @@ class CompareView:
 
     @property
     def systems(self) -> list[_PlacedSystem]:
-        return [
-            _PlacedSystem(**vars(one), conditions=_known(self.conditions, place), points=points)
-            for place, (one, points) in enumerate(zip(self.columns, self.points, strict=True))
-        ]
+        found = []
+        for place, (column, points) in enumerate(zip(self.columns, self.points, strict=True)):
+            cells = {row.name: row.cells[place] for row in self.conditions}
+            known = {name: text for name, text in cells.items() if text != "-"}
+            found.append(_PlacedSystem(**vars(column), conditions=known, points=points))
+        return found
 
     @property
     def summary(self) -> list[ComparedRow]:
@@ -323,10 +325,6 @@ class ComparisonDocument(msgspec.Struct, kw_only=True):
 def comparison_document(view: CompareView) -> ComparisonDocument:
     """`view` as data for programs: every figure with its unit and source."""
     return msgspec.convert(view, ComparisonDocument, from_attributes=True)
-
-
-def _known(rows: Sequence[ConditionRow], place: int) -> dict[str, str]:
-    return {row.name: row.cells[place] for row in rows if row.cells[place] != "-"}
 
 
 def _figure(statistic: str, one: Amount | Missing) -> Figure:
