@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from hardstone.model import Descriptor, Verdict
 from hardstone.stats.consistency import MARK
 from hardstone.stats.quantiles import NEAR_LIMIT_RATIO, is_printable, median_limit
 from hardstone.stats.two_runs import QuantileEnds, QuantileRatio, compare_quantile, quantile_ends
-from hardstone.systems.published import Figure, figures_of, load_studies
+from hardstone.systems.published import figures_of, load_studies
 from hardstone.systems.subjects import (
     Amount,
     FigureRow,
@@ -79,8 +79,8 @@ class Medians:
         return compare_quantile(series[0], series[1], _HALF, ends=(ends[0], ends[1]))
 
     def limit(self, place: int) -> str | None:
-        """That a series is close to the cost of reading the clock. The least value of most is far
-        from it, which tells without the median."""
+        """That a series is close to the cost of reading the clock. The least value of most series
+        is far from it, so that they need no median."""
         held = self.found[place]
         if held is None or held.series is None or held.result is None or not is_sound(held):
             return None
@@ -116,7 +116,7 @@ class Medians:
 
 TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
-TICK_TOLERANCE = 0.2
+_TICK_TOLERANCE = 0.2
 CONTRADICTS = f"{MARK} cannot be true"
 _LEAST_IS_ALL = "minimal_period"
 _LABEL_CHARACTERS = 80
@@ -124,13 +124,13 @@ _LABEL_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Systems:
-    """What a row is set against: the systems, and the longest tick of each in ns where known.
-    `unlike` is what was found of their results so far."""
+    """What a row is compared with: the systems, and the longest tick of each in ns where known.
+    `differing` is what was found of their results so far."""
 
     columns: Sequence[SystemColumn]
     reference: int
     ticks: Sequence[float | None]
-    unlike: DifferingResults = field(default_factory=DifferingResults)
+    differing: DifferingResults = field(default_factory=DifferingResults)
 
 
 def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:
@@ -150,19 +150,19 @@ def compared_rows(
 ) -> list[ComparedRow]:
     """Every series of any system, in the order in which they have them. `decisive`: addresses of
     the rows of the summary."""
-    return [compared_row(one, systems, decisive=one.address in decisive) for one in found]
+    return [_compared_row(one, systems, decisive=one.address in decisive) for one in found]
 
 
-def compared_row(
+def _compared_row(
     found: FigureRow, systems: Systems, label: str = "", *, decisive: bool = False
 ) -> ComparedRow:
-    """One row. `label`: what it is called instead of by its series and labels."""
+    """One row. `label` replaces its series and labels."""
     row, stand_ins = with_stand_ins(found, [one.subject for one in systems.columns])
     worst, more = _worst_statistic(found.first), _more(row)
     builder = _Cells(row, systems, stand_ins, worst, more, Medians(row.found))
     return ComparedRow(
         address=found.address,
-        label=label or row_label(found),
+        label=label or _row_label(found),
         unit=found.first.unit,
         cells=[builder.cell(place) for place in range(len(row.found))],
         more=more,
@@ -170,7 +170,7 @@ def compared_row(
     )
 
 
-def row_label(row: FigureRow) -> str:
+def _row_label(row: FigureRow) -> str:
     """The series and the labels that the systems share: "switch, threads 128"."""
     first, kept = row.first, dict(row.key[2])
     labels = [
@@ -235,19 +235,19 @@ class _Cells:
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
     def _why(self, place: int, held: SubjectSeries) -> str:
-        """Beside the reference, or where that has no figure, beside the first that has one."""
+        """Compared with the reference, or where that has no figure, with the first that has one."""
         reference = self.systems.reference
         if self.row.found[reference] is not None:
-            return self._why_beside(place, held, reference)
+            return self._why_against(place, held, reference)
         stand_in = self.stand_ins.get(place)
-        if stand_in:  # nothing that the others have
+        if stand_in:
             return f"{stand_in.what}, not from a device"
         first = self._first()
         number = self.systems.columns[first].number
-        return self._why_beside(place, held, first).replace("the reference", f"system {number}")
+        return self._why_against(place, held, first).replace("the reference", f"system {number}")
 
     def _first(self) -> int:
-        """The first system whose figure may stand beside others."""
+        """The first system whose figure may be compared with others."""
         there = [
             (place, one)
             for place, one in enumerate(self.row.found)
@@ -260,7 +260,7 @@ class _Cells:
         ]
         return (sound or there)[0][0]
 
-    def _why_beside(self, place: int, held: SubjectSeries, other: int) -> str:
+    def _why_against(self, place: int, held: SubjectSeries, other: int) -> str:
         against = self.row.found[other]
         if against is None or against is held:
             return ""
@@ -273,7 +273,7 @@ class _Cells:
             self.systems.columns[place].subject,
             self.systems.columns[other].subject,
         )
-        return why_grey(pair, self.systems.unlike)
+        return why_grey(pair, self.systems.differing)
 
     def _why_worst(self, held: SubjectSeries, against: SubjectSeries) -> str:
         return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
@@ -322,13 +322,13 @@ def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float 
     if tick_ns is None or tick_ns <= 0 or not isinstance(worst, Amount) or worst.value is None:
         return False
     usual = mean.lowest if isinstance(mean, Amount) else 0.0
-    return abs(worst.value - usual - tick_ns) <= TICK_TOLERANCE * tick_ns
+    return abs(worst.value - usual - tick_ns) <= _TICK_TOLERANCE * tick_ns
 
 
 def _predictability(
     held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
 ) -> float | None:
-    """How many times the mean the worst is [O]; None where either is not known, or no duration."""
+    """The worst over the mean [O]; None where either is not known, or is no duration."""
     known = [one.value if isinstance(one, Amount) else None for one in (mean, worst)]
     usual, extreme = known
     if held.unit == "count" or held.name == _LEAST_IS_ALL or usual is None or extreme is None:
@@ -368,23 +368,17 @@ def compared_tests(
     by_test: dict[str, list[ComparedRow]] = {}
     for row in rows:
         by_test.setdefault(row.address.partition("/")[0], []).append(row)
+    specs: dict[str, Descriptor] = {}  # as the probe of the first run declared them
+    for column in columns:
+        if isinstance(column.subject, MeasuredRun):
+            for spec in column.subject.document.descriptors:
+                specs.setdefault(spec.id, spec)
     names = {test: None for column in columns for test in column.subject.tests()}
     catalogue = load_catalogue()
     ordered = sorted(
         {**names, **dict.fromkeys(by_test)}, key=lambda one: catalogue.entry(one).order
     )
-    specs = _descriptors(columns)
     return [_compared_test(one, columns, by_test.get(one, []), specs.get(one)) for one in ordered]
-
-
-def _descriptors(columns: Sequence[SystemColumn]) -> Mapping[str, Descriptor]:
-    """As the probe of the first run declared them."""
-    found: dict[str, Descriptor] = {}
-    for column in columns:
-        if isinstance(column.subject, MeasuredRun):
-            for one in column.subject.document.descriptors:
-                found.setdefault(one.id, one)
-    return found
 
 
 def _compared_test(
@@ -427,7 +421,7 @@ def _state(column: SystemColumn, test: str) -> str:
 def _claim_rows(
     test: str, columns: Sequence[SystemColumn], spec: Descriptor | None
 ) -> tuple[list[ClaimRow], int]:
-    """The row of the whole where a study judged, then those claims that are not alike, then the
+    """The row of the whole where a study judged, then the claims that fail somewhere, then the
     others; and how many were left out."""
     found = [_verdicts(column, test) for column in columns]
     claims = [[claim_of(one, test, spec) for one in verdicts] for verdicts in found]
@@ -436,7 +430,9 @@ def _claim_rows(
         if not columns[place].is_published:
             for one in own:
                 by_name.setdefault(one.name, [None] * len(columns))[place] = one
-    ordered = sorted(by_name.items(), key=lambda one: not _is_telling(one[1]))
+    ordered = sorted(
+        by_name.items(), key=lambda named: all(one is None or one.passed for one in named[1])
+    )
     rows = [
         ClaimRow(
             name,
@@ -448,18 +444,18 @@ def _claim_rows(
         )
         for name, cells in ordered[:_MOST_CLAIMS]
     ]
-    is_judged = any(column.is_published and own for column, own in zip(columns, found, strict=True))
-    whole = [_whole(test, columns, claims)] if is_judged else []
-    return [*whole, *rows], max(len(ordered) - _MOST_CLAIMS, 0)
+    if any(column.is_published and own for column, own in zip(columns, found, strict=True)):
+        whole = [
+            _whole_cell(own) if own else _without(column, test)
+            for own, column in zip(claims, columns, strict=True)
+        ]
+        rows.insert(0, ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, whole))
+    return rows, max(len(ordered) - _MOST_CLAIMS, 0)
 
 
 def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
     found = column.subject.verdicts(test)
     return [] if isinstance(found, Missing) else found
-
-
-def _is_telling(cells: Sequence[Claim | None]) -> bool:
-    return any(one is not None and not one.passed for one in cells)
 
 
 def _cell(one: Claim) -> ClaimCell:
@@ -477,42 +473,33 @@ def _without(column: SystemColumn, test: str) -> ClaimCell:
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
 
 
-def _whole(
-    test: str, columns: Sequence[SystemColumn], claims: Sequence[Sequence[Claim]]
-) -> ClaimRow:
-    cells = [
-        _whole_cell(own) if own else _without(column, test)
-        for own, column in zip(claims, columns, strict=True)
-    ]
-    return ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, cells)
-
-
 def _whole_cell(own: Sequence[Claim]) -> ClaimCell:
     failed = [one for one in own if not one.passed and not one.uncounted]
     if failed:
         return ClaimCell(FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
     aside = [one for one in own if not one.passed]
-    told = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
+    evidence = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
     more = f"; not counted: {', '.join(one.name for one in aside)}" if aside else ""
-    return ClaimCell(HOLDS, "passed", told + more)
+    return ClaimCell(HOLDS, "passed", evidence + more)
 
 
 def _statements(test: str) -> list[str]:
     """What studies say about no single system, in words and figures, with their source."""
-    said = [_said(one) for one in figures_of(test) if one.system is None or one.unit is None]
-    return list(dict.fromkeys(one for one in said if one))
-
-
-def _said(one: Figure) -> str:
-    study = load_studies()[one.study].reading.short
-    load = one.address.conditions.get("load")
-    where = f"{study}, load {load}" if load else study
-    if one.statistic is None and one.system is None:
-        return f"{where}: {one.value}"
-    if one.system is None and one.unit is not None:
-        amount = amount_of(one)
-        return f"{where}: {one.address} {one.statistic} {format_value(amount.value, amount.unit)}"
-    return ""
+    found = []
+    for one in figures_of(test):
+        is_in_words = one.statistic is None
+        if one.system is not None or (one.unit is None and not is_in_words):
+            continue
+        study = load_studies()[one.study].reading.short
+        load = one.address.conditions.get("load")
+        where = f"{study}, load {load}" if load else study
+        if is_in_words:
+            found.append(f"{where}: {one.value}")
+        else:
+            amount = amount_of(one)
+            value = format_value(amount.value, amount.unit)
+            found.append(f"{where}: {one.address} {one.statistic} {value}")
+    return list(dict.fromkeys(found))
 
 
 def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimCell]]:
@@ -556,14 +543,14 @@ DECISIVE = (
 def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
     """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
     rows = [
-        compared_row(row, systems, decisive=True)
+        _compared_row(row, systems, decisive=True)
         for one in DECISIVE
         for name in one.series
         for row in _chosen(found, one, name)
     ]
     wakeup = _wakeup(systems.columns)
     if wakeup is not None:
-        rows.append(compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
+        rows.append(_compared_row(wakeup, systems, "wakeup, total, worst CPU", decisive=True))
     return rows
 
 
@@ -578,12 +565,15 @@ def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[Fi
     that two or more have."""
     rows = [row for row in found if row.test == one.test and row.key[1] == name]
     fitting = [row for row in rows if _fits(row, one)] or rows
-    shared = [row for row in fitting if _held_count(row) > 1] or fitting
-    order: Callable[[FigureRow], tuple[int, int]] = (
-        (lambda row: (_number(row, one.most), _held_count(row)))
-        if one.most
-        else (lambda row: (_published_count(row), _held_count(row)))
-    )
+    shared = [row for row in fitting if _known_count(row) > 1] or fitting
+
+    def order(row: FigureRow) -> tuple[int, int]:
+        if one.most:
+            texts = [row.first.labels.get(one.most, ""), *row.first.parts]
+            return max((whole_number(text) or 0 for text in texts), default=0), _known_count(row)
+        published_count = sum(own is not None and own.series is None for own in row.found)
+        return published_count, _known_count(row)
+
     if shared:
         yield max(shared, key=order)
 
@@ -593,26 +583,21 @@ def _fits(row: FigureRow, one: Decisive) -> bool:
     return all(labels.get(name, value) in (value, _BOTH) for name, value in one.labels)
 
 
-def _held_count(row: FigureRow) -> int:
+def _known_count(row: FigureRow) -> int:
     return sum(one is not None for one in row.found)
 
 
-def _published_count(row: FigureRow) -> int:
-    """How many published systems have the row: of interrupts the studies' row is taken."""
-    return sum(one is not None and one.series is None for one in row.found)
-
-
-def _number(row: FigureRow, label: str) -> int:
-    texts = [row.first.labels.get(label, ""), *row.first.parts]
-    return max((whole_number(one) or 0 for one in texts), default=0)
-
-
 def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
-    """The CPU with the largest worst of each system: merged, a bad CPU would not be seen."""
+    """The CPU with the largest worst of each system: merging would hide a bad CPU."""
     found: list[SubjectSeries | None] = []
     notes: list[tuple[str, ...]] = []
     for column in columns:
-        own = [one for one in column.subject.held() if _is_total(one)]
+        own = [
+            one
+            for one in column.subject.held()
+            if (one.test, one.name) == WAKEUP
+            and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
+        ]
         worst = max(own, key=_largest, default=None)
         cpu = worst.labels.get("cpu") if worst is not None else None
         found.append(worst)
@@ -620,11 +605,6 @@ def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
     if not any(found):
         return None
     return FigureRow((*WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
-
-
-def _is_total(one: SubjectSeries) -> bool:
-    is_wakeup = (one.test, one.name) == WAKEUP
-    return is_wakeup and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
 
 
 def _largest(one: SubjectSeries) -> float:
