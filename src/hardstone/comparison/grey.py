@@ -191,7 +191,7 @@ def why_alone_grey(one: SubjectSeries) -> str:
     if not isinstance(one, MeasuredSeries):
         return ""
     if not is_sound(one):
-        return "it cannot be true: see the top of its run"
+        return f"it {CONTRADICTORY}"
     return "measured without real-time scheduling" if lacks_realtime(one.result) else ""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -71,15 +71,6 @@ class FigureCriterion(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     def address(self) -> str:
         return "/".join([self.test, *self.labels.values(), self.series])
 
-    def written_out(self) -> list[FigureCriterion]:
-        """One criterion for each combination of the values in `each`."""
-        return [
-            msgspec.structs.replace(
-                self, each={}, labels={**self.labels, **dict(zip(self.each, values, strict=True))}
-            )
-            for values in itertools.product(*self.each.values())
-        ]
-
 
 class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What a category is rated by. `weight` 0: not calibrated. `why_no_stars`: it has none, and
@@ -89,10 +80,6 @@ class CategoryCriteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown
     figures: list[FigureCriterion] = []
     why_no_stars: str = ""
     behaviours: list[str] = []
-
-    def each_figure(self) -> list[FigureCriterion]:
-        """Every rated figure, `each` written out."""
-        return [one for figure in self.figures for one in figure.written_out()]
 
 
 class SpecialAttention(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -131,8 +118,15 @@ class Criteria(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
 @cache
 def rated_figures(category: str) -> tuple[FigureCriterion, ...]:
-    """Every figure that `category` is rated by."""
-    return tuple(load_criteria().categories[category].each_figure())
+    """Every figure that `category` is rated by: one for each combination of the values in
+    `each`."""
+    return tuple(
+        msgspec.structs.replace(
+            one, each={}, labels={**one.labels, **dict(zip(one.each, values, strict=True))}
+        )
+        for one in load_criteria().categories[category].figures
+        for values in itertools.product(*one.each.values())
+    )
 
 
 @cache
@@ -143,7 +137,7 @@ def load_criteria() -> Criteria:
 
 
 OUT_OF_THE_BOX = "out of the box"
-SPECIAL_ATTENTION = "special attention"
+_SPECIAL_ATTENTION = "special attention"
 _NO_LOADS = ("none", NOT_KNOWN)
 _KINDS = {
     KindOfTime.EMULATED: "emulated",
@@ -161,7 +155,7 @@ def configuration_of(subject: Subject) -> str:
     """A key of `configurations` in criteria.toml; a study's own words where it has other ones."""
     if not isinstance(subject, MeasuredRun):
         return subject.conditions.get("configuration", "not published")
-    return SPECIAL_ATTENTION if special_attention(subject) else OUT_OF_THE_BOX
+    return _SPECIAL_ATTENTION if special_attention(subject) else OUT_OF_THE_BOX
 
 
 def special_attention(run: MeasuredRun) -> list[str]:
@@ -213,7 +207,7 @@ def _reasons(run: MeasuredRun) -> Iterator[str]:
     changed = sorted(tests.intersection(_changed_tests(run)))
     if changed:
         yield f"parameters changed: {' '.join(changed)}"
-    if document.status != "complete" or any(map(is_cut_off, run.results)):
+    if document.status != "complete" or any(map(_is_cut_off, run.results)):
         yield "incomplete"
 
 
@@ -240,7 +234,7 @@ def _changed_tests(run: MeasuredRun) -> Iterator[str]:
                 yield one.test
 
 
-def is_cut_off(result: Result) -> bool:
+def _is_cut_off(result: Result) -> bool:
     """Whether the figures of a result are of less than was asked for."""
     return not result.complete or result.interrupted or result.status in ("failed", "timeout")
 
@@ -288,7 +282,7 @@ def find_figure(
         found = _worst_of(_fitting(subject, stand_in, statistic, one.about))
         if found is not None:
             substitutes.append(replace(found, is_stand_in=not one.is_stricter))
-    return _worst_of(substitutes) or why_missing(subject, criterion)
+    return _worst_of(substitutes) or _why_missing(subject, criterion)
 
 
 def _worst_of(found: Iterable[FoundFigure]) -> FoundFigure | None:
@@ -307,7 +301,9 @@ def _fitting(
     if not isinstance(subject, MeasuredRun):
         for held in subject.held():
             if _fits(held, criterion):
-                yield from _amounts(held, criterion, statistic, about, _published_block_ns(held))
+                figures = held.figures if isinstance(held, PublishedSeries) else ()
+                block_ns = _positive(figures[0].params.get("block_ns") if figures else None)
+                yield from _amounts(held, criterion, statistic, about, block_ns)
         return
     fitting = list(_measured(subject, criterion))
     for measured in fitting:
@@ -338,7 +334,7 @@ def _why_too_few(run: MeasuredRun, measured: MeasuredSeries, criterion: FigureCr
         wanted = criterion.interrupts
         return f"{count:,} of {wanted:,} interrupts at this period" if count < wanted else ""
     count = measured.series.count
-    if is_cut_off(measured.result):
+    if _is_cut_off(measured.result):
         return f"cut off after {count:,} values"
     document = run.document
     is_short = shorter_than_standard(document).get(criterion.test, has_short_profile(document))
@@ -375,7 +371,8 @@ def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[Measured
     """The series that fit; else those without values; else one with a smaller number than that
     of the criterion, as where a system has fewer priorities. None where figures of the test
     cannot be true: the others alone could flatter."""
-    found = _named(subject, criterion)
+    named = subject.held_of(criterion.test, criterion.series)
+    found = [one for one in named if _fits(one, criterion)]
     results = [one for one in subject.results if one.test == criterion.test]
     if not all(map(_has_sound_figures, results)):
         return []
@@ -394,11 +391,6 @@ def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[Measured
         for result, one in zip(results, shortened, strict=True)
         if isinstance(one, Series)
     ]
-
-
-def _named(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
-    named = subject.held_of(criterion.test, criterion.series)
-    return [one for one in named if _fits(one, criterion)]
 
 
 def _resolved(subject: MeasuredRun, result: Result, criterion: FigureCriterion) -> Series | Missing:
@@ -432,7 +424,7 @@ def _fits(held: SubjectSeries, criterion: FigureCriterion) -> bool:
     return True
 
 
-def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
+def _why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
     """Why `subject` has no figure of `criterion`."""
     if not isinstance(subject, MeasuredRun):
         return Missing("not published")
@@ -443,13 +435,6 @@ def why_missing(subject: Subject, criterion: FigureCriterion) -> Missing:
         return _CONTRADICTORY
     found = _resolved(subject, results[0], criterion)
     return found if isinstance(found, Missing) else Missing("it has no values")
-
-
-def _published_block_ns(held: SubjectSeries) -> int:
-    params: Mapping[str, int] = {}
-    if isinstance(held, PublishedSeries):
-        params = held.figures[0].params
-    return _positive(params.get("block_ns"))
 
 
 def _positive(value: object) -> int:

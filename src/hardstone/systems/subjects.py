@@ -204,7 +204,11 @@ class MeasuredSeries:
         from hardstone.stats.quantiles import printable_quantiles
 
         quantiles = [f"p{100 * q:.8g}" for q in printable_quantiles(self.series.count)]
-        kernel = [one for one in _KERNEL_TIME if self.test == "KRN-P-PRE" and self._length(one)]
+        kernel = [
+            one
+            for one in _KERNEL_TIME
+            if self.test == "KRN-P-PRE" and isinstance(self.amount(one), Amount)
+        ]
         return ["min", "mean", *quantiles, "max", *kernel]
 
     def amount(self, statistic: str) -> Amount | Missing:
@@ -240,9 +244,6 @@ class MeasuredSeries:
         if length.is_below:
             return Amount(self.unit, statistic, source, below=length.value_ns)
         return Amount(self.unit, statistic, source, value=length.value_ns)
-
-    def _length(self, statistic: str) -> bool:
-        return isinstance(self.amount(statistic), Amount)
 
 
 @dataclass(frozen=True)
