@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hardstone.comparison.grey import condition_rows
 from hardstone.comparison.points import RULES, points_of, repeated_tables
-from hardstone.comparison.rows import compared_rows, compared_tests, decisive_rows, systems_of
+from hardstone.comparison.rows import Systems, compared_rows, compared_tests, decisive_rows
 from hardstone.comparison.tables import columns_of, kernel_table, older_tables
 from hardstone.comparison.view import (
     LEAST_SYSTEMS,
@@ -63,7 +63,7 @@ def compare_view(
     """
     _check_systems(subjects, reference)
     columns = columns_of(subjects, reference, rated)
-    systems = systems_of(columns, reference)
+    systems = Systems(columns, reference)
     found = figure_rows(subjects)
     decisive = decisive_rows(found, systems)
     yardsticks = _yardsticks()

@@ -93,7 +93,7 @@ def _group(row: ComparedRow, view: CompareView, without: Collection[int]) -> Ser
         label=row.label,
         address=row.address,
         is_rate=is_rate(row.unit),
-        is_divided=all(has_ratio(cell.held) for _, cell in there if cell.held),
+        is_divided=all(has_ratio(cell.subject_series) for _, cell in there if cell.subject_series),
         lines=[_line(column, cell, row, common) for column, cell in there],
         absent=[
             (why, f"system{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)}")
@@ -108,11 +108,11 @@ def _has_figure(cell: ComparedCell) -> bool:
 
 
 def common_remarks(cells: Sequence[ComparedCell], *kinds: str) -> list[str]:
-    """Remarks that all of `cells` have: they are said once. `kinds`: "marks", "notes"."""
+    """Remarks that all of `cells` have, which are shown once. `kinds`: "marks", "notes"."""
     if len(cells) < 2:
         return []
-    said = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
-    return [one for one in dict.fromkeys(said[0]) if all(one in other for other in said)]
+    remarks = [[text for kind in kinds for text in getattr(cell, kind)] for cell in cells]
+    return [one for one in dict.fromkeys(remarks[0]) if all(one in other for other in remarks)]
 
 
 def _line(
@@ -120,8 +120,8 @@ def _line(
 ) -> SystemLine:
     more = dict(cell.more)
     median = more.pop(_MEDIAN, None)
-    if median is None and cell.held and cell.series:
-        median = cell.held.amount(_MEDIAN)
+    if median is None and cell.subject_series and cell.series:
+        median = cell.subject_series.amount(_MEDIAN)
     # No study has a median, and too few values have none: nothing that a reader misses.
     why_no_median = median.reason if isinstance(median, Missing) else ""
     source = _source(cell.mean) or _source(cell.worst)

@@ -448,7 +448,7 @@ def _ends() -> list[Spec]:
 
 
 def _texts() -> list[Spec]:
-    """The figures beside their bars; why one is missing at the left end."""
+    """The figures next to their bars; at the left end why one is missing."""
     look: Spec = {"align": "left", "baseline": "middle", "fontSize": 10}
     known = mark("text", dx=6, color="var(--ink)", **look)
     missing = mark("text", dx=3, fontStyle="italic", color=GREY, **look)
@@ -658,7 +658,7 @@ def _axes(found: Sequence[Shift]) -> tuple[Spec, Spec]:
     least, most = min(places, default=-1.0), max(places, default=1.0)
     ratios = [point.ratio for one in found for point in one.points]
     low, high = min([1 / _LEAST_SPAN, *ratios]), max([_LEAST_SPAN, *ratios])
-    # Where a band is wide beside the ratios, its ends are not worth the room.
+    # A band that is much wider than the ratios is cut: its ends are not worth the room.
     low, high = max(low / _BAND_ROOM, 1 / _FURTHEST), min(high * _BAND_ROOM, _FURTHEST)
     marks = [place for place in map(_odds, _LEVELS) if least <= place <= most]
     x: Spec = {

@@ -5,7 +5,6 @@ Up to six systems are overlaid, then each has a panel of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +56,7 @@ from hardstone.stats.identity import histogram_problem
 from hardstone.stats.quantiles import quantile
 from hardstone.stats.two_runs import ABOUT as SHIFT_ABOUT
 from hardstone.stats.two_runs import shift_function
-from hardstone.systems.subjects import MeasuredRun, SubjectSeries
+from hardstone.systems.subjects import MeasuredRun
 from hardstone.units import format_count
 from hardstone.wording import format_value, is_rate, shorten
 
@@ -95,9 +94,10 @@ class Place:
 def curves_of(row: ComparedRow, columns: Sequence[SystemColumn]) -> list[Curve]:
     """The systems whose distribution can be drawn."""
     return [
-        Curve(column, cell, cell.series, _source_of(cell.held, column))
+        Curve(column, cell, cell.series, f"{column.id} {cell.subject_series.address}")
         for column, cell in measured_cells(row, columns)
-        if cell.series is not None
+        if cell.subject_series is not None
+        and cell.series is not None
         and cell.series.count >= LEAST_VALUES
         and cell.series.histogram.buckets
         and histogram_problem(cell.series.histogram) is None
@@ -573,7 +573,8 @@ def _kernel_table(
 _NAME_CHARACTERS = 26
 _ROW_CHARACTERS = 60
 WHO = ["number", "system", "label"]
-_ODD = re.compile(r"[^a-z0-9]+")
+
+
 _LATENCIES = ("LAT", "DLT", "TLT")
 
 
@@ -585,16 +586,6 @@ def system_name(column: SystemColumn, most: int = _NAME_CHARACTERS) -> str:
 def who(column: SystemColumn) -> list[Value]:
     """The cells of WHO."""
     return [column.number, column.id, column.label]
-
-
-def _source_of(held: SubjectSeries | None, column: SystemColumn) -> str:
-    """The run and the address of the series that a distribution is from."""
-    return f"{column.id} {held.address}" if held else ""
-
-
-def anchor_of(text: str) -> str:
-    """`text` as a part of an ID: small letters, digits and hyphens."""
-    return _ODD.sub("-", text.lower()).strip("-")[:40] or "x"
 
 
 def row_name(row: ComparedRow, most: int = _ROW_CHARACTERS) -> str:

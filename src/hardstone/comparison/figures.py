@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +18,6 @@ from hardstone.comparison.charts import (
 from hardstone.comparison.curves import (
     WHO,
     Place,
-    anchor_of,
     course_figure,
     curves_of,
     exceedance_figure,
@@ -165,23 +165,21 @@ def _spoken_cell(cell: ComparedCell) -> str:
 def _pair_table(row: ComparedRow, columns: Sequence[SystemColumn]) -> ChartTable:
     value = unit_title("value", row.unit)
     head = [*WHO, "series", "figure", value, "bound", "missing", "not comparable", "remarks"]
-    rows = [
-        [*who(column), row.address, *_cells(cell, which)]
-        for column, cell in zip(columns, row.cells, strict=True)
-        for which in (AVERAGE, WORST)
-    ]
+    rows: list[list[Value]] = []
+    for column, cell in zip(columns, row.cells, strict=True):
+        for which in (AVERAGE, WORST):
+            amount = _amount(cell, which)
+            remarks = "; ".join([*cell.marks, *cell.notes])
+            grey = (cell.why or cell.worst_why) if _is_grey(cell, which) else ""
+            if isinstance(amount, Missing):
+                figure: list[Value] = [None, "", amount.reason, grey, remarks, ""]
+            else:
+                kind, end = _kind(amount)
+                remarks = "; ".join([*filter(None, [remarks]), *amount.notes])
+                bound = "" if kind == "value" else kind
+                figure = [end, bound, "", grey, remarks, amount.source]
+            rows.append([*who(column), row.address, which, *figure])
     return ChartTable([*head, "source"], rows)
-
-
-def _cells(cell: ComparedCell, which: str) -> list[Value]:
-    amount = _amount(cell, which)
-    remarks = "; ".join([*cell.marks, *cell.notes])
-    grey = (cell.why or cell.worst_why) if _is_grey(cell, which) else ""
-    if isinstance(amount, Missing):
-        return [which, None, "", amount.reason, grey, remarks, ""]
-    kind, end = _kind(amount)
-    remarks = "; ".join([*filter(None, [remarks]), *amount.notes])
-    return [which, end, "" if kind == "value" else kind, "", grey, remarks, amount.source]
 
 
 def _spread_figure(view: CompareView, drawer: Drawer) -> Figure | None:
@@ -300,14 +298,10 @@ class BegunFigures:
 def shown_row(test: ComparedTest, decisive: Sequence[ComparedRow]) -> ComparedRow | None:
     """The row of a test that is drawn: a decisive one, else the one that most systems have and,
     of these, the one with the largest worst. None where fewer than two systems have a figure."""
-    rows = [row for row in test.rows if _known(row) >= _LEAST_SYSTEMS and _has_pair(row)]
+    rows = [row for row in test.rows if row.known_count >= _LEAST_SYSTEMS and _has_pair(row)]
     wanted = {row.address for row in decisive}
     chosen = [row for row in rows if row.address in wanted] or rows
-    return max(chosen, key=lambda row: (_known(row), _largest(row)), default=None)
-
-
-def _known(row: ComparedRow) -> int:
-    return sum(1 for cell in row.cells if cell.held is not None)
+    return max(chosen, key=lambda row: (row.known_count, _largest(row)), default=None)
 
 
 def _largest(row: ComparedRow) -> float:
@@ -345,7 +339,7 @@ class _Maker:
         """Bars of each test first, then curves, the tests of the summary first."""
         again = {row.address: figure for row, figure in summary}
         rows = {
-            test.test: (row, f"chart-{number}-{anchor_of(test.test)}")
+            test.test: (row, f"chart-{number}-{_anchor(test.test)}")
             for number, test in enumerate(self.view.tests, 1)
             if (row := shown_row(test, self.view.decisive)) is not None
         }
@@ -419,3 +413,8 @@ class _Maker:
 
 def _cost(curves: int) -> int:
     return _PANELS_COST if curves > MOST_OVERLAID else 1
+
+
+def _anchor(text: str) -> str:
+    """`text` as a part of an ID: small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40] or "x"

@@ -317,7 +317,7 @@ def _context(view: CompareView, figures: CompareFigures, *, is_live: bool) -> di
         "stars_of": _stars_of,
         "decisive": _decisive_table(view, {one.test: one.anchor for one in tests}),
         "points": list(zip(view.columns, view.points, strict=True)),
-        "criteria": [(stars, *said) for stars, said in view.criteria.items()],
+        "criteria": [(stars, *meaning) for stars, meaning in view.criteria.items()],
         "conditions": _condition_part(view),
         "tables": view.tables,
         "tests": tests,
@@ -349,8 +349,8 @@ def _title(view: CompareView) -> str:
 
 
 def _choices(view: CompareView) -> list[SystemColumn]:
-    """Systems that others can be set against in the page: what may stand beside the reference of
-    the command may stand beside each other. A published system has no median."""
+    """Systems that can be the reference in the page: those that may be compared with the reference
+    of the command may be compared with each other. A published system has no median."""
     return [one for one in view.columns if one.is_reference or not (one.is_published or one.apart)]
 
 

@@ -88,15 +88,20 @@ class _Facts:
     @property
     def cells(self) -> Cells:
         """Without figures that may be compared with nothing: no point follows from them."""
-        found = [(row, row.cells[self.place]) for row in self.decisive]
-        return [one for one in found if one[1].held is None or not why_alone_grey(one[1].held)]
+        found = []
+        for row in self.decisive:
+            series = row.cells[self.place].subject_series
+            if series is None or not why_alone_grey(series):
+                found.append((row, row.cells[self.place]))
+        return found
 
 
 def _positive(facts: _Facts) -> Iterator[str]:
     column, cells = facts.column, facts.cells
     if column.trust == "untrustworthy":
         return
-    if not column.mark:  # times of an emulated processor, or instructions, are held against nothing
+    # Times of an emulated processor, and counted instructions, are compared with nothing.
+    if not column.mark:
         good = [
             one
             for one in _calibrated(column)
@@ -124,7 +129,7 @@ def _negative(facts: _Facts) -> Iterator[str]:
     yield from _failed(facts.place, facts.tests)
     low = [one for one in _calibrated(column) if (one.stars or 0) <= BAD_STARS]
     yield from _category_texts(sorted(low, key=lambda one: one.stars or 0), column)
-    if not column.mark:  # times of an emulated processor are held against nothing
+    if not column.mark:
         yield from _reaches(cells, facts.yardsticks[1])
     spread = _largest_spread(cells)
     if spread is not None and spread[2] >= SPREAD:
@@ -319,9 +324,9 @@ def _table(
 def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     """The figures of a row; None where fewer than LEAST_RUNS of the runs have it, or any of them
     may not be compared with the others."""
-    cells = [row.cells[place] for place in places if row.cells[place].held is not None]
-    held = [one.held for one in cells if one.held is not None]
-    if len(held) < LEAST_RUNS or any(map(why_alone_grey, held)) or not _are_same(held):
+    cells = [row.cells[place] for place in places if row.cells[place].subject_series is not None]
+    series = [one.subject_series for one in cells if one.subject_series is not None]
+    if len(series) < LEAST_RUNS or any(map(why_alone_grey, series)) or not _are_same(series):
         return None
     means = _known_values(one.mean for one in cells)
     worsts = _known_values(one.worst for one in cells)
@@ -329,25 +334,25 @@ def _row(row: ComparedRow, places: Sequence[int]) -> list[str] | None:
     medians = _known_values(one.more[_P50] for one in cells) if has_median else []
     figures = [one if len(one) == len(cells) else [] for one in (means, medians, worsts)]
     is_dependent = any(map(runs_depend, figures))
-    said = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
-    if any(why_worst_grey(one, two) for one in held for two in held):
-        said[-1] = "unlike counts"
+    texts = [_over_runs(one, row.unit, is_dependent=is_dependent) for one in figures]
+    if any(why_worst_grey(one, two) for one in series for two in series):
+        texts[-1] = "unlike counts"
     of_all = min if is_rate(row.unit) else max
     worst = _text(row.unit, of_all(worsts)) if len(worsts) == len(cells) else _NONE
     test = row.address.partition("/")[0]
     # What all runs remark, such as that an interrupt is not one of a device.
     shared = [note for note in cells[0].notes if all(note in one.notes for one in cells)]
     label = shorten("; ".join([f"{test} {row.label}", *shared]), _LABEL_CHARACTERS)
-    return [label, str(len(cells)), *said, worst]
+    return [label, str(len(cells)), *texts, worst]
 
 
 def _known_values(amounts: Iterable[Amount | Missing]) -> list[float]:
     return [one.value for one in amounts if isinstance(one, Amount) and one.value is not None]
 
 
-def _are_same(held: Sequence[SubjectSeries]) -> bool:
-    first = held[0]
-    return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in held)
+def _are_same(series: Sequence[SubjectSeries]) -> bool:
+    first = series[0]
+    return all(not why_grey(Pair(one, first)) and _params(one) == _params(first) for one in series)
 
 
 def _params(one: SubjectSeries) -> dict[str, object]:
@@ -363,8 +368,8 @@ def _over_runs(values: Sequence[float], unit: Unit, *, is_dependent: bool) -> st
     found = interval_of_runs(values)
     if found is None:
         return _NONE
-    said = [_text(unit, one) for one in (found.estimate, found.low, found.high)]
-    return f"{said[0]} ({_DEPEND if is_dependent else range_text(said[1], said[2])})"
+    estimate, low, high = (_text(unit, one) for one in (found.estimate, found.low, found.high))
+    return f"{estimate} ({_DEPEND if is_dependent else range_text(low, high)})"
 
 
 def _text(unit: Unit, value: float) -> str:

@@ -56,18 +56,18 @@ class Medians:
     _known: dict[int, QuantileEnds | None] = field(default_factory=dict)
 
     def figure(self, place: int) -> Amount | Missing:
-        """As `Held.amount` gives it."""
-        held = self.found[place]
+        """As `SubjectSeries.amount` gives it."""
+        own = self.found[place]
         ends = self._ends(place)
-        if held is None:
+        if own is None:
             return Missing("no values")
-        is_shown = held.series is not None and is_printable(_HALF, held.series.count)
+        is_shown = own.series is not None and is_printable(_HALF, own.series.count)
         if ends is None or ends.value is None or not is_shown:
-            return held.amount(MEDIAN)
-        if not isinstance(held, MeasuredSeries):
-            return held.amount(MEDIAN)
-        source = f"{held.run_id} {held.address} {MEDIAN}"
-        return Amount(held.unit, MEDIAN, source, value=float(ends.value))
+            return own.amount(MEDIAN)
+        if not isinstance(own, MeasuredSeries):
+            return own.amount(MEDIAN)
+        source = f"{own.run_id} {own.address} {MEDIAN}"
+        return Amount(own.unit, MEDIAN, source, value=float(ends.value))
 
     def ratio(self, place: int, reference: int) -> QuantileRatio | None:
         """The median at `place` divided by that of the reference."""
@@ -81,10 +81,10 @@ class Medians:
     def limit(self, place: int) -> str | None:
         """That a series is close to the cost of reading the clock. The least value of most series
         is far from it, so that they need no median."""
-        held = self.found[place]
-        if held is None or held.series is None or held.result is None or not is_sound(held):
+        own = self.found[place]
+        if own is None or own.series is None or own.result is None or not is_sound(own):
             return None
-        series, instrument = held.series, held.result.instrument
+        series, instrument = own.series, own.result.instrument
         if instrument is None or series.min is None or series.unit != "ns" or series.derived:
             return None
         if series.min >= NEAR_LIMIT_RATIO * instrument.pair.median:
@@ -98,11 +98,11 @@ class Medians:
         return self._known[place]
 
     def _read(self, place: int) -> QuantileEnds | None:
-        held = self.found[place]
-        if held is None or held.series is None:
+        own = self.found[place]
+        if own is None or own.series is None:
             return None
         try:
-            return quantile_ends(held.series, _HALF, quantum=self._quantum)
+            return quantile_ends(own.series, _HALF, quantum=self._quantum)
         except InputError:
             return None
 
@@ -114,7 +114,7 @@ class Medians:
         return max((max(one.quantum_ns, 0.0) for one in known), default=0.0)
 
 
-TICK = ("CLK-P-DUR", "tick")
+_TICK = ("CLK-P-DUR", "tick")
 EQUALS_TICK = "equals the tick"
 _TICK_TOLERANCE = 0.2
 CONTRADICTS = f"{MARK} cannot be true"
@@ -124,25 +124,22 @@ _LABEL_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Systems:
-    """What a row is compared with: the systems, and the longest tick of each in ns where known.
-    `differing` is what was found of their results so far."""
+    """What a row is compared with. `differing` is what was found of their results so far."""
 
     columns: Sequence[SystemColumn]
     reference: int
-    ticks: Sequence[float | None]
     differing: DifferingResults = field(default_factory=DifferingResults)
 
-
-def systems_of(columns: Sequence[SystemColumn], reference: int) -> Systems:
-    return Systems(columns, reference, [_longest_tick(one) for one in columns])
-
-
-def _longest_tick(column: SystemColumn) -> float | None:
-    for one in column.subject.held():
-        if (one.test, one.name) == TICK:
-            longest = one.amount("max")
-            return longest.value if isinstance(longest, Amount) else None
-    return None
+    @cached_property
+    def ticks(self) -> list[float | None]:
+        """The longest tick of each system in ns, where it is known."""
+        found = []
+        for column in self.columns:
+            series = column.subject.held()
+            tick = next((one for one in series if (one.test, one.name) == _TICK), None)
+            longest = tick.amount("max") if tick else None
+            found.append(longest.value if isinstance(longest, Amount) else None)
+        return found
 
 
 def compared_rows(
@@ -189,9 +186,9 @@ def _more(row: FigureRow) -> tuple[str, ...]:
     """The median where two distributions are compared; what studies published beyond mean and
     worst."""
     shown = {"mean", _worst_statistic(row.first)}
-    held = [one for one in row.found if one is not None]
-    median = [MEDIAN] if sum(one.series is not None for one in held) > 1 else []
-    published = [name for one in held if one.series is None for name in one.statistics()]
+    known = [one for one in row.found if one is not None]
+    median = [MEDIAN] if sum(one.series is not None for one in known) > 1 else []
+    published = [name for one in known if one.series is None for name in one.statistics()]
     return tuple(one for one in dict.fromkeys([*median, *published]) if one not in shown)
 
 
@@ -208,24 +205,24 @@ class _Cells:
 
     def cell(self, place: int) -> ComparedCell:
         """The figures of the system at `place`, and why they may not be compared."""
-        held, column = self.row.found[place], self.systems.columns[place]
-        if held is None:
+        own, column = self.row.found[place], self.systems.columns[place]
+        if own is None:
             return self._without(column)
-        mean, worst = held.amount("mean"), held.amount(self.worst)
-        why = column.apart or why_alone_grey(held) or self._why(place, held)
+        mean, worst = own.amount("mean"), own.amount(self.worst)
+        why = column.apart or why_alone_grey(own) or self._why(place, own)
         against = self.row.found[self.systems.reference]
         return ComparedCell(
             mean=mean,
             worst=worst,
-            held=held,
+            subject_series=own,
             is_grey=bool(why),
             why=why,
-            marks=self._marks(place, held, mean, worst),
-            notes=self._notes(place, held),
-            ratio=None if why else self._ratio(place, held),
-            predictability=_predictability(held, mean, worst),
-            worst_why="" if why or against is None else self._why_worst(held, against),
-            more={name: self._figure(place, held, name) for name in self.more},
+            marks=self._marks(place, own, mean, worst),
+            notes=self._notes(place, own),
+            ratio=None if why else self._ratio(place, own),
+            predictability=_predictability(own, mean, worst),
+            worst_why="" if why or against is None else self._why_worst(own, against),
+            more={name: self._figure(place, own, name) for name in self.more},
             worst_name=self.worst,
         )
 
@@ -234,17 +231,17 @@ class _Cells:
         more = dict.fromkeys(self.more, missing)
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
-    def _why(self, place: int, held: SubjectSeries) -> str:
+    def _why(self, place: int, own: SubjectSeries) -> str:
         """Compared with the reference, or where that has no figure, with the first that has one."""
         reference = self.systems.reference
         if self.row.found[reference] is not None:
-            return self._why_against(place, held, reference)
+            return self._why_against(place, own, reference)
         stand_in = self.stand_ins.get(place)
         if stand_in:
             return f"{stand_in.what}, not from a device"
         first = self._first()
         number = self.systems.columns[first].number
-        return self._why_against(place, held, first).replace("the reference", f"system {number}")
+        return self._why_against(place, own, first).replace("the reference", f"system {number}")
 
     def _first(self) -> int:
         """The first system whose figure may be compared with others."""
@@ -260,13 +257,13 @@ class _Cells:
         ]
         return (sound or there)[0][0]
 
-    def _why_against(self, place: int, held: SubjectSeries, other: int) -> str:
+    def _why_against(self, place: int, own: SubjectSeries, other: int) -> str:
         against = self.row.found[other]
-        if against is None or against is held:
+        if against is None or against is own:
             return ""
         ours, theirs = self.stand_ins.get(place), self.stand_ins.get(other)
         pair = Pair(
-            held,
+            own,
             against,
             ours.what if ours else "",
             theirs.what if theirs else "",
@@ -275,45 +272,49 @@ class _Cells:
         )
         return why_grey(pair, self.systems.differing)
 
-    def _why_worst(self, held: SubjectSeries, against: SubjectSeries) -> str:
-        return "" if held.name == _LEAST_IS_ALL else why_worst_grey(held, against)
+    def _why_worst(self, own: SubjectSeries, against: SubjectSeries) -> str:
+        return "" if own.name == _LEAST_IS_ALL else why_worst_grey(own, against)
 
-    def _ratio(self, place: int, held: SubjectSeries) -> QuantileRatio | None:
+    def _ratio(self, place: int, own: SubjectSeries) -> QuantileRatio | None:
         """The ratio of the medians, where the reference's own figure may be compared too."""
         reference = self.systems.reference
         against = self.row.found[reference]
-        if against is None or against is held or against.series is None or held.series is None:
+        if against is None or against is own or against.series is None or own.series is None:
             return None
         is_refused = self.systems.columns[reference].apart or why_alone_grey(against)
-        if is_refused or not has_ratio(held):
+        if is_refused or not has_ratio(own):
             return None
         return self.medians.ratio(place, reference)
 
-    def _figure(self, place: int, held: SubjectSeries, statistic: str) -> Amount | Missing:
-        return self.medians.figure(place) if statistic == MEDIAN else held.amount(statistic)
+    def _figure(self, place: int, own: SubjectSeries, statistic: str) -> Amount | Missing:
+        return self.medians.figure(place) if statistic == MEDIAN else own.amount(statistic)
 
     def _marks(
-        self, place: int, held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
+        self, place: int, own: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
     ) -> tuple[str, ...]:
         marks = []
-        if not is_sound(held):
+        if not is_sound(own):
             marks.append(CONTRADICTS)
-        is_timed = held.unit == "ns" and not held.test.startswith("CLK-")
+        is_timed = own.unit == "ns" and not own.test.startswith("CLK-")
         if is_timed and equals_tick(mean, worst, self.systems.ticks[place]):
             marks.append(EQUALS_TICK)
         return tuple(marks)
 
-    def _notes(self, place: int, held: SubjectSeries) -> tuple[str, ...]:
+    def _notes(self, place: int, own: SubjectSeries) -> tuple[str, ...]:
         stand_in = self.stand_ins.get(place)
-        own = self.row.notes[place]
         limit = self.medians.limit(place)
-        first = [stand_in.what] if stand_in else []
-        return tuple(dict.fromkeys([*first, *own, *held.notes, *([limit] if limit else [])]))
+        notes = [
+            *([stand_in.what] if stand_in else []),
+            *self.row.notes[place],
+            *own.notes,
+            *([limit] if limit else []),
+        ]
+        return tuple(dict.fromkeys(notes))
 
 
-def has_ratio(held: SubjectSeries) -> bool:
+def has_ratio(series: SubjectSeries) -> bool:
     """Whether medians of such series are divided: not of counts, nor of a single least value."""
-    return held.unit != "count" and held.name != _LEAST_IS_ALL
+    return series.unit != "count" and series.name != _LEAST_IS_ALL
 
 
 def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float | None) -> bool:
@@ -326,16 +327,16 @@ def equals_tick(mean: Amount | Missing, worst: Amount | Missing, tick_ns: float 
 
 
 def _predictability(
-    held: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
+    series: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
 ) -> float | None:
     """The worst over the mean [O]; None where either is not known, or is no duration."""
     known = [one.value if isinstance(one, Amount) else None for one in (mean, worst)]
     usual, extreme = known
-    if held.unit == "count" or held.name == _LEAST_IS_ALL or usual is None or extreme is None:
+    if series.unit == "count" or series.name == _LEAST_IS_ALL or usual is None or extreme is None:
         return None
     if usual <= 0 or extreme <= 0:
         return None
-    return usual / extreme if is_rate(held.unit) else extreme / usual
+    return usual / extreme if is_rate(series.unit) else extreme / usual
 
 
 def missing_of(column: SystemColumn, test: str) -> Missing:

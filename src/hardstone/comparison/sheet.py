@@ -284,7 +284,7 @@ class _Book:
         self._sheet.gap()
         self._table(
             ["Stars", "Configuration", "Results"],
-            [(stars, *said) for stars, said in view.criteria.items()],
+            [(stars, *meaning) for stars, meaning in view.criteria.items()],
             is_numeric=False,
         )
 
@@ -362,7 +362,7 @@ class _Book:
             )
 
     def studies(self, figures: CompareFigures) -> None:
-        """The tables beside older studies, and the curves of kernel time."""
+        """The tables compared with older studies, and the curves of kernel time."""
         for table in self.view.tables:
             self._section(table.title, _LEAST_ROOM)
             self._text(table.about, colour="quiet")
@@ -384,7 +384,7 @@ class _Book:
         for claim in test.claims:
             self._text(_claim_text(claim, self.view.columns))
         self._sheet.gap(4)
-        rows = sorted(test.rows, key=lambda row: -sum(one.held is not None for one in row.cells))
+        rows = sorted(test.rows, key=lambda row: -row.known_count)
         shown = rows[:MOST_SERIES]
         if shown:
             self._figures(shown, [row.label for row in shown])
@@ -415,6 +415,6 @@ class _Book:
         self._drawn(figures)
 
     def _drawn(self, figures: Sequence[Figure]) -> None:
-        """Two abreast, so that pages look alike; titles keep to their column."""
+        """Two abreast, so that pages look the same; titles keep to their column."""
         titled = [(shorten(title, _TITLE), svg) for title, svg in pictures(figures)]
         self._sheet.drawings(titled, columns=2)

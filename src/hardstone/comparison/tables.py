@@ -78,10 +78,9 @@ def columns_of(
 def _hardware(one: Subject) -> str:
     if not isinstance(one, MeasuredRun):
         return one.conditions.get("machine", "not known")
-    said = one.conditions
-    machine = shorten(said.get("machine", ""), 80) or "not known"
-    count = said.get("CPUs")
-    virtual = said.get("virtual")
+    machine = shorten(one.conditions.get("machine", ""), 80) or "not known"
+    count = one.conditions.get("CPUs")
+    virtual = one.conditions.get("virtual")
     parts = [
         machine,
         f"{count} CPU{'' if count == '1' else 's'}" if count else "",
@@ -173,7 +172,7 @@ Wanted = Sequence[tuple[str, str, str]]
 
 
 def older_tables(columns: Sequence[SystemColumn]) -> list[PlainTable]:
-    """Context switches and queues beside Obenland's, worst cases beside those of Garre et al., the
+    """Context switches and queues with Obenland's, worst cases with those of Garre et al., the
     ladder of priorities and classes."""
     return [_switches(columns), _queues(columns), _worst_cases(columns), _ladder(columns)]
 
@@ -244,13 +243,13 @@ def _queues(columns: Sequence[SystemColumn]) -> PlainTable:
 
 def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
     study = load_studies()[_GARRE]
-    keys = list(study.tables["worst_case"]["rows"])
+    table = study.tables["worst_case"]
+    keys = list(table["rows"])
     rows = [
         [study.systems[key].name, _UNKNOWN, *_figures(published_system(key), _WORST)]
         for key in keys
     ]
     rows += _own_rows(columns, _WORST)
-    said = study.tables["worst_case"]
     return PlainTable(
         anchor="worst-cases",
         title="Worst observed of three operations",
@@ -262,7 +261,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
         rows=rows,
         notes=[
             f"{study.reading.short}: {study.conditions.get('hardware', _UNKNOWN)}; "
-            f"{said['conditions']}; {said['assumed']} assumed.",
+            f"{table['conditions']}; {table['assumed']} assumed.",
             "A maximum grows with the number of values, which the study does not give.",
         ],
     )
@@ -294,12 +293,12 @@ def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list
 
 
 def _figures(subject: Subject, wanted: Wanted) -> list[str]:
-    held = {frozenset(one.address.split("/")): one for one in subject.held()}
-    return [_figure(held, address, statistic) for _, address, statistic in wanted]
+    series = {frozenset(one.address.split("/")): one for one in subject.held()}
+    return [_figure(series, address, statistic) for _, address, statistic in wanted]
 
 
-def _figure(held: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
-    found = held.get(frozenset(address.split("/")))
+def _figure(series: Mapping[frozenset[str], SubjectSeries], address: str, statistic: str) -> str:
+    found = series.get(frozenset(address.split("/")))
     if found is None:
         return "-"
     amount = found.amount(statistic)
@@ -450,8 +449,8 @@ def _cell(side: Side, statistic: str) -> str:
 
 def _why_alone(one: _KernelOfRun) -> str:
     """Why the figures of a run may be divided by nothing; empty if they may."""
-    held = [series for series in one.run.held() if series.test == TEST]
-    reasons = [_why_not_trusted(one.column), *map(why_alone_grey, held)]
+    found = [series for series in one.run.held() if series.test == TEST]
+    reasons = [_why_not_trusted(one.column), *map(why_alone_grey, found)]
     return next(filter(None, reasons), "")
 
 

@@ -147,7 +147,7 @@ _KINDS = {
 
 
 def is_loaded(run: MeasuredRun) -> bool:
-    """Whether there was load beside the tests."""
+    """Whether there was load during the tests."""
     return run.condition.load not in _NO_LOADS
 
 
@@ -299,11 +299,11 @@ def _fitting(
     subject: Subject, criterion: FigureCriterion, statistic: str, about: str = ""
 ) -> Iterator[FoundFigure]:
     if not isinstance(subject, MeasuredRun):
-        for held in subject.held():
-            if _fits(held, criterion):
-                figures = held.figures if isinstance(held, PublishedSeries) else ()
+        for series in subject.held():
+            if _fits(series, criterion):
+                figures = series.figures if isinstance(series, PublishedSeries) else ()
                 block_ns = _positive(figures[0].params.get("block_ns") if figures else None)
-                yield from _amounts(held, criterion, statistic, about, block_ns)
+                yield from _amounts(series, criterion, statistic, about, block_ns)
         return
     fitting = list(_measured(subject, criterion))
     for measured in fitting:
@@ -357,14 +357,14 @@ def _none_sustained(
 
 
 def _amounts(
-    held: SubjectSeries, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
+    one: SubjectSeries, criterion: FigureCriterion, statistic: str, about: str, block_ns: int
 ) -> Iterator[FoundFigure]:
-    amount = held.amount(statistic)
+    amount = one.amount(statistic)
     if isinstance(amount, Missing) or not isfinite(rated_value(amount)):
         return
-    notes = tuple(dict.fromkeys((*amount.notes, *held.notes)))
+    notes = tuple(dict.fromkeys((*amount.notes, *one.notes)))
     block = block_ns if criterion.reading else 0
-    yield FoundFigure(held.address, msgspec.structs.replace(amount, notes=notes), block, about)
+    yield FoundFigure(one.address, msgspec.structs.replace(amount, notes=notes), block, about)
 
 
 def _measured(subject: MeasuredRun, criterion: FigureCriterion) -> list[MeasuredSeries]:
@@ -410,13 +410,13 @@ def _has_sound_figures(result: Result) -> bool:
     return next(series_contradictions(result), None) is None
 
 
-def _fits(held: SubjectSeries, criterion: FigureCriterion) -> bool:
+def _fits(one: SubjectSeries, criterion: FigureCriterion) -> bool:
     """Whether the labels are those of the criterion. A study may give values without labels."""
-    if (held.test, held.name) != (criterion.test, criterion.series):
+    if (one.test, one.name) != (criterion.test, criterion.series):
         return False
-    unnamed = list(held.parts)
+    unnamed = list(one.parts)
     for label, wanted in criterion.labels.items():
-        has = held.labels.get(label)
+        has = one.labels.get(label)
         if has is None and wanted in unnamed:
             unnamed.remove(wanted)
         elif has != wanted and not (label == "scope" and has == "both"):

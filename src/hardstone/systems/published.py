@@ -384,15 +384,15 @@ def _result(address: Address, document: RunDocument, conditions: Mapping[str, st
     if not of_test:
         raise AddressError(f"{address}: the run has no {address.test}", _command(address))
     found = [one for one in of_test if is_under(one, conditions)]
-    said = ", ".join(f"{name} {value}" for name, value in conditions.items())
+    under = ", ".join(f"{name} {value}" for name, value in conditions.items())
     if not found:
         raise AddressError(
-            f"{address}: the run has no {address.test} under {said}", _command(address)
+            f"{address}: the run has no {address.test} under {under}", _command(address)
         )
     if len(found) > 1:
         raise AddressError(
             f"{address}: the run has {len(found)} results of {address.test}"
-            + (f" under {said}" if said else ""),
+            + (f" under {under}" if under else ""),
             "name the load, CPU configuration or policy",
         )
     if found[0].status != "measured" and not found[0].series:
