@@ -371,17 +371,14 @@ class _Maker:
             is_alone = count == 1 and row.address not in decisive
             if not count or is_alone or not self._has_room(_cost(count), kind, test):
                 continue
-            place = places.get(test) or self._place(row, name)
-            places[test] = place
-            figure = make(place)
+            if test not in places:
+                curves = curves_of(row, self.view.columns)
+                places[test] = Place(row, curves, self.standards, name, self.drawer)
+            figure = make(places[test])
             if figure is None:
                 self.spent -= _cost(count)
             else:
                 yield test, figure
-
-    def _place(self, row: ComparedRow, name: str) -> Place:
-        curves = curves_of(row, self.view.columns)
-        return Place(row, curves, self.standards, name, self.drawer)
 
     def _pair(self, row: ComparedRow, name: str) -> Figure:
         return _pair_figure(row, self.view.columns, self.standards, name, self.drawer)

@@ -48,8 +48,8 @@ def why_another(figure: Figure, result: Result) -> str:
 
 _SWITCH = "context_switch"
 _PAIR = "signal_wait"
-ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
-_NOT_COMPARABLE = f"not comparable: {ON_LINUX}"
+_ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
+_NOT_COMPARABLE = f"not comparable: {_ON_LINUX}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
     if when == "always" or system.get("kernel.name") != "Linux":
         yield ComparableAddress(address)
     elif series != _SWITCH:
-        yield ComparableAddress(address, note=ON_LINUX if series == _PAIR else "")
+        yield ComparableAddress(address, note=_ON_LINUX if series == _PAIR else "")
     else:
         yield ComparableAddress(address, refused=_NOT_COMPARABLE)
         for kind in (kind for kind, found in kinds.items() if found == "always"):

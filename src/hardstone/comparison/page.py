@@ -35,7 +35,7 @@ from hardstone.wording import shorten
 
 
 @dataclass(frozen=True)
-class DecisiveCell:
+class _DecisiveCell:
     """`note` is the letter of the reason why it may not be compared."""
 
     mean: ShownFigure
@@ -45,7 +45,7 @@ class DecisiveCell:
 
 
 @dataclass(frozen=True)
-class DecisiveColumn:
+class _DecisiveColumn:
     """A decisive test; `anchor` is its part of the page. A cell for each system. `common` has the
     marks of all of them."""
 
@@ -53,18 +53,18 @@ class DecisiveColumn:
     label: str
     anchor: str
     common: list[str]
-    cells: list[DecisiveCell]
+    cells: list[_DecisiveCell]
 
 
 @dataclass(frozen=True)
-class DecisiveTable:
+class _DecisiveTable:
     """`reasons`: the letters of the cells, and why these may not be compared."""
 
-    columns: list[DecisiveColumn]
+    columns: list[_DecisiveColumn]
     reasons: list[tuple[str, str]]
 
 
-def _decisive_table(view: CompareView, anchors: Mapping[str, str]) -> DecisiveTable:
+def _decisive_table(view: CompareView, anchors: Mapping[str, str]) -> _DecisiveTable:
     """`anchors` has the part of the page of each test."""
     letters: dict[str, str] = {}
     columns = []
@@ -78,15 +78,15 @@ def _decisive_table(view: CompareView, anchors: Mapping[str, str]) -> DecisiveTa
             if why and why not in letters:
                 letters[why] = _letters(len(letters))
             cells.append(
-                DecisiveCell(
+                _DecisiveCell(
                     mean=shown_figure(cell.mean, is_exact=column.is_published),
                     worst=shown_figure(cell.worst, is_exact=column.is_published),
                     marks=[mark for mark in cell.marks if mark not in common],
                     note=letters.get(why, ""),
                 )
             )
-        columns.append(DecisiveColumn(test, row.label, anchors.get(test, ""), common, cells))
-    return DecisiveTable(columns, [(letter, why) for why, letter in letters.items()])
+        columns.append(_DecisiveColumn(test, row.label, anchors.get(test, ""), common, cells))
+    return _DecisiveTable(columns, [(letter, why) for why, letter in letters.items()])
 
 
 def _letters(number: int) -> str:
@@ -96,7 +96,7 @@ def _letters(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class ClaimGroup:
+class _ClaimGroup:
     """The systems with one outcome of a claim; `evidence` has (systems, words)."""
 
     word: str
@@ -106,10 +106,10 @@ class ClaimGroup:
 
 
 @dataclass(frozen=True)
-class GroupedClaim:
+class _GroupedClaim:
     name: str
     claim: str
-    groups: list[ClaimGroup]
+    groups: list[_ClaimGroup]
 
     @property
     def is_dull(self) -> bool:
@@ -118,7 +118,7 @@ class GroupedClaim:
 
 
 @dataclass(frozen=True)
-class ConditionPart:
+class _ConditionPart:
     """Conditions side by side. `same` has those that are the same everywhere; `columns` and `cells`
     those that differ, system by system, or by value (`by_value`) where there are many systems."""
 
@@ -146,7 +146,7 @@ def _grouped(cells: Sequence[str], columns: Sequence[SystemColumn]) -> list[tupl
 
 def _claim_groups(
     row: ClaimRow, columns: Sequence[SystemColumn], states: Sequence[str]
-) -> GroupedClaim:
+) -> _GroupedClaim:
     """A claim with the systems by outcome, failures first. Where a cell only repeats what became
     of the whole test (`states`), it is left out."""
     places: dict[tuple[str, Look], list[int]] = {}
@@ -154,10 +154,10 @@ def _claim_groups(
         if cell.word != state:
             places.setdefault((cell.word, cell.look), []).append(place)
     groups = [
-        ClaimGroup(word, look, _who(columns, found), _evidence(row, found, columns))
+        _ClaimGroup(word, look, _who(columns, found), _evidence(row, found, columns))
         for (word, look), found in places.items()
     ]
-    return GroupedClaim(row.name, row.claim, sorted(groups, key=lambda one: one.look != "failed"))
+    return _GroupedClaim(row.name, row.claim, sorted(groups, key=lambda one: one.look != "failed"))
 
 
 def _evidence(
@@ -170,13 +170,13 @@ def _evidence(
     return [(_who(columns, one), text) for text, one in found.items()]
 
 
-def _condition_part(view: CompareView) -> ConditionPart:
+def _condition_part(view: CompareView) -> _ConditionPart:
     same = [(one.name, one.cells[0]) for one in view.conditions if not one.differs]
     differing = [one for one in view.conditions if one.differs]
     if len(view.columns) > NAMED_SYSTEMS:
         by_value = [(one.name, _grouped(one.cells, view.columns)) for one in differing]
-        return ConditionPart(same, cells=[], by_value=by_value)
-    return ConditionPart(same, cells=[(one.name, one.cells) for one in differing], by_value=[])
+        return _ConditionPart(same, cells=[], by_value=by_value)
+    return _ConditionPart(same, cells=[(one.name, one.cells) for one in differing], by_value=[])
 
 
 _MOST_LINES_OPEN = 40
@@ -185,7 +185,7 @@ _MOST_CLAIMS_OPEN = 4
 
 
 @dataclass(frozen=True)
-class SeriesParts:
+class _SeriesParts:
     """The series of a test: those of several systems and those that one alone has, each with a
     part that is folded."""
 
@@ -196,7 +196,7 @@ class SeriesParts:
 
 
 @dataclass(frozen=True)
-class TestPart:
+class _TestPart:
     """One test in detail. `states`: what became of it, with the systems; [] if all measured it.
     `claims_folded` hold everywhere."""
 
@@ -207,15 +207,15 @@ class TestPart:
     category: str
     moments: list[tuple[str, str]]
     states: list[tuple[str, str]]
-    series: SeriesParts
-    claims: list[GroupedClaim]
-    claims_folded: list[GroupedClaim]
+    series: _SeriesParts
+    claims: list[_GroupedClaim]
+    claims_folded: list[_GroupedClaim]
     figures: Sequence[Figure]
     published: list[str]
     notes: list[str]
 
 
-def _test_parts(view: CompareView, figures: Mapping[str, Sequence[Figure]]) -> list[TestPart]:
+def _test_parts(view: CompareView, figures: Mapping[str, Sequence[Figure]]) -> list[_TestPart]:
     """The parts of all tests; `figures` has the charts of each test."""
     parts = []
     for number, one in enumerate(view.tests, 1):
@@ -223,7 +223,7 @@ def _test_parts(view: CompareView, figures: Mapping[str, Sequence[Figure]]) -> l
         is_short = len(claims) <= _MOST_CLAIMS_OPEN
         is_measured_by_all = set(one.states) <= {MEASURED}
         parts.append(
-            TestPart(
+            _TestPart(
                 anchor=f"test-{number}",
                 test=one.test,
                 title=one.title,
@@ -242,7 +242,7 @@ def _test_parts(view: CompareView, figures: Mapping[str, Sequence[Figure]]) -> l
     return parts
 
 
-def _parted(groups: Sequence[SeriesGroup]) -> SeriesParts:
+def _parted(groups: Sequence[SeriesGroup]) -> _SeriesParts:
     """What is open and what is folded. What one system alone has is open if no other is there."""
     several = [one for one in groups if len(one.lines) > 1 or one.absent]
     alone = [one for one in groups if len(one.lines) == 1 and not one.absent]
@@ -253,12 +253,12 @@ def _parted(groups: Sequence[SeriesGroup]) -> SeriesParts:
             break
         shown += 1
     open_alone = 0 if several else _MOST_ALONE_OPEN
-    return SeriesParts(several[:shown], several[shown:], alone[:open_alone], alone[open_alone:])
+    return _SeriesParts(several[:shown], several[shown:], alone[:open_alone], alone[open_alone:])
 
 
-def _by_category(tests: Sequence[TestPart]) -> list[tuple[str, list[TestPart]]]:
+def _by_category(tests: Sequence[_TestPart]) -> list[tuple[str, list[_TestPart]]]:
     """The tests of each category, in their order."""
-    found: dict[str, list[TestPart]] = {}
+    found: dict[str, list[_TestPart]] = {}
     for one in tests:
         found.setdefault(one.category, []).append(one)
     return list(found.items())

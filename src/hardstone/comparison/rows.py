@@ -93,18 +93,16 @@ class Medians:
         return median_limit(ends.value if ends else None, instrument)
 
     def _ends(self, place: int) -> QuantileEnds | None:
-        if place not in self._known:
-            self._known[place] = self._read(place)
-        return self._known[place]
-
-    def _read(self, place: int) -> QuantileEnds | None:
         own = self.found[place]
         if own is None or own.series is None:
             return None
-        try:
-            return quantile_ends(own.series, _HALF, quantum=self._quantum)
-        except InputError:
-            return None
+        if place not in self._known:
+            try:
+                ends = quantile_ends(own.series, _HALF, quantum=self._quantum)
+            except InputError:
+                ends = None
+            self._known[place] = ends
+        return self._known[place]
 
     @cached_property
     def _quantum(self) -> float:
@@ -211,6 +209,9 @@ class _Cells:
         mean, worst = own.amount("mean"), own.amount(self.worst)
         why = column.apart or why_alone_grey(own) or self._why(place, own)
         against = self.row.found[self.systems.reference]
+        worst_why = ""
+        if not why and against is not None and own.name != _LEAST_IS_ALL:
+            worst_why = why_worst_grey(own, against)
         return ComparedCell(
             mean=mean,
             worst=worst,
@@ -221,13 +222,16 @@ class _Cells:
             notes=self._notes(place, own),
             ratio=None if why else self._ratio(place, own),
             predictability=_predictability(own, mean, worst),
-            worst_why="" if why or against is None else self._why_worst(own, against),
-            more={name: self._figure(place, own, name) for name in self.more},
+            worst_why=worst_why,
+            more={
+                name: self.medians.figure(place) if name == MEDIAN else own.amount(name)
+                for name in self.more
+            },
             worst_name=self.worst,
         )
 
     def _without(self, column: SystemColumn) -> ComparedCell:
-        missing = missing_of(column, self.row.key[0])
+        missing = _missing_of(column, self.row.key[0])
         more = dict.fromkeys(self.more, missing)
         return ComparedCell(missing, missing, more=more, worst_name=self.worst)
 
@@ -272,9 +276,6 @@ class _Cells:
         )
         return why_grey(pair, self.systems.differing)
 
-    def _why_worst(self, own: SubjectSeries, against: SubjectSeries) -> str:
-        return "" if own.name == _LEAST_IS_ALL else why_worst_grey(own, against)
-
     def _ratio(self, place: int, own: SubjectSeries) -> QuantileRatio | None:
         """The ratio of the medians, where the reference's own figure may be compared too."""
         reference = self.systems.reference
@@ -286,15 +287,10 @@ class _Cells:
             return None
         return self.medians.ratio(place, reference)
 
-    def _figure(self, place: int, own: SubjectSeries, statistic: str) -> Amount | Missing:
-        return self.medians.figure(place) if statistic == MEDIAN else own.amount(statistic)
-
     def _marks(
         self, place: int, own: SubjectSeries, mean: Amount | Missing, worst: Amount | Missing
     ) -> tuple[str, ...]:
-        marks = []
-        if not is_sound(own):
-            marks.append(CONTRADICTS)
+        marks = [] if is_sound(own) else [CONTRADICTS]
         is_timed = own.unit == "ns" and not own.test.startswith("CLK-")
         if is_timed and equals_tick(mean, worst, self.systems.ticks[place]):
             marks.append(EQUALS_TICK)
@@ -339,7 +335,7 @@ def _predictability(
     return usual / extreme if is_rate(series.unit) else extreme / usual
 
 
-def missing_of(column: SystemColumn, test: str) -> Missing:
+def _missing_of(column: SystemColumn, test: str) -> Missing:
     """Why a system has no figure of a series of `test`."""
     subject = column.subject
     if not isinstance(subject, MeasuredRun):
@@ -347,19 +343,19 @@ def missing_of(column: SystemColumn, test: str) -> Missing:
     found = [one for one in subject.results if one.test == test]
     if not found:
         return Missing("not run", f"hardstone run {test}")
-    state = state_of(found[0].status, found[0].reason)
+    state = _state_of(found[0].status, found[0].reason)
     return Missing("no values" if state == "measured" else state)
 
 
-def state_of(status: str, reason: str | None) -> str:
+def _state_of(status: str, reason: str | None) -> str:
     """ "measured", or why not: "denied: no right to ..."."""
     return f"{status}: {shorten(reason, 120)}" if reason and status != "measured" else status
 
 
 _MOST_CLAIMS = 60  # of one test
-AS_A_WHOLE = "as a whole"
+_AS_A_WHOLE = "as a whole"
 _WHOLE_CLAIM = "all claims that count for a rating hold; of a study, what it says"
-HOLDS, FAILS = "holds", "fails"
+_HOLDS, _FAILS = "holds", "fails"
 
 
 def compared_tests(
@@ -416,7 +412,7 @@ def _state(column: SystemColumn, test: str) -> str:
         return "not run"
     if found.status == "measured" and (not found.complete or found.interrupted):
         return "cut off before its end"
-    return state_of(found.status, found.reason)
+    return _state_of(found.status, found.reason)
 
 
 def _claim_rows(
@@ -450,7 +446,7 @@ def _claim_rows(
             _whole_cell(own) if own else _without(column, test)
             for own, column in zip(claims, columns, strict=True)
         ]
-        rows.insert(0, ClaimRow(AS_A_WHOLE, _WHOLE_CLAIM, whole))
+        rows.insert(0, ClaimRow(_AS_A_WHOLE, _WHOLE_CLAIM, whole))
     return rows, max(len(ordered) - _MOST_CLAIMS, 0)
 
 
@@ -460,7 +456,7 @@ def _verdicts(column: SystemColumn, test: str) -> Sequence[Verdict]:
 
 
 def _cell(one: Claim) -> ClaimCell:
-    word = HOLDS if one.passed else FAILS
+    word = _HOLDS if one.passed else _FAILS
     if one.uncounted and not one.passed:
         return ClaimCell(word, "uncounted", f"{one.evidence} (does not count: {one.uncounted})")
     return ClaimCell(word, "passed" if one.passed else "failed", one.evidence)
@@ -469,19 +465,19 @@ def _cell(one: Claim) -> ClaimCell:
 def _without(column: SystemColumn, test: str) -> ClaimCell:
     if column.is_published:
         judged = _verdicts(column, test)
-        return ClaimCell(AS_A_WHOLE if judged else "not published", "quiet")
-    reason = missing_of(column, test).reason
+        return ClaimCell(_AS_A_WHOLE if judged else "not published", "quiet")
+    reason = _missing_of(column, test).reason
     return ClaimCell("not judged" if reason == "no values" else reason, "quiet")
 
 
 def _whole_cell(own: Sequence[Claim]) -> ClaimCell:
     failed = [one for one in own if not one.passed and not one.uncounted]
     if failed:
-        return ClaimCell(FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
+        return ClaimCell(_FAILS, "failed", "; ".join(one.evidence for one in failed[:3]))
     aside = [one for one in own if not one.passed]
     evidence = own[0].evidence if len(own) == 1 else f"{len(own) - len(aside)} of {len(own)} hold"
     more = f"; not counted: {', '.join(one.name for one in aside)}" if aside else ""
-    return ClaimCell(HOLDS, "passed", evidence + more)
+    return ClaimCell(_HOLDS, "passed", evidence + more)
 
 
 def _statements(test: str) -> list[str]:
@@ -507,10 +503,10 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
     """What was judged about one system and counts: claim by claim, or of a study the whole."""
     found = [(row, row.cells[place]) for row in test.claims]
     judged = [one for one in found if one[1].look in ("passed", "failed")]
-    return [one for one in judged if one[0].name != AS_A_WHOLE] or judged
+    return [one for one in judged if one[0].name != _AS_A_WHOLE] or judged
 
 
-WAKEUP = ("TMR-P-LAT", "wakeup")
+_WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
 _WAITERS = "waiters"
 _BOTH = "both"  # threads and processes take the same way
@@ -530,7 +526,7 @@ class Decisive:
 
 _SEMAPHORE = (("kind", "unnamed"), ("scope", "thread"))
 _MUTEX = (("protocol", "inherit"),)
-DECISIVE = (
+_DECISIVE = (
     Decisive("tick", "CLK-P-DUR", ("tick",)),
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
     Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
@@ -542,10 +538,10 @@ DECISIVE = (
 
 
 def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[ComparedRow]:
-    """Those of DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
+    """Those of _DECISIVE that any system has, then the wake-up latency of the worst CPU of each."""
     rows = [
         _compared_row(row, systems, decisive=True)
-        for one in DECISIVE
+        for one in _DECISIVE
         for name in one.series
         for row in _chosen(found, one, name)
     ]
@@ -558,7 +554,7 @@ def decisive_rows(found: Sequence[FigureRow], systems: Systems) -> list[Compared
 def group_of(row: ComparedRow) -> str:
     """A short name of what a decisive row is about: "tick", "wakeup"."""
     test = row.address.partition("/")[0]
-    return next((one.short for one in DECISIVE if one.test == test), "wakeup")
+    return next((one.short for one in _DECISIVE if one.test == test), "wakeup")
 
 
 def _chosen(found: Sequence[FigureRow], one: Decisive, name: str) -> Iterator[FigureRow]:
@@ -596,7 +592,7 @@ def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
         own = [
             one
             for one in column.subject.held()
-            if (one.test, one.name) == WAKEUP
+            if (one.test, one.name) == _WAKEUP
             and (one.labels.get("part") == _TOTAL or _TOTAL in one.parts)
         ]
         worst = max(own, key=_largest, default=None)
@@ -605,7 +601,7 @@ def _wakeup(columns: Sequence[SystemColumn]) -> FigureRow | None:
         notes.append((f"CPU {cpu}, the worst of {len(own)}",) if cpu and len(own) > 1 else ())
     if not any(found):
         return None
-    return FigureRow((*WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
+    return FigureRow((*_WAKEUP, (("part", _TOTAL),)), tuple(found), tuple(notes))
 
 
 def _largest(one: SubjectSeries) -> float:

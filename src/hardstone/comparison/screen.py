@@ -9,7 +9,6 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO
 
 from rich.text import Text
 
@@ -44,9 +43,9 @@ _PAIRS = ("acquire", "release")
 _UNCONTENDED = ("sem", "mutex")  # the first to go where systems are rows
 
 
-def print_comparison(view: CompareView, stream: IO[str] | None = None) -> None:
-    """Prints `view` to `stream` (default: standard output) in at most MOST_LINES lines."""
-    console = make_console(stream)
+def print_comparison(view: CompareView) -> None:
+    """Prints `view` to standard output in at most MOST_LINES lines."""
+    console = make_console()
     for line in comparison_lines(view, console.width):
         line.truncate(console.width, overflow="ellipsis")
         console.print(line, soft_wrap=True)
@@ -120,7 +119,7 @@ def _as_columns(view: CompareView, width: int) -> list[Text]:
     label = max(width - cell * count, _LEAST_LABEL)
     numbers = "".join(f"{one.number:>{cell}}" for one in view.columns)
     lines = [Text(f"{'worst observed':{label}}{numbers}", style="bold")]
-    stars = "".join(f"{stars_short(one.rating):>{cell}}" for one in view.columns)
+    stars = "".join(f"{_stars_short(one.rating):>{cell}}" for one in view.columns)
     lines.append(Text(f"{'stars of 5':{label}}{stars}"))
     for row in view.decisive:
         line = Text(f"{shorten(_row_name(row), label):{label}}")
@@ -148,7 +147,7 @@ def _as_rows(view: CompareView, width: int) -> list[Text]:
     full = [" ".join(filter(None, (column.mark, column.label))) for column in view.columns]
     names = different_names(full, wide - 1)
     for place, (column, name) in enumerate(zip(view.columns, names, strict=True)):
-        line = Text(f"{column.number:>2} {name:{wide}}{stars_short(column.rating):>{_STARS}}")
+        line = Text(f"{column.number:>2} {name:{wide}}{_stars_short(column.rating):>{_STARS}}")
         for group in shown:
             cells = [row.cells[place] for row in view.decisive if group_of(row) == group]
             line += _cell(max(cells, key=_worst_value), _FIGURE)
@@ -161,7 +160,7 @@ def _worst_value(cell: ComparedCell) -> float:
     return worst.highest or worst.lowest if isinstance(worst, Amount) else -1.0
 
 
-def stars_short(rating: Rating) -> str:
+def _stars_short(rating: Rating) -> str:
     """ "4.5", "<=4.5" where figures are missing, "1-4" for a range, "-" where there are too few."""
     return stars_number(
         rating.overall,

@@ -5,7 +5,6 @@ and where figures are from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 from hardstone.comparison.curves import row_name, system_name
@@ -154,36 +153,27 @@ _READ = (
 )
 
 
-def render_compare_pdf(
-    view: CompareView, *, drawer: Drawer | None = None, figures: CompareFigures | None = None
-) -> bytes:
-    """The comparison as PDF. `figures` are those of `compare_figures`, if they are there yet."""
-    with nullcontext(drawer) if drawer else Drawer() as drawing:
-        shown = figures or compare_figures(view, drawing)
-        book = _Book(view)
-        book.opening()
-        book.decisive(shown)
-        book.conditions()
-        book.studies(shown)
-        for test in view.tests:
-            book.test(test, shown.by_test.get(test.test, []))
-        book.sources()
-        return bind(book.title, "hardstone comparison", book.sheets)
+def render_compare_pdf(view: CompareView, *, drawer: Drawer) -> bytes:
+    """The comparison as PDF."""
+    figures = compare_figures(view, drawer)
+    book = _Book(view)
+    book.opening()
+    book.decisive(figures)
+    book.conditions()
+    book.studies(figures)
+    for test in view.tests:
+        book.test(test, figures.by_test.get(test.test, []))
+    book.sources()
+    return bind(book.title, "hardstone comparison", book.sheets)
 
 
-def write_compare_pdf(
-    view: CompareView,
-    path: Path,
-    *,
-    drawer: Drawer | None = None,
-    figures: CompareFigures | None = None,
-) -> None:
+def write_compare_pdf(view: CompareView, path: Path, *, drawer: Drawer) -> None:
     """Writes the comparison to `path` atomically, following symbolic links.
 
     InputError if `path` exists and is not a regular file; raises OSError.
     """
     target = regular_target(path)
-    data = render_compare_pdf(view, drawer=drawer, figures=figures)
+    data = render_compare_pdf(view, drawer=drawer)
     replace_file(regular_target(target), data, None, is_durable=False)
 
 
