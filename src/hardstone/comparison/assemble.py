@@ -20,7 +20,6 @@ from hardstone.comparison.view import (
 from hardstone.errors import InputError
 from hardstone.stats.quantiles import PATH_NOT_TAKEN
 from hardstone.systems.published import load_studies
-from hardstone.systems.rating import Rating, rate
 from hardstone.systems.subjects import Subject, figure_rows
 from hardstone.wording import shorten
 
@@ -53,16 +52,15 @@ def compare_view(
     subjects: Sequence[Subject],
     reference: int = 0,
     *,
-    rated: Callable[[Subject], Rating] = rate,
     begun: Callable[[CompareView], object] = lambda view: None,
 ) -> CompareView:
     """Compare `subjects` with the one at place `reference`.
 
-    `rated` gives the stars. `begun` is called with a view that has no tests yet: comparing every
-    test takes long for many systems. InputError unless there are 2 to 20 systems, each once.
+    `begun` is called with a view that has no tests yet: comparing every test takes long for many
+    systems. InputError unless there are 2 to 20 systems, each once.
     """
     _check_systems(subjects, reference)
-    columns = columns_of(subjects, reference, rated)
+    columns = columns_of(subjects, reference)
     systems = Systems(columns, reference)
     found = figure_rows(subjects)
     decisive = decisive_rows(found, systems)

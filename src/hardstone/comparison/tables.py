@@ -31,7 +31,7 @@ from hardstone.stats.consistency import (
     why_not_comparable_to_hardware,
 )
 from hardstone.systems.published import Study, load_studies
-from hardstone.systems.rating import Rating
+from hardstone.systems.rating import rate
 from hardstone.systems.subjects import (
     Amount,
     MeasuredRun,
@@ -47,9 +47,7 @@ _LABEL_CHARACTERS = 60
 _REASON_CHARACTERS = 200
 
 
-def columns_of(
-    subjects: Sequence[Subject], reference: int, rate: Callable[[Subject], Rating]
-) -> list[SystemColumn]:
+def columns_of(subjects: Sequence[Subject], reference: int) -> list[SystemColumn]:
     """A column for each of `subjects`, in their order; `reference` is a place in it."""
     columns = []
     for number, (one, label) in enumerate(zip(subjects, _labels(subjects), strict=True), 1):
