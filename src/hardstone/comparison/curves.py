@@ -391,7 +391,6 @@ _SECTIONS = (
 _HISTORY = " Points: 90 %, 99 % and all of kernel time, {short}, {machine}."
 _RATES = "Blocking intervals longer than each length, per second, of all operations together."
 _OVERLAID = " Band: 95 %, of the first. Dashed: a lower rate may not have been seen."
-_SHARE_MARKS = [0, 0.5, 0.9]
 _MOST_POINTS = 40
 
 
@@ -460,7 +459,7 @@ def _sections(found: Sequence[_System], history: KernelHistory | None) -> _Chart
         about += _HISTORY.format(short=history.short, machine=history.machine)
     if len(found) > MOST_OVERLAID:
         low, high = domain([_number(row["v"]) for rows in [*lines, points] for row in rows], 1.1)
-        y = _kernel_channel([0, 1.03], kernel_charts.share_axis(_SHARE_MARKS), is_log=False)
+        y = _kernel_channel([0, 1.03], kernel_charts.share_axis([0, 0.5, 0.9]), is_log=False)
         spec = _panels(found, lines, low, high, y, ("shorter than (ns)", "share"))
         spec["spec"]["layer"].append(_points_layer(points))
         about += _behind(found)

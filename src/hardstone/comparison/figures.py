@@ -48,7 +48,6 @@ from hardstone.wording import is_rate, shorten
 
 _REASON_CHARACTERS = 30
 _KIND_CHARACTERS = 46
-_TICK = "tick"
 _ABOUT = "Above: average, below: worst{least}. The axis is logarithmic and does not begin at zero."
 _HOLLOW = " Hollow: only a bound is published, and the value lies below it."
 _BEYOND = " Triangle to the right: the value lies above."
@@ -123,7 +122,7 @@ def _bars(column: SystemColumn, cell: ComparedCell) -> list[Bar]:
         kind, end = _kind(amount)
         text = amount_text(amount, is_exact=column.is_published)
         if which == WORST and cell.marks:
-            text += " = tick" if any(_TICK in one for one in cell.marks) else " *"
+            text += " = tick" if any("tick" in one for one in cell.marks) else " *"
         bars.append(Bar(name, which, kind, end, text, _is_grey(cell, which)))
     return bars
 

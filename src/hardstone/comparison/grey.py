@@ -46,10 +46,7 @@ def why_another(figure: Figure, result: Result) -> str:
     return "; ".join(found)
 
 
-_SWITCH = "context_switch"
-_PAIR = "signal_wait"
 _ON_LINUX = "on Linux this kind enters the kernel only when a thread waits"
-_NOT_COMPARABLE = f"not comparable: {_ON_LINUX}"
 
 
 @dataclass(frozen=True)
@@ -72,15 +69,14 @@ def beside(address: Address, system: Mapping[str, Scalar]) -> Iterator[Comparabl
     series = address.parts[-1] if address.parts else ""
     if when == "always" or system.get("kernel.name") != "Linux":
         yield ComparableAddress(address)
-    elif series != _SWITCH:
-        yield ComparableAddress(address, note=_ON_LINUX if series == _PAIR else "")
+    elif series != "context_switch":
+        yield ComparableAddress(address, note=_ON_LINUX if series == "signal_wait" else "")
     else:
-        yield ComparableAddress(address, refused=_NOT_COMPARABLE)
+        yield ComparableAddress(address, refused=f"not comparable: {_ON_LINUX}")
         for kind in (kind for kind, found in kinds.items() if found == "always"):
             yield ComparableAddress(replace(address, labels={**address.labels, "kind": kind}))
 
 
-_SOURCES = ("ipi", "timer")
 _SENT_BY = {"ipi": "another CPU", "timer": "the CPU's timer"}
 # What a run without an external interrupt source has in place of a figure of a device's interrupts.
 _IN_PLACE = {
@@ -122,10 +118,10 @@ def _in_place(row: FigureRow, subject: MeasuredRun) -> StandIn | None:
     test, name = row.key[0], row.key[1]
     own = [one for one in subject.held() if one.test == test]
     for series in dict.fromkeys((name, _IN_PLACE[test, name])):
-        for source in _SOURCES:
+        for source, sender in _SENT_BY.items():
             for one in own:
                 if one.name == series and one.labels.get("source") == source:
-                    return StandIn(one, f"{spoken(series)} of interrupts from {_SENT_BY[source]}")
+                    return StandIn(one, f"{spoken(series)} of interrupts from {sender}")
     return None
 
 

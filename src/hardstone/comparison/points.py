@@ -31,7 +31,6 @@ Cells = Sequence[tuple[ComparedRow, ComparedCell]]
 MOST_POINTS = 8
 GOOD_STARS, BAD_STARS = 4.5, 2.5
 STEADY, SPREAD = 5.0, 100.0  # worst over mean
-_NOT_PUBLISHED = "not published"
 _MOST_OF_A_KIND = 2
 _MOST_CATEGORIES = 3
 _EVIDENCE_CHARACTERS = 120
@@ -137,7 +136,7 @@ def _negative(facts: _Facts) -> Iterator[str]:
         yield f"worst {ratio_text(times)} times the mean: {_figures(row, cell)}"
     yield from _medians(facts, "higher")
     configuration = column.rating.configuration
-    if configuration not in ("", OUT_OF_THE_BOX, _NOT_PUBLISHED):
+    if configuration not in ("", OUT_OF_THE_BOX, "not published"):
         yield f"configuration: {configuration}"
     if column.rating.why_none:
         yield f"no overall rating: {shorten(column.rating.why_none, _EVIDENCE_CHARACTERS)}"

@@ -508,7 +508,6 @@ def judged_claims(test: ComparedTest, place: int) -> list[tuple[ClaimRow, ClaimC
 
 _WAKEUP = ("TMR-P-LAT", "wakeup")
 _TOTAL = "total"
-_WAITERS = "waiters"
 _BOTH = "both"  # threads and processes take the same way
 
 
@@ -531,7 +530,7 @@ _DECISIVE = (
     Decisive("switch", "THR-P-SLS", ("switch",), most="threads"),
     Decisive("irq", "IRQ-S-SUS", ("minimal_period",)),
     Decisive("sem", "SEM-P-ARN", ("acquire", "release"), _SEMAPHORE),
-    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most=_WAITERS),
+    Decisive("sem cont", "SEM-P-ARC", ("acquire", "release"), _SEMAPHORE, most="waiters"),
     Decisive("mutex", "MUT-P-ARN", ("acquire", "release"), _MUTEX),
     Decisive("mut cont", "MUT-P-ARC", ("acquire", "release"), _MUTEX),
 )

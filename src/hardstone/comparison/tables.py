@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hardstone.catalogue import load_catalogue
@@ -143,7 +143,6 @@ def _labels(subjects: Sequence[Subject]) -> list[str]:
 _OBENLAND, _GARRE = "obenland-2000", "garre-2014"
 _UNKNOWN = "not known"
 _CHARACTERS = 90
-Find = Callable[[Subject, str], str]
 _SWITCH = tuple(
     (f"{scope} {title}", f"SEM-P-RTP/{{kind}}/{scope}/context_switch", statistic)
     for scope in ("thread", "process")
@@ -166,7 +165,7 @@ _WORST = (
     ("preemption", "THR-P-PRE/thread/preemption", "max"),
     ("semaphore shuffle", "SEM-P-SHF/unnamed/thread/shuffle", "max"),
 )
-Wanted = Sequence[tuple[str, str, str]]
+_Wanted = Sequence[tuple[str, str, str]]
 
 
 def older_tables(columns: Sequence[SystemColumn]) -> list[PlainTable]:
@@ -212,7 +211,7 @@ def _switches(columns: Sequence[SystemColumn]) -> PlainTable:
     )
 
 
-def _of_kind(kind: str) -> Wanted:
+def _of_kind(kind: str) -> _Wanted:
     return [(title, address.format(kind=kind), name) for title, address, name in _SWITCH]
 
 
@@ -265,7 +264,7 @@ def _worst_cases(columns: Sequence[SystemColumn]) -> PlainTable:
     )
 
 
-def _own_rows(columns: Sequence[SystemColumn], wanted: Wanted) -> list[list[str]]:
+def _own_rows(columns: Sequence[SystemColumn], wanted: _Wanted) -> list[list[str]]:
     found = [
         [column.label, run.condition.load, *_own_figures(column, run, wanted)]
         for column, run in _runs(columns)
@@ -281,7 +280,7 @@ def _has_any(figures: Sequence[str]) -> bool:
     return any(one != "-" for one in figures)
 
 
-def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list[str]:
+def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: _Wanted) -> list[str]:
     """The figures of a run; the reason, once, where none may be compared with those of a study."""
     refused = why_not_comparable_to_hardware(run.document) or _why_not_trusted(column)
     figures = _figures(run, wanted)
@@ -290,7 +289,7 @@ def _own_figures(column: SystemColumn, run: MeasuredRun, wanted: Wanted) -> list
     return figures
 
 
-def _figures(subject: Subject, wanted: Wanted) -> list[str]:
+def _figures(subject: Subject, wanted: _Wanted) -> list[str]:
     series = {frozenset(one.address.split("/")): one for one in subject.held()}
     return [_figure(series, address, statistic) for _, address, statistic in wanted]
 

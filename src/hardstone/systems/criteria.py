@@ -137,7 +137,6 @@ def load_criteria() -> Criteria:
 
 
 OUT_OF_THE_BOX = "out of the box"
-_SPECIAL_ATTENTION = "special attention"
 _NO_LOADS = ("none", NOT_KNOWN)
 _KINDS = {
     KindOfTime.EMULATED: "emulated",
@@ -155,7 +154,7 @@ def configuration_of(subject: Subject) -> str:
     """A key of `configurations` in criteria.toml; a study's own words where it has other ones."""
     if not isinstance(subject, MeasuredRun):
         return subject.conditions.get("configuration", "not published")
-    return _SPECIAL_ATTENTION if special_attention(subject) else OUT_OF_THE_BOX
+    return "special attention" if special_attention(subject) else OUT_OF_THE_BOX
 
 
 def special_attention(run: MeasuredRun) -> list[str]:
